@@ -1,0 +1,48 @@
+# One room of the code = one static library made of every source in its folder.
+#   neuroshard_room(NAME [FOLDERS sub...] [LINK target...])
+# Files named *_avx2.cpp / *_avx512.cpp are compiled for that instruction set and reached only
+# through run-time dispatch. -ffp-contract=off keeps scalar results equal on every compiler.
+add_library(neuroshard_flags INTERFACE)
+target_include_directories(neuroshard_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(neuroshard_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                       -ffp-contract=off)
+if(NEUROSHARD_DEVELOPER)
+  target_compile_options(neuroshard_flags INTERFACE -Werror)
+endif()
+if(NEUROSHARD_SANITIZE)
+  target_compile_options(neuroshard_flags INTERFACE -fsanitize=${NEUROSHARD_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(neuroshard_flags INTERFACE -fsanitize=${NEUROSHARD_SANITIZE})
+endif()
+if(NEUROSHARD_FUZZ)
+  target_compile_options(neuroshard_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+set(NEUROSHARD_AVX2_FLAGS "-mavx2;-mfma;-mf16c;-ffp-contract=fast")
+set(NEUROSHARD_AVX512_FLAGS "-mavx512f;-mavx512dq;-mavx512bw;-mavx512vl;-mfma;-ffp-contract=fast")
+
+function(neuroshard_simd_flags)
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "_avx2\\.cpp$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX2_FLAGS}")
+    elseif(source MATCHES "_avx512\\.cpp$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX512_FLAGS}")
+    endif()
+  endforeach()
+endfunction()
+
+function(neuroshard_room name)
+  cmake_parse_arguments(ROOM "" "" "FOLDERS;LINK" ${ARGN})
+  set(patterns *.cpp)
+  foreach(folder IN LISTS ROOM_FOLDERS)
+    list(APPEND patterns ${folder}/*.cpp)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  if(NOT sources)
+    message(FATAL_ERROR "room ${name} has no sources")
+  endif()
+  list(SORT sources)
+  neuroshard_simd_flags(${sources})
+  add_library(neuroshard_${name} STATIC ${sources})
+  target_link_libraries(neuroshard_${name} PUBLIC neuroshard_flags Threads::Threads ${ROOM_LINK})
+endfunction()

@@ -1,0 +1,56 @@
+#include "engine/core/bytes.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+namespace neuroshard {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double bytes;
+};
+
+constexpr std::array kUnits{
+    Unit{"", 1},         Unit{"B", 1},        Unit{"KB", 1e3},     Unit{"MB", 1e6},
+    Unit{"GB", 1e9},     Unit{"TB", 1e12},    Unit{"PB", 1e15},    Unit{"KiB", 0x1p10},
+    Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}, Unit{"PiB", 0x1p50},
+};
+
+}  // namespace
+
+Result<std::int64_t> parse_bytes(std::string_view text) {
+  const std::string expected = "expected a size such as 4GiB, 80GB or 1073741824";
+  const std::string found = "'" + std::string(text) + "'";
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number)) return invalid_input(found + ": " + expected);
+  const std::string_view suffix(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  for (const Unit& unit : kUnits) {
+    if (unit.name != suffix) continue;
+    const double bytes = number * unit.bytes;
+    if (std::signbit(number)) return invalid_input(found + " is negative: " + expected);
+    if (bytes >= 0x1p63) return invalid_input(found + " is above 2^63 - 1 bytes");
+    return static_cast<std::int64_t>(bytes);
+  }
+  return invalid_input(found + " has an unknown unit: " + expected);
+}
+
+std::string format_bytes(std::int64_t bytes) {
+  constexpr std::array<const char*, 6> names{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (std::abs(value) >= 1023.5 && unit + 1 < names.size()) {
+    value /= 1024;
+    ++unit;
+  }
+  const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.*f %s", decimals, value, names[unit]);
+  return buffer;
+}
+
+}  // namespace neuroshard

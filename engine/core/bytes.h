@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+/// Bytes in "4GiB", "80GB", "512MiB", "1.5TiB", "1024" or "1024B". Binary and decimal units are
+/// told apart (GiB = 2^30, GB = 10^9). Errors: empty, negative, not a number, unknown unit, above
+/// 2^63-1.
+Result<std::int64_t> parse_bytes(std::string_view text);
+
+/// "97.4 GiB": three significant digits in binary units, for people.
+std::string format_bytes(std::int64_t bytes);
+
+}  // namespace neuroshard

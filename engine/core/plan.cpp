@@ -1,0 +1,135 @@
+#include "engine/core/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+
+namespace neuroshard {
+namespace {
+
+std::string rectangle(const Shard& shard) {
+  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
+         ") x columns [" + std::to_string(shard.column_begin) + ", " +
+         std::to_string(shard.column_end) + ")";
+}
+
+Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t index) {
+  const Shard& shard = plan.shards[index];
+  const std::string where = "shards[" + std::to_string(index) + "]";
+  const auto tables = static_cast<std::int64_t>(workload.tables.size());
+  if (shard.table < 0 || shard.table >= tables) {
+    return invalid_input(where + ": table " + std::to_string(shard.table) + ", expected 0 to " +
+                         std::to_string(tables - 1));
+  }
+  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  if (shard.row_begin < 0 || shard.row_begin >= shard.row_end || shard.row_end > table.rows ||
+      shard.column_begin < 0 || shard.column_begin >= shard.column_end ||
+      shard.column_end > table.dim) {
+    return invalid_input(where + ": " + rectangle(shard) + ", expected a part of table " +
+                         std::to_string(shard.table) + " with " + std::to_string(table.rows) +
+                         " rows and " + std::to_string(table.dim) + " columns");
+  }
+  const bool whole = shard.rows() == table.rows && shard.dim() == table.dim;
+  if (shard.device == kEveryDevice && whole) return {};
+  if (shard.device < 0 || shard.device >= plan.devices) {
+    return invalid_input(where + ": device " + std::to_string(shard.device) + ", expected 0 to " +
+                         std::to_string(plan.devices - 1));
+  }
+  return {};
+}
+
+/// Column intervals alive at the current row of a sweep: begin -> end. Never overlapping.
+class LiveColumns {
+ public:
+  bool insert(std::int32_t begin, std::int32_t end) {
+    const auto next = intervals_.lower_bound(begin);
+    if (next != intervals_.end() && next->first < end) return false;
+    if (next != intervals_.begin() && std::prev(next)->second > begin) return false;
+    intervals_.emplace_hint(next, begin, end);
+    return true;
+  }
+  void erase(std::int32_t begin) { intervals_.erase(begin); }
+
+ private:
+  std::map<std::int32_t, std::int32_t> intervals_;
+};
+
+/// Sweeps the shards of one table by row: no two may share a cell, and together they must have as
+/// many cells as the table; inside the table and disjoint, that means every cell exactly once.
+Status validate_coverage(const Table& table, std::int32_t index, std::vector<const Shard*> shards) {
+  const std::string where = "table " + std::to_string(index);
+  std::vector<const Shard*> ending = shards;
+  std::sort(shards.begin(), shards.end(),
+            [](const Shard* a, const Shard* b) { return a->row_begin < b->row_begin; });
+  std::sort(ending.begin(), ending.end(),
+            [](const Shard* a, const Shard* b) { return a->row_end < b->row_end; });
+  LiveColumns live;
+  std::size_t ended = 0;
+  unsigned __int128 cells = 0;
+  for (const Shard* shard : shards) {
+    for (; ended < ending.size() && ending[ended]->row_end <= shard->row_begin; ++ended) {
+      live.erase(ending[ended]->column_begin);
+    }
+    if (!live.insert(shard->column_begin, shard->column_end)) {
+      return invalid_input(where + ": " + rectangle(*shard) +
+                           " overlaps another shard, expected every cell in exactly one shard");
+    }
+    cells += static_cast<unsigned __int128>(shard->rows()) * static_cast<unsigned>(shard->dim());
+  }
+  const auto expected =
+      static_cast<unsigned __int128>(table.rows) * static_cast<unsigned>(table.dim);
+  if (cells == expected) return {};
+  return invalid_input(where + ": shards cover " +
+                       std::to_string(static_cast<std::uint64_t>(cells)) + " of its " +
+                       std::to_string(static_cast<std::uint64_t>(expected)) +
+                       " cells, expected every cell in exactly one shard");
+}
+
+}  // namespace
+
+Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device) {
+  const Table& table = workload.tables[static_cast<std::size_t>(index)];
+  return {index, 0, table.rows, 0, table.dim, device};
+}
+
+std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+  return shape.rows * shape.dim * bytes_per_element(table.data_type);
+}
+
+Status validate(const Workload& workload, const Plan& plan) {
+  std::vector<std::vector<const Shard*>> by_table(workload.tables.size());
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    NEUROSHARD_RETURN_IF_ERROR(validate_bounds(workload, plan, index));
+    const Shard& shard = plan.shards[index];
+    by_table[static_cast<std::size_t>(shard.table)].push_back(&shard);
+  }
+  for (std::size_t index = 0; index < by_table.size(); ++index) {
+    NEUROSHARD_RETURN_IF_ERROR(validate_coverage(
+        workload.tables[index], static_cast<std::int32_t>(index), std::move(by_table[index])));
+  }
+  return {};
+}
+
+std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(plan.devices), 0);
+  for (const Shard& shard : plan.shards) {
+    const std::int64_t size = shard_bytes(workload, shape_of(shard));
+    if (shard.device == kEveryDevice) {
+      for (std::int64_t& device : bytes) device += size;
+    } else {
+      bytes[static_cast<std::size_t>(shard.device)] += size;
+    }
+  }
+  return bytes;
+}
+
+void canonicalize(Plan& plan) {
+  std::sort(plan.shards.begin(), plan.shards.end(), [](const Shard& a, const Shard& b) {
+    return std::tie(a.table, a.row_begin, a.column_begin, a.device) <
+           std::tie(b.table, b.row_begin, b.column_begin, b.device);
+  });
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// `Shard::device` of a table that every device holds whole (data parallel).
+inline constexpr std::int32_t kEveryDevice = -1;
+
+/// A rectangle of a table, rows [row_begin, row_end) x columns [column_begin, column_end), on one
+/// device. A whole table, a column range, a row range and a grid block are all shards.
+struct Shard {
+  std::int32_t table = 0;  ///< index into Workload::tables
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = 0;
+  std::int32_t column_begin = 0;
+  std::int32_t column_end = 0;
+  std::int32_t device = 0;
+
+  [[nodiscard]] std::int64_t rows() const { return row_end - row_begin; }
+  [[nodiscard]] std::int32_t dim() const { return column_end - column_begin; }
+  friend bool operator==(const Shard&, const Shard&) = default;
+};
+
+/// Shards that cover every table exactly once.
+struct Plan {
+  std::int32_t devices = 0;
+  std::vector<Shard> shards;
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// The part of a shard that costs and memory depend on: shards of equal shape cost the same.
+struct ShardShape {
+  std::int32_t table = 0;
+  std::int64_t rows = 0;
+  std::int32_t dim = 0;
+
+  friend bool operator==(const ShardShape&, const ShardShape&) = default;
+};
+
+inline ShardShape shape_of(const Shard& shard) { return {shard.table, shard.rows(), shard.dim()}; }
+
+/// The whole of table `index` as one shard on `device`.
+Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
+
+/// Bytes of a shard: rows x columns x bytes per element.
+std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
+
+/// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell
+/// of every table in exactly one shard. The message names the shard by index, or the table and the
+/// first uncovered or doubly covered cell. Cost: O(n log n) in shards.
+Status validate(const Workload& workload, const Plan& plan);
+
+/// Bytes per device, `plan.devices` values; a replicated table counts on each.
+std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);
+
+/// Sorts shards by table, then row_begin, then column_begin: the order of plan files.
+void canonicalize(Plan& plan);
+
+/// Costs of one device, milliseconds.
+struct DeviceCost {
+  double compute_ms = 0;
+  double forward_comm_ms = 0;
+  double backward_comm_ms = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t dim_sum = 0;
+
+  [[nodiscard]] double total_ms() const { return compute_ms + forward_comm_ms + backward_comm_ms; }
+};
+
+/// What a plan costs: `cost_ms` is the largest total of a device.
+struct PlanCost {
+  double cost_ms = 0;
+  std::vector<DeviceCost> per_device;
+};
+
+}  // namespace neuroshard

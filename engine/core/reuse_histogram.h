@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace neuroshard {
+
+inline constexpr int kReuseBins = 17;
+
+/// Bin k is the share of the *distinct* indices of a batch whose count in it is in (2^(k-1), 2^k];
+/// bin 0 is exactly once, bin 16 above 32,768. Shares add up to 1, or are all 0 without lookups.
+using ReuseHistogram = std::array<double, kReuseBins>;
+
+/// Lower and upper count of bin k, both included; the last bin has no upper end (INT64_MAX).
+struct ReuseBinRange {
+  std::int64_t low;
+  std::int64_t high;
+};
+ReuseBinRange reuse_bin_range(int bin);
+
+/// What a batch of indices looks like in expectation.
+struct ReuseExpectation {
+  ReuseHistogram histogram{};
+  double distinct_rows = 0;  ///< expected number of distinct rows looked up
+};
+
+/// Expected histogram of `lookups` draws over `rows` rows, row of rank r (1-based) with probability
+/// proportional to r^-zipf_alpha (0 = uniform). Computed by expectation, not by sampling: row
+/// counts are Poisson(lookups * p_r); ranks are grouped where p_r hardly changes, so the cost does
+/// not grow with rows. REQUIRES rows >= 1, lookups >= 0 and finite, zipf_alpha >= 0 and finite.
+ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_alpha);
+
+/// Mean count of a distinct index, read off a histogram (bin centres are geometric means; the last
+/// bin counts as 49,152). 0 for the all-zero histogram.
+double mean_reuse(const ReuseHistogram& histogram);
+
+/// Expected number of distinct rows that `lookups` lookups with this histogram touch:
+/// lookups / mean_reuse, at most `rows`.
+double distinct_rows(const ReuseHistogram& histogram, double lookups, std::int64_t rows);
+
+}  // namespace neuroshard

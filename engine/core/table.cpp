@@ -1,0 +1,97 @@
+#include "engine/core/table.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace neuroshard {
+namespace {
+
+std::string number(double value) {
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "%.9g", value);
+  return buffer;
+}
+
+Status validate_histogram(const ReuseHistogram& histogram) {
+  double sum = 0;
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    const double share = histogram[static_cast<std::size_t>(bin)];
+    if (!(share >= 0 && share <= 1)) {
+      return invalid_input("reuse_histogram[" + std::to_string(bin) + "] is " + number(share) +
+                           ", expected a share from 0 to 1");
+    }
+    sum += share;
+  }
+  if (sum != 0 && std::abs(sum - 1) > 1e-3) {
+    return invalid_input("reuse_histogram adds up to " + number(sum) +
+                         ", expected 1 (or all 0 for a table without lookups)");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::int64_t bytes_per_element(DataType type) { return type == DataType::kFp16 ? 2 : 4; }
+
+std::string_view to_string(DataType type) { return type == DataType::kFp16 ? "fp16" : "fp32"; }
+
+std::string_view to_string(Optimizer optimizer) {
+  return optimizer == Optimizer::kRowwiseAdagrad ? "rowwise_adagrad" : "sgd";
+}
+
+Result<DataType> parse_data_type(std::string_view text) {
+  if (text == "fp32") return DataType::kFp32;
+  if (text == "fp16") return DataType::kFp16;
+  return invalid_input("data type '" + std::string(text) + "', expected fp32 or fp16");
+}
+
+Result<Optimizer> parse_optimizer(std::string_view text) {
+  if (text == "sgd") return Optimizer::kSgd;
+  if (text == "rowwise_adagrad") return Optimizer::kRowwiseAdagrad;
+  return invalid_input("optimizer '" + std::string(text) + "', expected sgd or rowwise_adagrad");
+}
+
+Status validate(const Table& table) {
+  if (table.rows < 1) {
+    return invalid_input("rows is " + std::to_string(table.rows) + ", expected at least 1");
+  }
+  if (table.dim < 1 || table.dim > kMaxDim) {
+    return invalid_input("dim is " + std::to_string(table.dim) + ", expected 1 to " +
+                         std::to_string(kMaxDim));
+  }
+  if (!std::isfinite(table.pooling_factor) || table.pooling_factor < 0) {
+    return invalid_input("pooling_factor is " + number(table.pooling_factor) +
+                         ", expected a finite number of at least 0");
+  }
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(table.rows, table.dim * bytes_per_element(table.data_type), &bytes)) {
+    return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
+                         std::to_string(table.dim) + ", expected below 2^63 bytes");
+  }
+  return validate_histogram(table.reuse_histogram);
+}
+
+std::int64_t table_bytes(const Table& table) {
+  return table.rows * table.dim * bytes_per_element(table.data_type);
+}
+
+Status validate(const Workload& workload) {
+  if (workload.tables.empty()) return invalid_input("no tables, expected at least one");
+  if (workload.batch_size < 1) {
+    return invalid_input("batch_size is " + std::to_string(workload.batch_size) +
+                         ", expected at least 1");
+  }
+  std::int64_t total = 0;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    NEUROSHARD_RETURN_IF_ERROR(
+        validate(table).with_context("tables[" + std::to_string(index) + "]"));
+    if (__builtin_add_overflow(total, table_bytes(table), &total)) {
+      return invalid_input("tables[0.." + std::to_string(index) +
+                           "] together, expected below 2^63 bytes");
+    }
+  }
+  return {};
+}
+
+}  // namespace neuroshard

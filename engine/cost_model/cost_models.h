@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/cost_model/features.h"
+#include "nn/mlp.h"
+
+namespace neuroshard {
+
+/// Inputs are standardised as (x - mean) / std, per feature, before the first layer.
+struct Scaling {
+  std::vector<float> mean;
+  std::vector<float> std;
+};
+
+/// What the last layer's output means: milliseconds, or their natural logarithm.
+enum class CostTarget { kMilliseconds, kLogMilliseconds };
+
+/// `table-sum-mlp`: encoder per shard, sum over a device's shards, head (NeuroShard, section 4).
+/// The empty set costs head(0).
+struct ComputeModel {
+  FeatureSet features;
+  Scaling scaling;  ///< one entry per feature
+  nn::Mlp table;    ///< features -> 128 -> 32, ReLU after both
+  nn::Mlp head;     ///< 32 -> 64 -> 1
+  CostTarget target = CostTarget::kMilliseconds;
+};
+
+/// `fixed-devices-mlp`: all devices' values in, all devices' costs out; one device count only.
+/// `pooled-devices-mlp`: one network per device, fed its own values and statistics over all
+/// devices: any device count (inputs: cost_model/comm_features.h).
+enum class CommArchitecture { kFixedDevices, kPooledDevices };
+
+struct CommModel {
+  Scaling scaling;
+  nn::Mlp mlp;
+  CostTarget target = CostTarget::kMilliseconds;
+};
+
+/// Both directions of the all-to-all.
+struct CommModels {
+  CommArchitecture architecture = CommArchitecture::kFixedDevices;
+  std::int32_t devices = 0;  ///< kFixedDevices only
+  CommModel forward;
+  CommModel backward;
+};
+
+/// Where numbers come from. A simulated figure is never printed as a measured one.
+enum class Provenance { kMeasured, kSimulated };
+
+struct ModelOrigin {
+  std::string hardware;  ///< free text, e.g. "H200-141G, NVSwitch"
+  Provenance provenance = Provenance::kSimulated;
+};
+
+/// The trained networks of one hardware; either half may be missing while it is being trained.
+/// A value; const access is thread-safe.
+struct CostModels {
+  std::int64_t batch_size = 65536;
+  std::string cost_unit = "ms";
+  ModelOrigin compute_origin;
+  ModelOrigin comm_origin;
+  std::optional<ComputeModel> compute;
+  std::optional<CommModels> comm;
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// What one feature is computed from: a shard (its rows and dim), its table and the global batch.
+/// Lookups that reach a shard are the table's share of rows it holds.
+struct FeatureInput {
+  const Table& table;
+  ShardShape shape;
+  std::int64_t batch_size;
+};
+
+/// An ordered choice of named features, the inputs of a compute model. The name list is what the
+/// model file stores. A value; thread-safe once made.
+class FeatureSet {
+ public:
+  FeatureSet() = default;
+  /// From "dim,rows,pooling_factor,...". Errors: an unknown or repeated name, listing the known ones.
+  static Result<FeatureSet> parse(std::string_view comma_list);
+
+  [[nodiscard]] int size() const { return static_cast<int>(ids_.size()); }
+  [[nodiscard]] std::string to_string() const;
+  /// Writes size() values to `out`, unscaled.
+  void compute(const FeatureInput& input, std::span<float> out) const;
+
+  friend bool operator==(const FeatureSet&, const FeatureSet&) = default;
+
+ private:
+  std::vector<int> ids_;  // indices into the list of known features
+};
+
+/// The paper's 20: dim, rows, pooling_factor, reuse_bin_0..16.
+std::string paper_features();
+
+}  // namespace neuroshard

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::nn {
+
+/// Instruction sets the networks' kernels exist for, worst first. kScalar is the reference.
+enum class Isa { kScalar = 0, kAvx2 = 1 };
+inline constexpr int kIsaCount = 2;
+
+struct IsaInfo {
+  Isa isa;
+  std::string_view name;  ///< as in NEUROSHARD_BACKEND
+  bool (*supported)();    ///< by this processor
+};
+
+/// The explicit list, best first: the first supported one is taken.
+std::span<const IsaInfo> isa_list();
+
+/// The instruction set to use: NEUROSHARD_BACKEND when set ("scalar", "avx2"), else the first of
+/// isa_list() that this processor has. An unknown name, or one this processor lacks, is an error
+/// that lists the known ones. Reads the environment on each call; thread-safe.
+Result<Isa> select_isa();
+
+std::string_view to_string(Isa isa);
+
+}  // namespace neuroshard::nn
