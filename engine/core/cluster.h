@@ -18,8 +18,8 @@ struct Cluster {
   std::int32_t devices = 0;
   std::int32_t hosts = 1;
   std::int64_t memory_bytes = 0;  ///< per device
-  Link intra_host;
-  Link inter_host;
+  Link intra_host{};
+  Link inter_host{};
 };
 
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.

@@ -66,7 +66,7 @@ Status validate_coverage(const Table& table, std::int32_t index, std::vector<con
             [](const Shard* a, const Shard* b) { return a->row_end < b->row_end; });
   LiveColumns live;
   std::size_t ended = 0;
-  unsigned __int128 cells = 0;
+  std::int64_t cells = 0;  // cannot overflow: disjoint parts of a table below 2^63 bytes
   for (const Shard* shard : shards) {
     for (; ended < ending.size() && ending[ended]->row_end <= shard->row_begin; ++ended) {
       live.erase(ending[ended]->column_begin);
@@ -75,14 +75,12 @@ Status validate_coverage(const Table& table, std::int32_t index, std::vector<con
       return invalid_input(where + ": " + rectangle(*shard) +
                            " overlaps another shard, expected every cell in exactly one shard");
     }
-    cells += static_cast<unsigned __int128>(shard->rows()) * static_cast<unsigned>(shard->dim());
+    cells += shard->rows() * shard->dim();
   }
-  const auto expected =
-      static_cast<unsigned __int128>(table.rows) * static_cast<unsigned>(table.dim);
+  const std::int64_t expected = table.rows * table.dim;
   if (cells == expected) return {};
-  return invalid_input(where + ": shards cover " +
-                       std::to_string(static_cast<std::uint64_t>(cells)) + " of its " +
-                       std::to_string(static_cast<std::uint64_t>(expected)) +
+  return invalid_input(where + ": shards cover " + std::to_string(cells) + " of its " +
+                       std::to_string(expected) +
                        " cells, expected every cell in exactly one shard");
 }
 

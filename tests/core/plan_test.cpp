@@ -1,0 +1,144 @@
+#include "engine/core/plan.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "engine/core/rng.h"
+
+namespace neuroshard {
+namespace {
+
+Workload two_tables() {
+  Workload workload;
+  workload.tables.push_back({.name = "a", .rows = 100, .dim = 16, .pooling_factor = 1});
+  workload.tables.push_back({.name = "b", .rows = 10, .dim = 8, .pooling_factor = 2});
+  return workload;
+}
+
+Plan whole(const Workload& workload, int devices) {
+  Plan plan{devices, {}};
+  for (int t = 0; t < static_cast<int>(workload.tables.size()); ++t) {
+    plan.shards.push_back(whole_table(workload, t, t % devices));
+  }
+  return plan;
+}
+
+/// Cuts [0, rows) x [0, dim) of a table into disjoint rectangles by random guillotine cuts.
+void cut(Rng& rng, Shard shard, int depth, std::vector<Shard>& out) {
+  const bool by_rows = rng.below(2) == 0;
+  if (depth == 0 || (by_rows ? shard.rows() : shard.dim()) < 2) {
+    out.push_back(shard);
+    return;
+  }
+  Shard first = shard;
+  Shard second = shard;
+  if (by_rows) {
+    first.row_end = second.row_begin = rng.between(shard.row_begin + 1, shard.row_end - 1);
+  } else {
+    first.column_end = second.column_begin =
+        static_cast<std::int32_t>(rng.between(shard.column_begin + 1, shard.column_end - 1));
+  }
+  cut(rng, first, depth - 1, out);
+  cut(rng, second, depth - 1, out);
+}
+
+bool says(const Status& status, const std::string& part) {
+  return status.code() == StatusCode::kInvalidInput &&
+         status.message().find(part) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan)
+
+BOOST_AUTO_TEST_CASE(whole_tables_are_a_valid_plan) {
+  const Workload workload = two_tables();
+  BOOST_TEST(validate(workload, whole(workload, 2)).ok());
+}
+
+BOOST_AUTO_TEST_CASE(random_guillotine_cuts_cover_exactly_once_and_any_loss_is_noticed) {
+  const Workload workload = two_tables();
+  Rng rng(7);
+  for (int round = 0; round < 300; ++round) {
+    Plan plan{4, {}};
+    for (int t = 0; t < 2; ++t) {
+      std::vector<Shard> shards;
+      cut(rng, whole_table(workload, t, 0), 4, shards);
+      for (Shard& shard : shards) {
+        shard.device = static_cast<std::int32_t>(rng.below(4));
+        plan.shards.push_back(shard);
+      }
+    }
+    BOOST_REQUIRE_MESSAGE(validate(workload, plan).ok(), validate(workload, plan).message());
+    Plan lacking = plan;
+    lacking.shards.erase(lacking.shards.begin() +
+                         static_cast<std::ptrdiff_t>(rng.below(lacking.shards.size())));
+    BOOST_REQUIRE(says(validate(workload, lacking), "cells"));
+    Plan doubled = plan;
+    doubled.shards.push_back(plan.shards[rng.below(plan.shards.size())]);
+    BOOST_REQUIRE(says(validate(workload, doubled), "overlaps"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_overlap_that_keeps_the_cell_count_is_noticed) {
+  const Workload workload = two_tables();
+  Plan plan = whole(workload, 2);
+  // Table a: columns [0, 8) twice instead of [0, 8) and [8, 16).
+  plan.shards[0].column_end = 8;
+  plan.shards.push_back(plan.shards[0]);
+  BOOST_TEST(says(validate(workload, plan), "overlaps"));
+}
+
+BOOST_AUTO_TEST_CASE(bounds_and_devices_are_checked) {
+  const Workload workload = two_tables();
+  const Plan good = whole(workload, 2);
+  Plan plan = good;
+  plan.shards[1].table = 2;
+  BOOST_TEST(says(validate(workload, plan), "shards[1]: table 2, expected 0 to 1"));
+  plan = good;
+  plan.shards[0].row_end = 101;
+  BOOST_TEST(says(validate(workload, plan), "rows [0, 101)"));
+  plan = good;
+  plan.shards[0].column_begin = 16;
+  BOOST_TEST(says(validate(workload, plan), "columns [16, 16)"));
+  plan = good;
+  plan.shards[0].device = 2;
+  BOOST_TEST(says(validate(workload, plan), "device 2, expected 0 to 1"));
+}
+
+BOOST_AUTO_TEST_CASE(a_replicated_table_is_whole_and_counts_on_every_device) {
+  const Workload workload = two_tables();
+  Plan plan = whole(workload, 2);
+  plan.shards[1].device = kEveryDevice;
+  BOOST_TEST(validate(workload, plan).ok());
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  BOOST_TEST(bytes[0] == 100 * 16 * 4 + 10 * 8 * 4);
+  BOOST_TEST(bytes[1] == 10 * 8 * 4);
+  plan.shards[1].row_end = 5;
+  BOOST_TEST(!validate(workload, plan).ok());
+}
+
+BOOST_AUTO_TEST_CASE(coverage_counts_cells_up_to_the_largest_table) {
+  Workload workload;
+  workload.tables.push_back(
+      {.name = "huge", .rows = (std::int64_t{1} << 60) / 4, .dim = 4, .pooling_factor = 1});
+  BOOST_TEST(validate(workload).ok());
+  BOOST_TEST(validate(workload, whole(workload, 1)).ok());
+}
+
+BOOST_AUTO_TEST_CASE(canonical_order_does_not_depend_on_the_order_of_shards) {
+  const Workload workload = two_tables();
+  Plan a{2, {}};
+  Rng rng(3);
+  cut(rng, whole_table(workload, 0, 0), 3, a.shards);
+  cut(rng, whole_table(workload, 1, 1), 2, a.shards);
+  Plan b = a;
+  for (std::size_t i = b.shards.size(); i > 1; --i)
+    std::swap(b.shards[i - 1], b.shards[rng.below(i)]);
+  canonicalize(a);
+  canonicalize(b);
+  BOOST_TEST((a == b));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
