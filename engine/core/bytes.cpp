@@ -53,4 +53,25 @@ std::string format_bytes(std::int64_t bytes) {
   return buffer;
 }
 
+std::string format_bytes_at_least(std::int64_t bytes) {
+  constexpr std::array<const char*, 6> names{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  while (unit + 1 < names.size() && (bytes >> (10 * (unit + 1))) > 0) ++unit;
+  const std::int64_t size = std::int64_t{1} << (10 * unit);
+  std::int64_t whole = bytes / size;
+  std::int64_t hundredths = (bytes % size * 100 + size - 1) / size;  // below 100 * 2^50
+  if (hundredths >= 100) {
+    hundredths -= 100;
+    ++whole;
+  }
+  char buffer[32];
+  if (hundredths == 0) {
+    std::snprintf(buffer, sizeof buffer, "%lld%s", static_cast<long long>(whole), names[unit]);
+  } else {
+    std::snprintf(buffer, sizeof buffer, "%lld.%02lld%s", static_cast<long long>(whole),
+                  static_cast<long long>(hundredths), names[unit]);
+  }
+  return buffer;
+}
+
 }  // namespace neuroshard

@@ -35,6 +35,22 @@ BOOST_AUTO_TEST_CASE(byte_sizes_for_people) {
   BOOST_TEST(format_bytes(std::int64_t{1} << 62) == "4096 PiB");
 }
 
+BOOST_AUTO_TEST_CASE(a_suggested_size_is_enough_when_read_back) {
+  BOOST_TEST(format_bytes_at_least(0) == "0B");
+  BOOST_TEST(format_bytes_at_least(1023) == "1023B");
+  BOOST_TEST(format_bytes_at_least(4294967296) == "4GiB");
+  BOOST_TEST(format_bytes_at_least(4294967297) == "4.01GiB");
+  BOOST_TEST(format_bytes_at_least((1 << 20) - 1) == "1024KiB");
+  Rng rng(3);
+  for (int i = 0; i < 10000; ++i) {
+    const auto bytes = static_cast<std::int64_t>(rng.next() >> (2 + rng.below(60)));
+    const std::string text = format_bytes_at_least(bytes);
+    const std::int64_t read = parse_bytes(text).value();
+    BOOST_TEST((read >= bytes && static_cast<double>(read) <= 1.01 * static_cast<double>(bytes)),
+               text << " for " << bytes);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(random_numbers_are_pinned_so_that_seeds_mean_the_same_everywhere) {
   // First outputs of xoshiro256** seeded by splitmix64(0), as any implementation gives them.
   Rng rng(0);
