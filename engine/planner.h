@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
+#include "engine/core/progress.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+
+namespace neuroshard {
+
+/// How to search. Nothing here is owned; what is pointed at must outlive the call.
+struct PlanOptions {
+  std::string algorithm = "neuroshard";  ///< one of algorithm_names()
+  std::uint64_t seed = 0;                ///< of the algorithms that draw random numbers
+  int threads = 1;                       ///< 0 = one per hardware thread; never changes the plan
+  /// Seconds after which the search returns its best plan so far; 0 = no limit. A limit that is
+  /// reached makes the plan depend on the machine's speed.
+  double time_limit_s = 0;
+  ProgressSink* progress = nullptr;
+  const CancelToken* cancel = nullptr;
+};
+
+/// A feasible plan and what it costs.
+struct PlanResult {
+  Plan plan;  ///< in the order of plan files
+  PlanCost cost;
+  std::string algorithm;
+  std::int64_t evaluations = 0;  ///< complete plans the search has put a cost on
+  double seconds = 0;            ///< the search alone
+  bool stopped_early = false;    ///< by the time limit or the cancel token
+};
+
+/// Searches a plan for `workload` on `cluster` with the lowest cost under `models`. Same input and
+/// seed, same plan. Errors: kInvalidInput (bad workload, cluster or option, unknown algorithm,
+/// models that lack a half or do not fit the device count or batch size); kInfeasible (names the
+/// table or limit to blame and the smallest change found that would make it fit); kCancelled (no
+/// plan yet when the caller asked to stop). Thread-safe.
+Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
+                             const CostModels& models, const PlanOptions& options);
+
+/// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the
+/// workload, has a replicated table (no cost model describes those), or the models do not fit it.
+/// Says nothing about memory limits: see check_memory(). Thread-safe.
+Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
+
+/// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
+/// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.
+Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes);
+
+/// One algorithm's outcome in a comparison: a plan, or why there is none.
+struct ComparedPlan {
+  std::string algorithm;
+  Result<PlanResult> result;
+};
+
+/// make_plan() with each of `algorithms` in order, the other options being `options`'s; the cost
+/// models are prepared once. Infeasible is an outcome, every other error ends the comparison.
+Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
+                                                const CostModels& models,
+                                                std::span<const std::string> algorithms,
+                                                const PlanOptions& options);
+
+/// The algorithms by name, weakest first, with one line on each.
+struct AlgorithmInfo {
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const AlgorithmInfo> algorithms();
+std::vector<std::string> algorithm_names();
+
+}  // namespace neuroshard
