@@ -1,0 +1,254 @@
+#include "apps/flags.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+
+#include "apps/words.h"
+#include "engine/core/bytes.h"
+
+namespace neuroshard::apps {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr unsigned kHelpWidth = 100;
+constexpr unsigned kHelpTextWidth = 64;
+
+std::string number_text(double value) {
+  char buffer[32];
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return error == std::errc() ? std::string(buffer, end) : std::string();
+}
+
+Status found_expected(std::string_view found, const std::string& expected) {
+  return invalid_input("found '" + std::string(found) + "', expected " + expected);
+}
+
+/// Adds each word of a comma list to `out` through `convert`; a repeated or empty word is an error.
+template <typename T, typename Convert>
+Status parse_list(const std::string& text, const Convert& convert, std::vector<T>& out) {
+  std::vector<T> values;
+  for (const std::string& word : split(text, ',')) {
+    if (word.empty()) return found_expected(text, "words separated by single commas");
+    T value{};
+    NEUROSHARD_RETURN_IF_ERROR(convert(word, value));
+    if (std::find(values.begin(), values.end(), value) != values.end()) {
+      return found_expected(text, "no word twice ('" + word + "')");
+    }
+    values.push_back(std::move(value));
+  }
+  out = std::move(values);
+  return {};
+}
+
+}  // namespace
+
+FlagSet::Flag& FlagSet::add(std::string name, std::string value_name, std::string help,
+                            std::string default_text,
+                            std::function<Status(const std::string&)> assign) {
+  auto flag = std::make_unique<Flag>();
+  flag->name_ = std::move(name);
+  flag->value_name_ = std::move(value_name);
+  flag->help_ = std::move(help);
+  flag->default_text_ = std::move(default_text);
+  flag->assign_ = std::move(assign);
+  flags_.push_back(std::move(flag));
+  return *flags_.back();
+}
+
+FlagSet::Flag& FlagSet::texts(std::string name, std::string value_name, std::string help,
+                              std::vector<std::string>* out) {
+  Flag& flag = add(std::move(name), std::move(value_name), std::move(help), "",
+                   [out](const std::string& word) {
+                     std::string value;
+                     NEUROSHARD_RETURN_IF_ERROR(assign_text(word, &value));
+                     out->push_back(std::move(value));
+                     return Status();
+                   });
+  flag.repeatable_ = true;
+  return flag;
+}
+
+FlagSet::Flag& FlagSet::seed(std::string name, std::string help, std::uint64_t* out) {
+  return add(std::move(name), "K", std::move(help), shown(*out), [out](const std::string& word) {
+    const char* end = word.data() + word.size();
+    const auto [stop, error] = std::from_chars(word.data(), end, *out);
+    if (error == std::errc() && stop == end) return Status();
+    return found_expected(word, "an integer from 0 to 18446744073709551615");
+  });
+}
+
+FlagSet::Flag& FlagSet::bytes(std::string name, std::string help, std::int64_t* out) {
+  return add(std::move(name), "SIZE", std::move(help), "", [out](const std::string& word) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t value, parse_bytes(word));
+    if (value == 0) return found_expected(word, "a size above 0 such as 4GiB or 80GB");
+    *out = value;
+    return Status();
+  });
+}
+
+FlagSet::Flag& FlagSet::choice(std::string name, std::string value_name, std::string help,
+                               std::string* out, std::vector<std::string> words) {
+  return add(std::move(name), std::move(value_name), std::move(help), *out,
+             [out, words = std::move(words)](const std::string& word) {
+               NEUROSHARD_RETURN_IF_ERROR(check_word(word, words));
+               *out = word;
+               return Status();
+             });
+}
+
+FlagSet::Flag& FlagSet::list(std::string name, std::string value_name, std::string help,
+                             std::vector<std::string>* out) {
+  return add(std::move(name), std::move(value_name), std::move(help), join(*out, ","),
+             [out](const std::string& text) {
+               return parse_list(
+                   text,
+                   [](const std::string& word, std::string& value) {
+                     value = word;
+                     return Status();
+                   },
+                   *out);
+             });
+}
+
+FlagSet::Flag& FlagSet::integers(std::string name, std::string help, std::vector<std::int32_t>* out,
+                                 std::int32_t low, std::int32_t high) {
+  std::vector<std::string> defaults;
+  for (const std::int32_t value : *out) defaults.push_back(std::to_string(value));
+  return add(std::move(name), "N,N,..", std::move(help), join(defaults, ","),
+             [out, low, high](const std::string& text) {
+               return parse_list(
+                   text,
+                   [low, high](const std::string& word, std::int32_t& value) {
+                     std::int64_t wide = 0;
+                     NEUROSHARD_RETURN_IF_ERROR(parse_integer(word, low, high, wide));
+                     value = static_cast<std::int32_t>(wide);
+                     return Status();
+                   },
+                   *out);
+             });
+}
+
+std::string FlagSet::shown(double value) { return number_text(value); }
+
+Status FlagSet::parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
+                              std::int64_t& out) {
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc() && stop == word.data() + word.size() && value >= low && value <= high) {
+    out = value;
+    return {};
+  }
+  return found_expected(word,
+                        "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+Status FlagSet::parse_number(std::string_view word, double above, double high, double& out) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  // Written so that NaN fails.
+  if (error == std::errc() && stop == word.data() + word.size() && value > above && value <= high) {
+    out = value;
+    return {};
+  }
+  return found_expected(word,
+                        "a number above " + number_text(above) + ", at most " + number_text(high));
+}
+
+const FlagSet::Flag* FlagSet::find(std::string_view name) const {
+  for (const auto& flag : flags_) {
+    if (flag->name_ == name) return flag.get();
+  }
+  return nullptr;
+}
+
+bool FlagSet::given(std::string_view name) const {
+  return std::find(given_.begin(), given_.end(), name) != given_.end();
+}
+
+Status FlagSet::assign(const Flag& flag, const std::string& word) {
+  if (given(flag.name_) && !flag.repeatable_) {
+    return invalid_input("--" + flag.name_ + ": found twice, expected once");
+  }
+  given_.push_back(flag.name_);
+  return flag.assign_(word).with_context("--" + flag.name_);
+}
+
+Status FlagSet::parse(std::span<const std::string> arguments) {
+  given_.clear();
+  po::options_description known;
+  std::vector<std::string> names;
+  for (const auto& flag : flags_) {
+    known.add_options()(flag->name_.c_str(), po::value<std::string>(), "");
+    names.push_back("--" + flag->name_);
+  }
+  namespace style = po::command_line_style;
+  std::vector<po::option> options;
+  try {
+    options = po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
+                  .options(known)
+                  .style(style::allow_long | style::long_allow_next | style::long_allow_adjacent)
+                  .allow_unregistered()
+                  .run()
+                  .options;
+  } catch (const po::error_with_option_name& error) {  // only a missing value is left to throw
+    return invalid_input(error.get_option_name() + ": found no value, expected one");
+  } catch (const po::error& error) {
+    return invalid_input(error.what());
+  }
+  for (const po::option& option : options) {
+    const Flag* flag = find(option.string_key);
+    if (flag == nullptr || option.unregistered) {
+      const std::string& token = option.original_tokens.front();
+      if (!token.starts_with("--")) {
+        return invalid_input("found '" + token + "', expected only flags (--name value)");
+      }
+      const std::string name = token.substr(0, token.find('='));
+      return invalid_input("unknown flag '" + name + "'" + suggestion(name, names));
+    }
+    const std::string& word = option.value.front();
+    if (word.starts_with("--")) {  // the next flag, not a value
+      return invalid_input("--" + flag->name_ + ": found no value, expected one");
+    }
+    NEUROSHARD_RETURN_IF_ERROR(assign(*flag, word));
+  }
+  for (const auto& flag : flags_) {
+    if (flag->required_ && !given(flag->name_)) {
+      return invalid_input("found no --" + flag->name_ + ", expected --" + flag->name_ + " " +
+                           flag->value_name_);
+    }
+  }
+  return {};
+}
+
+std::string FlagSet::usage() const {
+  std::string text;
+  bool optional = false;
+  for (const auto& flag : flags_) {
+    if (flag->required_) text += " --" + flag->name_ + " " + flag->value_name_;
+    optional |= !flag->required_;
+  }
+  return text + (optional ? " [flags]" : "");
+}
+
+std::string FlagSet::help() const {
+  po::options_description shown_flags(kHelpWidth, kHelpTextWidth);
+  for (const auto& flag : flags_) {
+    std::string help = flag->help_;
+    if (flag->required_) help += " (required)";
+    if (flag->repeatable_) help += " (may be repeated)";
+    if (!flag->required_ && !flag->default_text_.empty()) {
+      help += " (default " + flag->default_text_ + ")";
+    }
+    shown_flags.add_options()(
+        flag->name_.c_str(), po::value<std::string>()->value_name(flag->value_name_), help.c_str());
+  }
+  std::ostringstream out;
+  out << shown_flags;
+  return out.str();
+}
+
+}  // namespace neuroshard::apps

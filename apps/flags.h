@@ -1,0 +1,148 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::apps {
+
+/// The flags of one command, each bound to a variable of the command: what is declared here is what
+/// is parsed, checked and shown by --help. Only `--flag value` and `--flag=value` exist: no short
+/// flags, no positional arguments, no abbreviations. Not thread-safe.
+class FlagSet {
+ public:
+  /// One declared flag; the setters return it so that a declaration reads as one sentence.
+  class Flag {
+   public:
+    Flag& required() {
+      required_ = true;
+      return *this;
+    }
+    /// What --help shows as the default when the variable's own value does not say it.
+    Flag& default_text(std::string text) {
+      default_text_ = std::move(text);
+      return *this;
+    }
+
+   private:
+    friend class FlagSet;
+    std::string name_;
+    std::string value_name_;
+    std::string help_;
+    std::string default_text_;
+    bool required_ = false;
+    bool repeatable_ = false;
+    std::function<Status(const std::string&)> assign_;  // the error says "found X, expected Y"
+  };
+
+  /// Text that may not be empty; `Text` is std::string or std::optional<std::string>.
+  template <typename Text>
+  Flag& text(std::string name, std::string value_name, std::string help, Text* out) {
+    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+               [out](const std::string& word) { return assign_text(word, out); });
+  }
+
+  /// Text that may be given several times; each use appends.
+  Flag& texts(std::string name, std::string value_name, std::string help,
+              std::vector<std::string>* out);
+
+  /// An integer in [low, high]; `Int` is an integer type or std::optional of one.
+  template <typename Int>
+  Flag& integer(std::string name, std::string help, Int* out, std::int64_t low, std::int64_t high) {
+    return add(std::move(name), "N", std::move(help), shown(*out),
+               [out, low, high](const std::string& word) {
+                 std::int64_t value = 0;
+                 const Status status = parse_integer(word, low, high, value);
+                 if (status.ok()) *out = static_cast<typename Plain<Int>::type>(value);
+                 return status;
+               });
+  }
+
+  /// A finite number in (above, high]; `Number` is double or std::optional<double>.
+  template <typename Number>
+  Flag& number(std::string name, std::string value_name, std::string help, Number* out,
+               double above, double high) {
+    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+               [out, above, high](const std::string& word) {
+                 double value = 0;
+                 const Status status = parse_number(word, above, high, value);
+                 if (status.ok()) *out = value;
+                 return status;
+               });
+  }
+
+  /// A seed: any integer in [0, 2^64).
+  Flag& seed(std::string name, std::string help, std::uint64_t* out);
+  /// A size above 0 such as 80GB.
+  Flag& bytes(std::string name, std::string help, std::int64_t* out);
+  /// One word of `words`.
+  Flag& choice(std::string name, std::string value_name, std::string help, std::string* out,
+               std::vector<std::string> words);
+  /// Words separated by commas, none empty, none twice.
+  Flag& list(std::string name, std::string value_name, std::string help,
+             std::vector<std::string>* out);
+  /// Integers in [low, high] separated by commas, none twice.
+  Flag& integers(std::string name, std::string help, std::vector<std::int32_t>* out,
+                 std::int32_t low, std::int32_t high);
+
+  /// Assigns every variable, in the order given. The error names the flag, what was found and what
+  /// was expected: an unknown, repeated, missing or valueless flag, a positional argument, a value
+  /// that is malformed or out of range.
+  Status parse(std::span<const std::string> arguments);
+
+  /// Was the flag given in the last parse()?
+  [[nodiscard]] bool given(std::string_view name) const;
+
+  /// "--tables FILE --devices N [flags]": the required ones by name.
+  [[nodiscard]] std::string usage() const;
+  /// One aligned paragraph a flag.
+  [[nodiscard]] std::string help() const;
+
+ private:
+  template <typename T>
+  struct Plain {
+    using type = T;
+  };
+  template <typename T>
+  struct Plain<std::optional<T>> {
+    using type = T;
+  };
+
+  static std::string shown(const std::string& value) { return value; }
+  static std::string shown(std::integral auto value) { return std::to_string(value); }
+  static std::string shown(double value);
+  template <typename T>
+  static std::string shown(const std::optional<T>& value) {
+    return value ? shown(*value) : std::string();
+  }
+
+  template <typename Text>
+  static Status assign_text(const std::string& word, Text* out) {
+    if (word.empty()) return invalid_input("found '', expected a value");
+    *out = word;
+    return {};
+  }
+
+  static Status parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
+                              std::int64_t& out);
+  static Status parse_number(std::string_view word, double above, double high, double& out);
+
+  Flag& add(std::string name, std::string value_name, std::string help, std::string default_text,
+            std::function<Status(const std::string&)> assign);
+  [[nodiscard]] const Flag* find(std::string_view name) const;
+  Status assign(const Flag& flag, const std::string& word);
+
+  std::vector<std::unique_ptr<Flag>> flags_;
+  std::vector<std::string> given_;
+};
+
+}  // namespace neuroshard::apps

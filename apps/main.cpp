@@ -1,0 +1,17 @@
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "apps/command.h"
+#include "apps/interrupt.h"
+#include "apps/output.h"
+
+int main(int argc, char** argv) {
+  neuroshard::apps::install_signal_handlers();
+  try {
+    return neuroshard::apps::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
+  } catch (const std::exception& error) {  // out of memory, or a bug
+    neuroshard::apps::print_error("neuroshard", error.what());
+    return 1;
+  }
+}

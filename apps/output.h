@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::apps {
+
+/// Writes all of `text` to standard output. A reader that has gone (`| head`) is no error: the rest
+/// is dropped. A full disk and the like are kIoError.
+Status print(std::string_view text);
+
+/// A result file: `path` written whole or not at all; "-" is print().
+Status deliver(const std::string& path, std::string_view bytes);
+
+/// One line on standard error: "neuroshard plan: ...". Control characters are escaped.
+void print_error(std::string_view context, std::string_view message);
+/// A remark that is no result ("resuming at sample 120"), on standard error.
+void print_note(std::string_view message);
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,131 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "apps/command.h"
+#include "apps/exit_code.h"
+#include "apps/output.h"
+#include "apps/text_table.h"
+#include "apps/words.h"
+#include "engine/core/version.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr std::string_view kProgram = "neuroshard";
+constexpr std::string_view kPurpose =
+    "neuroshard - plans which shard of which embedding table lives on which device\n\n";
+constexpr std::string_view kExitCodes =
+    "\nexit codes: 0 done, 1 failed (files, hardware, interrupted), 2 bad usage or input, "
+    "3 no feasible plan\n";
+
+bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+std::string program_name(std::string_view command) {
+  return std::string(kProgram) + (command.empty() ? "" : " ") + std::string(command);
+}
+
+int finish(std::string_view command, const Status& status) {
+  if (!status.ok()) print_error(program_name(command), status.message());
+  return exit_code(status);
+}
+
+/// The commands whose name is `group` or starts with `group` + blank; all when it is empty.
+std::string command_list(std::string_view group) {
+  const Console console = Console::of(STDOUT_FILENO);
+  std::string text;
+  std::size_t widest = 0;
+  for (const CommandEntry& entry : commands()) widest = std::max(widest, entry.name.size());
+  for (const CommandEntry& entry : commands()) {
+    if (!group.empty() && !entry.name.starts_with(std::string(group) + " ")) continue;
+    text += "  " + console.paint(entry.name, Style::kBold) +
+            std::string(widest - entry.name.size() + 2, ' ') + std::string(entry.summary) + "\n";
+  }
+  return text;
+}
+
+std::string program_help() {
+  return std::string(kPurpose) + "usage: neuroshard COMMAND [flags]\n\ncommands:\n" +
+         command_list("") +
+         "\n  neuroshard COMMAND --help shows a command's flags and an example; neuroshard "
+         "--version\n" +
+         "\nexample:\n" + std::string(commands().front().examples) + std::string(kExitCodes);
+}
+
+std::string group_help(const std::string& group) {
+  return "usage: neuroshard " + group + " COMMAND [flags]\n\ncommands:\n" + command_list(group);
+}
+
+std::string command_help(const CommandEntry& entry, const FlagSet& flags) {
+  const std::string name(entry.name);
+  return "neuroshard " + name + " - " + std::string(entry.summary) + "\n\nusage: neuroshard " +
+         name + flags.usage() + "\n\nflags:\n" + flags.help() + "\nexample:\n" +
+         std::string(entry.examples);
+}
+
+int run_command(const CommandEntry& entry, std::span<const std::string> arguments) {
+  const std::unique_ptr<Command> command = entry.make();
+  FlagSet flags;
+  command->declare(flags);
+  if (std::any_of(arguments.begin(), arguments.end(), is_help)) {
+    return finish(entry.name, print(command_help(entry, flags)));
+  }
+  if (Status status = flags.parse(arguments); !status.ok()) return finish(entry.name, status);
+  return finish(entry.name, command->run(flags));
+}
+
+/// First words of all commands: "plan", "collect", ...
+std::vector<std::string> first_words() {
+  std::vector<std::string> words;
+  for (const CommandEntry& entry : commands()) {
+    const std::string word(entry.name.substr(0, entry.name.find(' ')));
+    if (words.empty() || words.back() != word) words.push_back(word);
+  }
+  return words;
+}
+
+/// A group such as `collect`: its second word chooses the command.
+int run_group(const std::string& group, std::span<const std::string> arguments) {
+  std::vector<std::string> second_words;
+  for (const CommandEntry& entry : commands()) {
+    if (!entry.name.starts_with(group + " ")) continue;
+    second_words.emplace_back(entry.name.substr(group.size() + 1));
+    if (!arguments.empty() && arguments[0] == second_words.back()) {
+      return run_command(entry, arguments.subspan(1));
+    }
+  }
+  if (arguments.empty()) {
+    return finish(group,
+                  invalid_input("found nothing more, expected " + join(second_words, " or ")));
+  }
+  if (is_help(arguments[0])) return finish(group, print(group_help(group)));
+  return finish(group, check_word(arguments[0], second_words));
+}
+
+}  // namespace
+
+int run_program(std::span<const std::string> arguments) {
+  if (arguments.empty()) {
+    return finish("", invalid_input("found no command, expected one; see neuroshard --help"));
+  }
+  const std::string& word = arguments[0];
+  if (is_help(word)) return finish("", print(program_help()));
+  if (word == "--version") {
+    if (arguments.size() > 1) {
+      return finish("", invalid_input("found '" + arguments[1] + "' after --version"));
+    }
+    return finish("", print(std::string("neuroshard ") + version() + " (" + commit() + ")\n"));
+  }
+  for (const CommandEntry& entry : commands()) {
+    if (entry.name == word) return run_command(entry, arguments.subspan(1));
+  }
+  const std::vector<std::string> known = first_words();
+  if (std::find(known.begin(), known.end(), word) != known.end()) {
+    return run_group(word, arguments.subspan(1));
+  }
+  return finish("", check_word(word, known).with_context("unknown command"));
+}
+
+}  // namespace neuroshard::apps

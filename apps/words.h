@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::apps {
+
+/// Pieces of `text` between separators; "" gives one empty piece.
+std::vector<std::string> split(std::string_view text, char separator);
+std::string join(std::span<const std::string> words, std::string_view separator);
+
+/// "; did you mean 'x'?" for the known word nearest to a typo, or "" when none is near.
+std::string suggestion(std::string_view word, std::span<const std::string> known);
+
+/// OK when `word` is one of `known`; else the error lists them.
+Status check_word(const std::string& word, std::span<const std::string> known);
+
+/// Printable on one line: control characters become \xNN.
+std::string one_line(std::string_view text);
+
+/// 1234567 -> "1,234,567".
+std::string with_commas(std::int64_t value);
+
+/// printf("%.*f").
+std::string fixed(double value, int decimals);
+
+}  // namespace neuroshard::apps
