@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::io {
+
+/// A text file that only ever grows by whole lines, whatever kills the writer: what `open` finds
+/// after the last '\n' is a torn line and is cut off. One writer at a time, held by flock until the
+/// object or the process ends. Movable; use from one thread at a time.
+class AppendLog {
+ public:
+  /// Opens or creates `path`, locks it and cuts off a torn last line. Errors: kIoError naming the
+  /// path, also when another process (or another AppendLog) holds it or it is no regular file.
+  static Result<AppendLog> open(const std::string& path);
+
+  AppendLog(AppendLog&& other) noexcept;
+  AppendLog& operator=(AppendLog&& other) noexcept;
+  AppendLog(const AppendLog&) = delete;
+  AppendLog& operator=(const AppendLog&) = delete;
+  ~AppendLog();
+
+  /// Whole lines in the file now: where a resumed collection goes on.
+  [[nodiscard]] std::int64_t lines() const { return lines_; }
+  /// Bytes of the torn line that `open` cut off, 0 when there was none.
+  [[nodiscard]] std::int64_t repaired_bytes() const { return repaired_bytes_; }
+
+  /// Adds `line` and a '\n' with one write and fdatasync. REQUIRES no '\n' in `line` (kInternal).
+  /// After an error (kIoError, e.g. a full disk) the file ends with the last whole line and append
+  /// may be tried again.
+  Status append(std::string_view line);
+
+ private:
+  AppendLog(std::string path, int descriptor);
+  Status repair();
+  Status cut(std::int64_t size);
+
+  std::string path_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+  std::int64_t lines_ = 0;
+  std::int64_t repaired_bytes_ = 0;
+};
+
+}  // namespace neuroshard::io

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "io/cost_data.h"
+#include "io/tables.h"
+
+namespace neuroshard::io {
+
+enum class CollectionKind { kCompute, kComm };
+enum class Backend { kCpu, kSim, kCuda };
+/// The words of the file: "compute", "comm"; "cpu", "sim", "cuda".
+std::string_view to_string(CollectionKind kind);
+std::string_view to_string(Backend backend);
+
+/// Where a data directory's numbers come from: its `collection.json` (`neuroshard-collection`,
+/// version 1). Provenance follows from the backend: sim is "simulated", the others "measured".
+struct Collection {
+  CollectionKind kind = CollectionKind::kCompute;
+  Backend backend = Backend::kCpu;
+  std::string hardware;         ///< text for people, e.g. "2 x AMD EPYC 7003, 1 thread"
+  std::string profile;          ///< simulated hardware profile, "" for other backends
+  std::int64_t batch_size = 0;  ///< global
+  std::uint64_t seed = 0;
+  std::int32_t devices = 0;                  ///< comm only, else 0
+  std::map<std::string, std::string> flags;  ///< collection flags as given, e.g. "max-dim": "128"
+
+  [[nodiscard]] bool simulated() const { return backend == Backend::kSim; }
+  friend bool operator==(const Collection&, const Collection&) = default;
+};
+
+/// Errors: kInvalidInput naming source and JSON path.
+Result<Collection> parse_collection(std::string_view bytes, const std::string& source);
+/// Deterministic; parse_collection reads it back to the same value.
+std::string format_collection(const Collection& collection);
+
+/// A data directory: data.txt, table_configs.json (compute), collection.json. A directory in the
+/// reference's form, without collection.json, is measured on "unknown" hardware.
+struct ComputeData {
+  TableFile pool;  ///< with dims
+  std::vector<ComputeSample> samples;
+  Collection collection;
+};
+struct CommData {
+  std::vector<CommSample> samples;
+  Collection collection;
+};
+
+/// Errors: kInvalidInput naming the file and its line or JSON path: ids outside the pool, a pool
+/// without dims, the other kind of data, another device count than collection.json says.
+Result<ComputeData> read_compute_directory(const std::string& directory);
+Result<CommData> read_comm_directory(const std::string& directory);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+#include "io/append_log.h"
+
+namespace neuroshard::io {
+
+/// Largest input accepted from a file or a pipe: 2 GiB.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 31;
+
+/// The whole of a file, a pipe or, for "-", standard input. Errors name the path: kInvalidInput for
+/// a path that is missing, unreadable or a directory and for more than kMaxFileBytes, kIoError when
+/// reading fails midway. Thread-safe.
+Result<std::string> read_file(const std::string& path);
+
+/// Makes `path` hold exactly `bytes`, or leaves it as it was: a temporary file beside it, fsync,
+/// rename, fsync of the directory. A symbolic link is followed; the mode of an existing file is
+/// kept. "-", "/dev/stdout", "/dev/fd/N" and special files (pipes, devices) are written in place.
+/// Errors: kIoError naming the path; no temporary file is left behind. Thread-safe for different
+/// paths. A process killed in between can leave a hidden ".neuroshard-*.tmp", never a torn `path`.
+Status write_file_atomically(const std::string& path, std::string_view bytes);
+
+}  // namespace neuroshard::io

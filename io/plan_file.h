@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+
+namespace neuroshard::io {
+
+/// What a plan was made from.
+struct PlanProvenance {
+  std::string engine_version;
+  std::string cost_model;         ///< name of a shipped model, or the file given
+  std::string cost_model_sha256;  ///< of the model file's bytes
+  std::string input_sha256;       ///< of the table file's bytes
+  std::string algorithm;
+  std::uint64_t seed = 0;
+  friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
+};
+
+/// A plan file. A plan written by hand may lack costs (cost_ms 0, per_device empty) and provenance
+/// (all fields empty).
+struct PlanDocument {
+  Plan plan;
+  std::int64_t batch_size = 0;
+  PlanCost cost;
+  PlanProvenance provenance;
+};
+
+/// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
+/// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
+/// shards tile a workload is core validate(workload, plan). `cost_ms`, `per_device` and
+/// `provenance` are optional. Errors: kInvalidInput naming source and JSON path.
+Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source);
+/// The same from a file, or standard input for "-".
+Result<PlanDocument> read_plan(const std::string& path);
+
+/// DESIGN section 7 text: shards in canonical order, one a line; the same bytes for the same value.
+std::string format_plan(const PlanDocument& document);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard::io {
+
+/// Global batch size of a table file that names none (DESIGN section 7).
+inline constexpr std::int64_t kDefaultBatchSize = 65536;
+
+/// What a table file says.
+struct TableFile {
+  std::vector<Table> tables;
+  std::optional<std::int64_t> batch_size;  ///< absent in the reference's form
+  bool has_dims = true;                    ///< false: every Table::dim is 0 until a task gives it
+  std::string sha256;                      ///< of the file's bytes
+};
+
+/// Reads `neuroshard-tables` JSON (an object) or the reference's table_configs.json (an array of
+/// `row, pooling_factor, bin_0..bin_16[, dim]`; its tables are called "table_0", "table_1", ...).
+///
+/// Per table of ours: name (unique), rows, dim, pooling_factor; optional data_type ("fp32"),
+/// optimizer ("sgd") and either reuse_histogram or zipf_alpha (0 = uniform), from which the
+/// histogram follows by expectation for batch_size x pooling_factor lookups.
+/// `batch_size` replaces the file's value (also for derived histograms) when given.
+///
+/// Every table passes core validate. Errors: kInvalidInput naming source and JSON path.
+Result<TableFile> parse_tables(std::string_view bytes, const std::string& source,
+                               std::optional<std::int64_t> batch_size = std::nullopt);
+
+/// The same from a file, or standard input for "-".
+Result<TableFile> read_tables(const std::string& path,
+                              std::optional<std::int64_t> batch_size = std::nullopt);
+
+/// Tables and batch size (kDefaultBatchSize when absent) as a workload. Errors: kInvalidInput when
+/// the file has no dims, no tables, or too many bytes in all.
+Result<Workload> make_workload(const TableFile& file, const std::string& source);
+
+/// `neuroshard-tables` version 1 text, histograms written out. Deterministic.
+std::string format_tables(const Workload& workload);
+
+}  // namespace neuroshard::io
