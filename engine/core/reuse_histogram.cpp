@@ -1,0 +1,201 @@
+#include "engine/core/reuse_histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace neuroshard {
+namespace {
+
+constexpr int kTails = kReuseBins - 1;  // thresholds 2^0, 2^1, .., 2^15
+
+/// Above this mean a row is in the last bin for certain: 32,768 is 36 standard deviations below.
+constexpr double kCertainMean = 40000;
+
+/// ln(n!) for n >= 0. std::lgamma writes a global on some systems, so threads may not share it.
+double log_factorial(int n) {
+  if (n < 16) {
+    double product = 1;
+    for (int i = 2; i <= n; ++i) product *= i;
+    return std::log(product);
+  }
+  const double x = n + 1.0;  // Stirling's series of ln Gamma(x); the next term is below 1e-14
+  const double inverse_square = 1 / (x * x);
+  const double series =
+      (1.0 / 12 - inverse_square * (1.0 / 360 - inverse_square * (1.0 / 1260))) / x;
+  return (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series;
+}
+
+/// P(N > n) for N ~ Poisson(mean), accurate relative to itself where it is small: the regularised
+/// lower incomplete gamma function P(n + 1, mean), by its series below n + 2 and by the continued
+/// fraction of its complement (modified Lentz) above.
+double poisson_tail(int n, double mean, double log_factorial_n) {
+  if (mean <= 0) return 0;
+  const double shape = n + 1.0;
+  // Beyond 40 standard deviations (and far from 0) the answer is 0 or 1 to the last bit.
+  const double margin = 40 * std::sqrt(shape) + 700;
+  if (mean > shape + margin) return 1;
+  const double log_front = shape * std::log(mean) - mean - log_factorial_n;
+  if (mean < shape + 1) {
+    double term = 1 / shape;
+    double sum = term;
+    for (double k = shape + 1; term > sum * 1e-17; k += 1) {
+      term *= mean / k;
+      sum += term;
+    }
+    return std::min(1.0, sum * std::exp(log_front));
+  }
+  constexpr double kTiny = 1e-300;
+  double b = mean + 1 - shape;
+  double c = 1 / kTiny;
+  double d = 1 / b;
+  double fraction = d;
+  for (double i = 1; i < 100000; i += 1) {
+    const double a = -i * (i - shape);
+    b += 2;
+    d = a * d + b;
+    d = 1 / (std::abs(d) < kTiny ? kTiny : d);
+    c = b + a / c;
+    if (std::abs(c) < kTiny) c = kTiny;
+    const double step = d * c;
+    fraction *= step;
+    if (std::abs(step - 1) < 1e-15) break;
+  }
+  return std::clamp(1 - std::exp(log_front) * fraction, 0.0, 1.0);
+}
+
+/// Sum of r^-alpha for r = 1..rows: the first terms one by one, the rest by Euler-Maclaurin.
+double zipf_normalizer(double rows, double alpha) {
+  constexpr double kExact = 256;
+  double sum = 0;
+  for (double r = std::min(rows, kExact); r >= 1; r -= 1) sum += std::pow(r, -alpha);
+  if (rows <= kExact) return sum;
+  const double span = std::log(rows / kExact);
+  const double exponent = (1 - alpha) * span;
+  const double integral = std::pow(kExact, 1 - alpha) *
+                          (std::abs(exponent) < 1e-12 ? span : std::expm1(exponent) / (1 - alpha));
+  const auto f = [&](double r) { return std::pow(r, -alpha); };
+  return sum + integral + (f(rows) - f(kExact)) / 2 +
+         alpha * (f(kExact) / kExact - f(rows) / rows) / 12;
+}
+
+/// Expected numbers of rows per bin, collected from rows of equal mean count.
+class ExpectedCounts {
+ public:
+  ExpectedCounts() {
+    for (int k = 0; k < kTails; ++k) log_factorial_[k] = log_factorial(1 << k);
+  }
+
+  /// `rows` rows (a weight, not necessarily whole) of mean count `mean`.
+  void add(double mean, double rows) {
+    double above = -std::expm1(-mean);  // P(N > 0)
+    for (int k = 0; k < kTails; ++k) {
+      const double tail = above > 0 ? poisson_tail(1 << k, mean, log_factorial_[k]) : 0;
+      bins_[static_cast<std::size_t>(k)] += rows * std::max(0.0, above - tail);
+      above = tail;
+      if (above == 0) return;
+    }
+    bins_[kTails] += rows * above;
+  }
+  void add_to_last_bin(double rows) { bins_[kTails] += rows; }
+
+  [[nodiscard]] ReuseExpectation expectation(double rows, double lookups) const {
+    ReuseExpectation result;
+    double sum = 0;
+    for (const double count : bins_) sum += count;
+    if (!(sum > 0)) return result;
+    for (std::size_t k = 0; k < bins_.size(); ++k) result.histogram[k] = bins_[k] / sum;
+    result.distinct_rows = std::min({sum, rows, lookups});
+    return result;
+  }
+
+ private:
+  double log_factorial_[kTails];
+  ReuseHistogram bins_{};
+};
+
+/// Groups of up to this many ranks are added rank by rank.
+constexpr double kFew = 32;
+
+/// Adds the ranks in [begin, end) as one group: one by one when few, else by 8-point
+/// Gauss-Legendre quadrature of the sum's midpoint integral over [begin - 1/2, end - 1/2].
+template <typename Mean>
+void add_group(double begin, double end, const Mean& mean, ExpectedCounts& counts) {
+  if (end - begin <= kFew) {
+    for (double r = begin; r < end; r += 1) counts.add(mean(r), 1);
+    return;
+  }
+  constexpr double kNodes[4] = {0.18343464249564980, 0.52553240991632899, 0.79666647741362674,
+                                0.96028985649753623};
+  constexpr double kWeights[4] = {0.36268378337836198, 0.31370664587788729, 0.22238103445337447,
+                                  0.10122853629037626};
+  const double half = (end - begin) / 2;
+  const double center = begin - 0.5 + half;
+  for (int i = 0; i < 4; ++i) {
+    counts.add(mean(center - half * kNodes[i]), half * kWeights[i]);
+    counts.add(mean(center + half * kNodes[i]), half * kWeights[i]);
+  }
+}
+
+/// Mean count of a distinct index of bin k.
+double bin_center(int bin) {
+  if (bin == kReuseBins - 1) return 49152;
+  const ReuseBinRange range = reuse_bin_range(bin);
+  return std::sqrt(static_cast<double>(range.low) * static_cast<double>(range.high));
+}
+
+}  // namespace
+
+ReuseBinRange reuse_bin_range(int bin) {
+  if (bin == 0) return {1, 1};
+  const std::int64_t low = (std::int64_t{1} << (bin - 1)) + 1;
+  if (bin == kReuseBins - 1) return {low, std::numeric_limits<std::int64_t>::max()};
+  return {low, std::int64_t{1} << bin};
+}
+
+ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_alpha) {
+  if (!(lookups > 0)) return {};
+  const auto n = static_cast<double>(rows);
+  const double log_scale = std::log(lookups) - std::log(zipf_normalizer(n, zipf_alpha));
+  const auto mean = [&](double rank) { return std::exp(log_scale - zipf_alpha * std::log(rank)); };
+
+  // The hottest ranks are in the last bin for certain; where that ends follows from mean(rank).
+  const double log_excess = log_scale - std::log(kCertainMean);
+  double certain = 0;
+  if (log_excess >= 0) {
+    certain = zipf_alpha > 0 ? std::floor(std::exp(std::min(log_excess / zipf_alpha, 700.0))) : n;
+    certain = std::min(certain, n);
+  }
+  ExpectedCounts counts;
+  counts.add_to_last_bin(certain);
+
+  // A Poisson count spreads over sqrt(mean): groups in which the mean changes by at most two of
+  // these spreads, and the rank at most doubles, are smooth enough for the quadrature.
+  for (double begin = certain + 1; begin <= n;) {
+    const double log_width = 2 / std::sqrt(std::max(1.0, mean(begin)));
+    const double growth =
+        zipf_alpha > 0 ? std::min(std::numbers::ln2, log_width / zipf_alpha) : std::numbers::ln2;
+    const double end =
+        std::min(n + 1, std::max(begin + kFew, std::floor(begin * std::exp(growth))));
+    add_group(begin, end, mean, counts);
+    begin = end;
+  }
+  return counts.expectation(n, lookups);
+}
+
+double mean_reuse(const ReuseHistogram& histogram) {
+  double mean = 0;
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    mean += histogram[static_cast<std::size_t>(bin)] * bin_center(bin);
+  }
+  return mean;
+}
+
+double distinct_rows(const ReuseHistogram& histogram, double lookups, std::int64_t rows) {
+  const double mean = mean_reuse(histogram);
+  if (!(mean > 0)) return 0;
+  return std::min(lookups / mean, static_cast<double>(rows));
+}
+
+}  // namespace neuroshard
