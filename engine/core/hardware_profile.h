@@ -1,0 +1,58 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace neuroshard {
+
+/// A number and where it comes from: a document, a measurement, or "estimate: why".
+struct SourcedValue {
+  double value = 0;
+  std::string source;
+};
+
+/// How the devices of a profile are connected. Bandwidths are per device and direction, GB/s =
+/// 10^9 bytes per second, as an all-to-all reaches them.
+struct InterconnectProfile {
+  std::string name;               ///< "nvswitch", "pcie", "cluster"
+  SourcedValue devices_per_host;  ///< whole; 0: all devices in one host
+  SourcedValue intra_host_gbps;
+  SourcedValue intra_host_latency_us;
+  SourcedValue inter_host_gbps;  ///< 0 exactly when devices_per_host is 0, like the latency
+  SourcedValue inter_host_latency_us;
+};
+
+/// Constants of the simulated ground truth (engine/ground_truth/sim): one device kind and its
+/// interconnects. A plain value; read from JSON by io/profile.h.
+struct HardwareProfile {
+  std::string name;         ///< "H200-141G"
+  std::string description;  ///< one line of text
+
+  SourcedValue memory_gib;  ///< usable device memory, GiB
+
+  // Memory system.
+  SourcedValue dram_gbps;        ///< achieved by a copy, read + write
+  SourcedValue gather_share;     ///< of dram_gbps that random row gathers reach, (0, 1]
+  SourcedValue l2_gbps;          ///< achieved from the L2 cache
+  SourcedValue l2_mib;           ///< size of the L2 cache
+  SourcedValue l2_usable_share;  ///< of the L2 that holds rows, (0, 1]
+  SourcedValue sector_bytes;     ///< smallest piece of a row that memory delivers
+
+  // Instruction issue and occupancy.
+  SourcedValue multiprocessors;
+  SourcedValue clock_ghz;
+  SourcedValue warps_per_multiprocessor;    ///< resident in a lookup kernel
+  SourcedValue forward_cycles_per_lookup;   ///< of one multiprocessor, whatever the dim up to 128
+  SourcedValue backward_cycles_per_lookup;  ///< the same for the backward kernel
+  SourcedValue bag_latency_us;              ///< of one dependent offset -> index -> row chain
+
+  // Fixed costs of one fused operator call.
+  SourcedValue launch_us;           ///< of one kernel
+  SourcedValue forward_kernels;     ///< launched by one forward
+  SourcedValue backward_kernels;    ///< launched by one backward: sort, run lengths, updates
+  SourcedValue sort_bits_per_pass;  ///< radix sort of the looked-up rows
+
+  std::vector<InterconnectProfile> interconnects;  ///< at least one; the first is the default
+};
+
+}  // namespace neuroshard
