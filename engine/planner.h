@@ -58,6 +58,7 @@ Status check_memory(const Workload& workload, const Plan& plan, std::int64_t mem
 struct ComparedPlan {
   std::string algorithm;
   Result<PlanResult> result;
+  double seconds = 0;  ///< the search alone, also when it found no plan
 };
 
 /// make_plan() with each of `algorithms` in order, the other options being `options`'s; the cost
