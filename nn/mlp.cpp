@@ -13,13 +13,19 @@ std::size_t weight_count(const DenseSpec& layer) {
 
 }  // namespace
 
+std::size_t parameter_count(std::span<const DenseSpec> layers) {
+  std::size_t total = 0;
+  for (const DenseSpec& layer : layers) total += parameter_count(layer);
+  return total;
+}
+
 Mlp::Mlp(std::vector<DenseSpec> layers) : layers_(std::move(layers)) {
   std::size_t total = 0;
   for (std::size_t k = 0; k < layers_.size(); ++k) {
     assert(layers_[k].inputs >= 1 && layers_[k].outputs >= 1);
     assert(k == 0 || layers_[k].inputs == layers_[k - 1].outputs);
     offsets_.push_back(total);
-    total += weight_count(layers_[k]) + static_cast<std::size_t>(layers_[k].outputs);
+    total += parameter_count(layers_[k]);
   }
   parameters_.assign(total, 0.0f);
 }

@@ -19,6 +19,12 @@ struct DenseSpec {
   friend bool operator==(const DenseSpec&, const DenseSpec&) = default;
 };
 
+/// Weights and biases of a layer together.
+inline std::size_t parameter_count(const DenseSpec& layer) {
+  return (static_cast<std::size_t>(layer.inputs) + 1) * static_cast<std::size_t>(layer.outputs);
+}
+std::size_t parameter_count(std::span<const DenseSpec> layers);
+
 /// Parameters of a stack of dense layers, layer after layer (weight, then bias) in one allocation,
 /// so that an optimizer is one loop and a checkpoint one write. A value; copies are independent.
 class Mlp {
