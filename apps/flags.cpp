@@ -224,6 +224,19 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
   return {};
 }
 
+std::optional<Result<std::string>> FlagSet::answer(std::span<const std::string> arguments) const {
+  for (const auto& flag : flags_) {
+    if (!flag->answer_) continue;
+    const std::string name = "--" + flag->name_;
+    for (std::size_t k = 0; k < arguments.size(); ++k) {
+      const bool pair =
+          arguments[k] == name && k + 1 < arguments.size() && arguments[k + 1] == flag->question_;
+      if (pair || arguments[k] == name + "=" + flag->question_) return flag->answer_();
+    }
+  }
+  return std::nullopt;
+}
+
 std::string FlagSet::usage() const {
   std::string text;
   bool optional = false;

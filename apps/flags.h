@@ -32,6 +32,13 @@ class FlagSet {
       default_text_ = std::move(text);
       return *this;
     }
+    /// A value that asks instead of sets ("list"): the command then prints `text()` and is done,
+    /// whatever the other flags.
+    Flag& answers(std::string question, std::function<Result<std::string>()> text) {
+      question_ = std::move(question);
+      answer_ = std::move(text);
+      return *this;
+    }
 
    private:
     friend class FlagSet;
@@ -39,6 +46,8 @@ class FlagSet {
     std::string value_name_;
     std::string help_;
     std::string default_text_;
+    std::string question_;
+    std::function<Result<std::string>()> answer_;
     bool required_ = false;
     bool repeatable_ = false;
     std::function<Status(const std::string&)> assign_;  // the error says "found X, expected Y"
@@ -98,6 +107,10 @@ class FlagSet {
   /// was expected: an unknown, repeated, missing or valueless flag, a positional argument, a value
   /// that is malformed or out of range.
   Status parse(std::span<const std::string> arguments);
+
+  /// The text asked for by a flag's question among the arguments; nothing when there is none.
+  [[nodiscard]] std::optional<Result<std::string>> answer(
+      std::span<const std::string> arguments) const;
 
   /// Was the flag given in the last parse()?
   [[nodiscard]] bool given(std::string_view name) const;

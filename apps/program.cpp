@@ -72,6 +72,9 @@ int run_command(const CommandEntry& entry, std::span<const std::string> argument
   if (std::any_of(arguments.begin(), arguments.end(), is_help)) {
     return finish(entry.name, print(command_help(entry, flags)));
   }
+  if (const auto answer = flags.answer(arguments)) {
+    return finish(entry.name, answer->ok() ? print(**answer) : answer->status());
+  }
   if (Status status = flags.parse(arguments); !status.ok()) return finish(entry.name, status);
   return finish(entry.name, command->run(flags));
 }

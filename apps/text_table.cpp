@@ -29,7 +29,9 @@ std::string TextTable::render(const Console& console) const {
     widths.push_back(display_width(columns_[k].title));
     for (const Row& row : rows_) widths[k] = std::max(widths[k], display_width(row.cells[k]));
   }
-  std::string text = console.paint(line(titles, widths), Style::kDim) + "\n";
+  std::string text;
+  const std::string header = line(titles, widths);
+  if (!header.empty()) text += console.paint(header, Style::kDim) + "\n";
   for (const Row& row : rows_) text += console.paint(line(row.cells, widths), row.style) + "\n";
   return text;
 }

@@ -14,7 +14,8 @@ struct Column {
   Align align = Align::kRight;
 };
 
-/// Rows of aligned columns, two blanks between them, for people. Not thread-safe.
+/// Rows of aligned columns, two blanks between them, for people. Without a header line when no
+/// column has a title. Not thread-safe.
 class TextTable {
  public:
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}

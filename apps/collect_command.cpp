@@ -1,0 +1,179 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "apps/output.h"
+#include "apps/progress_bar.h"
+#include "apps/words.h"
+#include "engine/core/bytes.h"
+#include "engine/ground_truth/collect.h"
+#include "engine/ground_truth/ground_truth.h"
+#include "engine/table_pool.h"
+#include "io/tables.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Passes progress on and says once, before the first new sample, where a collection goes on.
+class ResumeNote final : public ProgressSink {
+ public:
+  void update(std::string_view phase, std::int64_t done, std::int64_t total,
+              std::string_view unit) override {
+    if (!said_ && done > 0) {
+      print_note("resuming at sample " + with_commas(done) + " of " + with_commas(total));
+    }
+    said_ = true;
+    bar_.update(phase, done, total, unit);
+  }
+
+ private:
+  ProgressBar bar_;
+  bool said_ = false;
+};
+
+Result<io::Backend> backend_of(const std::string& word) {
+  for (const io::Backend backend : {io::Backend::kCpu, io::Backend::kSim, io::Backend::kCuda}) {
+    if (to_string(backend) == word) return backend;
+  }
+  return invalid_input("--backend: found '" + word + "', expected cuda, cpu or sim");
+}
+
+class CollectCommand : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags
+        .choice("backend", "NAME", "cuda, cpu (this machine) or sim (a documented model)",
+                &backend_, {"cuda", "cpu", "sim"})
+        .required();
+    flags.text("profile", "NAME|FILE",
+               "sim: the hardware, with +LINKS for other than its default links; one of " +
+                   join(simulated_profile_names(), ", "),
+               &profile_);
+    flags
+        .text("output", "DIR", "data directory; an unfinished one is gone on with",
+              &options_.output)
+        .required();
+    options_.samples = 1000;
+    flags.integer("samples", "samples in the directory at the end", &options_.samples, 1,
+                  std::int64_t{1} << 32);
+    flags.integer("max-dim", "largest dim; also its half, quarter, .. down to 4", &options_.max_dim,
+                  4, kMaxDim);
+    flags.integer("batch-size", "global batch size", &options_.batch_size, 1,
+                  std::int64_t{1} << 32);
+    flags.seed("seed", "of the random sets", &options_.seed);
+    flags.integer("threads", "cpu: threads of the lookup", &threads_, 1, kMaxThreads)
+        .default_text("one per hardware thread");
+    declare_kind(flags);
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::Backend backend, backend_of(backend_));
+    if (backend == io::Backend::kSim && !profile_) {
+      return invalid_input("found no --profile, expected one of " +
+                           join(simulated_profile_names(), ", "));
+    }
+    if (backend != io::Backend::kSim && profile_) {
+      return invalid_input("--profile: found with --backend " + backend_ + ", expected with sim");
+    }
+    if (backend != io::Backend::kCpu && flags.given("threads")) {
+      return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
+    }
+    GroundTruthOptions truth_options;
+    truth_options.profile = profile_.value_or("");
+    truth_options.threads = threads_;
+    truth_options.seed = options_.seed;
+    truth_options.max_memory_bytes = options_.max_memory_bytes;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
+                                make_ground_truth(backend, truth_options));
+    if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
+    options_.cancel = &cancel_token();
+    Result<CollectReport> report = collect_with_progress(*truth);
+    if (!report.ok()) {
+      return report.status().code() == StatusCode::kCancelled
+                 ? cancelled("interrupted; the same command goes on where this one stopped")
+                 : report.status();
+    }
+    return print(summary(*report, *truth));
+  }
+
+ protected:
+  virtual void declare_kind(FlagSet& flags) = 0;
+  virtual Result<CollectReport> collect(GroundTruth& truth) = 0;
+
+  CollectOptions options_;
+
+ private:
+  Result<CollectReport> collect_with_progress(GroundTruth& truth) {
+    ResumeNote progress;
+    options_.progress = &progress;
+    return collect(truth);
+  }
+
+  [[nodiscard]] std::string summary(const CollectReport& report, const GroundTruth& truth) const {
+    const bool simulated = truth.provenance() == Provenance::kSimulated;
+    std::string text = with_commas(report.found + report.added) + " samples in " + options_.output +
+                       ", " + with_commas(report.added) + " of them new";
+    if (report.added > 0 && report.seconds > 0) {
+      text += " (" + fixed(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
+    }
+    return text + "\n" + (simulated ? "SIMULATED: " : "measured on ") + truth.hardware() + "\n";
+  }
+
+  std::string backend_;
+  std::optional<std::string> profile_;
+  int threads_ = 0;
+};
+
+class CollectComputeCommand final : public CollectCommand {
+ protected:
+  void declare_kind(FlagSet& flags) override {
+    flags.text("tables", "FILE", "tables to draw sets from", &tables_)
+        .default_text("856 generated ones, seed 0");
+    flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
+    flags.bytes("max-memory", "a set's tables take at most this", &options_.max_memory_bytes)
+        .default_text(format_bytes(options_.max_memory_bytes));
+  }
+
+  Result<CollectReport> collect(GroundTruth& truth) override {
+    std::vector<Table> tables;
+    if (tables_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file,
+                                  io::read_tables(*tables_, options_.batch_size));
+      tables = std::move(file.tables);
+    } else {
+      GenerateOptions generate;
+      generate.batch_size = options_.batch_size;
+      NEUROSHARD_ASSIGN_OR_RETURN(Workload pool, generate_tables(generate));
+      tables = std::move(pool.tables);
+    }
+    return collect_compute(truth, tables, options_);
+  }
+
+ private:
+  std::optional<std::string> tables_;
+};
+
+class CollectCommCommand final : public CollectCommand {
+ protected:
+  void declare_kind(FlagSet& flags) override {
+    flags.integer("devices", "devices of the all-to-all", &options_.devices, 1, 1024);
+  }
+
+  Result<CollectReport> collect(GroundTruth& truth) override {
+    return collect_comm(truth, options_);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_collect_compute_command() {
+  return std::make_unique<CollectComputeCommand>();
+}
+std::unique_ptr<Command> make_collect_comm_command() {
+  return std::make_unique<CollectCommCommand>();
+}
+
+}  // namespace neuroshard::apps

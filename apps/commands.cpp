@@ -1,0 +1,48 @@
+#include <array>
+
+#include "apps/command.h"
+#include "apps/make_commands.h"
+
+namespace neuroshard::apps {
+namespace {
+
+// Examples run in the root of the source tree, line by line (a test runs them all).
+constexpr std::array kCommands{
+    CommandEntry{"plan", "find the plan whose slowest device costs least",
+                 "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
+                 "--device-memory 80GB\n",
+                 make_plan_command},
+    CommandEntry{"simulate", "what a plan costs, device by device",
+                 "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
+                 "--device-memory 80GB --output plan.json\n"
+                 "  neuroshard simulate --tables examples/dlrm_dcnv2.json --plan plan.json "
+                 "--device-memory 80GB\n",
+                 make_simulate_command},
+    CommandEntry{"compare", "every algorithm on every task",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
+                 "  neuroshard compare --tables pool.json --tasks examples/tasks.txt --devices 4 "
+                 "--device-memory 4GiB\n",
+                 make_compare_command},
+    CommandEntry{"collect compute", "measure what sets of tables cost on one device",
+                 "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "
+                 "--output data/compute\n",
+                 make_collect_compute_command},
+    CommandEntry{"collect comm", "measure what the all-to-all between devices costs",
+                 "  neuroshard collect comm --backend sim --profile H200-141G --devices 8 "
+                 "--samples 500 --output data/comm_8\n",
+                 make_collect_comm_command},
+    CommandEntry{"tables generate", "a pool of tables shaped like published ones",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n",
+                 make_generate_command},
+    CommandEntry{"tables summarize", "counts, memory, lookups and the heaviest tables",
+                 "  neuroshard tables summarize --tables examples/dlrm_dcnv2.json\n",
+                 make_summarize_command},
+    CommandEntry{"bench", "a signature of what the search does, and its speed",
+                 "  neuroshard bench\n", make_bench_command},
+};
+
+}  // namespace
+
+std::span<const CommandEntry> commands() { return kCommands; }
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,86 @@
+#include "apps/common_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "apps/console.h"
+#include "apps/text_table.h"
+#include "engine/core/cluster.h"
+#include "io/tables.h"
+
+namespace neuroshard::apps {
+namespace {
+
+std::string origin_text(const ModelOrigin& origin) {
+  const bool simulated = origin.provenance == Provenance::kSimulated;
+  return (simulated ? "SIMULATED " : "measured on ") + origin.hardware;
+}
+
+Result<std::string> list_of_models() {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ShippedModelInfo> models, shipped_models());
+  TextTable table({{"cost model", Align::kLeft},
+                   {"provenance", Align::kLeft},
+                   {"devices"},
+                   {"hardware", Align::kLeft}});
+  for (const ShippedModelInfo& info : models) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named, load_cost_models(info.name));
+    const auto& comm = named.models.comm;
+    const bool fixed = comm && comm->architecture == CommArchitecture::kFixedDevices;
+    table.add({info.name, info.provenance == Provenance::kSimulated ? "SIMULATED" : "measured",
+               fixed ? std::to_string(comm->devices) : "any", info.hardware});
+  }
+  return table.render(Console::of(STDOUT_FILENO));
+}
+
+}  // namespace
+
+FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out) {
+  return flags
+      .text("cost-model", "NAME|FILE",
+            "a shipped cost model or a file; `list` prints the shipped ones", out)
+      .answers("list", list_of_models);
+}
+
+FlagSet::Flag& declare_devices(FlagSet& flags, std::int32_t* out) {
+  return flags.integer("devices", "number of devices", out, 1, kMaxDevices).required();
+}
+
+FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out) {
+  return flags
+      .bytes("device-memory", "memory for tables on each device, such as 80GB or 24GiB", out)
+      .required();
+}
+
+FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
+  return flags.integer("threads", "threads; results do not depend on it", out, 1, kMaxThreads)
+      .default_text("one per hardware thread");
+}
+
+FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
+  return flags.integer("batch-size", "global batch size, instead of the file's", out, 1,
+                       std::int64_t{1} << 40);
+}
+
+Result<LoadedWorkload> load_workload(const std::string& path,
+                                     std::optional<std::int64_t> batch_size) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size));
+  LoadedWorkload loaded;
+  loaded.sha256 = file.sha256;
+  NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload,
+                              io::make_workload(file, path == "-" ? "<stdin>" : path));
+  return loaded;
+}
+
+std::string describe(const NamedCostModels& named) {
+  const ModelOrigin& compute = named.models.compute_origin;
+  const ModelOrigin& comm = named.models.comm_origin;
+  if (!named.models.compute) return named.name + ": communication " + origin_text(comm);
+  if (!named.models.comm) return named.name + ": compute " + origin_text(compute);
+  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
+    return named.name + ": " + origin_text(compute);
+  }
+  return named.name + ": compute " + origin_text(compute) + ", communication " + origin_text(comm);
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/flags.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/shipped_models.h"
+
+namespace neuroshard::apps {
+
+/// The shipped model that commands use when none is named.
+inline constexpr const char* kDefaultCostModel = "h200_sim";
+
+/// Most threads a flag accepts: a bound for mistyped numbers.
+inline constexpr std::int64_t kMaxThreads = 1024;
+
+/// --cost-model NAME|FILE, where `list` prints the shipped ones.
+FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out);
+FlagSet::Flag& declare_devices(FlagSet& flags, std::int32_t* out);
+FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
+FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
+/// --batch-size, above the file's value.
+FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
+
+/// Tables ready for planning, and the sha256 of the file they came from.
+struct LoadedWorkload {
+  Workload workload;
+  std::string sha256;
+};
+
+/// Reads tables ("-" = standard input) and validates them. The batch size is `batch_size` when set,
+/// else the file's, else 65,536. Errors: unreadable, malformed, or tables without dims.
+Result<LoadedWorkload> load_workload(const std::string& path,
+                                     std::optional<std::int64_t> batch_size);
+
+/// "h200_sim: SIMULATED hardware, H200-141G": name and where the numbers come from; whatever is
+/// simulated says so.
+std::string describe(const NamedCostModels& models);
+
+}  // namespace neuroshard::apps

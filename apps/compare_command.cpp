@@ -1,0 +1,181 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common_flags.h"
+#include "apps/console.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "apps/output.h"
+#include "apps/plan_report.h"
+#include "apps/progress_bar.h"
+#include "apps/text_table.h"
+#include "apps/words.h"
+#include "engine/planner.h"
+#include "io/compare_report.h"
+#include "io/tables.h"
+#include "io/tasks.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr double kMaxTimeLimit = 1e6;
+
+/// One algorithm over all tasks, for the table on the console.
+struct Score {
+  std::int64_t feasible = 0;
+  std::int64_t wins = 0;
+  double common_cost_ms = 0;  ///< sum over the tasks that every algorithm solves
+  double seconds = 0;         ///< sum over all tasks
+};
+
+bool solved_by_all(const io::CompareTask& task) {
+  return std::all_of(task.results.begin(), task.results.end(),
+                     [](const auto& entry) { return entry.second.feasible; });
+}
+
+/// The lowest cost of a task; nothing when no algorithm solves it.
+std::optional<double> lowest_cost(const io::CompareTask& task) {
+  std::optional<double> lowest;
+  for (const auto& [name, result] : task.results) {
+    if (!result.feasible || (lowest && result.cost.cost_ms >= *lowest)) continue;
+    lowest = result.cost.cost_ms;
+  }
+  return lowest;
+}
+
+Score score_of(const io::CompareReport& report, const std::string& algorithm) {
+  Score score;
+  for (const io::CompareTask& task : report.tasks) {
+    const io::CompareResult& result = task.results.at(algorithm);
+    score.seconds += result.seconds;
+    if (!result.feasible) continue;
+    ++score.feasible;
+    if (result.cost.cost_ms <= lowest_cost(task)) ++score.wins;
+    if (solved_by_all(task)) score.common_cost_ms += result.cost.cost_ms;
+  }
+  return score;
+}
+
+class CompareCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags.text("tables", "FILE", "the pool that the tasks' ids point into; - = stdin", &tables_)
+        .required();
+    flags.text("tasks", "FILE", "one task a line: id,id,... dim,dim,...", &tasks_).required();
+    declare_devices(flags, &cluster_.devices);
+    declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_cost_model(flags, &cost_model_);
+    algorithms_ = algorithm_names();
+    flags.list("algorithms", "A,B,..", "what to compare", &algorithms_);
+    flags.number("time-limit", "SECONDS", "per search (default no limit)", &time_limit_, 0,
+                 kMaxTimeLimit);
+    declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
+    flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
+    flags.text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
+               &output_);
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
+    if (tables_ == "-" && tasks_ == "-") {
+      return invalid_input("--tasks: found '-', expected a file while --tables reads stdin");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    io::CompareReport report{cluster_.devices, models.name, algorithms_, {}};
+    NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
+      if (*output_ == "-") return {};
+    }
+    return print("cost model " + describe(models) + "\n\n" + summary(report));
+  }
+
+ private:
+  [[nodiscard]] Status check_algorithms() const {
+    const std::vector<std::string> known = algorithm_names();
+    for (const std::string& name : algorithms_) {
+      NEUROSHARD_RETURN_IF_ERROR(check_word(name, known).with_context("--algorithms"));
+    }
+    return {};
+  }
+
+  Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
+                 const CostModels& models, io::CompareReport& report) {
+    options_.time_limit_s = time_limit_.value_or(0);
+    options_.cancel = &cancel_token();
+    ProgressBar progress;
+    const auto total = static_cast<std::int64_t>(tasks.size());
+    for (std::int64_t index = 0; index < total; ++index) {
+      progress.update("comparing", index, total, "tasks");
+      const std::string where = tasks_ + ":" + std::to_string(index + 1);
+      Result<Workload> workload = io::make_workload(pool, tasks[static_cast<std::size_t>(index)]);
+      if (!workload.ok()) return workload.status().with_context(where);
+      Result<std::vector<ComparedPlan>> compared =
+          compare_plans(*workload, cluster_, models, algorithms_, options_);
+      if (!compared.ok()) return compared.status().with_context(where);
+      report.tasks.push_back(task_report(index, *workload, std::move(compared).value()));
+    }
+    return {};
+  }
+
+  static io::CompareTask task_report(std::int64_t index, const Workload& workload,
+                                     std::vector<ComparedPlan> compared) {
+    io::CompareTask task{index, static_cast<std::int64_t>(workload.tables.size()), {}};
+    for (ComparedPlan& entry : compared) {
+      io::CompareResult& result = task.results[entry.algorithm];
+      result.seconds = entry.seconds;
+      if (!entry.result.ok()) continue;
+      result.feasible = true;
+      result.plan = std::move(entry.result->plan);
+      result.cost = std::move(entry.result->cost);
+    }
+    return task;
+  }
+
+  static std::string summary(const io::CompareReport& report) {
+    const auto total = static_cast<std::int64_t>(report.tasks.size());
+    const auto common = std::count_if(report.tasks.begin(), report.tasks.end(), solved_by_all);
+    TextTable table(
+        {{"algorithm", Align::kLeft}, {"feasible"}, {"mean cost ms"}, {"mean seconds"}, {"wins"}});
+    double best = 0;
+    std::vector<Score> scores;
+    for (const std::string& name : report.algorithms) {
+      scores.push_back(score_of(report, name));
+      const double cost = scores.back().common_cost_ms;
+      if (scores.size() == 1 || cost < best) best = cost;
+    }
+    for (std::size_t k = 0; k < scores.size(); ++k) {
+      const Score& score = scores[k];
+      const double mean =
+          score.common_cost_ms / static_cast<double>(std::max<std::int64_t>(common, 1));
+      table.add({report.algorithms[k], std::to_string(score.feasible) + "/" + std::to_string(total),
+                 common > 0 ? milliseconds(mean, mean) : "-",
+                 fixed(score.seconds / static_cast<double>(total), 4), std::to_string(score.wins)},
+                common > 0 && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
+    }
+    return table.render(Console::of(STDOUT_FILENO)) + "\nmean cost over the " +
+           std::to_string(common) + " of " + std::to_string(total) +
+           " tasks that every algorithm solves; wins: lowest cost of a task, ties count for all\n";
+  }
+
+  std::string tables_;
+  std::string tasks_;
+  Cluster cluster_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::vector<std::string> algorithms_;
+  std::optional<double> time_limit_;
+  std::optional<std::string> output_;
+  PlanOptions options_{.threads = 1};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare_command() { return std::make_unique<CompareCommand>(); }
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memory>
+
+#include "apps/command.h"
+
+namespace neuroshard::apps {
+
+std::unique_ptr<Command> make_plan_command();
+std::unique_ptr<Command> make_simulate_command();
+std::unique_ptr<Command> make_compare_command();
+std::unique_ptr<Command> make_collect_compute_command();
+std::unique_ptr<Command> make_collect_comm_command();
+std::unique_ptr<Command> make_generate_command();
+std::unique_ptr<Command> make_summarize_command();
+std::unique_ptr<Command> make_bench_command();
+
+}  // namespace neuroshard::apps

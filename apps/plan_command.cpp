@@ -1,0 +1,155 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/common_flags.h"
+#include "apps/console.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "apps/output.h"
+#include "apps/plan_report.h"
+#include "apps/progress_bar.h"
+#include "apps/text_table.h"
+#include "apps/words.h"
+#include "engine/core/bytes.h"
+#include "engine/core/version.h"
+#include "engine/planner.h"
+#include "io/plan_file.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr double kMaxTimeLimit = 1e6;
+
+class PlanCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags
+        .text("tables", "FILE",
+              "tables to place, neuroshard-tables or table_configs.json; - = stdin", &tables_)
+        .required();
+    declare_devices(flags, &cluster_.devices);
+    declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_batch_size(flags, &batch_size_);
+    declare_cost_model(flags, &cost_model_);
+    flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
+                 &options_.algorithm, algorithm_names());
+    flags.number("time-limit", "SECONDS", "then stop with the best plan so far (default no limit)",
+                 &time_limit_, 0, kMaxTimeLimit);
+    declare_threads(flags, &options_.threads);
+    flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
+    flags.text("output", "FILE", "write the plan as JSON; - = to stdout, and nothing else there",
+               &output_);
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    options_.time_limit_s = time_limit_.value_or(0);
+    options_.cancel = &cancel_token();
+    std::optional<ProgressBar> progress(std::in_place);
+    options_.progress = &*progress;
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult best,
+                                make_plan(loaded.workload, cluster_, models.models, options_));
+    progress.reset();
+    options_.progress = nullptr;
+    if (best.stopped_early) {
+      print_note(cancel_token().cancelled() ? "interrupted: this is the best plan so far"
+                                            : "time limit reached: this is the best plan so far");
+    }
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, plan_json(loaded, models, best)));
+      if (*output_ == "-") return {};
+    }
+    return report(loaded.workload, models, best);
+  }
+
+ private:
+  [[nodiscard]] std::string plan_json(const LoadedWorkload& loaded, const NamedCostModels& models,
+                                      const PlanResult& best) const {
+    io::PlanDocument document;
+    document.plan = best.plan;
+    document.batch_size = loaded.workload.batch_size;
+    document.cost = best.cost;
+    document.provenance = {version(),     models.name,    models.sha256,
+                           loaded.sha256, best.algorithm, options_.seed};
+    return io::format_plan(document);
+  }
+
+  Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best) {
+    const Console console = Console::of(STDOUT_FILENO);
+    std::int64_t bytes = 0;
+    for (const Table& table : workload.tables) bytes += table_bytes(table);
+    std::string text = std::to_string(workload.tables.size()) + " tables, " + format_bytes(bytes) +
+                       ", batch " + with_commas(workload.batch_size) + ", on " +
+                       std::to_string(cluster_.devices) + " devices of " +
+                       format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) +
+                       "\n\n";
+    text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
+    text += "\n" +
+            console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",
+                          Style::kBold) +
+            " (" + best.algorithm + ", " + std::to_string(best.plan.shards.size()) + " shards, " +
+            with_commas(best.evaluations) + " plans evaluated in " + fixed(best.seconds, 3) +
+            " s)\n";
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string others,
+                                baselines(workload, models.models, best, console));
+    text += others;
+    if (output_) text += "plan written to " + *output_ + "\n";
+    return print(text);
+  }
+
+  /// What the weaker algorithms would have cost. Empty after an interrupt: the user wants to go.
+  Result<std::string> baselines(const Workload& workload, const CostModels& models,
+                                const PlanResult& best, const Console& console) {
+    if (cancel_token().cancelled()) return std::string();
+    std::vector<std::string> names = algorithm_names();
+    names.pop_back();  // the strongest is nobody's baseline
+    std::erase(names, best.algorithm);
+    Result<std::vector<ComparedPlan>> compared =
+        compare_plans(workload, cluster_, models, names, options_);
+    if (!compared.ok()) {
+      return compared.status().code() == StatusCode::kCancelled ? Result<std::string>("")
+                                                                : compared.status();
+    }
+    TextTable table({{"baseline", Align::kLeft}, {"cost ms"}, {"this plan"}});
+    const ComparedPlan* strongest = nullptr;
+    for (const ComparedPlan& other : *compared) {
+      if (!other.result.ok()) {
+        table.add({other.algorithm, "infeasible", "-"});
+        continue;
+      }
+      const double cost = other.result.value().cost.cost_ms;
+      table.add({other.algorithm, milliseconds(cost, best.cost.cost_ms), change(cost, best)});
+      if (strongest == nullptr || cost < strongest->result.value().cost.cost_ms) strongest = &other;
+    }
+    const std::string verdict =
+        strongest == nullptr ? "no baseline finds a plan that fits\n"
+                             : "against the best baseline, " + strongest->algorithm + ": " +
+                                   change(strongest->result.value().cost.cost_ms, best) + "\n";
+    return "\n" + table.render(console) + verdict;
+  }
+
+  /// "-12.3 %": how this plan's cost differs from another's.
+  static std::string change(double other_ms, const PlanResult& best) {
+    const double percent = 100 * (best.cost.cost_ms / other_ms - 1);
+    return (percent > 0 ? "+" : "") + fixed(percent, 1) + " %";
+  }
+
+  std::string tables_;
+  Cluster cluster_;
+  std::optional<std::int64_t> batch_size_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::optional<double> time_limit_;
+  std::optional<std::string> output_;
+  PlanOptions options_{.threads = 0};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_plan_command() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace neuroshard::apps
