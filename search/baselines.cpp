@@ -1,0 +1,129 @@
+#include "search/baselines.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/core/bytes.h"
+#include "engine/core/rng.h"
+#include "search/device_order.h"
+#include "search/feasibility.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
+
+struct WeightedTable {
+  double weight;
+  std::int64_t bytes;
+  std::int32_t table;
+};
+
+double by_size(const Table& table) { return static_cast<double>(table_bytes(table)); }
+double by_dim(const Table& table) { return table.dim; }
+double by_lookup(const Table& table) { return table.dim * table.pooling_factor; }
+double by_size_lookup(const Table& table) {
+  return table.dim * table.pooling_factor * std::log10(static_cast<double>(table.rows));
+}
+
+/// A greedy pass over the tables: where each went, and how full the fullest device is. Stops at the
+/// first table that fits nowhere.
+struct GreedyPass {
+  Plan plan;
+  std::int64_t most_bytes = 0;
+  std::int32_t unplaced = -1;  ///< table that fits nowhere, or -1
+};
+
+GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& tables,
+                     std::int64_t memory) {
+  GreedyPass pass;
+  pass.plan.devices = problem.cluster.devices;
+  DeviceOrder devices;
+  devices.reset(problem.cluster.devices);
+  for (const WeightedTable& item : tables) {
+    std::size_t rank = 0;
+    while (rank < devices.size() && devices[rank].bytes > memory - item.bytes) ++rank;
+    if (rank == devices.size()) {
+      pass.unplaced = item.table;
+      return pass;
+    }
+    const DeviceLoad& device = devices[rank];
+    pass.plan.shards.push_back(whole_table(problem.workload, item.table, device.device));
+    pass.most_bytes = std::max(pass.most_bytes, device.bytes + item.bytes);
+    devices.add(rank, device.load + item.weight, item.bytes, 0);
+  }
+  return pass;
+}
+
+Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const Table&)) {
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  std::vector<WeightedTable> tables;
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const Table& table = problem.workload.tables[index];
+    tables.push_back({weigh(table), table_bytes(table), static_cast<std::int32_t>(index)});
+  }
+  std::sort(tables.begin(), tables.end(), [](const WeightedTable& a, const WeightedTable& b) {
+    if (a.weight != b.weight) return a.weight > b.weight;
+    if (a.bytes != b.bytes) return a.bytes > b.bytes;
+    return a.table > b.table;
+  });
+  GreedyPass pass = place_all(problem, tables, problem.cluster.memory_bytes);
+  if (pass.unplaced >= 0) {
+    const Table& table = problem.workload.tables[static_cast<std::size_t>(pass.unplaced)];
+    return infeasible(
+        table_label(problem.workload, pass.unplaced) + " of " + format_bytes(table_bytes(table)) +
+        " fits whole on none of " + std::to_string(problem.cluster.devices) + " devices of " +
+        format_bytes(problem.cluster.memory_bytes) + " and this algorithm splits none: " +
+        format_bytes_at_least(place_all(problem, tables, kNoLimit).most_bytes) +
+        " of memory per device would do, or an algorithm that splits");
+  }
+  return SearchResult{std::move(pass.plan), 0, false};
+}
+
+}  // namespace
+
+Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
+                                  const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  SearchResult result;
+  result.plan.devices = problem.cluster.devices;
+  Rng rng(options.seed);
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const auto device = rng.below(static_cast<std::uint64_t>(problem.cluster.devices));
+    result.plan.shards.push_back(whole_table(problem.workload, static_cast<std::int32_t>(index),
+                                             static_cast<std::int32_t>(device)));
+  }
+  const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
+  const auto fullest = std::max_element(bytes.begin(), bytes.end());
+  if (*fullest <= problem.cluster.memory_bytes) return result;
+  return infeasible("random placement puts " + format_bytes(*fullest) + " on device " +
+                    std::to_string(fullest - bytes.begin()) + ", devices have " +
+                    format_bytes(problem.cluster.memory_bytes) + ": " +
+                    format_bytes_at_least(*fullest) +
+                    " of memory per device would do, or an algorithm that minds memory");
+}
+
+Result<SearchResult> shard_size_greedy(const Problem& problem, PlanEvaluator&,
+                                       const SearchOptions&) {
+  return shard_greedy(problem, by_size);
+}
+
+Result<SearchResult> shard_dim_greedy(const Problem& problem, PlanEvaluator&,
+                                      const SearchOptions&) {
+  return shard_greedy(problem, by_dim);
+}
+
+Result<SearchResult> shard_lookup_greedy(const Problem& problem, PlanEvaluator&,
+                                         const SearchOptions&) {
+  return shard_greedy(problem, by_lookup);
+}
+
+Result<SearchResult> shard_size_lookup_greedy(const Problem& problem, PlanEvaluator&,
+                                              const SearchOptions&) {
+  return shard_greedy(problem, by_size_lookup);
+}
+
+}  // namespace neuroshard::search

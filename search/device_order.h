@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace neuroshard::search {
+
+/// What a greedy rule knows of a device.
+struct DeviceLoad {
+  double load = 0;  ///< what the rule balances: predicted ms, bytes, dims, ...
+  std::int64_t bytes = 0;
+  std::int64_t dims = 0;
+  std::int32_t device = 0;
+
+  /// Least load first; equal loads: less memory used, then lower index.
+  [[nodiscard]] bool before(const DeviceLoad& other) const {
+    if (load != other.load) return load < other.load;
+    if (bytes != other.bytes) return bytes < other.bytes;
+    return device < other.device;
+  }
+};
+
+/// All devices in the order in which greedy rules try them, kept sorted as loads change: the first
+/// one that a shard fits on is the one it goes to. An update costs O(devices moved past), which in
+/// practice is short for few devices and one memmove for many.
+class DeviceOrder {
+ public:
+  /// All devices empty.
+  void reset(std::int32_t devices) {
+    devices_.resize(static_cast<std::size_t>(devices));
+    for (std::int32_t device = 0; device < devices; ++device) {
+      devices_[static_cast<std::size_t>(device)] = {0, 0, 0, device};
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return devices_.size(); }
+  [[nodiscard]] const DeviceLoad& operator[](std::size_t rank) const { return devices_[rank]; }
+
+  /// Adds a shard to the device at `rank`, whose load becomes `load` (not NaN).
+  void add(std::size_t rank, double load, std::int64_t bytes, std::int64_t dims) {
+    DeviceLoad moved = devices_[rank];
+    moved.load = load;
+    moved.bytes += bytes;
+    moved.dims += dims;
+    while (rank + 1 < devices_.size() && devices_[rank + 1].before(moved)) {
+      devices_[rank] = devices_[rank + 1];
+      ++rank;
+    }
+    while (rank > 0 && moved.before(devices_[rank - 1])) {
+      devices_[rank] = devices_[rank - 1];
+      --rank;
+    }
+    devices_[rank] = moved;
+  }
+
+ private:
+  std::vector<DeviceLoad> devices_;
+};
+
+}  // namespace neuroshard::search

@@ -1,0 +1,80 @@
+#include "search/feasibility.h"
+
+#include <algorithm>
+
+#include "engine/core/bytes.h"
+
+namespace neuroshard::search {
+namespace {
+
+std::string devices_of(const Cluster& cluster) {
+  return std::to_string(cluster.devices) + (cluster.devices == 1 ? " device of " : " devices of ") +
+         format_bytes(cluster.memory_bytes);
+}
+
+std::string tables_of(const Workload& workload) {
+  const std::size_t count = workload.tables.size();
+  return std::to_string(count) + (count == 1 ? " table" : " tables");
+}
+
+std::int64_t total_bytes(const Workload& workload) {
+  std::int64_t total = 0;  // below 2^63: the workload is valid
+  for (const Table& table : workload.tables) total += table_bytes(table);
+  return total;
+}
+
+}  // namespace
+
+std::int32_t split_point(std::int32_t dim) { return dim < 8 ? 0 : (dim / 4 + 1) / 2 * 4; }
+
+std::int32_t finest_dim(std::int32_t dim) {
+  // The first part is a multiple of 4, which splits down to 4; only the rest can stay wider.
+  while (split_point(dim) > 0) dim -= split_point(dim);
+  return dim;
+}
+
+std::string table_label(const Workload& workload, std::int32_t table) {
+  const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
+  return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
+}
+
+Status check_total_memory(const Problem& problem) {
+  const std::int64_t total = total_bytes(problem.workload);
+  const std::int64_t memory = problem.cluster.memory_bytes;
+  const std::int64_t needed = (total - 1) / memory + 1;
+  if (needed <= problem.cluster.devices) return {};
+  const std::int64_t more = needed - problem.cluster.devices;
+  const std::int64_t per_device = (total - 1) / problem.cluster.devices + 1;
+  return infeasible(tables_of(problem.workload) + " need " + format_bytes(total) + ", more than " +
+                    devices_of(problem.cluster) + " hold: needs at least " + std::to_string(more) +
+                    " more " + (more == 1 ? "device" : "devices") + ", or at least " +
+                    format_bytes_at_least(per_device) + " of memory per device");
+}
+
+Status check_finest_pieces(const Problem& problem) {
+  const Workload& workload = problem.workload;
+  ShardShape worst;
+  std::int64_t worst_bytes = 0;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    const ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
+    const std::int64_t bytes = shard_bytes(workload, piece);
+    if (bytes <= worst_bytes) continue;
+    worst = piece;
+    worst_bytes = bytes;
+  }
+  if (worst_bytes <= problem.cluster.memory_bytes) return {};
+  return infeasible(table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
+                    " even split to " + std::to_string(worst.dim) + " columns, devices have " +
+                    format_bytes(problem.cluster.memory_bytes) + ": needs at least " +
+                    format_bytes_at_least(worst_bytes) + " of memory per device");
+}
+
+Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
+  return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +
+                    format_bytes(total_bytes(problem.workload)) + "), whole or split, on " +
+                    devices_of(problem.cluster) + ": " + format_bytes_at_least(memory_that_fits) +
+                    " of memory per device would do");
+}
+
+}  // namespace neuroshard::search

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/core/status.h"
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// Columns of the first part when a shard of `dim` columns is split in two as evenly as parts of a
+/// multiple of 4 columns allow; 0 when it has fewer than 8 and stays whole.
+std::int32_t split_point(std::int32_t dim);
+
+/// Columns of the widest piece left when a table of `dim` columns is split as far as it goes.
+std::int32_t finest_dim(std::int32_t dim);
+
+/// "table 7 (user_id)", or "table 7" when it has no name.
+std::string table_label(const Workload& workload, std::int32_t table);
+
+/// kInfeasible when all tables together have more bytes than all devices: no algorithm can help.
+Status check_total_memory(const Problem& problem);
+
+/// kInfeasible when a table's finest column split still has a piece that no device holds.
+Status check_finest_pieces(const Problem& problem);
+
+/// kInfeasible: nothing found although all limits hold; `memory_that_fits` per device would do.
+Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits);
+
+}  // namespace neuroshard::search

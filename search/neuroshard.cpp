@@ -1,0 +1,92 @@
+#include "search/neuroshard.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "search/beam.h"
+#include "search/feasibility.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+namespace {
+
+Status no_plan_yet() { return cancelled("stopped before any feasible plan was found"); }
+
+/// Splits shard `index` and its parts until no part is larger than a device. REQUIRES
+/// check_finest_pieces().ok().
+void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t index,
+                  ShardSet& shards) {
+  std::vector<std::int32_t> large{index};
+  while (!large.empty()) {
+    const std::int32_t part = large.back();
+    const Shard& shard = shards.shard(part);
+    const std::int32_t columns = split_point(shard.dim());
+    if (columns == 0 ||
+        shard_bytes(problem.workload, shape_of(shard)) <= problem.cluster.memory_bytes) {
+      large.pop_back();
+      continue;
+    }
+    shards.split(part, columns, problem.workload, evaluator);
+    large.push_back(static_cast<std::int32_t>(shards.size()) - 1);
+  }
+}
+
+/// Splits the `count` largest shards that can be split; false when there is none.
+bool split_largest(const Problem& problem, PlanEvaluator& evaluator, std::size_t count,
+                   ShardSet& shards) {
+  std::size_t done = 0;
+  for (const std::int32_t index : shards.by_bytes()) {
+    const std::int32_t columns = split_point(shards.shard(index).dim());
+    if (columns == 0) continue;
+    shards.split(index, columns, problem.workload, evaluator);
+    if (++done == count) break;
+  }
+  return done > 0;
+}
+
+/// Shards that `grid` can place, split no further than it takes: one, then two, four, ... of the
+/// largest at a time, so that even thousands of splits take few rounds.
+Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evaluator,
+                                    const GridOptions& grid, const StopCheck& stop) {
+  ShardSet shards = ShardSet::whole_tables(problem.workload, evaluator);
+  const auto tables = static_cast<std::int32_t>(shards.size());
+  for (std::int32_t index = 0; index < tables; ++index) {
+    split_to_fit(problem, evaluator, index, shards);
+  }
+  GridPlacer placer(evaluator, problem.cluster, grid);
+  for (std::size_t count = 1; !placer.evaluate(shards).feasible; count *= 2) {
+    if (stop.cancelled()) return no_plan_yet();
+    if (!split_largest(problem, evaluator, count, shards)) {
+      return no_arrangement(problem, placer.memory_that_fits(shards));
+    }
+  }
+  return shards;
+}
+
+}  // namespace
+
+Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
+                                      const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
+  const StopCheck stop(options);
+  if (stop.cancelled()) return no_plan_yet();
+  BeamOptions beam;
+  BeamResult best = beam_search(
+      problem, evaluator, ShardSet::whole_tables(problem.workload, evaluator), beam, options, stop);
+  std::int64_t evaluations = best.evaluations;
+  if (!best.placement.feasible) {
+    beam.grid.last_resort = true;
+    NEUROSHARD_ASSIGN_OR_RETURN(ShardSet start,
+                                split_until_placed(problem, evaluator, beam.grid, stop));
+    best = beam_search(problem, evaluator, std::move(start), beam, options, stop);
+    evaluations += best.evaluations;
+  }
+  GridPlacer placer(evaluator, problem.cluster, beam.grid);
+  const std::vector<std::int32_t> device_of = placer.assign(best.shards, best.placement.rule);
+  return SearchResult{best.shards.plan(problem.cluster.devices, device_of), evaluations,
+                      best.stopped_early};
+}
+
+}  // namespace neuroshard::search

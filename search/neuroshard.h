@@ -1,0 +1,16 @@
+#pragma once
+
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// NeuroShard's search (arXiv 2305.01868, Algorithms 1 and 2; released code ec7ca74): beam search
+/// over column splits, each candidate placed by greedy grid search.
+///
+/// Where that finds no feasible plan, a last resort does: tables that no device holds are split
+/// until they fit, then the largest shards are, until a placement without a dim cap fits; from
+/// there the same search runs again.
+Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
+                                      const SearchOptions& options);
+
+}  // namespace neuroshard::search

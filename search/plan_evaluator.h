@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "engine/core/aligned_vector.h"
+#include "engine/core/plan.h"
+
+namespace neuroshard::search {
+
+/// Number of a shape an evaluator has seen, from 0 in the order of first sight.
+using ShapeId = std::int32_t;
+
+/// Memory an evaluator works in; it grows on first use and is then reused. One a thread.
+using Scratch = AlignedVector<float>;
+
+/// Complete plans of one device count, to be costed together.
+struct PlanBatch {
+  int plans = 0;
+  std::span<const float> compute_ms;       ///< [plans, devices], from place() or empty_cost()
+  std::span<const std::int64_t> dim_sums;  ///< [plans, devices]
+};
+
+/// What a search needs to know about costs, whatever they come from.
+///
+/// A device's shards are represented by a state of state_size() floats that the search owns, copies
+/// and throws away: adding a shard updates the state in place, and undoing is going back to a copy
+/// (sums of floats drift, so nothing is ever subtracted). Shards of equal shape cost the same, so a
+/// shape is described once, by intern(), and is a number afterwards.
+///
+/// Thread-safety: intern() needs the evaluator to itself; all else may run in parallel, on
+/// different states and scratch.
+class PlanEvaluator {
+ public:
+  virtual ~PlanEvaluator() = default;
+
+  [[nodiscard]] virtual std::int32_t devices() const = 0;
+
+  /// The shape's number. The first sight of a shape costs a network's forward pass.
+  virtual ShapeId intern(const ShardShape& shape) = 0;
+  /// Milliseconds of a device that holds this shape alone.
+  [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;
+
+  /// Floats per device state, a multiple of 8; states aligned to 32 bytes are fastest.
+  [[nodiscard]] virtual std::size_t state_size() const = 0;
+  /// Makes `state` that of a device without shards.
+  virtual void clear(float* state) const = 0;
+  /// Adds a shard to the device; returns the milliseconds of all its shards together (fused).
+  /// Never NaN.
+  virtual float place(ShapeId shape, float* state) const = 0;
+  /// Milliseconds of a device without shards.
+  [[nodiscard]] virtual float empty_cost() const = 0;
+
+  /// costs[p] = cost of plan p in milliseconds, the largest total of a device. Never NaN. A plan's
+  /// cost does not depend on the others in the batch.
+  virtual void plan_costs(const PlanBatch& batch, std::span<double> costs,
+                          Scratch& scratch) const = 0;
+};
+
+}  // namespace neuroshard::search

@@ -1,0 +1,88 @@
+#include "search/shard_set.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace neuroshard::search {
+namespace {
+
+bool dearer(const PlacementItem& a, const PlacementItem& b) {
+  if (a.cost != b.cost) return a.cost > b.cost;
+  return a.index > b.index;
+}
+
+bool larger(const PlacementItem& a, const PlacementItem& b) {
+  if (a.bytes != b.bytes) return a.bytes > b.bytes;
+  return a.index > b.index;
+}
+
+PlacementItem item_of(const Shard& shard, std::int32_t index, const Workload& workload,
+                      PlanEvaluator& evaluator) {
+  const ShardShape shape = shape_of(shard);
+  const ShapeId id = evaluator.intern(shape);
+  return {evaluator.shape_cost(id), shard_bytes(workload, shape), shape.dim, id, index};
+}
+
+}  // namespace
+
+ShardSet ShardSet::whole_tables(const Workload& workload, PlanEvaluator& evaluator) {
+  ShardSet set;
+  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+    const auto index = static_cast<std::int32_t>(table);
+    set.shards_.push_back(whole_table(workload, index, 0));
+    set.order_.push_back(item_of(set.shards_.back(), index, workload, evaluator));
+  }
+  std::sort(set.order_.begin(), set.order_.end(), dearer);
+  return set;
+}
+
+std::vector<std::int32_t> ShardSet::candidates(std::size_t count) const {
+  count = std::min(count, order_.size());
+  const auto middle = static_cast<std::ptrdiff_t>(count);
+  std::vector<PlacementItem> items = order_;
+  std::partial_sort(items.begin(), items.begin() + middle, items.end(), larger);
+  std::vector<std::int32_t> indices;
+  for (std::size_t k = 0; k < count; ++k) {
+    indices.push_back(items[k].index);
+    indices.push_back(order_[k].index);
+  }
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  return indices;
+}
+
+std::vector<std::int32_t> ShardSet::by_bytes() const {
+  std::vector<PlacementItem> items = order_;
+  std::sort(items.begin(), items.end(), larger);
+  std::vector<std::int32_t> indices;
+  for (const PlacementItem& item : items) indices.push_back(item.index);
+  return indices;
+}
+
+void ShardSet::split(std::int32_t index, std::int32_t columns, const Workload& workload,
+                     PlanEvaluator& evaluator) {
+  Shard& first = shards_[static_cast<std::size_t>(index)];
+  Shard rest = first;
+  first.column_end = first.column_begin + columns;
+  rest.column_begin = first.column_end;
+  order_.erase(std::find_if(order_.begin(), order_.end(),
+                            [&](const PlacementItem& item) { return item.index == index; }));
+  shards_.push_back(rest);
+  insert(index, workload, evaluator);
+  insert(static_cast<std::int32_t>(shards_.size()) - 1, workload, evaluator);
+}
+
+void ShardSet::insert(std::int32_t index, const Workload& workload, PlanEvaluator& evaluator) {
+  const PlacementItem item = item_of(shard(index), index, workload, evaluator);
+  order_.insert(std::lower_bound(order_.begin(), order_.end(), item, dearer), item);
+}
+
+Plan ShardSet::plan(std::int32_t devices, std::span<const std::int32_t> device_of) const {
+  Plan plan{devices, shards_};
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    plan.shards[index].device = device_of[index];
+  }
+  return plan;
+}
+
+}  // namespace neuroshard::search

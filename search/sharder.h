@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
+#include "engine/core/progress.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/core/thread_pool.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard::search {
+
+/// What to shard. Both parts are valid (see their validate()) and outlive the search.
+struct Problem {
+  const Workload& workload;
+  const Cluster& cluster;
+};
+
+/// Nothing here is owned.
+struct SearchOptions {
+  std::uint64_t seed = 0;
+  ThreadPool* pool = nullptr;  ///< null = the calling thread alone; the plan is the same
+  double time_limit_s = 0;     ///< 0 = none
+  const CancelToken* cancel = nullptr;
+  ProgressSink* progress = nullptr;
+};
+
+struct SearchResult {
+  Plan plan;
+  std::int64_t evaluations = 0;  ///< complete plans the evaluator has put a cost on
+  bool stopped_early = false;
+};
+
+/// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator
+/// for problem.workload. Errors: kInfeasible with one line that names the table or limit to blame
+/// and a change that would make it fit; kCancelled when there is no plan yet.
+using Sharder = Result<SearchResult> (*)(const Problem& problem, PlanEvaluator& evaluator,
+                                         const SearchOptions& options);
+
+struct Algorithm {
+  std::string_view name;
+  std::string_view summary;
+  Sharder run;
+};
+
+/// All algorithms, weakest first: an explicit list.
+std::span<const Algorithm> algorithms();
+
+/// The one of that name, or null.
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace neuroshard::search

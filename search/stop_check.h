@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// Whether a search has to end: its time is over or the caller asked. Const access is thread-safe.
+class StopCheck {
+ public:
+  explicit StopCheck(const SearchOptions& options)
+      : cancel_(options.cancel), limited_(options.time_limit_s > 0) {
+    if (!limited_) return;
+    // A limit beyond 10^8 s (3 years) is none, and would overflow the clock.
+    if (options.time_limit_s > 1e8) {
+      limited_ = false;
+      return;
+    }
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(options.time_limit_s));
+  }
+
+  [[nodiscard]] bool cancelled() const { return cancel_ != nullptr && cancel_->cancelled(); }
+  [[nodiscard]] bool stop() const { return cancelled() || (limited_ && Clock::now() >= deadline_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  const CancelToken* cancel_;
+  bool limited_;
+  Clock::time_point deadline_;
+};
+
+}  // namespace neuroshard::search
