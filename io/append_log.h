@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/core/status.h"
+#include "io/descriptor.h"
 
 namespace neuroshard::io {
 
@@ -17,12 +19,6 @@ class AppendLog {
   /// path, also when another process (or another AppendLog) holds it or it is no regular file.
   static Result<AppendLog> open(const std::string& path);
 
-  AppendLog(AppendLog&& other) noexcept;
-  AppendLog& operator=(AppendLog&& other) noexcept;
-  AppendLog(const AppendLog&) = delete;
-  AppendLog& operator=(const AppendLog&) = delete;
-  ~AppendLog();
-
   /// Whole lines in the file now: where a resumed collection goes on.
   [[nodiscard]] std::int64_t lines() const { return lines_; }
   /// Bytes of the torn line that `open` cut off, 0 when there was none.
@@ -34,15 +30,16 @@ class AppendLog {
   Status append(std::string_view line);
 
  private:
-  AppendLog(std::string path, int descriptor);
+  AppendLog(std::string path, Descriptor file) : path_(std::move(path)), file_(std::move(file)) {}
   Status repair();
-  Status cut(std::int64_t size);
+  [[nodiscard]] Status failed(const std::string& what) const;
 
   std::string path_;
-  int descriptor_ = -1;
-  std::int64_t size_ = 0;
+  Descriptor file_;
+  std::int64_t size_ = 0;  ///< bytes up to the last '\n'
   std::int64_t lines_ = 0;
   std::int64_t repaired_bytes_ = 0;
+  bool torn_ = false;  ///< a failed append left bytes after size_
 };
 
 }  // namespace neuroshard::io

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/status.h"
@@ -49,6 +50,8 @@ class JsonValue {
   /// them may have rounded) inside [low, high].
   [[nodiscard]] Result<std::int64_t> integer(std::int64_t low = kMinInteger,
                                              std::int64_t high = kMaxInteger) const;
+  /// The same for the whole range of 64 bits without a sign (seeds).
+  [[nodiscard]] Result<std::uint64_t> unsigned_integer() const;
   /// Any finite number inside [low, high], correctly rounded.
   [[nodiscard]] Result<double> number(double low = -kMaxNumber, double high = kMaxNumber) const;
   [[nodiscard]] Result<bool> boolean() const;
@@ -109,6 +112,7 @@ class JsonObject {
 
   [[nodiscard]] Result<std::int64_t> integer(std::string_view key, std::int64_t low = kMinInteger,
                                              std::int64_t high = kMaxInteger);
+  [[nodiscard]] Result<std::uint64_t> unsigned_integer(std::string_view key);
   [[nodiscard]] Result<double> number(std::string_view key, double low = -kMaxNumber,
                                       double high = kMaxNumber);
   [[nodiscard]] Result<bool> boolean(std::string_view key);
@@ -146,6 +150,8 @@ class JsonDocument {
  public:
   /// `source` names the text in messages: a path, "<stdin>", ...
   static Result<JsonDocument> parse(std::string_view bytes, const std::string& source);
+  JsonDocument(JsonDocument&&) = default;
+  JsonDocument& operator=(JsonDocument&&) = default;
 
   [[nodiscard]] JsonValue root() const { return {*this, 0}; }
   [[nodiscard]] const std::string& source() const { return source_; }
@@ -154,7 +160,7 @@ class JsonDocument {
   friend class JsonValue;
   friend class JsonArray;
   friend class JsonObject;
-  friend class JsonBuilder;
+  class Builder;
 
   /// Values in document order; a member's key is a string node before its value.
   struct Node {
@@ -170,6 +176,8 @@ class JsonDocument {
     return {nodes_[node].text, static_cast<std::size_t>(nodes_[node].size)};
   }
   [[nodiscard]] std::size_t after(std::size_t node) const;
+
+  explicit JsonDocument(std::string source) : source_(std::move(source)) {}
 
   std::string source_;
   std::deque<Node> nodes_;

@@ -1,0 +1,171 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <new>
+#include <optional>
+#include <system_error>
+
+#include "io/descriptor.h"
+
+namespace neuroshard::io {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
+
+Status cannot_read(const std::string& path, const std::string& why) {
+  return invalid_input(path + ": cannot read: " + why);
+}
+
+Status cannot_write(const std::string& path) {
+  return io_error(path + ": cannot write: " + last_error());
+}
+
+/// Reads until the end of `descriptor`. `size_hint` saves growing the text of a regular file.
+Result<std::string> read_all(int descriptor, const std::string& name, std::int64_t size_hint) {
+  std::string bytes;
+  std::size_t used = 0;
+  while (true) {
+    if (used == bytes.size()) {
+      const std::size_t hint = static_cast<std::size_t>(size_hint) + 1;
+      bytes.resize(used == 0 && hint > 1 ? hint : used + std::max(used / 2, kChunkBytes));
+    }
+    const ssize_t count = ::read(descriptor, bytes.data() + used, bytes.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0 && errno == EISDIR) return cannot_read(name, last_error());
+    if (count < 0) return io_error(name + ": reading failed: " + last_error());
+    if (count == 0) break;
+    used += static_cast<std::size_t>(count);
+    if (used > static_cast<std::size_t>(kMaxFileBytes)) {
+      return cannot_read(name, "more than 2 GiB, expected less");
+    }
+  }
+  bytes.resize(used);
+  return bytes;
+}
+
+Result<std::string> read_path(const std::string& path) {
+  if (path == "-") return read_all(STDIN_FILENO, "<stdin>", 0);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.is_open()) return cannot_read(path, last_error());
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) return cannot_read(path, last_error());
+  if (S_ISDIR(info.st_mode)) return cannot_read(path, "found a directory, expected a file");
+  const bool regular = S_ISREG(info.st_mode);
+  if (regular && info.st_size > kMaxFileBytes) {
+    return cannot_read(path, "found " + std::to_string(info.st_size) +
+                                 " bytes, expected at most 2 GiB (2147483648)");
+  }
+  return read_all(file.get(), path, regular ? info.st_size : 0);
+}
+
+/// The descriptor that "-", "/dev/stdout", "/dev/fd/N" and the like stand for. Renaming over those
+/// names would miss the caller's open file.
+std::optional<int> descriptor_named(std::string_view path) {
+  if (path == "-" || path == "/dev/stdout") return STDOUT_FILENO;
+  if (path == "/dev/stderr") return STDERR_FILENO;
+  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (!path.starts_with(folder)) continue;
+    int number = -1;
+    const std::string_view digits = path.substr(folder.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error == std::errc() && end == digits.data() + digits.size()) return number;
+  }
+  return std::nullopt;
+}
+
+/// Pipes, devices and terminals: nothing to rename over.
+Status write_special(const std::string& path, std::string_view bytes) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (!file.is_open() || !write_all(file.get(), bytes) || !file.close()) return cannot_write(path);
+  return {};
+}
+
+/// A file beside its target that is removed unless it was moved there.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::filesystem::path directory) : directory_(std::move(directory)) {
+    static std::atomic<unsigned> counter{0};
+    do {
+      path_ = directory_ / (".neuroshard-" + std::to_string(::getpid()) + "-" +
+                            std::to_string(counter.fetch_add(1)) + ".tmp");
+      file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    } while (!file_.is_open() && errno == EEXIST);
+    exists_ = file_.is_open();
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (exists_) ::unlink(path_.c_str());
+  }
+
+  /// False with errno set on any failure.
+  bool fill(std::string_view bytes, std::optional<mode_t> mode) {
+    return exists_ && write_all(file_.get(), bytes) &&
+           (!mode || ::fchmod(file_.get(), *mode) == 0) && ::fsync(file_.get()) == 0 &&
+           file_.close();
+  }
+  bool move_to(const std::filesystem::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) return false;
+    exists_ = false;
+    return sync_directory(directory_.string());
+  }
+
+ private:
+  std::filesystem::path directory_;
+  std::filesystem::path path_;
+  Descriptor file_;
+  bool exists_ = false;
+};
+
+/// `path` with symbolic links followed, so that the file is replaced and not the link to it.
+std::filesystem::path resolve(const std::string& path) {
+  std::error_code error;
+  std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? std::filesystem::path(path) : target;
+}
+
+Status replace_file(const std::string& path, std::string_view bytes, std::optional<mode_t> mode) {
+  const std::filesystem::path target = resolve(path);
+  const std::filesystem::path parent = target.parent_path();
+  TemporaryFile temporary(parent.empty() ? "." : parent);
+  if (!temporary.fill(bytes, mode) || !temporary.move_to(target)) return cannot_write(path);
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path) {
+  try {
+    return read_path(path);
+  } catch (const std::bad_alloc&) {
+    return internal_error(path + ": cannot read: out of memory");
+  }
+}
+
+Status write_file_atomically(const std::string& path, std::string_view bytes) {
+  if (const std::optional<int> descriptor = descriptor_named(path)) {
+    if (write_all(*descriptor, bytes)) return {};
+    return cannot_write(path == "-" ? "<stdout>" : path);
+  }
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return cannot_write(path);
+    return replace_file(path, bytes, std::nullopt);
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return io_error(path + ": cannot write: found a directory, expected a file");
+  }
+  if (!S_ISREG(info.st_mode)) return write_special(path, bytes);
+  // A rename would replace even a file that may not be written.
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return cannot_write(path);
+  return replace_file(path, bytes, info.st_mode & 07777);
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard::io {
+
+/// `text` as part of a one-line message: in single quotes, cut to 40 bytes, and bytes that do not
+/// print in ASCII as \xNN, so that no input can break or fake a line.
+std::string quoted(std::string_view text);
+
+/// Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
+/// forms, nothing above U+10FFFF), or std::string_view::npos.
+std::size_t find_invalid_utf8(std::string_view text);
+
+/// kInvalidInput "<source>:<line>:<column>: <message>" for a byte offset; columns count bytes.
+Status error_at(std::string_view bytes, std::size_t offset, const std::string& source,
+                const std::string& message);
+
+/// Refuses what no text format of the engine takes: a byte order mark and text that is not UTF-8.
+Status check_text(std::string_view bytes, const std::string& source);
+
+/// What a message says it expected: "an integer from 1 to 9", "an integer of at least 1", "an
+/// integer".
+std::string integer_range(std::int64_t low, std::int64_t high);
+/// The same for numbers: "a number from 0 to 1", "a number of at least 0", "a number".
+std::string number_range(double low, double high);
+
+}  // namespace neuroshard::io
