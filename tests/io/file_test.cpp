@@ -1,0 +1,218 @@
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_error;
+using test::check_refused;
+using test::TemporaryFolder;
+using test::value_of;
+
+/// Sends the process's standard output into a file while it lives.
+class RedirectedStdout {
+ public:
+  explicit RedirectedStdout(const std::string& path) : saved_(::dup(STDOUT_FILENO)) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    BOOST_REQUIRE(saved_ >= 0 && file >= 0);
+    BOOST_REQUIRE(::dup2(file, STDOUT_FILENO) == STDOUT_FILENO);
+    ::close(file);
+  }
+  RedirectedStdout(const RedirectedStdout&) = delete;
+  RedirectedStdout& operator=(const RedirectedStdout&) = delete;
+  ~RedirectedStdout() {
+    ::dup2(saved_, STDOUT_FILENO);
+    ::close(saved_);
+  }
+
+ private:
+  int saved_;
+};
+
+/// A small file system on a folder, where the test may mount one.
+class SmallDisk {
+ public:
+  SmallDisk(std::string folder, const char* options, unsigned long flags)
+      : folder_(std::move(folder)),
+        mounted_(::mount("tmpfs", folder_.c_str(), "tmpfs", flags, options) == 0) {}
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  ~SmallDisk() {
+    if (mounted_) ::umount(folder_.c_str());
+  }
+  [[nodiscard]] bool mounted() const { return mounted_; }
+
+ private:
+  std::string folder_;
+  bool mounted_;
+};
+
+BOOST_AUTO_TEST_SUITE(file)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_back) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("out");
+  for (const std::size_t size : {0UL, 1UL, 4096UL, 3000001UL}) {
+    std::string bytes(size, '\0');
+    for (std::size_t index = 0; index < size; ++index) bytes[index] = static_cast<char>(index * 31);
+    const Status written = write_file_atomically(path, bytes);
+    BOOST_TEST(written.ok(), written.message());
+    BOOST_TEST((value_of(read_file(path)) == bytes));
+    BOOST_TEST(folder.entries() == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_existing_file_keeps_its_mode_and_its_link) {
+  const TemporaryFolder folder;
+  const std::string real = folder.file("real");
+  const std::string link = folder.file("link");
+  BOOST_REQUIRE(write_file_atomically(real, "old").ok());
+  BOOST_REQUIRE(::chmod(real.c_str(), 0640) == 0);
+  std::filesystem::create_symlink("real", link);
+  BOOST_REQUIRE(write_file_atomically(link, "new").ok());
+  BOOST_TEST(std::filesystem::is_symlink(link));
+  BOOST_TEST(value_of(read_file(real)) == "new");
+  struct stat info {};
+  BOOST_REQUIRE(::stat(real.c_str(), &info) == 0);
+  BOOST_TEST((info.st_mode & 0777) == 0640U);
+}
+
+BOOST_AUTO_TEST_CASE(a_path_in_the_working_folder_needs_no_slash) {
+  const TemporaryFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  const Status written = write_file_atomically("plain.json", "{}");
+  std::filesystem::current_path(before);
+  BOOST_TEST(written.ok(), written.message());
+  BOOST_TEST(value_of(read_file(folder.file("plain.json"))) == "{}");
+}
+
+BOOST_AUTO_TEST_CASE(reading_what_is_no_file_names_the_path) {
+  const TemporaryFolder folder;
+  check_refused(read_file(folder.file("missing.json")).status(),
+                {folder.file("missing.json"), "No such file"});
+  check_refused(read_file(folder.path()).status(), {folder.path(), "directory"});
+  check_refused(read_file(folder.file("missing.json") + "/x").status(), {"missing.json/x"});
+  check_refused(read_file("").status(), {"No such file"});
+}
+
+BOOST_AUTO_TEST_CASE(a_file_above_the_limit_is_refused_before_it_is_read) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("sparse");
+  std::ofstream(path).close();
+  std::filesystem::resize_file(path, (1ULL << 31) + 1);
+  check_refused(read_file(path).status(), {path, "2147483649 bytes", "at most 2 GiB"});
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_is_read_to_its_end) {
+  int ends[2];
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  BOOST_REQUIRE(::write(ends[1], "through a pipe", 14) == 14);
+  ::close(ends[1]);
+  BOOST_TEST(value_of(read_file("/proc/self/fd/" + std::to_string(ends[0]))) == "through a pipe");
+  ::close(ends[0]);
+}
+
+BOOST_AUTO_TEST_CASE(standard_output_has_several_names) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("stdout");
+  Status dash;
+  Status device;
+  {
+    const RedirectedStdout redirected(path);
+    dash = write_file_atomically("-", "one ");
+    device = write_file_atomically("/dev/stdout", "two ");
+  }
+  BOOST_TEST(dash.ok(), dash.message());
+  BOOST_TEST(device.ok(), device.message());
+  BOOST_TEST(value_of(read_file(path)) == "one two ");
+  BOOST_TEST(folder.entries() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_device_is_an_error_and_stays_a_device) {
+  check_error(write_file_atomically("/dev/full", "bytes"), StatusCode::kIoError,
+              {"/dev/full", "No space left"});
+  BOOST_TEST(std::filesystem::is_character_file("/dev/full"));
+  BOOST_TEST(write_file_atomically("/dev/null", "bytes").ok());
+  BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
+  BOOST_TEST(!std::filesystem::exists("/dev/fd/12345"));
+  check_error(write_file_atomically("/dev/fd/12345", "bytes"), StatusCode::kIoError,
+              {"/dev/fd/12345", "Bad file descriptor"});
+}
+
+BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_leaves_nothing_behind) {
+  const TemporaryFolder folder;
+  check_error(write_file_atomically(folder.file("no/such/out"), "x"), StatusCode::kIoError,
+              {"no/such/out", "No such file"});
+  check_error(write_file_atomically(folder.path(), "x"), StatusCode::kIoError, {"directory"});
+  BOOST_REQUIRE(write_file_atomically(folder.file("plain"), "x").ok());
+  check_error(write_file_atomically(folder.file("plain/out"), "x"), StatusCode::kIoError,
+              {"Not a directory"});
+  check_error(write_file_atomically(folder.file(std::string(300, 'n')), "x"), StatusCode::kIoError,
+              {"name too long"});
+  check_error(write_file_atomically("", "x"), StatusCode::kIoError, {"cannot write"});
+  BOOST_TEST(folder.entries() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file_and_nothing_else) {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path(), "size=64k", 0);
+  if (!disk.mounted()) {
+    BOOST_TEST_MESSAGE("skipped: a tmpfs cannot be mounted here");
+    return;
+  }
+  const std::string path = folder.file("plan.json");
+  BOOST_REQUIRE(write_file_atomically(path, "old").ok());
+  check_error(write_file_atomically(path, std::string(100000, 'x')), StatusCode::kIoError,
+              {path, "No space left"});
+  BOOST_TEST(value_of(read_file(path)) == "old");
+  check_error(write_file_atomically(folder.file("new.json"), std::string(100000, 'x')),
+              StatusCode::kIoError, {"new.json"});
+  BOOST_TEST(folder.entries() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_only_disk_is_an_error) {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder.path(), "size=64k", MS_RDONLY);
+  if (!disk.mounted()) {
+    BOOST_TEST_MESSAGE("skipped: a tmpfs cannot be mounted here");
+    return;
+  }
+  check_error(write_file_atomically(folder.file("out"), "x"), StatusCode::kIoError,
+              {folder.file("out"), "Read-only"});
+  BOOST_TEST(folder.entries() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_read_only_file_or_folder_is_an_error) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("out");
+  BOOST_REQUIRE(write_file_atomically(path, "old").ok());
+  std::filesystem::create_directory(folder.file("sub"));
+  BOOST_REQUIRE(::chmod(path.c_str(), 0444) == 0);
+  BOOST_REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+  BOOST_REQUIRE(::chmod(folder.file("sub").c_str(), 0555) == 0);
+  const bool root = ::geteuid() == 0;  // root may write anywhere: act as nobody
+  BOOST_REQUIRE(!root || ::seteuid(65534) == 0);
+  const Status file_status = write_file_atomically(path, "new");
+  const Status folder_status = write_file_atomically(folder.file("sub/out"), "new");
+  BOOST_REQUIRE(!root || ::seteuid(0) == 0);
+  check_error(file_status, StatusCode::kIoError, {path, "Permission denied"});
+  check_error(folder_status, StatusCode::kIoError, {"sub/out", "Permission denied"});
+  BOOST_TEST(value_of(read_file(path)) == "old");
+  BOOST_TEST(folder.entries() == 2);
+  BOOST_REQUIRE(::chmod(folder.file("sub").c_str(), 0755) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io

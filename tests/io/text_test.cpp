@@ -1,0 +1,58 @@
+#include "io/text.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_refused;
+
+BOOST_AUTO_TEST_SUITE(text)
+
+BOOST_AUTO_TEST_CASE(quoting_keeps_messages_on_one_printable_line) {
+  BOOST_TEST(excerpt("rows") == "'rows'");
+  BOOST_TEST(excerpt("a\nb\x1b[31m") == "'a\\x0ab\\x1b[31m'");
+  BOOST_TEST(excerpt("\xff") == "'\\xff'");
+  BOOST_TEST(excerpt(std::string(1000, 'x')) == "'" + std::string(40, 'x') + "'...");
+}
+
+BOOST_AUTO_TEST_CASE(utf8_is_checked_by_the_letter) {
+  BOOST_TEST(find_invalid_utf8("plain") == std::string_view::npos);
+  BOOST_TEST(find_invalid_utf8("\xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80 \xF4\x8F\xBF\xBF") ==
+             std::string_view::npos);
+  for (const std::string_view bad :
+       {"ab\x80", "ab\xC0\xAF", "ab\xC1\xBF", "ab\xE0\x9F\xBF", "ab\xED\xA0\x80",
+        "ab\xF0\x8F\xBF\xBF", "ab\xF4\x90\x80\x80", "ab\xF5\x80\x80\x80", "ab\xFF", "ab\xC3",
+        "ab\xE2\x82", "ab\xC3z"}) {
+    BOOST_TEST(find_invalid_utf8(bad) == 2U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(positions_are_lines_and_columns_from_one) {
+  const std::string_view bytes = "one\ntwo\nthree";
+  BOOST_TEST(error_at(bytes, 0, "f", "m").message() == "f:1:1: m");
+  BOOST_TEST(error_at(bytes, 3, "f", "m").message() == "f:1:4: m");
+  BOOST_TEST(error_at(bytes, 4, "f", "m").message() == "f:2:1: m");
+  BOOST_TEST(error_at(bytes, 13, "f", "m").message() == "f:3:6: m");
+}
+
+BOOST_AUTO_TEST_CASE(marks_and_foreign_bytes_are_refused_with_their_place) {
+  BOOST_TEST(check_text("fine\n", "f").ok());
+  check_refused(check_text("\xEF\xBB\xBF{}", "f"), {"f:1:1: ", "byte order mark"});
+  check_refused(check_text("a\nbc\xFE", "f"), {"f:2:3: ", "'\\xfe'", "UTF-8"});
+}
+
+BOOST_AUTO_TEST_CASE(ranges_read_like_sentences) {
+  BOOST_TEST(integer_range(1, 9) == "an integer from 1 to 9");
+  BOOST_TEST(integer_range(1, INT64_MAX) == "an integer of at least 1");
+  BOOST_TEST(integer_range(INT64_MIN, INT64_MAX) == "an integer");
+  BOOST_TEST(number_range(0, 1) == "a number from 0 to 1");
+  BOOST_TEST(number_range(0.5, 1.7976931348623157e308) == "a number of at least 0.5");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io
