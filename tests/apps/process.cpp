@@ -92,7 +92,7 @@ Outcome Process::wait() {
   return {code_of(status), contents(out_), contents(err_)};
 }
 
-Outcome neuroshard(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+Outcome run_command(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   return Process(with_command(arguments), options).wait();
 }
 
@@ -145,6 +145,13 @@ std::string slurp(const std::string& path) {
 
 std::string source_file(const std::string& relative) {
   return std::string(NEUROSHARD_SOURCE_DIR) + "/" + relative;
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -42,10 +42,10 @@ class Process {
 };
 
 /// Runs the built command with these arguments to its end.
-Outcome neuroshard(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
+Outcome run_command(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 /// Runs a line of /bin/sh -c in which `neuroshard` is the built command.
 Outcome shell(const std::string& line, ProcessOptions options = {});
-/// Like neuroshard(), but on a pseudo-terminal of 100 columns: everything shown is in `out`.
+/// Like run_command(), but on a pseudo-terminal of 100 columns: everything shown is in `out`.
 Outcome on_terminal(const std::vector<std::string>& arguments, const ProcessOptions& options = {});
 
 /// A fresh folder that is gone, with all in it, when this object is.
@@ -68,6 +68,8 @@ class TemporaryFolder {
 std::string slurp(const std::string& path);
 /// A file of the source tree.
 std::string source_file(const std::string& relative);
+/// Words between blanks.
+std::vector<std::string> split_words(const std::string& text);
 /// Lines of a text, the last one included when it does not end in '\n'.
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -1,0 +1,90 @@
+// Help is complete, and every example in it works as it stands.
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::lines_of;
+using neuroshard::test::Outcome;
+using neuroshard::test::ProcessOptions;
+using neuroshard::test::run_command;
+using neuroshard::test::shell;
+using neuroshard::test::source_file;
+using neuroshard::test::split_words;
+using neuroshard::test::TemporaryFolder;
+
+/// Names of all commands, read off `neuroshard --help`.
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  bool in_list = false;
+  for (const std::string& line : lines_of(run_command({"--help"}).out)) {
+    if (line.empty()) in_list = false;
+    if (in_list) names.push_back(line.substr(2, line.find("  ", 2) - 2));
+    if (line == "commands:") in_list = true;
+  }
+  return names;
+}
+
+std::vector<std::string> examples_in(const std::string& help) {
+  std::vector<std::string> examples;
+  bool in_examples = false;
+  for (const std::string& line : lines_of(help)) {
+    if (line.empty()) in_examples = false;
+    if (in_examples) examples.push_back(line);
+    if (line == "example:") in_examples = true;
+  }
+  return examples;
+}
+
+Outcome help_of(const std::string& command) {
+  std::vector<std::string> arguments = split_words(command);
+  arguments.emplace_back("--help");
+  return run_command(arguments);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(help)
+
+BOOST_AUTO_TEST_CASE(every_command_is_listed_and_explains_itself) {
+  const std::vector<std::string> names = command_names();
+  for (const std::string expected :
+       {"plan", "simulate", "compare", "collect compute", "collect comm", "train compute",
+        "train comm", "evaluate compute", "evaluate comm", "tables generate", "tables summarize",
+        "bench"}) {
+    BOOST_TEST((std::find(names.begin(), names.end(), expected) != names.end()), expected);
+  }
+  for (const std::string& name : names) {
+    const Outcome help = help_of(name);
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(help.exit_code == 0);
+      BOOST_TEST(help.err.empty());
+      BOOST_TEST(help.out.starts_with("neuroshard " + name + " - "));
+      BOOST_TEST(help.out.find("usage: neuroshard " + name) != std::string::npos);
+      BOOST_TEST(!examples_in(help.out).empty());
+      for (const std::string& line : lines_of(help.out)) BOOST_TEST(line.size() <= 120U);
+    }
+  }
+  BOOST_TEST(run_command({"collect", "--help"}).out.find("collect comm") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(every_example_works) {
+  for (const std::string& name : command_names()) {
+    // The root of the source tree as far as examples may read it, without writing into it.
+    const TemporaryFolder folder;
+    std::filesystem::create_directory_symlink(source_file("examples"), folder.path() / "examples");
+    ProcessOptions options;
+    options.directory = folder.path();
+    for (const std::string& example : examples_in(help_of(name).out)) {
+      const Outcome outcome = shell(example, options);
+      BOOST_TEST(outcome.exit_code == 0, example << "\n" << outcome.err);
+      BOOST_TEST(outcome.out.find("\x1b") == std::string::npos, example);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

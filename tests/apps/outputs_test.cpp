@@ -1,0 +1,205 @@
+// What the commands write: JSON of the documented shape, equal bytes for equal input and seed, and
+// nothing half-written when the disk says no.
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+namespace json = boost::json;
+using neuroshard::test::lines_of;
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+json::object parsed(const std::string& text) {
+  json::error_code error;
+  json::value value = json::parse(text, error);
+  BOOST_TEST_REQUIRE(!error, text.substr(0, 200));
+  return value.as_object();
+}
+
+std::set<std::string> keys_of(const json::value& value) {
+  std::set<std::string> keys;
+  for (const auto& member : value.as_object()) keys.emplace(member.key());
+  return keys;
+}
+
+using Keys = std::set<std::string>;
+
+std::vector<std::string> plan_arguments(const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{
+      "plan",      "--tables", source_file("examples/dlrm_dcnv2.json"),
+      "--devices", "8",        "--device-memory",
+      "80GB"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+std::string generated_pool(const TemporaryFolder& folder) {
+  const std::string pool = folder.file("pool.json");
+  BOOST_TEST_REQUIRE(
+      run_command({"tables", "generate", "--count", "100", "--seed", "1", "--output", pool})
+          .exit_code == 0);
+  return pool;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(outputs)
+
+BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
+  const Outcome outcome = run_command(plan_arguments({"--output", "-"}));
+  BOOST_TEST(outcome.exit_code == 0);
+  const json::object plan = parsed(outcome.out);
+  BOOST_TEST((keys_of(plan) == Keys{"format", "version", "devices", "batch_size", "cost_ms",
+                                    "shards", "per_device", "provenance"}));
+  BOOST_TEST(plan.at("format").as_string() == "neuroshard-plan");
+  BOOST_TEST(plan.at("version").as_int64() == 1);
+  BOOST_TEST(plan.at("batch_size").as_int64() == 65536);
+  BOOST_TEST(
+      (keys_of(plan.at("shards").as_array()[0]) == Keys{"table", "rows", "columns", "device"}));
+  BOOST_TEST(
+      (keys_of(plan.at("provenance")) == Keys{"engine_version", "cost_model", "cost_model_sha256",
+                                              "input_sha256", "algorithm", "seed"}));
+  const json::array& devices = plan.at("per_device").as_array();
+  BOOST_TEST(devices.size() == 8U);
+  double slowest = 0;
+  for (const json::value& device : devices) {
+    BOOST_TEST(
+        (keys_of(device) == Keys{"device", "compute_ms", "forward_comm_ms", "backward_comm_ms",
+                                 "total_ms", "memory_bytes", "dim_sum"}));
+    BOOST_TEST(device.at("memory_bytes").to_number<std::int64_t>() <= 80'000'000'000);
+    slowest = std::max(slowest, device.at("total_ms").to_number<double>());
+  }
+  BOOST_TEST(plan.at("cost_ms").to_number<double>() == slowest);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_is_the_same_bytes_each_time_and_on_any_number_of_threads) {
+  const std::string once = run_command(plan_arguments({"--output", "-"})).out;
+  BOOST_TEST(!once.empty());
+  for (const std::string threads : {"1", "2"}) {
+    BOOST_TEST((run_command(plan_arguments({"--output", "-", "--threads", threads})).out == once));
+  }
+  const std::string random =
+      run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"})).out;
+  BOOST_TEST(
+      (run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"})).out ==
+       random));
+  BOOST_TEST(
+      (run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "2"})).out !=
+       random));
+}
+
+BOOST_AUTO_TEST_CASE(simulate_agrees_with_plan) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const Outcome planned = run_command(plan_arguments({"--output", plan}));
+  const Outcome simulated =
+      run_command({"simulate", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan", plan,
+                   "--device-memory", "80GB"});
+  BOOST_TEST(simulated.exit_code == 0, simulated.err);
+  // The table of devices is the same, line by line.
+  const auto table_of = [](const std::string& text) {
+    const std::size_t begin = text.find("device  ");
+    return text.substr(begin, text.find("\n\n", begin) - begin);
+  };
+  BOOST_TEST(table_of(simulated.out) == table_of(planned.out));
+  BOOST_TEST(lines_of(table_of(planned.out)).size() == 9U);
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      run_command({"compare", "--tables", generated_pool(folder), "--tasks",
+                   source_file("examples/tasks.txt"), "--devices", "4", "--device-memory", "4GiB",
+                   "--algorithms", "random,size-greedy,neuroshard", "--output", "-"});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  const json::object report = parsed(outcome.out);
+  BOOST_TEST((keys_of(report) == Keys{"devices", "cost_model", "algorithms", "tasks", "summary"}));
+  const Keys algorithms{"random", "size-greedy", "neuroshard"};
+  BOOST_TEST((keys_of(report.at("summary")) == algorithms));
+  const json::array& tasks = report.at("tasks").as_array();
+  BOOST_TEST(tasks.size() == lines_of(slurp(source_file("examples/tasks.txt"))).size());
+  for (const json::value& task : tasks) {
+    BOOST_TEST((keys_of(task) == Keys{"index", "tables", "results"}));
+    BOOST_TEST((keys_of(task.at("results")) == algorithms));
+    for (const auto& member : task.at("results").as_object()) {
+      BOOST_TEST((keys_of(member.value()) ==
+                  Keys{"feasible", "cost_ms", "seconds", "shards", "per_device"}));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_task_nobody_can_solve_is_an_outcome_not_an_error) {
+  const TemporaryFolder folder;
+  const Outcome outcome = run_command({"compare", "--tables", generated_pool(folder), "--tasks",
+                                       source_file("examples/tasks.txt"), "--devices", "2",
+                                       "--device-memory", "1MiB", "--algorithms", "size-greedy"});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.out.find("0/") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(generated_tables_are_the_same_for_a_seed_and_can_be_summarised) {
+  const std::vector<std::string> generate{"tables", "generate", "--count", "50", "--seed"};
+  const auto with_seed = [&generate](const std::string& seed) {
+    std::vector<std::string> arguments = generate;
+    arguments.push_back(seed);
+    return run_command(arguments).out;
+  };
+  const std::string tables = with_seed("3");
+  BOOST_TEST((with_seed("3") == tables));
+  BOOST_TEST((with_seed("4") != tables));
+  const Outcome outcome =
+      run_command({"tables", "summarize", "--tables", "-", "--output", "-"}, {.input = tables});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  const json::object summary = parsed(outcome.out);
+  BOOST_TEST(summary.at("tables").as_int64() == 50);
+  BOOST_TEST(summary.at("heaviest_by_bytes").as_array().size() == 10U);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_exit_code_1_and_leaves_nothing) {
+  for (const std::string path : {"/proc/plan.json", "/no/such/folder/plan.json", "/"}) {
+    const Outcome outcome = run_command(plan_arguments({"--output", path}));
+    BOOST_TEST(outcome.exit_code == 1);
+    BOOST_TEST(outcome.out.empty());
+    BOOST_TEST(lines_of(outcome.err).size() == 1U);
+    BOOST_TEST(outcome.err.find(path) != std::string::npos, outcome.err);
+  }
+  const Outcome full = run_command(plan_arguments(), {.output_path = "/dev/full"});
+  BOOST_TEST(full.exit_code == 1);
+  BOOST_TEST(full.err.find("standard output") != std::string::npos, full.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
+  const TemporaryFolder folder;
+  if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    BOOST_TEST_MESSAGE("skipped: no right to mount a small tmpfs");
+    return;
+  }
+  const std::string plan = folder.write("plan.json", "the old plan");
+  std::ofstream(folder.file("filler")) << std::string(100'000, 'x');  // takes all that is left
+  const Outcome outcome = run_command(plan_arguments({"--output", plan}));
+  const std::string kept = slurp(plan);
+  const auto files = std::distance(std::filesystem::directory_iterator(folder.path()),
+                                   std::filesystem::directory_iterator());
+  umount(folder.path().c_str());
+  BOOST_TEST(outcome.exit_code == 1);
+  BOOST_TEST(lines_of(outcome.err).size() == 1U);
+  BOOST_TEST(outcome.err.find(plan) != std::string::npos, outcome.err);
+  BOOST_TEST(kept == "the old plan");
+  BOOST_TEST(files == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

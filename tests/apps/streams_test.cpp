@@ -1,0 +1,136 @@
+// Terminals, pipes and signals.
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::lines_of;
+using neuroshard::test::on_terminal;
+using neuroshard::test::Outcome;
+using neuroshard::test::Process;
+using neuroshard::test::run_command;
+using neuroshard::test::shell;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::vector<std::string> plan_arguments() {
+  return {"plan",      "--tables", source_file("examples/dlrm_dcnv2.json"),
+          "--devices", "8",        "--device-memory",
+          "80GB"};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(streams)
+
+BOOST_AUTO_TEST_CASE(a_pipe_gets_plain_text) {
+  const Outcome outcome = run_command(plan_arguments(), {.environment = {{"LC_ALL", "C.UTF-8"}}});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.err.empty());
+  BOOST_TEST(!contains(outcome.out, "\x1b"));
+  for (const char c : outcome.out) BOOST_TEST_REQUIRE(static_cast<unsigned char>(c) < 0x80);
+  BOOST_TEST(contains(outcome.out, "SIMULATED"));
+  BOOST_TEST(contains(outcome.out, "slowest"));
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
+  const auto shown = [](const std::string& term, const std::string& locale,
+                        const std::string& no_color) {
+    return on_terminal(
+               plan_arguments(),
+               {.environment = {{"TERM", term}, {"LC_ALL", locale}, {"NO_COLOR", no_color}}})
+        .out;
+  };
+  const std::string rich = shown("xterm", "C.UTF-8", "");
+  BOOST_TEST(contains(rich, "\x1b[1m"));
+  BOOST_TEST(contains(rich, "█"));
+  const std::string uncoloured = shown("xterm", "C.UTF-8", "1");
+  BOOST_TEST(!contains(uncoloured, "\x1b"));
+  BOOST_TEST(contains(uncoloured, "█"));
+  BOOST_TEST(!contains(shown("dumb", "C.UTF-8", ""), "\x1b"));
+  BOOST_TEST(!contains(shown("xterm", "C", ""), "█"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_has_gone_is_no_error) {
+  const Outcome outcome =
+      shell("for k in 1 2 3; do neuroshard tables generate --count 5000 | head -n 1; done");
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.out == "{\n{\n{\n");
+  BOOST_TEST(outcome.err.empty());
+}
+
+BOOST_AUTO_TEST_CASE(tables_come_from_standard_input) {
+  const Outcome outcome =
+      run_command({"plan", "--tables", "-", "--devices", "8", "--device-memory", "80GB"},
+                  {.input = slurp(source_file("examples/dlrm_dcnv2.json"))});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  const auto deterministic_part = [](const std::string& text) {
+    return text.substr(0, text.find("plans evaluated"));
+  };
+  BOOST_TEST(deterministic_part(outcome.out) ==
+             deterministic_part(run_command(plan_arguments()).out));
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_collection_stops_cleanly_and_goes_on) {
+  const TemporaryFolder folder;
+  const std::string data = folder.file("data");
+  const std::vector<std::string> arguments{"collect",   "comm",      "--backend", "sim",
+                                           "--profile", "H200-141G", "--devices", "4",
+                                           "--samples", "2000",      "--output",  data};
+  {
+    std::vector<std::string> command = arguments;
+    command.insert(command.begin(), NEUROSHARD_COMMAND);
+    Process process(command, {});
+    while (!std::filesystem::exists(data + "/data.txt") || slurp(data + "/data.txt").empty()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    process.send_signal(SIGINT);
+    const Outcome outcome = process.wait();
+    BOOST_TEST(outcome.exit_code == 1);
+    BOOST_TEST(lines_of(outcome.err).size() == 1U);
+    BOOST_TEST(contains(outcome.err, "interrupted"), outcome.err);
+  }
+  const std::size_t before = lines_of(slurp(data + "/data.txt")).size();
+  BOOST_TEST(before < 2000U);
+  const Outcome resumed = run_command(arguments);
+  BOOST_TEST(resumed.exit_code == 0, resumed.err);
+  BOOST_TEST(contains(resumed.err, "resuming at sample"), resumed.err);
+  BOOST_TEST(lines_of(slurp(data + "/data.txt")).size() == 2000U);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  BOOST_TEST_REQUIRE(
+      run_command({"tables", "generate", "--count", "3000", "--dims", "64,128", "--output", tables})
+          .exit_code == 0);
+  Process process({NEUROSHARD_COMMAND, "plan", "--tables", tables, "--devices", "64",
+                   "--device-memory", "4TB", "--output", folder.file("plan.json")},
+                  {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.send_signal(SIGINT);
+  const Outcome outcome = process.wait();
+  if (outcome.exit_code == 1) {  // no plan yet
+    BOOST_TEST(lines_of(outcome.err).size() == 1U);
+    BOOST_TEST(!std::filesystem::exists(folder.file("plan.json")));
+  } else {
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    BOOST_TEST(contains(slurp(folder.file("plan.json")), "neuroshard-plan"));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
