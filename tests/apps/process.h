@@ -17,11 +17,10 @@ struct Outcome {
 };
 
 struct ProcessOptions {
-  std::string input;                ///< standard input
-  std::string output_path;          ///< standard output goes there, not to Outcome
-  std::filesystem::path directory;  ///< working directory; empty = inherited
-  std::vector<std::pair<std::string, std::string>>
-      environment;  ///< set on top of the inherited one
+  std::string input{};                ///< standard input
+  std::string output_path{};          ///< standard output goes there, not to Outcome
+  std::filesystem::path directory{};  ///< empty = inherited
+  std::vector<std::pair<std::string, std::string>> environment{};  ///< on top of the inherited one
 };
 
 /// A running process; the destructor kills what is left. Not thread-safe.
