@@ -22,7 +22,7 @@ std::string path_step(std::string_view key) {
   const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char character) {
     return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
   });
-  return plain ? "." + std::string(key) : "[" + quoted(key) + "]";
+  return plain ? "." + std::string(key) : "[" + excerpt(key) + "]";
 }
 
 std::string list(const std::vector<std::string>& words) {
@@ -82,7 +82,7 @@ Status JsonValue::unexpected(const std::string& expected) const {
       found = document_->text_of(node_).substr(0, 40);
       break;
     case Kind::kString:
-      found = quoted(document_->text_of(node_));
+      found = excerpt(document_->text_of(node_));
       break;
     case Kind::kArray:
       found = "an array of " + std::to_string(size);
@@ -192,7 +192,7 @@ std::optional<JsonValue> JsonObject::find(std::string_view wanted) {
 
 Result<JsonValue> JsonObject::at(std::string_view wanted) {
   const std::optional<JsonValue> found = find(wanted);
-  if (!found) return value_.error("found no key " + quoted(wanted) + ", expected one");
+  if (!found) return value_.error("found no key " + excerpt(wanted) + ", expected one");
   return *found;
 }
 
@@ -235,7 +235,7 @@ Result<JsonObject> JsonObject::object(std::string_view wanted) {
 
 Status JsonObject::format(std::string_view name, std::int64_t version) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue found, at("format"));
-  if (!found.is_string() || *found.text() != name) return found.unexpected(quoted(name));
+  if (!found.is_string() || *found.text() != name) return found.unexpected(excerpt(name));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue number, at("version"));
   const Result<std::int64_t> found_version = number.integer();
   if (found_version.ok() && *found_version == version) return {};

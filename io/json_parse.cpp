@@ -95,7 +95,7 @@ class JsonDocument::Builder {
     const std::string_view text = std::exchange(number_, {});
     if (std::isfinite(to_double(text))) return add(JsonValue::Kind::kNumber, text);
     const auto offset = static_cast<std::size_t>(text.data() - bytes_.data());
-    return refuse("found " + quoted(text) + ", expected a number a double can hold", offset, error);
+    return refuse("found " + excerpt(text) + ", expected a number a double can hold", offset, error);
   }
   bool on_bool(bool value, Error&) {
     return add(value ? JsonValue::Kind::kTrue : JsonValue::Kind::kFalse, {});
@@ -164,7 +164,7 @@ class JsonDocument::Builder {
     const std::string path = JsonValue(document_, levels_[depth_ - 1].node).path();
     std::optional<std::size_t> offset;  // an escaped key has lost its place in the text
     if (in_text(key)) offset = static_cast<std::size_t>(key.data() - bytes_.data()) - 1;
-    return refuse("found the key " + quoted(key) + " twice in " + path + ", expected it once",
+    return refuse("found the key " + excerpt(key) + " twice in " + path + ", expected it once",
                   offset, error);
   }
 
@@ -196,7 +196,7 @@ std::string explain(const boost::json::error_code& error, std::string_view bytes
     return blank ? "found an empty text, expected a JSON value"
                  : "found the end of the text, expected the rest of the JSON value";
   }
-  const std::string found = "found " + quoted(rest.substr(0, rest.find_first_of("\r\n,]}", 1)));
+  const std::string found = "found " + excerpt(rest.substr(0, rest.find_first_of("\r\n,]}", 1)));
   if (error == Json::extra_data) return found + " after the JSON value, expected nothing";
   if (error == Json::syntax) {
     const bool number = rest.starts_with("NaN") || rest.starts_with("Inf");

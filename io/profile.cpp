@@ -87,6 +87,8 @@ Status read_execution(JsonObject& root, HardwareProfile& profile) {
                                            profile.backward_cycles_per_lookup));
   NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "bag_latency_us", 0, kHuge, profile.bag_latency_us));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_constant(root, "overlap_exponent", 1, 100, profile.overlap_exponent));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "launch_us", 0, kHuge, profile.launch_us));
   NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "forward_kernels", 1, 1e6, profile.forward_kernels));

@@ -34,7 +34,7 @@ std::size_t sequence_length(std::string_view text) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string excerpt(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out = "'";
   for (const char character : text.substr(0, kExcerptBytes)) {
@@ -75,7 +75,7 @@ Status check_text(std::string_view bytes, const std::string& source) {
   const std::size_t invalid = find_invalid_utf8(bytes);
   if (invalid == std::string_view::npos) return {};
   return error_at(bytes, invalid, source,
-                  "found byte " + quoted(bytes.substr(invalid, 1)) + ", expected UTF-8 text");
+                  "found byte " + excerpt(bytes.substr(invalid, 1)) + ", expected UTF-8 text");
 }
 
 std::string integer_range(std::int64_t low, std::int64_t high) {

@@ -11,7 +11,7 @@ namespace neuroshard::io {
 
 /// `text` as part of a one-line message: in single quotes, cut to 40 bytes, and bytes that do not
 /// print in ASCII as \xNN, so that no input can break or fake a line.
-std::string quoted(std::string_view text);
+std::string excerpt(std::string_view text);
 
 /// Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
 /// forms, nothing above U+10FFFF), or std::string_view::npos.

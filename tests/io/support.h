@@ -58,6 +58,13 @@ const T& value_of(const Result<T>& result) {
   return result.value();
 }
 
+/// The same for a result nobody keeps.
+template <typename T>
+T value_of(Result<T>&& result) {
+  BOOST_REQUIRE_MESSAGE(result.ok(), result.status().message());
+  return std::move(result).value();
+}
+
 /// Every proper prefix of `bytes` is refused by `parse` with one line that names `source`: no
 /// crash, no half-read value. `bytes` may be complete before its last `slack` bytes (a final
 /// newline).
