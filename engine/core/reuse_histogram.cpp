@@ -172,12 +172,13 @@ ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_a
 
   // A Poisson count spreads over sqrt(mean): groups in which the mean changes by at most two of
   // these spreads, and the rank at most doubles, are smooth enough for the quadrature.
-  for (double begin = certain + 1; begin <= n;) {
+  // Above 2^53 rows n + 1 rounds to n: the loop runs up to `last`, so that it always ends.
+  const double last = n + 1;
+  for (double begin = certain + 1; begin < last;) {
     const double log_width = 2 / std::sqrt(std::max(1.0, mean(begin)));
     const double growth =
         zipf_alpha > 0 ? std::min(std::numbers::ln2, log_width / zipf_alpha) : std::numbers::ln2;
-    const double end =
-        std::min(n + 1, std::max(begin + kFew, std::floor(begin * std::exp(growth))));
+    const double end = std::min(last, std::max(begin + kFew, std::floor(begin * std::exp(growth))));
     add_group(begin, end, mean, counts);
     begin = end;
   }
