@@ -1,0 +1,99 @@
+#include "nn/inference.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "nn/inference_avx2.h"
+
+namespace neuroshard::nn {
+namespace {
+
+void dense_scalar(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
+                  const float* weight, const float* bias, bool relu, float* y,
+                  std::int64_t y_stride) {
+  for (std::int64_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
+    std::copy(bias, bias + outputs, y);
+    for (int i = 0; i < inputs; ++i) {
+      const float value = x[i];
+      const float* from = weight + static_cast<std::ptrdiff_t>(i) * outputs;
+      for (int o = 0; o < outputs; ++o) y[o] += value * from[o];
+    }
+    if (!relu) continue;
+    for (int o = 0; o < outputs; ++o) y[o] = std::max(y[o], 0.0f);
+  }
+}
+
+/// Eight running sums, added pairwise at the end: the order is part of the reference, so that the
+/// compiler may use vectors without changing a bit.
+float add_relu_dot_scalar(int size, const float* addend, const float* weight, float* state) {
+  std::array<float, kInferenceLanes> sums{};
+  for (int i = 0; i < size; i += kInferenceLanes) {
+    for (int lane = 0; lane < kInferenceLanes; ++lane) {
+      const float value = state[i + lane] + addend[i + lane];
+      state[i + lane] = value;
+      sums[static_cast<std::size_t>(lane)] += std::max(value, 0.0f) * weight[i + lane];
+    }
+  }
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+constexpr std::array<InferenceKernels, kIsaCount> kKernels{
+    InferenceKernels{dense_scalar, add_relu_dot_scalar},
+    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot},
+};
+static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1);
+
+}  // namespace
+
+const InferenceKernels& inference_kernels(Isa isa) {
+  return kKernels[static_cast<std::size_t>(isa)];
+}
+
+PackedMlp::PackedMlp(const Mlp& mlp, const InferenceKernels& kernels) : kernels_(&kernels) {
+  std::size_t size = 0;
+  for (const DenseSpec& spec : mlp.layers()) {
+    const auto outputs = static_cast<std::size_t>(padded_width(spec.outputs));
+    const std::size_t bias = size + static_cast<std::size_t>(spec.inputs) * outputs;
+    layers_.push_back(
+        {spec.inputs, spec.outputs, spec.activation == Activation::kRelu, size, bias});
+    size = bias + outputs;
+    widest_ = std::max(widest_, static_cast<int>(outputs));
+  }
+  parameters_.assign(size, 0.0f);
+  for (std::size_t k = 0; k < layers_.size(); ++k) {
+    const Layer& layer = layers_[k];
+    const auto inputs = static_cast<std::size_t>(layer.inputs);
+    const auto outputs = static_cast<std::size_t>(layer.outputs);
+    const auto stride = static_cast<std::size_t>(padded_width(layer.outputs));
+    const std::span<const float> weight = mlp.weight(k);
+    for (std::size_t o = 0; o < outputs; ++o) {
+      for (std::size_t i = 0; i < inputs; ++i) {
+        parameters_[layer.weight + i * stride + o] = weight[o * inputs + i];
+      }
+    }
+    std::copy(mlp.bias(k).begin(), mlp.bias(k).end(),
+              parameters_.begin() + static_cast<std::ptrdiff_t>(layer.bias));
+  }
+}
+
+std::size_t PackedMlp::scratch_size(std::int64_t rows) const {
+  return 2 * static_cast<std::size_t>(rows) * static_cast<std::size_t>(widest_);
+}
+
+void PackedMlp::forward(std::int64_t rows, const float* x, std::int64_t x_stride, float* scratch,
+                        float* y) const {
+  float* other = scratch + scratch_size(rows) / 2;
+  for (std::size_t k = 0; k < layers_.size(); ++k) {
+    const Layer& layer = layers_[k];
+    const int outputs = padded_width(layer.outputs);
+    float* to = k + 1 == layers_.size() ? y : scratch;
+    kernels_->dense(rows, layer.inputs, outputs, x, x_stride, parameters_.data() + layer.weight,
+                    parameters_.data() + layer.bias, layer.relu, to, outputs);
+    x = to;
+    x_stride = outputs;
+    std::swap(scratch, other);
+  }
+}
+
+}  // namespace neuroshard::nn

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/aligned_vector.h"
+#include "nn/isa.h"
+#include "nn/mlp.h"
+
+namespace neuroshard::nn {
+
+/// Rows of floats that the inference kernels work on are padded with zeros to a multiple of this.
+inline constexpr int kInferenceLanes = 8;
+inline constexpr int padded_width(int width) {
+  return (width + kInferenceLanes - 1) / kInferenceLanes * kInferenceLanes;
+}
+
+/// The operations behind a prediction, for one instruction set. Sizes marked "padded" are multiples
+/// of kInferenceLanes; rows need no alignment but are fastest at 32 bytes.
+struct InferenceKernels {
+  /// y[r, o] = sum over i of x[r, i] weight[i, o] + bias[o], then max(., 0) if `relu`, for r below
+  /// `rows` and o below `outputs` (padded). Rows of x and y are x_stride and y_stride apart; weight
+  /// is [inputs, outputs]. A row's result does not depend on the other rows.
+  void (*dense)(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
+                const float* weight, const float* bias, bool relu, float* y, std::int64_t y_stride);
+  /// state[i] += addend[i]; returns the sum over i of max(state[i], 0) weight[i]. `size` is padded.
+  float (*add_relu_dot)(int size, const float* addend, const float* weight, float* state);
+};
+
+/// The table of one instruction set; kScalar is the reference and gives the same bits on every
+/// compiler. REQUIRES that this processor has `isa`.
+const InferenceKernels& inference_kernels(Isa isa);
+
+/// An Mlp laid out for prediction: weights transposed to [inputs, padded outputs], so that one
+/// input value meets a row of adjacent weights. Immutable; thread-safe.
+class PackedMlp {
+ public:
+  /// REQUIRES mlp.depth() >= 1.
+  PackedMlp(const Mlp& mlp, const InferenceKernels& kernels);
+
+  [[nodiscard]] int inputs() const { return layers_.front().inputs; }
+  [[nodiscard]] int outputs() const { return layers_.back().outputs; }
+  /// Distance of the rows that forward() writes.
+  [[nodiscard]] int output_stride() const { return padded_width(outputs()); }
+  /// Floats of scratch that forward() needs for `rows` rows.
+  [[nodiscard]] std::size_t scratch_size(std::int64_t rows) const;
+
+  /// y[rows, output_stride()] = network(x[rows, inputs()]), rows of x `x_stride` apart. Padding
+  /// columns of y become 0.
+  void forward(std::int64_t rows, const float* x, std::int64_t x_stride, float* scratch,
+               float* y) const;
+
+ private:
+  struct Layer {
+    int inputs;
+    int outputs;
+    bool relu;
+    std::size_t weight;  // offsets into parameters_
+    std::size_t bias;
+  };
+
+  const InferenceKernels* kernels_;
+  std::vector<Layer> layers_;
+  int widest_ = 0;
+  AlignedVector<float> parameters_;
+};
+
+}  // namespace neuroshard::nn

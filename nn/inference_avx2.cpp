@@ -1,0 +1,129 @@
+#include "nn/inference_avx2.h"
+
+#include <immintrin.h>
+
+// Small dense layers on few rows: a tile of kRows x kVectors accumulators stays in registers while
+// the inputs pass by. With few rows the tiles are wide instead of tall, so that there are always
+// about eight independent chains of additions to hide their latency.
+namespace neuroshard::nn::avx2 {
+namespace {
+
+constexpr int kLanes = 8;
+
+struct Layer {
+  int inputs;
+  int outputs;
+  const float* x;
+  std::int64_t x_stride;
+  const float* weight;
+  const float* bias;
+  bool relu;
+  float* y;
+  std::int64_t y_stride;
+};
+
+// Rows [row, row + kRows) of the columns [column, column + 8 kVectors).
+template <int kRows, int kVectors>
+inline void tile(const Layer& layer, std::int64_t row, int column) {
+  __m256 sum[kRows][kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    const __m256 bias = _mm256_loadu_ps(layer.bias + column + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sum[r][v] = bias;
+  }
+  const float* x = layer.x + row * layer.x_stride;
+  const float* weight = layer.weight + column;
+  for (int i = 0; i < layer.inputs; ++i, weight += layer.outputs) {
+    __m256 w[kVectors];
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) w[v] = _mm256_loadu_ps(weight + v * kLanes);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const __m256 value = _mm256_broadcast_ss(x + r * layer.x_stride + i);
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) sum[r][v] = _mm256_fmadd_ps(value, w[v], sum[r][v]);
+    }
+  }
+  float* y = layer.y + row * layer.y_stride + column;
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      const __m256 value = layer.relu ? _mm256_max_ps(sum[r][v], _mm256_setzero_ps()) : sum[r][v];
+      _mm256_storeu_ps(y + r * layer.y_stride + v * kLanes, value);
+    }
+  }
+}
+
+// kRows rows over all columns: tiles of kVectors, then of 1 for what is left.
+template <int kRows, int kVectors>
+inline void rows_of(const Layer& layer, std::int64_t row) {
+  int column = 0;
+  for (; column + kVectors * kLanes <= layer.outputs; column += kVectors * kLanes) {
+    tile<kRows, kVectors>(layer, row, column);
+  }
+  if constexpr (kVectors > 2) {
+    for (; column + 2 * kLanes <= layer.outputs; column += 2 * kLanes) {
+      tile<kRows, 2>(layer, row, column);
+    }
+  }
+  for (; column < layer.outputs; column += kLanes) tile<kRows, 1>(layer, row, column);
+}
+
+inline float sum_of(__m256 value) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+// state += addend on eight floats; returns sum + max(state, 0) weight.
+inline __m256 step(const float* addend, const float* weight, float* state, __m256 sum) {
+  const __m256 value = _mm256_add_ps(_mm256_loadu_ps(state), _mm256_loadu_ps(addend));
+  _mm256_storeu_ps(state, value);
+  const __m256 active = _mm256_max_ps(value, _mm256_setzero_ps());
+  return _mm256_fmadd_ps(active, _mm256_loadu_ps(weight), sum);
+}
+
+}  // namespace
+
+void dense_packed(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
+                  const float* weight, const float* bias, bool relu, float* y,
+                  std::int64_t y_stride) {
+  const Layer layer{inputs, outputs, x, x_stride, weight, bias, relu, y, y_stride};
+  std::int64_t row = 0;
+  for (; row + 6 <= rows; row += 6) rows_of<6, 2>(layer, row);
+  switch (rows - row) {
+    case 5:
+      rows_of<5, 2>(layer, row);
+      break;
+    case 4:
+      rows_of<4, 2>(layer, row);
+      break;
+    case 3:
+      rows_of<3, 2>(layer, row);
+      break;
+    case 2:
+      rows_of<2, 4>(layer, row);
+      break;
+    case 1:
+      rows_of<1, 8>(layer, row);
+      break;
+    default:
+      break;
+  }
+}
+
+float add_relu_dot(int size, const float* addend, const float* weight, float* state) {
+  __m256 even = _mm256_setzero_ps();
+  __m256 odd = _mm256_setzero_ps();
+  int i = 0;
+  for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
+    even = step(addend + i, weight + i, state + i, even);
+    odd = step(addend + i + kLanes, weight + i + kLanes, state + i + kLanes, odd);
+  }
+  if (i < size) even = step(addend + i, weight + i, state + i, even);
+  return sum_of(_mm256_add_ps(even, odd));
+}
+
+}  // namespace neuroshard::nn::avx2

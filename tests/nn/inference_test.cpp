@@ -1,0 +1,136 @@
+// Prediction kernels: the packed forward pass against a plain one in double, and AVX2 against the
+// scalar reference, on random networks of awkward sizes.
+#include "nn/inference.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "engine/core/rng.h"
+
+namespace neuroshard::nn {
+namespace {
+
+bool has_isa(Isa isa) {
+  for (const IsaInfo& info : isa_list()) {
+    if (info.isa == isa) return info.supported();
+  }
+  return false;
+}
+
+std::vector<Isa> usable() {
+  std::vector<Isa> result{Isa::kScalar};
+  if (has_isa(Isa::kAvx2)) {
+    result.push_back(Isa::kAvx2);
+  } else {
+    BOOST_TEST_MESSAGE("this processor has no AVX2: its kernels are not tested");
+  }
+  return result;
+}
+
+std::vector<float> random_floats(Rng& rng, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(rng.normal());
+  return values;
+}
+
+std::vector<double> plain_forward(const Mlp& mlp, const float* x) {
+  std::vector<double> in(x, x + mlp.inputs());
+  for (std::size_t k = 0; k < mlp.depth(); ++k) {
+    std::vector<double> out;
+    for (int o = 0; o < mlp.layer(k).outputs; ++o) {
+      double sum = mlp.bias(k)[static_cast<std::size_t>(o)];
+      for (std::size_t i = 0; i < in.size(); ++i) {
+        sum += in[i] * mlp.weight(k)[static_cast<std::size_t>(o) * in.size() + i];
+      }
+      out.push_back(mlp.layer(k).activation == Activation::kRelu ? std::max(sum, 0.0) : sum);
+    }
+    in = out;
+  }
+  return in;
+}
+
+Mlp random_mlp(Rng& rng) {
+  std::vector<int> sizes;
+  const auto depth = rng.between(1, 4);
+  for (std::int64_t k = 0; k <= depth; ++k) sizes.push_back(static_cast<int>(rng.between(1, 150)));
+  Mlp mlp(dense_stack(sizes, rng.below(2) == 0 ? Activation::kNone : Activation::kRelu));
+  initialize(mlp, rng);
+  return mlp;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(inference)
+
+BOOST_AUTO_TEST_CASE(packed_networks_predict_what_plain_ones_do) {
+  Rng rng(1);
+  for (int network = 0; network < 40; ++network) {
+    const Mlp mlp = random_mlp(rng);
+    const std::int64_t rows = rng.between(1, 15);
+    const std::int64_t stride = mlp.inputs() + rng.between(0, 3);
+    const std::vector<float> x = random_floats(rng, static_cast<std::size_t>(rows * stride));
+    for (const Isa isa : usable()) {
+      const PackedMlp packed(mlp, inference_kernels(isa));
+      std::vector<float> scratch(packed.scratch_size(rows));
+      std::vector<float> y(static_cast<std::size_t>(rows * packed.output_stride()), 99.0f);
+      packed.forward(rows, x.data(), stride, scratch.data(), y.data());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        const std::vector<double> expected = plain_forward(mlp, x.data() + row * stride);
+        const float* found = y.data() + row * packed.output_stride();
+        for (int o = 0; o < packed.output_stride(); ++o) {
+          const double want = o < mlp.outputs() ? expected[static_cast<std::size_t>(o)] : 0.0;
+          BOOST_TEST(std::abs(found[o] - want) <= 2e-5 * (1 + std::abs(want)),
+                     to_string(isa) << ": " << found[o] << " for " << want);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_is_the_same_bits_in_any_batch) {
+  Rng rng(2);
+  const Mlp mlp = random_mlp(rng);
+  const std::vector<float> x = random_floats(rng, 20 * static_cast<std::size_t>(mlp.inputs()));
+  for (const Isa isa : usable()) {
+    const PackedMlp packed(mlp, inference_kernels(isa));
+    const auto width = static_cast<std::size_t>(packed.output_stride());
+    std::vector<float> scratch(packed.scratch_size(20));
+    std::vector<float> alone(width);
+    std::vector<float> together(20 * width);
+    for (std::int64_t rows = 1; rows <= 20; ++rows) {
+      packed.forward(rows, x.data(), mlp.inputs(), scratch.data(), together.data());
+      for (std::int64_t row = 0; row < rows; ++row) {
+        packed.forward(1, x.data() + row * mlp.inputs(), mlp.inputs(), scratch.data(),
+                       alone.data());
+        const float* found = together.data() + row * packed.output_stride();
+        BOOST_TEST(std::vector<float>(found, found + width) == alone);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(adding_a_shape_updates_the_state_and_weighs_it) {
+  Rng rng(3);
+  for (const Isa isa : usable()) {
+    for (int size = 8; size <= 136; size += 8) {
+      const auto count = static_cast<std::size_t>(size);
+      const std::vector<float> addend = random_floats(rng, count);
+      const std::vector<float> weight = random_floats(rng, count);
+      const std::vector<float> before = random_floats(rng, count);
+      std::vector<float> state = before;
+      const float found =
+          inference_kernels(isa).add_relu_dot(size, addend.data(), weight.data(), state.data());
+      double expected = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        BOOST_TEST(state[i] == before[i] + addend[i]);
+        expected += std::max(0.0, static_cast<double>(state[i])) * weight[i];
+      }
+      BOOST_TEST(std::abs(found - expected) < 1e-4, to_string(isa) << " size " << size);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::nn
