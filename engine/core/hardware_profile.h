@@ -46,6 +46,10 @@ struct HardwareProfile {
   SourcedValue backward_cycles_per_lookup;  ///< the same for the backward kernel
   SourcedValue bag_latency_us;              ///< of one dependent offset -> index -> row chain
 
+  /// How far moving bytes and issuing instructions overlap: time = (move^e + issue^e)^(1/e).
+  /// 1: one after the other; large: only the slower counts.
+  SourcedValue overlap_exponent;
+
   // Fixed costs of one fused operator call.
   SourcedValue launch_us;           ///< of one kernel
   SourcedValue forward_kernels;     ///< launched by one forward

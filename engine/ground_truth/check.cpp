@@ -1,0 +1,45 @@
+#include "engine/ground_truth/check.h"
+
+#include <cmath>
+#include <string>
+
+#include "engine/core/bytes.h"
+#include "engine/core/cluster.h"
+
+namespace neuroshard {
+
+Status check_memory(const Workload& workload, std::span<const Shard> shards,
+                    std::int64_t limit_bytes) {
+  std::int64_t bytes = 0;
+  for (const Shard& shard : shards) {
+    if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard)), &bytes) ||
+        bytes > limit_bytes) {
+      return invalid_input(std::to_string(shards.size()) + " shards need more than " +
+                           format_bytes(limit_bytes) + ", the memory this backend has for weights");
+    }
+  }
+  return {};
+}
+
+Status check_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,
+                      std::int64_t batch_size) {
+  if (dims.empty() || dims.size() > static_cast<std::size_t>(kMaxDevices)) {
+    return invalid_input("an all-to-all of " + std::to_string(dims.size()) +
+                         " devices, expected 1 to " + std::to_string(kMaxDevices));
+  }
+  if (starts_ms.size() != dims.size()) {
+    return invalid_input(std::to_string(starts_ms.size()) + " start times for " +
+                         std::to_string(dims.size()) + " devices");
+  }
+  for (std::size_t device = 0; device < dims.size(); ++device) {
+    if (dims[device] < 0 || !std::isfinite(starts_ms[device]) || starts_ms[device] < 0) {
+      return invalid_input("device " + std::to_string(device) + " has dim " +
+                           std::to_string(dims[device]) + " and start " +
+                           std::to_string(starts_ms[device]) + " ms, expected both at least 0");
+    }
+  }
+  if (batch_size >= 1) return {};
+  return invalid_input("batch_size is " + std::to_string(batch_size) + ", expected at least 1");
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+/// kInvalidInput when the shards' weights together need more than `limit_bytes`.
+Status check_memory(const Workload& workload, std::span<const Shard> shards,
+                    std::int64_t limit_bytes);
+
+/// kInvalidInput unless there is at least one device, at most kMaxDevices, one start per device,
+/// finite starts and dims of at least 0, and a batch of at least one sample.
+Status check_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,
+                      std::int64_t batch_size);
+
+}  // namespace neuroshard

@@ -1,0 +1,176 @@
+#include "engine/ground_truth/sim/compute_model.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace neuroshard {
+namespace {
+
+constexpr double kIndexBytes = 8;     // FBGEMM's 64-bit indices and offsets
+constexpr double kSortedBytes = 12;   // a 64-bit row and a 32-bit bag
+constexpr double kWarpColumns = 128;  // floats a warp moves in one step: 32 lanes of 16 bytes
+constexpr double kGiga = 1e9;
+
+double round_up(double bytes, double unit) { return std::ceil(bytes / unit) * unit; }
+
+double usable_l2_bytes(const HardwareProfile& profile) {
+  return profile.l2_mib.value * 1048576.0 * profile.l2_usable_share.value;
+}
+
+/// Lookups of `distinct` rows that find their row in the L2 when the hottest `capacity` rows stay
+/// there: all of a row's lookups but the first. Rows that do not fit always miss.
+double cached_lookups(const ReuseHistogram& histogram, double lookups, double distinct,
+                      double capacity) {
+  // Bin centres are scaled so that the bins' lookups add up to the batch's.
+  const double mean = mean_reuse(histogram);
+  if (!(mean > 0) || !(distinct > 0)) return 0;
+  const double scale = lookups / distinct / mean;
+  double hits = 0;
+  for (int bin = kReuseBins - 1; bin >= 0 && capacity > 0; --bin) {
+    ReuseHistogram only{};
+    only[static_cast<std::size_t>(bin)] = 1;
+    const double count = mean_reuse(only) * scale;
+    const double rows = distinct * histogram[static_cast<std::size_t>(bin)];
+    hits += std::min(rows, capacity) * std::max(0.0, count - 1);
+    capacity -= rows;
+  }
+  return std::min(hits, std::max(0.0, lookups - distinct));
+}
+
+/// Gradient rows read from memory: one row per bag, read in the order of the sorted lookups, which
+/// is random over the bags, so a repeated read hits with the share of the rows that fit the L2.
+double missed_gradients(double lookups, double bags, double capacity) {
+  const double first = std::min(lookups, bags);
+  return first + (lookups - first) * (1 - std::min(1.0, capacity / std::max(1.0, bags)));
+}
+
+struct Totals {
+  ShardDemand demand;
+  double rows = 0;  ///< of all shards: the range of the sort keys
+};
+
+Totals total_demand(const HardwareProfile& profile, const Workload& workload,
+                    std::span<const Shard> shards) {
+  // Warps resident on the device work on this many tables at a time, in table-major order.
+  const double resident = profile.multiprocessors.value * profile.warps_per_multiprocessor.value;
+  const double alive =
+      std::clamp(std::ceil(resident / static_cast<double>(workload.batch_size)), 1.0,
+                 static_cast<double>(std::max<std::size_t>(1, shards.size())));
+  Totals totals;
+  for (const Shard& shard : shards) {
+    const ShardDemand one = shard_demand(profile, workload, shard, alive);
+    ShardDemand& sum = totals.demand;
+    sum.lookups += one.lookups;
+    sum.distinct += one.distinct;
+    sum.gather_bytes += one.gather_bytes;
+    sum.stream_bytes += one.stream_bytes;
+    sum.l2_bytes += one.l2_bytes;
+    sum.cycles += one.cycles;
+    sum.backward_gather_bytes += one.backward_gather_bytes;
+    sum.backward_l2_bytes += one.backward_l2_bytes;
+    sum.backward_cycles += one.backward_cycles;
+    totals.rows += static_cast<double>(shard.rows());
+  }
+  return totals;
+}
+
+double seconds_of_cycles(const HardwareProfile& profile, double cycles) {
+  return cycles / (profile.multiprocessors.value * profile.clock_ghz.value * kGiga);
+}
+
+/// Radix sort of (row, bag) pairs by row, run-length encoding and prefix sum. The number of passes
+/// follows from the rows of all fused tables together; pairs that fit the L2 move at its speed.
+double sort_seconds(const HardwareProfile& profile, double lookups, double distinct, double rows) {
+  const double bits = std::max(1.0, std::ceil(std::log2(std::max(2.0, rows))));
+  const double passes = std::ceil(bits / profile.sort_bits_per_pass.value);
+  const double bytes = lookups * (kIndexBytes + kSortedBytes)                 // linearised rows
+                       + lookups * kIndexBytes                                // digit counts
+                       + passes * lookups * 2 * kSortedBytes                  // scatter passes
+                       + lookups * kIndexBytes + distinct * 2 * kIndexBytes;  // run lengths
+  const bool in_l2 = lookups * 2 * kSortedBytes <= usable_l2_bytes(profile);
+  const double gbps =
+      in_l2 ? std::max(profile.l2_gbps.value, profile.dram_gbps.value) : profile.dram_gbps.value;
+  return bytes / (gbps * kGiga);
+}
+
+/// Time of work that moves bytes and issues instructions: at least the slower of the two, more when
+/// the other is nearly as slow, for they do not overlap perfectly. The norm keeps fused work below
+/// the sum of its parts and grows with both.
+double overlapped(const HardwareProfile& profile, double move_seconds, double issue_seconds) {
+  const double slower = std::max(move_seconds, issue_seconds);
+  if (!(slower > 0)) return 0;
+  const double exponent = profile.overlap_exponent.value;
+  const double other = std::min(move_seconds, issue_seconds) / slower;
+  return slower * std::pow(1 + std::pow(other, exponent), 1 / exponent);
+}
+
+double fixed_seconds(const HardwareProfile& profile, const SourcedValue& kernels) {
+  return (profile.launch_us.value * kernels.value + profile.bag_latency_us.value) * 1e-6;
+}
+
+}  // namespace
+
+ShardDemand shard_demand(const HardwareProfile& profile, const Workload& workload,
+                         const Shard& shard, double concurrent_tables) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  const auto bags = static_cast<double>(workload.batch_size);
+  const double part = static_cast<double>(shard.rows()) / static_cast<double>(table.rows);
+  const double sector = profile.sector_bytes.value;
+  const double weight_row =
+      round_up(static_cast<double>(shard.dim() * bytes_per_element(table.data_type)), sector);
+  const double gradient_row = round_up(static_cast<double>(shard.dim()) * 4, sector);
+  const double capacity = usable_l2_bytes(profile) / concurrent_tables;
+
+  ShardDemand demand;
+  demand.lookups = bags * table.pooling_factor * part;
+  demand.distinct = distinct_rows(table.reuse_histogram, bags * table.pooling_factor, table.rows);
+  if (!(demand.distinct > 0)) {  // no histogram: every lookup another row
+    demand.distinct = std::min(bags * table.pooling_factor, static_cast<double>(table.rows));
+  }
+  demand.distinct *= part;
+  const double hits =
+      cached_lookups(table.reuse_histogram, demand.lookups, demand.distinct, capacity / weight_row);
+  demand.hit_rate = demand.lookups > 0 ? hits / demand.lookups : 0;
+
+  const double steps = std::ceil(static_cast<double>(shard.dim()) / kWarpColumns);
+  demand.gather_bytes = (demand.lookups - hits) * weight_row;
+  demand.stream_bytes = (demand.lookups + bags) * kIndexBytes + bags * shard.dim() * 4.0;
+  demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
+  demand.cycles = (demand.lookups + bags) * steps * profile.forward_cycles_per_lookup.value;
+
+  const double state = table.optimizer == Optimizer::kRowwiseAdagrad ? sector : 0;
+  const double updates = demand.distinct * 2 * (weight_row + state);
+  demand.backward_gather_bytes =
+      missed_gradients(demand.lookups, bags, capacity / gradient_row) * gradient_row + updates;
+  demand.backward_l2_bytes = demand.lookups * (gradient_row + kSortedBytes) + updates;
+  demand.backward_cycles =
+      (demand.lookups + demand.distinct) * steps * profile.backward_cycles_per_lookup.value;
+  return demand;
+}
+
+ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
+                             std::span<const Shard> shards) {
+  if (shards.empty()) return {};
+  const Totals totals = total_demand(profile, workload, shards);
+  const ShardDemand& demand = totals.demand;
+  const double stream = profile.dram_gbps.value * kGiga;
+  const double gather = stream * profile.gather_share.value;
+  const double l2 = profile.l2_gbps.value * kGiga;
+
+  const double forward =
+      fixed_seconds(profile, profile.forward_kernels) +
+      overlapped(profile,
+                 std::max(demand.gather_bytes / gather + demand.stream_bytes / stream,
+                          demand.l2_bytes / l2),
+                 seconds_of_cycles(profile, demand.cycles));
+  const double backward = fixed_seconds(profile, profile.backward_kernels) +
+                          sort_seconds(profile, demand.lookups, demand.distinct, totals.rows) +
+                          overlapped(profile,
+                                     std::max(demand.backward_gather_bytes / gather +
+                                                  demand.lookups * kSortedBytes / stream,
+                                              demand.backward_l2_bytes / l2),
+                                     seconds_of_cycles(profile, demand.backward_cycles));
+  return {(forward + backward) * 1e3, forward * 1e3, backward * 1e3};
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <span>
+
+#include "engine/core/hardware_profile.h"
+#include "engine/core/plan.h"
+#include "engine/ground_truth/ground_truth.h"
+
+namespace neuroshard {
+
+/// What one shard asks of the device, before anything overlaps.
+struct ShardDemand {
+  double lookups = 0;   ///< of the batch that reach the shard
+  double distinct = 0;  ///< rows among them
+  double hit_rate = 0;  ///< of the lookups' row reads in the L2 cache, forward
+
+  // Forward.
+  double gather_bytes = 0;  ///< rows read from device memory
+  double stream_bytes = 0;  ///< indices, offsets, outputs
+  double l2_bytes = 0;      ///< everything through the L2
+  double cycles = 0;        ///< of one multiprocessor
+
+  // Backward: sort of the looked-up rows, then one pass over the sorted lookups.
+  double backward_gather_bytes = 0;  ///< gradient rows missed, weight rows read and written
+  double backward_l2_bytes = 0;
+  double backward_cycles = 0;
+};
+
+/// Demand of `shard` when `concurrent_tables` tables share the L2. Source of the bytes: the
+/// steps of FBGEMM's exact table-batched lookup and the L2 model of Lin et al. (2201.07821), with
+/// the reuse histogram in place of their uniform draws.
+ShardDemand shard_demand(const HardwareProfile& profile, const Workload& workload,
+                         const Shard& shard, double concurrent_tables);
+
+/// Roofline time of one fused lookup over the shards. Each part takes the largest of memory, L2
+/// and issue time, each summed over the shards first: tables of different bottlenecks overlap, and
+/// kernels are launched once, so a fused group costs less than its members alone. Per-lookup work
+/// (issue, indices, sort) does not depend on the dim, so half a column split costs more than half.
+/// No shards launch nothing and cost 0.
+ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
+                             std::span<const Shard> shards);
+
+}  // namespace neuroshard

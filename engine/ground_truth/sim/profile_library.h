@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "engine/core/hardware_profile.h"
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+/// A profile with one of its interconnects chosen.
+struct ChosenProfile {
+  HardwareProfile profile;
+  InterconnectProfile interconnect;
+};
+
+/// "NAME", "NAME+INTERCONNECT", "path.json" or "path.json+INTERCONNECT"; without an interconnect
+/// the profile's first. A name without '/' and ".json" is a built-in one. Errors: kInvalidInput
+/// listing the known names, or naming what is wrong with the file.
+Result<ChosenProfile> choose_profile(const std::string& specification);
+
+}  // namespace neuroshard

@@ -1,0 +1,52 @@
+#include "engine/ground_truth/sim/sim_ground_truth.h"
+
+#include <string>
+#include <utility>
+
+#include "engine/ground_truth/check.h"
+#include "engine/ground_truth/sim/comm_model.h"
+#include "engine/ground_truth/sim/compute_model.h"
+#include "engine/ground_truth/sim/profile_library.h"
+
+namespace neuroshard {
+namespace {
+
+class SimGroundTruth final : public GroundTruth {
+ public:
+  explicit SimGroundTruth(ChosenProfile chosen)
+      : chosen_(std::move(chosen)),
+        name_(chosen_.profile.name + "+" + chosen_.interconnect.name),
+        hardware_(chosen_.profile.name + ", " + chosen_.interconnect.name + " (simulated)") {}
+
+  [[nodiscard]] io::Backend backend() const override { return io::Backend::kSim; }
+  [[nodiscard]] const std::string& hardware() const override { return hardware_; }
+  [[nodiscard]] const std::string& profile() const override { return name_; }
+
+  Result<ComputeTime> measure_compute(const Workload& workload,
+                                      std::span<const Shard> shards) override {
+    const auto memory = static_cast<std::int64_t>(chosen_.profile.memory_gib.value * 0x1p30);
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory));
+    return simulate_compute(chosen_.profile, workload, shards);
+  }
+
+  Result<CommTime> measure_all_to_all(std::span<const std::int64_t> dims,
+                                      std::span<const double> starts_ms,
+                                      std::int64_t batch_size) override {
+    NEUROSHARD_RETURN_IF_ERROR(check_exchange(dims, starts_ms, batch_size));
+    return simulate_all_to_all(chosen_.interconnect, dims, starts_ms, batch_size);
+  }
+
+ private:
+  ChosenProfile chosen_;
+  std::string name_;
+  std::string hardware_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<GroundTruth>> make_sim_ground_truth(const GroundTruthOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile chosen, choose_profile(options.profile));
+  return std::unique_ptr<GroundTruth>(std::make_unique<SimGroundTruth>(std::move(chosen)));
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,102 @@
+#include "io/profile.h"
+
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "engine/ground_truth/ground_truth.h"
+#include "engine/ground_truth/sim/profile_library.h"
+
+namespace neuroshard {
+namespace {
+
+std::string profile_path(const std::string& name) {
+  return std::string(NEUROSHARD_SOURCE_DIR) + "/engine/ground_truth/sim/profiles/" + name + ".json";
+}
+
+std::string h200_text() {
+  std::ifstream in(profile_path("H200-141G"));
+  std::stringstream text;
+  text << in.rdbuf();
+  BOOST_REQUIRE(!text.str().empty());
+  return text.str();
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+  const std::size_t at = text.find(what);
+  BOOST_REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), with);
+}
+
+std::string error_of(const std::string& text) {
+  const Result<HardwareProfile> result = io::parse_profile(text, "mine.json");
+  BOOST_REQUIRE(!result.ok());
+  BOOST_TEST((result.status().code() == StatusCode::kInvalidInput));
+  BOOST_TEST(result.status().message().find('\n') == std::string::npos);
+  return result.status().message();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(profile)
+
+BOOST_AUTO_TEST_CASE(four_devices_with_three_interconnects_are_built_in) {
+  const std::vector<std::string> expected{"A100-80G", "H100-80G", "H200-141G", "V100-32G"};
+  BOOST_TEST(simulated_profile_names() == expected, boost::test_tools::per_element());
+  for (const std::string& name : expected) {
+    const Result<ChosenProfile> chosen = choose_profile(name);
+    BOOST_TEST_REQUIRE(chosen.ok());
+    BOOST_TEST(chosen->profile.name == name);
+    BOOST_TEST(chosen->interconnect.name == "nvswitch");
+    BOOST_TEST(choose_profile(name + "+pcie")->interconnect.devices_per_host.value == 0);
+    BOOST_TEST(choose_profile(name + "+cluster")->interconnect.devices_per_host.value == 8);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_path_works_like_a_name) {
+  const Result<ChosenProfile> by_path = choose_profile(profile_path("A100-80G") + "+cluster");
+  BOOST_TEST_REQUIRE(by_path.ok());
+  BOOST_TEST(by_path->profile.l2_mib.value == 40);
+  BOOST_TEST(by_path->interconnect.inter_host_gbps.value == 24);
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_name_lists_the_known_ones) {
+  const Status profile = choose_profile("H300").status();
+  BOOST_TEST((profile.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(profile.message().find("A100-80G, H100-80G, H200-141G, V100-32G") !=
+             std::string::npos);
+  const Status link = choose_profile("H200-141G+carrier-pigeon").status();
+  BOOST_TEST(link.message().find("nvswitch, pcie, cluster") != std::string::npos);
+  BOOST_TEST((choose_profile("./missing.json").status().code() == StatusCode::kInvalidInput));
+  BOOST_TEST((choose_profile("").status().code() == StatusCode::kInvalidInput));
+}
+
+BOOST_AUTO_TEST_CASE(every_constant_needs_a_source) {
+  const std::string good = h200_text();
+  BOOST_TEST(io::parse_profile(good, "good").ok());
+  const std::string message =
+      error_of(replaced(good, R"("dram_gbps": {"value": 4300, "source": ")",
+                        R"("dram_gbps": {"value": 4300, "source": "", "x": ")"));
+  BOOST_TEST(message.find("mine.json: $.dram_gbps.source") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(bad_profiles_name_the_place) {
+  const std::string good = h200_text();
+  BOOST_TEST(error_of(replaced(good, "4300", "-1")).find("$.dram_gbps.value") != std::string::npos);
+  BOOST_TEST(
+      error_of(replaced(good, "\"value\": 32", "\"value\": 32.5")).find("$.sector_bytes.value") !=
+      std::string::npos);
+  BOOST_TEST(error_of(replaced(good, "\"launch_us\"", "\"lunch_us\"")).find("launch_us") !=
+             std::string::npos);
+  BOOST_TEST(error_of(replaced(good, "\"name\": \"pcie\"", "\"name\": \"nvswitch\""))
+                 .find("$.interconnects[1]") != std::string::npos);
+  BOOST_TEST(error_of(replaced(good, "\"version\": 1", "\"version\": 2")).find("$.version") !=
+             std::string::npos);
+  BOOST_TEST(error_of(good.substr(0, good.size() / 2)).find("mine.json") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
