@@ -51,7 +51,7 @@ Result<std::string> read_all(int descriptor, const std::string& name, std::int64
 }
 
 Result<std::string> read_path(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, "<stdin>", 0);
+  if (path == "-") return read_all(STDIN_FILENO, source_name(path), 0);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return cannot_read(path, last_error());
   struct stat info {};
@@ -140,6 +140,8 @@ Status replace_file(const std::string& path, std::string_view bytes, std::option
 }
 
 }  // namespace
+
+std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
 Result<std::string> read_file(const std::string& path) {
   try {

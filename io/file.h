@@ -12,6 +12,9 @@ namespace neuroshard::io {
 /// Largest input accepted from a file or a pipe: 2 GiB.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 31;
 
+/// How messages call the input `path`: itself, or "<stdin>" for "-".
+std::string source_name(const std::string& path);
+
 /// The whole of a file, a pipe or, for "-", standard input. Errors name the path: kInvalidInput for
 /// a path that is missing, unreadable or a directory and for more than kMaxFileBytes, kIoError when
 /// reading fails midway. Thread-safe.

@@ -95,7 +95,8 @@ class JsonDocument::Builder {
     const std::string_view text = std::exchange(number_, {});
     if (std::isfinite(to_double(text))) return add(JsonValue::Kind::kNumber, text);
     const auto offset = static_cast<std::size_t>(text.data() - bytes_.data());
-    return refuse("found " + excerpt(text) + ", expected a number a double can hold", offset, error);
+    return refuse("found " + excerpt(text) + ", expected a number a double can hold", offset,
+                  error);
   }
   bool on_bool(bool value, Error&) {
     return add(value ? JsonValue::Kind::kTrue : JsonValue::Kind::kFalse, {});

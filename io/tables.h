@@ -14,6 +14,11 @@ namespace neuroshard::io {
 /// Global batch size of a table file that names none (DESIGN section 7).
 inline constexpr std::int64_t kDefaultBatchSize = 65536;
 
+/// Most lookups per sample and largest Zipf exponent accepted: far above real tables, and small
+/// enough that no product of them overflows.
+inline constexpr double kMaxPoolingFactor = 1e9;
+inline constexpr double kMaxZipfAlpha = 100;
+
 /// What a table file says.
 struct TableFile {
   std::vector<Table> tables;

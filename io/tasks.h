@@ -18,7 +18,8 @@ struct Task {
   friend bool operator==(const Task&, const Task&) = default;
 };
 
-/// Reads the reference's text: `id,id,... dim,dim,...`, one task a line. At least one task.
+/// Reads the reference's text: `id,id,... dim,dim,...`, one task a line (task i is line i + 1). At
+/// least one task.
 /// Errors: kInvalidInput "<source>:<line>: ..." naming the token found and the range expected.
 Result<std::vector<Task>> parse_tasks(std::string_view bytes, const std::string& source);
 

@@ -1,0 +1,205 @@
+#include "io/tables.h"
+
+#include <algorithm>
+#include <set>
+
+#include "io/file.h"
+#include "io/json.h"
+#include "io/sha256.h"
+#include "io/text.h"
+
+namespace neuroshard::io {
+namespace {
+
+constexpr std::string_view kFormat = "neuroshard-tables";
+constexpr std::int64_t kVersion = 1;
+
+/// core validate with the table's place in front; a table without dims is checked as if it had 1.
+Status check_table(const JsonValue& place, Table table, bool has_dims) {
+  if (!has_dims) table.dim = 1;
+  const Status status = validate(table);
+  return status.ok() ? status : place.error(status.message());
+}
+
+Result<std::int32_t> read_dim(JsonObject& object) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t dim, object.integer("dim", 1, kMaxDim));
+  return static_cast<std::int32_t>(dim);
+}
+
+Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shares, value.array(kReuseBins));
+  std::size_t bin = 0;
+  for (const JsonValue share : shares) {
+    NEUROSHARD_ASSIGN_OR_RETURN(histogram[bin++], share.number(0, 1));
+  }
+  return {};
+}
+
+/// The histogram as written, or derived from zipf_alpha.
+Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
+  const std::optional<JsonValue> histogram = object.find("reuse_histogram");
+  const std::optional<JsonValue> alpha = object.find("zipf_alpha");
+  if (histogram && alpha) {
+    return alpha->error("found both reuse_histogram and zipf_alpha, expected at most one");
+  }
+  if (histogram) return read_histogram(*histogram, table.reuse_histogram);
+  double exponent = 0;
+  if (alpha) {
+    NEUROSHARD_ASSIGN_OR_RETURN(exponent, alpha->number(0, kMaxZipfAlpha));
+  }
+  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+  table.reuse_histogram = expected_reuse(table.rows, lookups, exponent).histogram;
+  return {};
+}
+
+template <typename T>
+Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(std::string_view),
+                 T& word) {
+  const std::optional<JsonValue> value = object.find(key);
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
+  const Result<T> parsed = parse(text);
+  if (!parsed.ok()) return value->error(parsed.status().message());
+  word = *parsed;
+  return {};
+}
+
+Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
+  Table table;
+  NEUROSHARD_ASSIGN_OR_RETURN(table.name, object.text("name"));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.rows, object.integer("rows", 1));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
+                              object.number("pooling_factor", 0, kMaxPoolingFactor));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_data_type, table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "optimizer", parse_optimizer, table.optimizer));
+  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(object.finish());
+  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table, true));
+  return table;
+}
+
+Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableFile& file) {
+  NEUROSHARD_RETURN_IF_ERROR(root.format(kFormat, kVersion));
+  if (const std::optional<JsonValue> value = root.find("batch_size")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(file.batch_size, value->integer(1));
+  }
+  if (batch_size) file.batch_size = batch_size;
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray tables, root.array("tables"));
+  NEUROSHARD_RETURN_IF_ERROR(root.finish());
+  file.tables.reserve(tables.size());
+  std::set<std::string> names;
+  for (const JsonValue value : tables) {
+    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
+                                read_table(value, file.batch_size.value_or(kDefaultBatchSize)));
+    if (!names.insert(table.name).second) {
+      return value.error("found the name " + excerpt(table.name) +
+                         " a second time, expected unique names");
+    }
+    file.tables.push_back(std::move(table));
+  }
+  return {};
+}
+
+/// One entry of the reference's table_configs.json.
+Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bool has_dims) {
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
+  Table table;
+  table.name = "table_" + std::to_string(index);
+  NEUROSHARD_ASSIGN_OR_RETURN(table.rows, object.integer("row", 1));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
+                              object.number("pooling_factor", 0, kMaxPoolingFactor));
+  for (std::size_t bin = 0; bin < kReuseBins; ++bin) {
+    NEUROSHARD_ASSIGN_OR_RETURN(table.reuse_histogram[bin],
+                                object.number("bin_" + std::to_string(bin), 0, 1));
+  }
+  if (has_dims) {
+    NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
+  } else if (const std::optional<JsonValue> dim = object.find("dim")) {
+    return dim->error("found a dim, expected none as the first table has none");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(object.finish());
+  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table, has_dims));
+  return table;
+}
+
+Status read_reference(const JsonArray& root, std::optional<std::int64_t> batch_size,
+                      TableFile& file) {
+  file.batch_size = batch_size;
+  for (const JsonValue value : root) {
+    if (file.tables.empty()) {
+      NEUROSHARD_ASSIGN_OR_RETURN(JsonObject first, value.object());
+      file.has_dims = first.has("dim");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
+                                read_reference_table(value, file.tables.size(), file.has_dims));
+    file.tables.push_back(std::move(table));
+  }
+  return {};
+}
+
+void write_table(JsonWriter& writer, const Table& table) {
+  writer.begin_object();
+  writer.key("name").text(table.name);
+  writer.key("rows").integer(table.rows);
+  writer.key("dim").integer(table.dim);
+  writer.key("pooling_factor").number(table.pooling_factor);
+  writer.key("data_type").text(to_string(table.data_type));
+  writer.key("optimizer").text(to_string(table.optimizer));
+  writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
+  for (const double share : table.reuse_histogram) writer.number(share);
+  writer.end_array().end_object();
+}
+
+}  // namespace
+
+Result<TableFile> parse_tables(std::string_view bytes, const std::string& source,
+                               std::optional<std::int64_t> batch_size) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
+  if (batch_size && *batch_size < 1) {
+    return invalid_input("batch size is " + std::to_string(*batch_size) + ", expected at least 1");
+  }
+  TableFile file;
+  file.sha256 = sha256_hex(bytes);
+  const JsonValue root = document.root();
+  if (root.is_array()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, root.array());
+    NEUROSHARD_RETURN_IF_ERROR(read_reference(array, batch_size, file));
+  } else if (root.is_object()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object());
+    NEUROSHARD_RETURN_IF_ERROR(read_ours(std::move(object), batch_size, file));
+  } else {
+    return root.unexpected("a neuroshard-tables object or an array of table configs");
+  }
+  if (file.tables.empty()) return root.error("found no tables, expected at least one");
+  return file;
+}
+
+Result<TableFile> read_tables(const std::string& path, std::optional<std::int64_t> batch_size) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  return parse_tables(bytes, source_name(path), batch_size);
+}
+
+Result<Workload> make_workload(const TableFile& file, const std::string& source) {
+  if (!file.has_dims) {
+    return invalid_input(source + ": $[0]: found no key 'dim', expected one in every table");
+  }
+  Workload workload{file.tables, file.batch_size.value_or(kDefaultBatchSize)};
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload).with_context(source));
+  return workload;
+}
+
+std::string format_tables(const Workload& workload) {
+  JsonWriter writer;
+  writer.begin_object();
+  writer.key("format").text(kFormat);
+  writer.key("version").integer(kVersion);
+  writer.key("batch_size").integer(workload.batch_size);
+  writer.key("tables").begin_array();
+  for (const Table& table : workload.tables) write_table(writer, table);
+  writer.end_array().end_object();
+  return writer.take();
+}
+
+}  // namespace neuroshard::io
