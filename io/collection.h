@@ -13,8 +13,9 @@
 namespace neuroshard::io {
 
 enum class CollectionKind { kCompute, kComm };
-enum class Backend { kCpu, kSim, kCuda };
-/// The words of the file: "compute", "comm"; "cpu", "sim", "cuda".
+enum class Backend { kUnknown, kCpu, kSim, kCuda };
+/// The words of the file: "compute", "comm"; "cpu", "sim", "cuda" ("unknown" is
+/// never written: it stands for a directory without collection.json).
 std::string_view to_string(CollectionKind kind);
 std::string_view to_string(Backend backend);
 
@@ -22,7 +23,7 @@ std::string_view to_string(Backend backend);
 /// version 1). Provenance follows from the backend: sim is "simulated", the others "measured".
 struct Collection {
   CollectionKind kind = CollectionKind::kCompute;
-  Backend backend = Backend::kCpu;
+  Backend backend = Backend::kUnknown;
   std::string hardware;         ///< text for people, e.g. "2 x AMD EPYC 7003, 1 thread"
   std::string profile;          ///< simulated hardware profile, "" for other backends
   std::int64_t batch_size = 0;  ///< global
@@ -36,7 +37,7 @@ struct Collection {
 
 /// Errors: kInvalidInput naming source and JSON path.
 Result<Collection> parse_collection(std::string_view bytes, const std::string& source);
-/// Deterministic; parse_collection reads it back to the same value.
+/// Deterministic; parse_collection reads it back to the same value. REQUIRES a known backend.
 std::string format_collection(const Collection& collection);
 
 /// A data directory: data.txt, table_configs.json (compute), collection.json. A directory in the
