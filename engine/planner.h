@@ -61,8 +61,9 @@ struct ComparedPlan {
   double seconds = 0;  ///< the search alone, also when it found no plan
 };
 
-/// make_plan() with each of `algorithms` in order, the other options being `options`'s; the cost
-/// models are prepared once. Infeasible is an outcome, every other error ends the comparison.
+/// make_plan() with each of `algorithms` in order, the other options being `options`'s; each
+/// starts cold, so that their seconds compare. Infeasible is an outcome, every other error ends the
+/// comparison.
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> algorithms,

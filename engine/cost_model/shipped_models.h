@@ -21,7 +21,7 @@ struct ShippedModelInfo {
   std::string name;
   std::string sha256;
   std::string hardware;
-  Provenance provenance = Provenance::kSimulated;
+  Provenance provenance = Provenance::kSimulated;  ///< measured only if both halves are
 };
 
 /// The models linked into this library (models/*.safetensors at build time), by name.

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/cost_model/cost_models.h"
+#include "nn/inference.h"
+
+namespace neuroshard {
+
+/// All-to-all times of complete plans, `plans` rows of one value per device each.
+struct CommBatch {
+  std::int64_t plans = 0;
+  std::int32_t devices = 0;
+  const float* compute_ms = nullptr;       ///< [plans, devices]
+  const std::int64_t* dim_sums = nullptr;  ///< [plans, devices]
+  float* backward_ms = nullptr;            ///< out, [plans, devices]
+  float* forward_ms = nullptr;             ///< out, [plans, devices]
+};
+
+/// The communication models, evaluated on complete plans: backward from the dims, then each
+/// device's start (its compute + backward, less the least of them), then forward from dims and
+/// starts (NeuroShard, section 4). Immutable; thread-safe.
+class CommPredictor {
+ public:
+  /// REQUIRES validate(models).ok().
+  CommPredictor(const CommModels& models, const nn::InferenceKernels& kernels);
+
+  /// Floats of scratch that predict() needs for a batch of this size.
+  [[nodiscard]] std::size_t scratch_size(const CommBatch& batch) const;
+  /// Fills the batch's outputs. A plan's result does not depend on the others. REQUIRES, of
+  /// fixed-devices models, batch.devices == the model's.
+  void predict(const CommBatch& batch, float* scratch) const;
+
+ private:
+  struct Direction {
+    Direction(const CommModel& model, const nn::InferenceKernels& kernels)
+        : scaling(model.scaling), target(model.target), network(model.mlp, kernels) {}
+
+    Scaling scaling;
+    CostTarget target;
+    nn::PackedMlp network;
+  };
+
+  [[nodiscard]] std::size_t work_size(const Direction& direction, const CommBatch& batch) const;
+  void run(const Direction& direction, const CommBatch& batch, const float* starts, float* scratch,
+           float* out) const;
+
+  Direction forward_;
+  Direction backward_;
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/core/aligned_vector.h"
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+#include "nn/inference.h"
+
+namespace neuroshard {
+
+/// The compute model, evaluated incrementally. A device's cost is head(sum of its shards'
+/// encodings), and the head's first layer is linear before its ReLU, so what is kept per device is
+/// that layer's pre-activation A = W1 sum(e) + b1, and per shape its contribution P = W1 e: adding
+/// a shard is A += P, and a device's cost w2 . max(A, 0) + b2.
+///
+/// Copies what it needs of the model; the workload must outlive it. intern() needs the object to
+/// itself, everything else is thread-safe.
+class ComputePredictor {
+ public:
+  /// REQUIRES validate(model).ok().
+  ComputePredictor(const ComputeModel& model, const Workload& workload,
+                   const nn::InferenceKernels& kernels);
+
+  /// Number of the shape, from 0; encodes it on first sight.
+  std::int32_t intern(const ShardShape& shape);
+  /// Milliseconds of a device with this shape alone.
+  [[nodiscard]] double shape_cost(std::int32_t shape) const {
+    return shape_costs_[static_cast<std::size_t>(shape)];
+  }
+
+  /// Floats of a device's state, a multiple of 8.
+  [[nodiscard]] std::size_t state_size() const { return bias_.size(); }
+  /// Makes `state` that of a device without shards.
+  void clear(float* state) const;
+  /// Adds a shape to `state`; returns milliseconds of all the device's shards. NaN (of networks
+  /// that overflow) becomes infinite.
+  float place(std::int32_t shape, float* state) const {
+    return to_ms(kernels_.add_relu_dot(
+                     static_cast<int>(bias_.size()),
+                     contributions_.data() + static_cast<std::size_t>(shape) * bias_.size(),
+                     output_weight_.data(), state) +
+                 output_bias_);
+  }
+  /// Milliseconds of a device without shards: head(0).
+  [[nodiscard]] float empty_cost() const { return empty_cost_; }
+
+ private:
+  struct ShapeHash {
+    std::size_t operator()(const ShardShape& shape) const;
+  };
+
+  [[nodiscard]] float to_ms(float output) const {
+    const float ms = target_ == CostTarget::kMilliseconds ? output : std::exp(output);
+    return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
+  }
+  void encode(const ShardShape& shape, float* contribution);
+
+  const nn::InferenceKernels& kernels_;
+  const Workload& workload_;
+  const FeatureSet features_;
+  const Scaling scaling_;
+  const CostTarget target_;
+  const nn::PackedMlp encoder_;         // features -> encoding
+  const nn::PackedMlp lift_;            // encoding -> contribution: W1, without bias and ReLU
+  AlignedVector<float> bias_;           // b1, padded
+  AlignedVector<float> output_weight_;  // w2, padded
+  float output_bias_ = 0;
+  float empty_cost_ = 0;
+
+  std::unordered_map<ShardShape, std::int32_t, ShapeHash> ids_;
+  AlignedVector<float> contributions_;  // [shapes, state_size]
+  std::vector<double> shape_costs_;
+  // Work space of encode() and intern().
+  std::vector<float> inputs_;
+  AlignedVector<float> encoding_;
+  AlignedVector<float> scratch_;
+  AlignedVector<float> state_;
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,200 @@
+#include "engine/cost_model/cost_model_file.h"
+
+#include <charconv>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "engine/core/cluster.h"
+#include "engine/cost_model/cost_model_tensors.h"
+#include "engine/cost_model/validate_models.h"
+#include "io/safetensors.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr const char* kFormat = "neuroshard-cost-models";
+constexpr const char* kVersion = "1";
+constexpr const char* kTableSum = "table-sum-mlp";
+constexpr const char* kFixedDevices = "fixed-devices-mlp";
+
+/// Takes keys out of the metadata, so that what nobody took can be reported as unknown.
+class Metadata {
+ public:
+  explicit Metadata(std::map<std::string, std::string> values) : values_(std::move(values)) {}
+
+  std::optional<std::string> take_optional(const std::string& key) {
+    auto node = values_.extract(key);
+    if (node.empty()) return std::nullopt;
+    return std::move(node.mapped());
+  }
+  Result<std::string> take(const std::string& key) {
+    std::optional<std::string> value = take_optional(key);
+    if (!value) return invalid_input("metadata " + key + ": missing");
+    return *std::move(value);
+  }
+  Status take_word(const std::string& key, const std::string& expected) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string value, take(key));
+    if (value == expected) return {};
+    return invalid_input("metadata " + key + ": found '" + value + "', expected '" + expected +
+                         "'");
+  }
+  Result<std::int64_t> take_integer(const std::string& key, std::int64_t low, std::int64_t high) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) {
+      return value;
+    }
+    return invalid_input("metadata " + key + ": found '" + text + "', expected an integer from " +
+                         std::to_string(low) + " to " + std::to_string(high));
+  }
+  Result<CostTarget> take_target(const std::string& key) {
+    const std::string text = take_optional(key).value_or("ms");
+    if (text == "ms") return CostTarget::kMilliseconds;
+    if (text == "log_ms") return CostTarget::kLogMilliseconds;
+    return invalid_input("metadata " + key + ": found '" + text + "', expected 'ms' or 'log_ms'");
+  }
+  Result<Provenance> take_provenance(const std::string& key) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
+    if (text == "measured") return Provenance::kMeasured;
+    if (text == "simulated") return Provenance::kSimulated;
+    return invalid_input("metadata " + key + ": found '" + text +
+                         "', expected 'measured' or 'simulated'");
+  }
+  [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
+  [[nodiscard]] Status finish() const {
+    if (values_.empty()) return {};
+    return invalid_input("metadata " + values_.begin()->first +
+                         ": unknown key, or one of a half that the file has no tensors of");
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+Result<ComputeModel> read_compute(Metadata& metadata, TensorReader& tensors) {
+  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("compute_architecture", kTableSum));
+  ComputeModel model;
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string features, metadata.take("compute_features"));
+  Result<FeatureSet> parsed = FeatureSet::parse(features);
+  if (!parsed.ok()) return parsed.status().with_context("metadata compute_features");
+  model.features = std::move(parsed).value();
+  NEUROSHARD_ASSIGN_OR_RETURN(model.target, metadata.take_target("compute_target"));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.scaling, tensors.take_scaling("compute."));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.table,
+                              tensors.take_mlp("compute.table.", nn::Activation::kRelu));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.head, tensors.take_mlp("compute.head.", nn::Activation::kNone));
+  return model;
+}
+
+Result<CommModel> read_direction(const std::string& prefix, CostTarget target,
+                                 TensorReader& tensors) {
+  CommModel model;
+  model.target = target;
+  NEUROSHARD_ASSIGN_OR_RETURN(model.scaling, tensors.take_scaling(prefix));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.mlp, tensors.take_mlp(prefix, nn::Activation::kNone));
+  return model;
+}
+
+Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
+  CommModels models;
+  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("comm_architecture", kFixedDevices));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t devices,
+                              metadata.take_integer("devices", 1, kMaxDevices));
+  models.devices = static_cast<std::int32_t>(devices);
+  NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, metadata.take_target("comm_target"));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.forward, read_direction("forward_comm.", target, tensors));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.backward, read_direction("backward_comm.", target, tensors));
+  return models;
+}
+
+Result<ModelOrigin> read_origin(const std::string& prefix, Metadata& metadata) {
+  ModelOrigin origin;
+  NEUROSHARD_ASSIGN_OR_RETURN(origin.hardware, metadata.take(prefix + "hardware"));
+  NEUROSHARD_ASSIGN_OR_RETURN(origin.provenance, metadata.take_provenance(prefix + "provenance"));
+  return origin;
+}
+
+Result<CostModels> read_models(io::TensorFile file) {
+  Metadata metadata(std::move(file.metadata));
+  TensorReader tensors(std::move(file));
+  CostModels models;
+  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("format", kFormat));
+  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("version", kVersion));
+  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("cost_unit", "ms"));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.batch_size, metadata.take_integer("batch_size", 1, INT64_MAX));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.compute_origin, read_origin("", metadata));
+  models.comm_origin = models.compute_origin;
+  if (metadata.has("comm_hardware") || metadata.has("comm_provenance")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(models.comm_origin, read_origin("comm_", metadata));
+  }
+  if (tensors.has_prefix("compute.")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(models.compute, read_compute(metadata, tensors));
+  }
+  if (tensors.has_prefix("forward_comm.") || tensors.has_prefix("backward_comm.")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(models.comm, read_comm(metadata, tensors));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(tensors.finish());
+  NEUROSHARD_RETURN_IF_ERROR(metadata.finish());
+  NEUROSHARD_RETURN_IF_ERROR(validate(models));
+  return models;
+}
+
+std::string target_text(CostTarget target) {
+  return target == CostTarget::kMilliseconds ? "ms" : "log_ms";
+}
+
+std::string provenance_text(Provenance provenance) {
+  return provenance == Provenance::kMeasured ? "measured" : "simulated";
+}
+
+void put_compute(const ComputeModel& model, io::TensorFile& file) {
+  file.metadata["compute_architecture"] = kTableSum;
+  file.metadata["compute_features"] = model.features.to_string();
+  file.metadata["compute_target"] = target_text(model.target);
+  put_scaling(model.scaling, "compute.", file);
+  put_mlp(model.table, "compute.table.", file);
+  put_mlp(model.head, "compute.head.", file);
+}
+
+void put_comm(const CommModels& models, io::TensorFile& file) {
+  file.metadata["comm_architecture"] = kFixedDevices;
+  file.metadata["devices"] = std::to_string(models.devices);
+  file.metadata["comm_target"] = target_text(models.forward.target);
+  put_scaling(models.forward.scaling, "forward_comm.", file);
+  put_mlp(models.forward.mlp, "forward_comm.", file);
+  put_scaling(models.backward.scaling, "backward_comm.", file);
+  put_mlp(models.backward.mlp, "backward_comm.", file);
+}
+
+}  // namespace
+
+Result<CostModels> parse_cost_models(std::string_view bytes, const std::string& source) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::TensorFile file, io::parse_safetensors(bytes, source));
+  Result<CostModels> models = read_models(std::move(file));
+  if (!models.ok()) return models.status().with_context(source);
+  return models;
+}
+
+std::string format_cost_models(const CostModels& models) {
+  io::TensorFile file;
+  const ModelOrigin& origin = models.compute ? models.compute_origin : models.comm_origin;
+  file.metadata["format"] = kFormat;
+  file.metadata["version"] = kVersion;
+  file.metadata["batch_size"] = std::to_string(models.batch_size);
+  file.metadata["cost_unit"] = models.cost_unit;
+  file.metadata["hardware"] = origin.hardware;
+  file.metadata["provenance"] = provenance_text(origin.provenance);
+  if (models.compute) put_compute(*models.compute, file);
+  if (models.comm) put_comm(*models.comm, file);
+  if (models.compute && models.comm &&
+      (models.comm_origin.hardware != origin.hardware ||
+       models.comm_origin.provenance != origin.provenance)) {
+    file.metadata["comm_hardware"] = models.comm_origin.hardware;
+    file.metadata["comm_provenance"] = provenance_text(models.comm_origin.provenance);
+  }
+  return io::format_safetensors(file);
+}
+
+}  // namespace neuroshard

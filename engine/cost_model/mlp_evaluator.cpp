@@ -1,0 +1,104 @@
+#include "engine/cost_model/mlp_evaluator.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/cost_model/validate_models.h"
+
+namespace neuroshard {
+namespace {
+
+/// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
+double total(float compute, float backward, float forward) {
+  const double sum = static_cast<double>(compute) + backward + forward;
+  return sum == sum ? sum : std::numeric_limits<double>::infinity();
+}
+
+Status check(const CostModels& models, const Workload& workload, std::int32_t devices) {
+  if (!models.compute) {
+    return invalid_input("the cost models have no compute half: add one with 'train compute'");
+  }
+  if (!models.comm) {
+    return invalid_input("the cost models have no communication half: add one with 'train comm'");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(validate(models).with_context("cost models"));
+  if (models.comm->architecture == CommArchitecture::kFixedDevices &&
+      models.comm->devices != devices) {
+    return invalid_input("the cost models are for " + std::to_string(models.comm->devices) +
+                         " devices only (fixed-devices-mlp), found " + std::to_string(devices));
+  }
+  if (workload.batch_size != models.batch_size) {
+    return invalid_input("the cost models are for batch size " + std::to_string(models.batch_size) +
+                         ", found " + std::to_string(workload.batch_size));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& models,
+                                                           const Workload& workload,
+                                                           std::int32_t devices, nn::Isa isa) {
+  NEUROSHARD_RETURN_IF_ERROR(check(models, workload, devices));
+  return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(models, workload, devices, isa));
+}
+
+MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
+                           nn::Isa isa)
+    : workload_(workload),
+      devices_(devices),
+      compute_(*models.compute, workload, nn::inference_kernels(isa)),
+      comm_(*models.comm, nn::inference_kernels(isa)) {}
+
+void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
+                              search::Scratch& scratch) const {
+  // The outputs live at the front of the scratch memory, the predictor works behind them.
+  const std::size_t values = batch.compute_ms.size();
+  const std::size_t front = (2 * values + 15) / 16 * 16;
+  CommBatch comm{batch.plans,           devices_, batch.compute_ms.data(),
+                 batch.dim_sums.data(), nullptr,  nullptr};
+  const std::size_t size = front + comm_.scratch_size(comm);
+  if (scratch.size() < size) scratch.resize(size);
+  comm.backward_ms = scratch.data();
+  comm.forward_ms = scratch.data() + values;
+  comm_.predict(comm, scratch.data() + front);
+  const auto devices = static_cast<std::size_t>(devices_);
+  for (std::size_t plan = 0; plan < costs.size(); ++plan) {
+    double cost = -std::numeric_limits<double>::infinity();
+    for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
+      cost = std::max(cost, total(batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]));
+    }
+    costs[plan] = cost;
+  }
+}
+
+PlanCost MlpEvaluator::evaluate(const Plan& plan) {
+  const auto devices = static_cast<std::size_t>(devices_);
+  AlignedVector<float> states(devices * state_size());
+  for (std::size_t d = 0; d < devices; ++d) clear(states.data() + d * state_size());
+  std::vector<float> compute(devices, empty_cost());
+  std::vector<std::int64_t> dims(devices);
+  for (const Shard& shard : plan.shards) {
+    const auto d = static_cast<std::size_t>(shard.device);
+    compute[d] = place(intern(shape_of(shard)), states.data() + d * state_size());
+    dims[d] += shard.dim();
+  }
+  std::vector<float> comm(2 * devices);
+  const CommBatch batch{1,           devices_,    compute.data(),
+                        dims.data(), comm.data(), comm.data() + devices};
+  AlignedVector<float> scratch(comm_.scratch_size(batch));
+  comm_.predict(batch, scratch.data());
+  const std::vector<std::int64_t> bytes = device_bytes(workload_, plan);
+  PlanCost cost;
+  cost.cost_ms = -std::numeric_limits<double>::infinity();
+  for (std::size_t d = 0; d < devices; ++d) {
+    cost.per_device.push_back(
+        {compute[d], batch.forward_ms[d], batch.backward_ms[d], bytes[d], dims[d]});
+    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], comm[d], comm[devices + d]));
+  }
+  return cost;
+}
+
+}  // namespace neuroshard

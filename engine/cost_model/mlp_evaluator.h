@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/cost_model/comm_predictor.h"
+#include "engine/cost_model/compute_predictor.h"
+#include "engine/cost_model/cost_models.h"
+#include "nn/isa.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard {
+
+/// Cost models as the search sees them. Thread-safety: as PlanEvaluator says.
+class MlpEvaluator final : public search::PlanEvaluator {
+ public:
+  /// For plans of `workload`, which must outlive it, on `devices` devices. Errors: kInvalidInput
+  /// when a half of the models is missing or malformed, they are for another device count, or for
+  /// another batch size than the workload's while no feature tells them so.
+  static Result<std::unique_ptr<MlpEvaluator>> create(const CostModels& models,
+                                                      const Workload& workload,
+                                                      std::int32_t devices, nn::Isa isa);
+
+  [[nodiscard]] std::int32_t devices() const override { return devices_; }
+  search::ShapeId intern(const ShardShape& shape) override { return compute_.intern(shape); }
+  [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
+    return compute_.shape_cost(shape);
+  }
+  [[nodiscard]] std::size_t state_size() const override { return compute_.state_size(); }
+  void clear(float* state) const override { compute_.clear(state); }
+  float place(search::ShapeId shape, float* state) const override {
+    return compute_.place(shape, state);
+  }
+  [[nodiscard]] float empty_cost() const override { return compute_.empty_cost(); }
+  void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
+                  search::Scratch& scratch) const override;
+
+  /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
+  /// is valid for the workload, for devices() devices, without replicated tables. Interns shapes.
+  PlanCost evaluate(const Plan& plan);
+
+ private:
+  MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
+               nn::Isa isa);
+
+  const Workload& workload_;
+  const std::int32_t devices_;
+  ComputePredictor compute_;
+  CommPredictor comm_;
+};
+
+}  // namespace neuroshard

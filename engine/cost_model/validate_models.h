@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
+
+namespace neuroshard {
+
+/// Whether the parts of a model fit together: as many inputs as features, positive scales, layers
+/// that follow each other, outputs of the size the architecture gives. What prediction relies on.
+/// Messages name tensors as in the model file: "compute.head.0.weight: shape [64,31], expected
+/// [64,32]". Errors: kInvalidInput.
+Status validate(const ComputeModel& model);
+Status validate(const CommModels& models);
+Status validate(const CostModels& models);
+
+}  // namespace neuroshard

@@ -1,0 +1,152 @@
+#include "engine/planner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "engine/core/bytes.h"
+#include "engine/core/thread_pool.h"
+#include "engine/cost_model/mlp_evaluator.h"
+#include "nn/isa.h"
+#include "search/sharder.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr int kMaxThreads = 4096;
+
+Result<const search::Algorithm*> algorithm_of(const std::string& name) {
+  if (const search::Algorithm* found = search::find_algorithm(name)) return found;
+  std::string known;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+  }
+  return invalid_input("algorithm: found '" + name + "', expected one of " + known);
+}
+
+Status check_options(const PlanOptions& options) {
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return invalid_input("threads: found " + std::to_string(options.threads) +
+                         ", expected 0 (all) to " + std::to_string(kMaxThreads));
+  }
+  if (!(options.time_limit_s >= 0)) {
+    return invalid_input("time limit: found " + std::to_string(options.time_limit_s) +
+                         " seconds, expected 0 (none) or more");
+  }
+  return {};
+}
+
+/// The search with its evaluator and threads, everything else done before and after `seconds`.
+Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
+                               const CostModels& models, const PlanOptions& options,
+                               double& seconds) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
+  NEUROSHARD_RETURN_IF_ERROR(check_options(options));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<MlpEvaluator> evaluator,
+                              MlpEvaluator::create(models, workload, cluster.devices, isa));
+  std::unique_ptr<ThreadPool> pool;
+  if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
+  const auto start = std::chrono::steady_clock::now();
+  Result<search::SearchResult> found = algorithm->run(
+      {workload, cluster}, *evaluator,
+      {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress});
+  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!found.ok()) return found.status();
+  PlanResult result;
+  result.plan = std::move(found->plan);
+  canonicalize(result.plan);
+  result.cost = evaluator->evaluate(result.plan);
+  result.algorithm = options.algorithm;
+  result.evaluations = found->evaluations;
+  result.seconds = seconds;
+  result.stopped_early = found->stopped_early;
+  if (!std::isfinite(result.cost.cost_ms)) {
+    return invalid_input("the cost models give this workload's plans no finite cost");
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
+                             const CostModels& models, const PlanOptions& options) {
+  double seconds = 0;
+  return search_plan(workload, cluster, models, options, seconds);
+}
+
+Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  if (plan.devices < 1 || plan.devices > kMaxDevices) {
+    return invalid_input("devices: found " + std::to_string(plan.devices) + ", expected 1 to " +
+                         std::to_string(kMaxDevices));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    if (plan.shards[index].device != kEveryDevice) continue;
+    return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                         std::to_string(plan.shards[index].table) +
+                         " is on every device, no cost model for data-parallel tables");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<MlpEvaluator> evaluator,
+                              MlpEvaluator::create(models, workload, plan.devices, isa));
+  Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
+  canonicalize(canonical);
+  const PlanCost cost = evaluator->evaluate(canonical);
+  if (!std::isfinite(cost.cost_ms)) {
+    return invalid_input("the cost models give this plan no finite cost");
+  }
+  return cost;
+}
+
+Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes) {
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  const auto fullest = std::max_element(bytes.begin(), bytes.end());
+  if (fullest == bytes.end() || *fullest <= memory_bytes) return {};
+  return infeasible("device " + std::to_string(fullest - bytes.begin()) + " holds " +
+                    format_bytes(*fullest) + ", devices have " + format_bytes(memory_bytes) +
+                    ": this plan needs at least " + format_bytes_at_least(*fullest) +
+                    " of memory per device");
+}
+
+Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
+                                                const CostModels& models,
+                                                std::span<const std::string> names,
+                                                const PlanOptions& options) {
+  std::vector<ComparedPlan> plans;
+  for (const std::string& name : names) {
+    PlanOptions own = options;
+    own.algorithm = name;
+    double seconds = 0;
+    Result<PlanResult> result = search_plan(workload, cluster, models, own, seconds);
+    if (!result.ok() && result.status().code() != StatusCode::kInfeasible) return result.status();
+    plans.push_back({name, std::move(result), seconds});
+  }
+  return plans;
+}
+
+std::span<const AlgorithmInfo> algorithms() {
+  static const std::vector<AlgorithmInfo> infos = [] {
+    std::vector<AlgorithmInfo> list;
+    for (const search::Algorithm& algorithm : search::algorithms()) {
+      list.push_back({algorithm.name, algorithm.summary});
+    }
+    return list;
+  }();
+  return infos;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    names.emplace_back(algorithm.name);
+  }
+  return names;
+}
+
+}  // namespace neuroshard
