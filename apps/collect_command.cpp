@@ -49,11 +49,11 @@ class CollectCommand : public Command {
                 &backend_, {"cuda", "cpu", "sim"})
         .required();
     flags.text("profile", "NAME|FILE",
-               "sim: the hardware, with +LINKS for other than its default links; one of " +
-                   join(simulated_profile_names(), ", "),
+               "for sim, the hardware: one of " + join(simulated_profile_names(), ", ") +
+                   "; +LINKS picks other links",
                &profile_);
     flags
-        .text("output", "DIR", "data directory; an unfinished one is gone on with",
+        .text("output", "DIR", "data directory; an unfinished collection is resumed",
               &options_.output)
         .required();
     options_.samples = 1000;

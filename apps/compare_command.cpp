@@ -28,13 +28,24 @@ constexpr double kMaxTimeLimit = 1e6;
 struct Score {
   std::int64_t feasible = 0;
   std::int64_t wins = 0;
-  double common_cost_ms = 0;  ///< sum over the tasks that every algorithm solves
+  double common_cost_ms = 0;  ///< sum over the common tasks
   double seconds = 0;         ///< sum over all tasks
 };
 
-bool solved_by_all(const io::CompareTask& task) {
-  return std::all_of(task.results.begin(), task.results.end(),
-                     [](const auto& entry) { return entry.second.feasible; });
+/// Tasks whose costs can be compared: solved by every algorithm that solves any task at all.
+std::vector<const io::CompareTask*> common_tasks(const io::CompareReport& report) {
+  std::vector<std::string> able;
+  for (const std::string& algorithm : report.algorithms) {
+    if (io::summarize(report, algorithm).feasible_tasks > 0) able.push_back(algorithm);
+  }
+  std::vector<const io::CompareTask*> common;
+  for (const io::CompareTask& task : report.tasks) {
+    const bool solved = std::all_of(able.begin(), able.end(), [&task](const std::string& name) {
+      return task.results.at(name).feasible;
+    });
+    if (solved && !able.empty()) common.push_back(&task);
+  }
+  return common;
 }
 
 /// The lowest cost of a task; nothing when no algorithm solves it.
@@ -47,7 +58,8 @@ std::optional<double> lowest_cost(const io::CompareTask& task) {
   return lowest;
 }
 
-Score score_of(const io::CompareReport& report, const std::string& algorithm) {
+Score score_of(const io::CompareReport& report, const std::vector<const io::CompareTask*>& common,
+               const std::string& algorithm) {
   Score score;
   for (const io::CompareTask& task : report.tasks) {
     const io::CompareResult& result = task.results.at(algorithm);
@@ -55,7 +67,9 @@ Score score_of(const io::CompareReport& report, const std::string& algorithm) {
     if (!result.feasible) continue;
     ++score.feasible;
     if (result.cost.cost_ms <= lowest_cost(task)) ++score.wins;
-    if (solved_by_all(task)) score.common_cost_ms += result.cost.cost_ms;
+  }
+  for (const io::CompareTask* task : common) {
+    score.common_cost_ms += task->results.at(algorithm).cost.cost_ms;
   }
   return score;
 }
@@ -139,29 +153,32 @@ class CompareCommand final : public Command {
   }
 
   static std::string summary(const io::CompareReport& report) {
-    const auto total = static_cast<std::int64_t>(report.tasks.size());
-    const auto common = std::count_if(report.tasks.begin(), report.tasks.end(), solved_by_all);
+    const std::vector<const io::CompareTask*> common = common_tasks(report);
+    const auto total = static_cast<double>(report.tasks.size());
+    std::vector<Score> scores;
+    std::optional<double> best;
+    for (const std::string& name : report.algorithms) {
+      scores.push_back(score_of(report, common, name));
+      const Score& score = scores.back();
+      if (score.feasible > 0 && (!best || score.common_cost_ms < *best))
+        best = score.common_cost_ms;
+    }
     TextTable table(
         {{"algorithm", Align::kLeft}, {"feasible"}, {"mean cost ms"}, {"mean seconds"}, {"wins"}});
-    double best = 0;
-    std::vector<Score> scores;
-    for (const std::string& name : report.algorithms) {
-      scores.push_back(score_of(report, name));
-      const double cost = scores.back().common_cost_ms;
-      if (scores.size() == 1 || cost < best) best = cost;
-    }
     for (std::size_t k = 0; k < scores.size(); ++k) {
       const Score& score = scores[k];
-      const double mean =
-          score.common_cost_ms / static_cast<double>(std::max<std::int64_t>(common, 1));
-      table.add({report.algorithms[k], std::to_string(score.feasible) + "/" + std::to_string(total),
-                 common > 0 ? milliseconds(mean, mean) : "-",
-                 fixed(score.seconds / static_cast<double>(total), 4), std::to_string(score.wins)},
-                common > 0 && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
+      const bool has_mean = score.feasible > 0 && !common.empty();
+      const double mean = has_mean ? score.common_cost_ms / static_cast<double>(common.size()) : 0;
+      table.add({report.algorithms[k],
+                 std::to_string(score.feasible) + "/" + std::to_string(report.tasks.size()),
+                 has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
+                 fixed(score.seconds / total, 4), std::to_string(score.wins)},
+                has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
     }
     return table.render(Console::of(STDOUT_FILENO)) + "\nmean cost over the " +
-           std::to_string(common) + " of " + std::to_string(total) +
-           " tasks that every algorithm solves; wins: lowest cost of a task, ties count for all\n";
+           std::to_string(common.size()) + " of " + std::to_string(report.tasks.size()) +
+           " tasks solved by every algorithm that solves any; a win is the lowest cost of a task, "
+           "ties win for all\n";
   }
 
   std::string tables_;

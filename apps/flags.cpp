@@ -261,7 +261,12 @@ std::string FlagSet::help() const {
   }
   std::ostringstream out;
   out << shown_flags;
-  return out.str();
+  std::string text;
+  for (std::string& line : split(out.str(), '\n')) {  // Boost leaves blanks where it wraps
+    line.erase(line.find_last_not_of(' ') + 1);
+    if (!line.empty()) text += line + "\n";
+  }
+  return text;
 }
 
 }  // namespace neuroshard::apps

@@ -1,6 +1,6 @@
 #include <unistd.h>
 
-#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -128,15 +128,17 @@ class PlanCommand final : public Command {
     }
     const std::string verdict =
         strongest == nullptr ? "no baseline finds a plan that fits\n"
-                             : "against the best baseline, " + strongest->algorithm + ": " +
+                             : "the best baseline is " + strongest->algorithm + ": this plan is " +
                                    change(strongest->result.value().cost.cost_ms, best) + "\n";
     return "\n" + table.render(console) + verdict;
   }
 
-  /// "-12.3 %": how this plan's cost differs from another's.
+  /// "12.3 % cheaper": how this plan's cost compares with another's.
   static std::string change(double other_ms, const PlanResult& best) {
-    const double percent = 100 * (best.cost.cost_ms / other_ms - 1);
-    return (percent > 0 ? "+" : "") + fixed(percent, 1) + " %";
+    const double percent = 100 * (1 - best.cost.cost_ms / other_ms);
+    const std::string size = fixed(std::abs(percent), 1);
+    if (size == "0.0") return "equally good";
+    return size + (percent > 0 ? " % cheaper" : " % dearer");
   }
 
   std::string tables_;

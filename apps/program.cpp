@@ -100,8 +100,7 @@ int run_group(const std::string& group, std::span<const std::string> arguments) 
     }
   }
   if (arguments.empty()) {
-    return finish(group,
-                  invalid_input("found nothing more, expected " + join(second_words, " or ")));
+    return finish(group, invalid_input("found no command, expected " + join(second_words, " or ")));
   }
   if (is_help(arguments[0])) return finish(group, print(group_help(group)));
   return finish(group, check_word(arguments[0], second_words));

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -156,7 +157,7 @@ class SummarizeCommand final : public Command {
     std::vector<std::string> pooling{"pooling factor"};
     for (std::size_t k = 0; k < TablesSummary::kQuantiles.size(); ++k) {
       columns.push_back({fixed(100 * TablesSummary::kQuantiles[k], 0) + " %"});
-      rows.push_back(count_text(summary.rows[k]));
+      rows.push_back(count_text(std::round(summary.rows[k])));
       pooling.push_back(count_text(summary.pooling_factor[k]));
     }
     TextTable table(std::move(columns));
