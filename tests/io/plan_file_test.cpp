@@ -1,0 +1,163 @@
+#include "io/plan_file.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_prefixes_refused;
+using test::check_refused;
+using test::value_of;
+
+Result<PlanDocument> parse(std::string_view bytes) { return parse_plan(bytes, "f"); }
+
+/// Two tables of 10 rows x 8 columns and one of 6 x 4: column halves, row halves, one replicated.
+PlanDocument example() {
+  PlanDocument document;
+  document.plan.devices = 2;
+  document.plan.shards = {{1, 5, 10, 0, 8, 0},
+                          {2, 0, 6, 0, 4, kEveryDevice},
+                          {0, 0, 10, 4, 8, 1},
+                          {1, 0, 5, 0, 8, 1},
+                          {0, 0, 10, 0, 4, 0}};
+  document.batch_size = 65536;
+  document.cost.cost_ms = 7.25;
+  document.cost.per_device = {{1.5, 0.25, 0.5, 416, 16}, {5, 1.25, 1, 416, 16}};
+  document.provenance = {"0.1.0", "h200", std::string(64, 'a'), std::string(64, 'b'), "refine", 42};
+  return document;
+}
+
+constexpr std::string_view kExample = R"({
+  "format": "neuroshard-plan",
+  "version": 1,
+  "devices": 2,
+  "batch_size": 65536,
+  "cost_ms": 7.25,
+  "shards": [
+    {"table": 0, "rows": [0, 10], "columns": [0, 4], "device": 0},
+    {"table": 0, "rows": [0, 10], "columns": [4, 8], "device": 1},
+    {"table": 1, "rows": [0, 5], "columns": [0, 8], "device": 1},
+    {"table": 1, "rows": [5, 10], "columns": [0, 8], "device": 0},
+    {"table": 2, "rows": [0, 6], "columns": [0, 4], "device": "all"}
+  ],
+  "per_device": [
+    {"device": 0, "compute_ms": 1.5, "forward_comm_ms": 0.25, "backward_comm_ms": 0.5, "total_ms": 2.25, "memory_bytes": 416, "dim_sum": 16},
+    {"device": 1, "compute_ms": 5, "forward_comm_ms": 1.25, "backward_comm_ms": 1, "total_ms": 7.25, "memory_bytes": 416, "dim_sum": 16}
+  ],
+  "provenance": {
+    "engine_version": "0.1.0",
+    "cost_model": "h200",
+    "cost_model_sha256": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "input_sha256": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+    "algorithm": "refine",
+    "seed": 42
+  }
+}
+)";
+
+/// kExample with the first `from` replaced by `to`.
+std::string changed(std::string_view from, std::string_view to) {
+  std::string text(kExample);
+  const std::size_t place = text.find(from);
+  BOOST_REQUIRE_MESSAGE(place != std::string::npos, from);
+  return text.replace(place, from.size(), to);
+}
+
+BOOST_AUTO_TEST_SUITE(plan_file)
+
+BOOST_AUTO_TEST_CASE(a_plan_is_written_in_canonical_order) {
+  BOOST_TEST(format_plan(example()) == kExample);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_is_read_back) {
+  const PlanDocument document = value_of(parse(kExample));
+  PlanDocument expected = example();
+  canonicalize(expected.plan);
+  BOOST_TEST((document.plan == expected.plan));
+  BOOST_TEST(document.batch_size == 65536);
+  BOOST_TEST(document.cost.cost_ms == 7.25);
+  BOOST_REQUIRE(document.cost.per_device.size() == 2U);
+  BOOST_TEST(document.cost.per_device[1].forward_comm_ms == 1.25);
+  BOOST_TEST(document.cost.per_device[1].total_ms() == 7.25);
+  BOOST_TEST(document.cost.per_device[1].memory_bytes == 416);
+  BOOST_TEST(document.cost.per_device[1].dim_sum == 16);
+  BOOST_TEST((document.provenance == expected.provenance));
+  BOOST_TEST(format_plan(document) == kExample);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_written_by_hand_needs_no_costs_and_no_provenance) {
+  const std::string text =
+      R"({"format": "neuroshard-plan", "version": 1, "devices": 1, "batch_size": 64,
+          "shards": [{"device": 0, "columns": [0, 4], "rows": [5, 10], "table": 0},
+                     {"table": 0, "rows": [0, 5], "columns": [0, 4], "device": 0}]})";
+  const PlanDocument document = value_of(parse(text));
+  BOOST_TEST(document.plan.shards[0].row_begin == 5);  // the order of the file
+  BOOST_TEST(document.cost.per_device.empty());
+  const std::string again = format_plan(document);
+  BOOST_TEST(again.find("cost_ms") == std::string::npos);
+  BOOST_TEST(again.find("provenance") == std::string::npos);
+  BOOST_TEST(format_plan(value_of(parse(again))) == again);
+}
+
+BOOST_AUTO_TEST_CASE(bad_fields_are_named_with_their_path) {
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {"neuroshard-plan", "neuroshard-tables", "f: $.format: found 'neuroshard-tables'"},
+      {"\"version\": 1", "\"version\": 3", "f: $.version: found 3, expected version 1"},
+      {"\"devices\": 2", "\"devices\": 0", "$.devices: found 0, expected an integer from 1 to"},
+      {"\"devices\": 2", "\"devices\": 65537", "$.devices: found 65537"},
+      {"\"devices\": 2", "\"devices\": 2.0", "$.devices: found 2.0"},
+      {"\"devices\": 2", "\"devices\": 3", "$.per_device: found an array of 2, expected an array"},
+      {"\"batch_size\": 65536", "\"batch_size\": -1", "$.batch_size: found -1"},
+      {"\"batch_size\": 65536,", "", "f: $: found no key 'batch_size'"},
+      {"\"cost_ms\": 7.25", "\"cost_ms\": null", "$.cost_ms: found null, expected a number"},
+      {"\"cost_ms\": 7.25", "\"cost_ms\": NaN", "f:6:14: found 'NaN'"},
+      {"\"cost_ms\"", "\"costs_ms\"", "$.costs_ms: found an unknown key"},
+      {"\"table\": 0", "\"table\": -1", "$.shards[0].table: found -1"},
+      {"\"table\": 1", "\"table\": 2147483648", "$.shards[2].table: found 2147483648"},
+      {"\"table\": 0", "\"table\": \"user\"", "$.shards[0].table: found 'user'"},
+      {"[0, 10]", "[0, 10, 20]", "$.shards[0].rows: found an array of 3, expected an array of 2"},
+      {"[0, 10]", "[10, 10]", "$.shards[0].rows[1]: found 10, expected an integer of at least 11"},
+      {"[0, 10]", "[-1, 10]", "$.shards[0].rows[0]: found -1"},
+      {"[0, 10]", "[0, 9223372036854775808]", "$.shards[0].rows[1]: found 9223372036854775808"},
+      {"[0, 10]", "[9223372036854775807, 1]", "$.shards[0].rows[0]: found 9223372036854775807"},
+      {"[0, 4]", "[0, 1048577]", "$.shards[0].columns[1]: found 1048577"},
+      {"[0, 4]", "[4, 0]", "$.shards[0].columns[1]: found 0"},
+      {"\"device\": 0}", "\"device\": 2}", "$.shards[0].device: found 2, expected an integer from"},
+      {"\"device\": 0}", "\"device\": -1}", "$.shards[0].device: found -1"},
+      {"\"all\"", "\"every\"",
+       "$.shards[4].device: found 'every', expected an integer from 0 to 1"},
+      {"\"device\": 0}", "\"device\": 0, \"host\": 0}", "$.shards[0].host: found an unknown key"},
+      {"{\"table\": 0,", "{\"table\": 0, \"table\": 0,", "found the key 'table' twice"},
+      {"{\"device\": 1", "{\"device\": 0", "$.per_device[1].device: found 0"},
+      {"\"total_ms\": 2.25", "\"total_ms\": 3", "$.per_device[0].total_ms: found 3, expected the"},
+      {"\"compute_ms\": 1.5", "\"compute_ms\": 1e301", "$.per_device[0].compute_ms: found 1e301"},
+      {"\"memory_bytes\": 416", "\"memory_bytes\": -1", "$.per_device[0].memory_bytes: found -1"},
+      {"\"dim_sum\": 16", "\"dim_sum\": 1.5", "$.per_device[0].dim_sum: found 1.5"},
+      {"\"seed\": 42", "\"seed\": -1", "$.provenance.seed: found -1"},
+      {",\n    \"seed\": 42", "", "$.provenance: found no key 'seed'"},
+      {"\"seed\": 42", "\"seed\": 42, \"user\": \"me\"", "$.provenance.user: found an unknown key"},
+      {"\"refine\"", "\"\xFF\"", "expected UTF-8"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    check_refused(parse(changed(from, to)).status(), {"f:", message});
+  }
+  check_refused(parse("[]").status(), {"f: $: found an array of 0, expected an object"});
+  check_refused(parse(std::string(100, '[')).status(), {"levels"});
+}
+
+BOOST_AUTO_TEST_CASE(the_largest_seed_survives) {
+  PlanDocument document = example();
+  document.provenance.seed = UINT64_MAX;
+  BOOST_TEST(value_of(parse(format_plan(document))).provenance.seed == UINT64_MAX);
+}
+
+BOOST_AUTO_TEST_CASE(every_truncation_is_refused) {
+  check_prefixes_refused(kExample, "f", parse, 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io
