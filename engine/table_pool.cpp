@@ -73,11 +73,13 @@ ReuseHistogram log_normal_histogram(double mean_bin, double spread, double looku
 /// the distinct rows fit into the table, or the histogram has nowhere left to go.
 ReuseHistogram draw_histogram(Rng& rng, std::int64_t rows, double lookups) {
   if (lookups < 1) return {};
-  double mean_bin = quantile(kMeanBin, rng.uniform());
+  // A bin holds the counts up to its upper end and bin 0 all that is smaller: the log-normal's mean
+  // lies below the mean bin (0.7 below gives the data set's mean, spread and share of bin 0).
+  double mean_bin = quantile(kMeanBin, rng.uniform()) - 0.7;
   const double slope =
       (kBinSpreadHigh.value - kBinSpreadLow.value) / (kBinSpreadHigh.share - kBinSpreadLow.share);
   // Tables whose indices hardly repeat are also narrower (correlation of mean and spread: 0.5).
-  const double widening = std::clamp(0.55 + 0.2 * mean_bin, 0.55, 1.5);
+  const double widening = std::clamp(0.76 + 0.22 * mean_bin, 0.6, 1.65);
   const double spread =
       widening * (kBinSpreadLow.value + slope * (rng.uniform() - kBinSpreadLow.share));
   ReuseHistogram histogram = log_normal_histogram(mean_bin, spread, lookups);
