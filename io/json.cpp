@@ -17,11 +17,12 @@ bool convert(std::string_view text, T& value) {
   return error == std::errc() && end == last;
 }
 
-/// ".rows", or ["my rows"] for keys that are no plain words.
+/// ".rows", or ['my rows'] for keys that are no plain words.
 std::string path_step(std::string_view key) {
-  const bool plain = !key.empty() && std::all_of(key.begin(), key.end(), [](char character) {
-    return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
-  });
+  const bool plain =
+      !key.empty() && key.size() <= 40 && std::all_of(key.begin(), key.end(), [](char character) {
+        return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_';
+      });
   return plain ? "." + std::string(key) : "[" + excerpt(key) + "]";
 }
 

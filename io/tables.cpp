@@ -54,12 +54,12 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
 
 template <typename T>
 Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(std::string_view),
-                 T& word) {
+                 const std::string& expected, T& word) {
   const std::optional<JsonValue> value = object.find(key);
   if (!value) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
   const Result<T> parsed = parse(text);
-  if (!parsed.ok()) return value->error(parsed.status().message());
+  if (!parsed.ok()) return value->unexpected(expected);
   word = *parsed;
   return {};
 }
@@ -72,8 +72,10 @@ Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
   NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
   NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
                               object.number("pooling_factor", 0, kMaxPoolingFactor));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_data_type, table.data_type));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "optimizer", parse_optimizer, table.optimizer));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "optimizer", parse_optimizer,
+                                       "'sgd' or 'rowwise_adagrad'", table.optimizer));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, table, true));

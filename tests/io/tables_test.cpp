@@ -167,9 +167,10 @@ BOOST_AUTO_TEST_CASE(every_field_out_of_range_names_its_path) {
 BOOST_AUTO_TEST_CASE(optional_fields_are_checked_too) {
   const std::string zeros = ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
   const std::pair<std::string, std::string> cases[] = {
-      {R"(, "data_type": "fp64")", "f: $.tables[0].data_type: data type 'fp64', expected fp32"},
+      {R"(, "data_type": "fp64")",
+       "f: $.tables[0].data_type: found 'fp64', expected 'fp32' or 'fp16'"},
       {R"(, "data_type": 32)", "$.tables[0].data_type: found 32, expected a string"},
-      {R"(, "optimizer": "adam")", "$.tables[0].optimizer: optimizer 'adam', expected sgd"},
+      {R"(, "optimizer": "adam")", "$.tables[0].optimizer: found 'adam', expected 'sgd' or"},
       {R"(, "zipf_alpha": -1)", "$.tables[0].zipf_alpha: found -1"},
       {R"(, "zipf_alpha": 101)", "$.tables[0].zipf_alpha: found 101"},
       {R"(, "colour": 1)", "$.tables[0].colour: found an unknown key"},

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+// Each <reader>_fuzz.cpp feeds arbitrary bytes to one reader. Beside crashes and what the
+// sanitizers see, it is a finding when an error is not one clear line, or when a value does not
+// survive being written and read again.
+
+namespace neuroshard::fuzz {
+
+inline void require(bool holds, const char* promise, const std::string& detail = "") {
+  if (holds) return;
+  std::fprintf(stderr, "broken promise: %s: %s\n", promise, detail.c_str());
+  std::abort();
+}
+
+/// An error of a reader is the input's fault, names the source, and prints as one short line.
+inline void require_clear(const Status& status) {
+  const std::string& message = status.message();
+  require(status.code() == StatusCode::kInvalidInput, "bad input is kInvalidInput", message);
+  require(message.starts_with("input"), "the message names the source", message);
+  require(message.size() < 2000, "the message is short", message);
+  for (const char character : message) {
+    require(character >= 0x20 && character < 0x7F, "the message is one printable line", message);
+  }
+}
+
+/// The value, or nullptr after checking the error.
+template <typename T>
+const T* accepted(const Result<T>& result) {
+  if (result.ok()) return &result.value();
+  require_clear(result.status());
+  return nullptr;
+}
+
+/// The value of a text that a writer of ours made: it must be accepted.
+template <typename T>
+T reread(Result<T> result) {
+  require(result.ok(), "what is written is read", result.status().message());
+  return std::move(result).value();
+}
+
+}  // namespace neuroshard::fuzz
