@@ -26,11 +26,13 @@ void copy(const JsonValue& value, io::JsonWriter& writer) {
     case JsonValue::Kind::kString:
       writer.text(*value.text());
       break;
-    case JsonValue::Kind::kArray:
+    case JsonValue::Kind::kArray: {
+      const io::JsonArray array(value);
       writer.begin_array();
-      for (const JsonValue element : *value.array()) copy(element, writer);
+      for (const JsonValue element : array) copy(element, writer);
       writer.end_array();
       break;
+    }
     case JsonValue::Kind::kObject: {
       io::JsonObject object(value);
       writer.begin_object(io::JsonWriter::Layout::kLine);
