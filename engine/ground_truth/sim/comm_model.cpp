@@ -5,6 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/ground_truth/request.h"
+
 namespace neuroshard {
 namespace {
 
@@ -81,10 +83,6 @@ double exchange_end(const InterconnectProfile& link, const Exchange& exchange,
 }
 
 }  // namespace
-
-std::int64_t samples_of_device(std::int64_t batch_size, std::int64_t devices, std::int64_t device) {
-  return batch_size / devices + (device < batch_size % devices ? 1 : 0);
-}
 
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size) {

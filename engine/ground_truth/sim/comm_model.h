@@ -8,10 +8,6 @@
 
 namespace neuroshard {
 
-/// Samples of the global batch that `device` keeps: batch_size / devices, the first devices one
-/// more when it does not divide evenly.
-std::int64_t samples_of_device(std::int64_t batch_size, std::int64_t devices, std::int64_t device);
-
 /// Time of the all-to-all of pooled embeddings (fp32) over `link`. Every port (in and out, inside
 /// the host and between hosts) moves its bytes at its bandwidth; a pair can exchange from the later
 /// of its two starts on; the whole ends when the last port is done, plus the latency of the

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/ground_truth/check.h"
+#include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
 #include "engine/ground_truth/sim/profile_library.h"

@@ -1,4 +1,4 @@
-#include "engine/ground_truth/check.h"
+#include "engine/ground_truth/request.h"
 
 #include <cmath>
 #include <string>
@@ -40,6 +40,10 @@ Status check_exchange(std::span<const std::int64_t> dims, std::span<const double
   }
   if (batch_size >= 1) return {};
   return invalid_input("batch_size is " + std::to_string(batch_size) + ", expected at least 1");
+}
+
+std::int64_t samples_of_device(std::int64_t batch_size, std::int64_t devices, std::int64_t device) {
+  return batch_size / devices + (device < batch_size % devices ? 1 : 0);
 }
 
 }  // namespace neuroshard

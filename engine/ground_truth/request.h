@@ -8,6 +8,8 @@
 
 namespace neuroshard {
 
+// What every ground truth checks of a request, and how it deals out samples.
+
 /// kInvalidInput when the shards' weights together need more than `limit_bytes`.
 Status check_memory(const Workload& workload, std::span<const Shard> shards,
                     std::int64_t limit_bytes);
@@ -16,5 +18,9 @@ Status check_memory(const Workload& workload, std::span<const Shard> shards,
 /// finite starts and dims of at least 0, and a batch of at least one sample.
 Status check_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,
                       std::int64_t batch_size);
+
+/// Samples of the global batch that `device` keeps: batch_size / devices, the first devices one
+/// more when it does not divide evenly.
+std::int64_t samples_of_device(std::int64_t batch_size, std::int64_t devices, std::int64_t device);
 
 }  // namespace neuroshard

@@ -1,0 +1,45 @@
+#include "engine/ground_truth/cpu/cache_flush.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <string>
+
+#include "engine/core/bytes.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr std::int64_t kUnknownCacheBytes = std::int64_t{64} << 20;
+constexpr std::int64_t kLargestBuffer = std::int64_t{2} << 30;
+constexpr std::int64_t kPiece = std::int64_t{1} << 17;  // words
+
+}  // namespace
+
+std::int64_t last_level_cache_bytes() {
+  std::int64_t largest = 0;
+  for (int index = 0; index < 8; ++index) {
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
+    std::string text;  // "32768K"
+    if (!(file >> text) || text.empty()) continue;
+    if (text.back() == 'K' || text.back() == 'M') text += "iB";
+    const Result<std::int64_t> bytes = parse_bytes(text);
+    if (bytes.ok()) largest = std::max(largest, *bytes);
+  }
+  return largest > 0 ? largest : kUnknownCacheBytes;
+}
+
+CacheFlush::CacheFlush()
+    : buffer_(
+          static_cast<std::size_t>(std::min(2 * last_level_cache_bytes(), kLargestBuffer) / 8)) {}
+
+void CacheFlush::flush(ThreadPool& pool) {
+  const auto words = static_cast<std::int64_t>(buffer_.size());
+  pool.parallel_for((words + kPiece - 1) / kPiece, [&](std::int64_t piece, int) {
+    const std::int64_t end = std::min((piece + 1) * kPiece, words);
+    for (std::int64_t i = piece * kPiece; i < end; ++i) ++buffer_[static_cast<std::size_t>(i)];
+  });
+}
+
+}  // namespace neuroshard
