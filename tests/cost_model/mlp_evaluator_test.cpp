@@ -1,0 +1,154 @@
+// Incremental evaluation against full evaluation in double, and what models must fit to.
+#include "engine/cost_model/mlp_evaluator.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "tests/cost_model/full_evaluation.h"
+#include "tests/cost_model/random_models.h"
+#include "tests/cost_model/reference_results.h"
+
+namespace neuroshard {
+namespace {
+
+std::vector<nn::Isa> usable() {
+  std::vector<nn::Isa> isas;
+  for (const nn::IsaInfo& info : nn::isa_list()) {
+    if (info.supported()) isas.push_back(info.isa);
+  }
+  return isas;
+}
+
+void check_close(double found, double expected, const std::string& what) {
+  BOOST_TEST(std::abs(found - expected) <= 2e-5 * (1 + std::abs(expected)),
+             what << ": " << found << " for " << expected);
+}
+
+void check_plans(const CostModels& models, const Workload& workload, std::int32_t devices, Rng& rng,
+                 int plans) {
+  const test::FullEvaluation full(models, workload);
+  for (const nn::Isa isa : usable()) {
+    const auto evaluator = MlpEvaluator::create(models, workload, devices, isa).value();
+    for (int k = 0; k < plans; ++k) {
+      const Plan plan = test::random_plan(workload, devices, rng);
+      BOOST_REQUIRE(validate(workload, plan).ok());
+      const PlanCost found = evaluator->evaluate(plan);
+      const PlanCost expected = full.evaluate(plan);
+      check_close(found.cost_ms, expected.cost_ms, "cost");
+      for (std::size_t d = 0; d < found.per_device.size(); ++d) {
+        const DeviceCost& have = found.per_device[d];
+        const DeviceCost& want = expected.per_device[d];
+        check_close(have.compute_ms, want.compute_ms, "compute");
+        check_close(have.backward_comm_ms, want.backward_comm_ms, "backward");
+        check_close(have.forward_comm_ms, want.forward_comm_ms, "forward");
+        BOOST_TEST(have.dim_sum == want.dim_sum);
+      }
+      BOOST_TEST((found.per_device[0].memory_bytes == device_bytes(workload, plan)[0]));
+    }
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mlp_evaluator)
+
+BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_random_networks) {
+  Rng rng(1);
+  for (int network = 0; network < 12; ++network) {
+    const auto devices = static_cast<std::int32_t>(rng.between(1, 9));
+    CostModels models = test::random_models(devices, rng);
+    if (network % 3 == 2) {
+      models.compute->target = CostTarget::kLogMilliseconds;
+      models.comm->forward.target = CostTarget::kLogMilliseconds;
+      models.comm->backward.target = CostTarget::kLogMilliseconds;
+    }
+    // Few tables on many devices leave some empty: those cost head(0).
+    const Workload workload = test::random_workload(rng.between(1, 20), rng);
+    check_plans(models, workload, devices, rng, 5);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_the_reference_networks) {
+  Rng rng(2);
+  for (const std::int32_t devices : {4, 8}) {
+    const auto run = test::reference_run(devices);
+    if (!run) {
+      BOOST_TEST_MESSAGE("reference data is not there: skipped");
+      return;
+    }
+    for (std::size_t index = 0; index < 6; ++index) {
+      check_plans(run->models, run->tasks[index].workload, devices, rng, 5);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_costs_what_its_plans_cost_alone) {
+  Rng rng(3);
+  const CostModels models = test::random_models(5, rng);
+  const Workload workload = test::random_workload(10, rng);
+  for (const nn::Isa isa : usable()) {
+    const auto evaluator = MlpEvaluator::create(models, workload, 5, isa).value();
+    std::vector<float> compute(55);
+    std::vector<std::int64_t> dims(55);
+    for (float& value : compute) value = static_cast<float>(10 * rng.uniform());
+    for (std::int64_t& value : dims) value = rng.between(0, 500);
+    std::vector<double> together(11);
+    search::Scratch scratch;
+    evaluator->plan_costs({11, compute, dims}, together, scratch);
+    for (std::size_t plan = 0; plan < 11; ++plan) {
+      double alone = 0;
+      evaluator->plan_costs(
+          {1, std::span(compute).subspan(5 * plan, 5), std::span(dims).subspan(5 * plan, 5)},
+          {&alone, 1}, scratch);
+      BOOST_TEST(alone == together[plan]);  // to the bit: batching must not change a decision
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(networks_that_overflow_cost_infinity_never_nan) {
+  Rng rng(4);
+  CostModels models = test::random_models(2, rng);
+  for (float& weight : models.compute->head.parameters()) weight *= 1e38f;
+  for (float& weight : models.comm->forward.mlp.parameters()) weight *= 1e38f;
+  const Workload workload = test::random_workload(6, rng);
+  for (const nn::Isa isa : usable()) {
+    const auto evaluator = MlpEvaluator::create(models, workload, 2, isa).value();
+    for (int k = 0; k < 20; ++k) {
+      const PlanCost cost = evaluator->evaluate(test::random_plan(workload, 2, rng));
+      BOOST_TEST(!std::isnan(cost.cost_ms));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
+  Rng rng(5);
+  const CostModels good = test::random_models(4, rng);
+  const Workload workload = test::random_workload(3, rng);
+  const auto message = [&](const CostModels& models, const Workload& load, std::int32_t devices) {
+    const auto result = MlpEvaluator::create(models, load, devices, nn::Isa::kScalar);
+    return result.ok() ? std::string("accepted") : result.status().message();
+  };
+  BOOST_TEST(message(good, workload, 4) == "accepted");
+  BOOST_TEST(message(good, workload, 8) ==
+             "the cost models are for 4 devices only (fixed-devices-mlp), found 8");
+  Workload other_batch = workload;
+  other_batch.batch_size = 4096;
+  BOOST_TEST(message(good, other_batch, 4) ==
+             "the cost models are for batch size 65536, found 4096");
+  CostModels half = good;
+  half.compute.reset();
+  BOOST_TEST(message(half, workload, 4).find("no compute half") != std::string::npos);
+  half = good;
+  half.comm.reset();
+  BOOST_TEST(message(half, workload, 4).find("no communication half") != std::string::npos);
+  CostModels broken = good;
+  broken.compute->scaling.std[3] = 0;
+  BOOST_TEST(message(broken, workload, 4) ==
+             "cost models: compute.feature_std: value 3 is 0.000000, expected above 0");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard

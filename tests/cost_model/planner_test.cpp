@@ -1,0 +1,189 @@
+// The facade: what it refuses, what it promises about plans, and comparisons.
+#include "engine/planner.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/bench_signature.h"
+#include "tests/cost_model/random_models.h"
+
+namespace neuroshard {
+namespace {
+
+struct Setup {
+  Rng rng{42};
+  CostModels models = test::random_models(4, rng);
+  Workload workload = test::random_workload(16, rng);
+  Cluster cluster;
+
+  Setup() {
+    cluster.devices = 4;
+    cluster.memory_bytes = std::int64_t{8} << 30;
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(planner)
+
+BOOST_AUTO_TEST_CASE(plans_are_canonical_feasible_and_cost_what_simulate_says) {
+  const Setup setup;
+  for (const std::string& algorithm : algorithm_names()) {
+    PlanOptions options;
+    options.algorithm = algorithm;
+    const auto result = make_plan(setup.workload, setup.cluster, setup.models, options);
+    BOOST_REQUIRE_MESSAGE(result.ok(), result.status().message());
+    Plan canonical = result->plan;
+    canonicalize(canonical);
+    BOOST_TEST((canonical == result->plan));
+    BOOST_TEST(validate(setup.workload, result->plan).ok());
+    BOOST_TEST(check_memory(setup.workload, result->plan, setup.cluster.memory_bytes).ok());
+    BOOST_TEST(result->algorithm == algorithm);
+    BOOST_TEST(result->seconds >= 0);
+    BOOST_TEST(!result->stopped_early);
+    BOOST_TEST((result->evaluations > 0) == (algorithm == "neuroshard"));
+    std::reverse(canonical.shards.begin(), canonical.shards.end());
+    const auto cost = simulate(setup.workload, canonical, setup.models);
+    BOOST_TEST(cost->cost_ms == result->cost.cost_ms);  // to the bit, whatever the order
+    double highest = -1e300;
+    for (const DeviceCost& device : cost->per_device) {
+      highest = std::max(highest, device.total_ms());
+    }
+    BOOST_TEST(cost->cost_ms == highest);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(threads_do_not_change_plans) {
+  const Setup setup;
+  PlanOptions options;
+  const auto one = make_plan(setup.workload, setup.cluster, setup.models, options);
+  for (const int threads : {0, 2, 5}) {
+    options.threads = threads;
+    const auto many = make_plan(setup.workload, setup.cluster, setup.models, options);
+    BOOST_TEST((many->plan == one->plan));
+    BOOST_TEST(many->evaluations == one->evaluations);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_expected) {
+  const Setup setup;
+  const auto message = [&](const PlanOptions& options, Cluster cluster) {
+    const auto result = make_plan(setup.workload, cluster, setup.models, options);
+    BOOST_TEST((result.status().code() == StatusCode::kInvalidInput));
+    return result.status().message();
+  };
+  PlanOptions options;
+  options.algorithm = "magic";
+  BOOST_TEST(message(options, setup.cluster) ==
+             "algorithm: found 'magic', expected one of random, size-greedy, dim-greedy, "
+             "lookup-greedy, size-lookup-greedy, neuroshard");
+  options = {};
+  options.threads = -1;
+  BOOST_TEST(message(options, setup.cluster) == "threads: found -1, expected 0 (all) to 4096");
+  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()}) {
+    options = {};
+    options.time_limit_s = bad;
+    BOOST_TEST(message(options, setup.cluster).starts_with("time limit: found "));
+  }
+  Cluster none = setup.cluster;
+  none.devices = 0;
+  BOOST_TEST(message({}, none).starts_with("devices is 0"));
+  none = setup.cluster;
+  none.memory_bytes = 0;
+  BOOST_TEST(message({}, none).starts_with("device memory is 0"));
+}
+
+BOOST_AUTO_TEST_CASE(simulate_refuses_plans_that_are_not_of_the_workload) {
+  Setup setup;
+  const auto message = [&](const Plan& plan) {
+    const auto result = simulate(setup.workload, plan, setup.models);
+    BOOST_TEST((result.status().code() == StatusCode::kInvalidInput));
+    return result.status().message();
+  };
+  Plan plan = test::random_plan(setup.workload, 4, setup.rng);
+  BOOST_TEST(simulate(setup.workload, plan, setup.models).ok());
+  Plan other = plan;
+  other.devices = 0;
+  BOOST_TEST(message(other) == "devices: found 0, expected 1 to 65536");
+  other = plan;
+  other.devices = 8;
+  BOOST_TEST(message(other) ==
+             "the cost models are for 4 devices only (fixed-devices-mlp), found 8");
+  other = plan;
+  other.shards.pop_back();
+  BOOST_TEST(message(other).find("expected every cell in exactly one shard") != std::string::npos);
+  other = Plan{4, {}};
+  for (std::int32_t table = 0; table < 16; ++table) {
+    other.shards.push_back(whole_table(setup.workload, table, 0));
+  }
+  other.shards[5].device = kEveryDevice;
+  BOOST_TEST(message(other) ==
+             "shards[5]: table 5 is on every device, no cost model for data-parallel tables");
+}
+
+BOOST_AUTO_TEST_CASE(the_fullest_device_is_named) {
+  Workload workload;
+  Table table;
+  table.rows = 1000;
+  table.dim = 16;
+  workload.tables = {table, table, table};  // 64,000 bytes each
+  const Plan plan{
+      2, {whole_table(workload, 0, 0), whole_table(workload, 1, 1), whole_table(workload, 2, 1)}};
+  BOOST_TEST(check_memory(workload, plan, 128000).ok());
+  const Status status = check_memory(workload, plan, 127999);
+  BOOST_TEST((status.code() == StatusCode::kInfeasible));
+  BOOST_TEST(status.message() ==
+             "device 1 holds 125 KiB, devices have 125 KiB: this plan needs at least 125KiB of "
+             "memory per device");
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_keeps_what_is_infeasible_as_an_outcome) {
+  Setup setup;
+  // One table larger than a device: only an algorithm that splits has a plan.
+  setup.workload.tables[0].rows = 10'000'000;
+  setup.workload.tables[0].dim = 128;
+  setup.cluster.memory_bytes = std::int64_t{4} << 30;
+  const std::vector<std::string> names = algorithm_names();
+  const auto compared = compare_plans(setup.workload, setup.cluster, setup.models, names, {});
+  BOOST_REQUIRE(compared.ok());
+  BOOST_REQUIRE(compared->size() == names.size());
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const ComparedPlan& entry = (*compared)[k];
+    BOOST_TEST(entry.algorithm == names[k]);
+    BOOST_TEST(entry.result.ok() == (names[k] == "neuroshard"));
+    if (!entry.result.ok()) {
+      BOOST_TEST((entry.result.status().code() == StatusCode::kInfeasible));
+    }
+  }
+  const std::vector<std::string> unknown{"size-greedy", "magic"};
+  BOOST_TEST(!compare_plans(setup.workload, setup.cluster, setup.models, unknown, {}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(models_that_give_no_finite_cost_are_refused) {
+  Setup setup;
+  for (float& weight : setup.models.compute->head.parameters()) weight = 3e38f;
+  const auto result = make_plan(setup.workload, setup.cluster, setup.models, {});
+  BOOST_REQUIRE(!result.ok());
+  BOOST_TEST((result.status().code() == StatusCode::kInvalidInput));
+}
+
+BOOST_AUTO_TEST_CASE(algorithms_are_described) {
+  BOOST_TEST(algorithms().size() == algorithm_names().size());
+  for (const AlgorithmInfo& info : algorithms()) BOOST_TEST(!info.summary.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_bench_signature_repeats) {
+  const auto first = bench_signature();
+  const auto second = bench_signature();
+  BOOST_REQUIRE(first.ok());
+  BOOST_TEST(first->text() == second->text());
+  BOOST_TEST(first->evaluations > 1000);
+  BOOST_TEST_MESSAGE("Bench: " << first->text() << " in " << first->seconds << " s");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard

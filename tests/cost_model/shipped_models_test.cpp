@@ -1,0 +1,71 @@
+// Models linked into the library, and what a name or path means.
+#include "engine/cost_model/shipped_models.h"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/cost_model/cost_model_file.h"
+#include "io/file.h"
+#include "io/sha256.h"
+#include "tests/cost_model/random_models.h"
+
+namespace neuroshard::test {  // the suite has the name of a function in neuroshard
+
+BOOST_AUTO_TEST_SUITE(shipped_models)
+
+BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
+  const auto infos = neuroshard::shipped_models();
+  BOOST_REQUIRE_MESSAGE(infos.ok(), infos.status().message());
+  std::size_t files = 0;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(NEUROSHARD_SOURCE_DIR) + "/models")) {
+    if (entry.path().extension() != ".safetensors") continue;
+    ++files;
+    const std::string name = entry.path().stem().string();
+    const std::string bytes = io::read_file(entry.path().string()).value();
+    BOOST_TEST((shipped_model_bytes(name) == bytes), name);
+    const auto named = load_cost_models(name);
+    BOOST_REQUIRE_MESSAGE(named.ok(), named.status().message());
+    BOOST_TEST(named->sha256 == io::sha256_hex(bytes));
+    BOOST_TEST(named->models.compute.has_value());
+    BOOST_TEST(named->models.comm.has_value());
+  }
+  BOOST_TEST(infos->size() == files);
+  for (const ShippedModelInfo& info : *infos) {
+    BOOST_TEST(!info.hardware.empty());
+    BOOST_TEST(info.sha256.size() == 64u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_path_is_read_and_hashed) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "neuroshard_shipped_models_test.safetensors")
+          .string();
+  Rng rng(1);
+  const std::string bytes = format_cost_models(test::random_models(4, rng));
+  std::ofstream(path, std::ios::binary) << bytes;
+  const auto named = load_cost_models(path);
+  std::filesystem::remove(path);
+  BOOST_REQUIRE_MESSAGE(named.ok(), named.status().message());
+  BOOST_TEST(named->name == path);
+  BOOST_TEST(named->sha256 == io::sha256_hex(bytes));
+}
+
+BOOST_AUTO_TEST_CASE(neither_name_nor_file_lists_the_names) {
+  const auto named = load_cost_models("no_such_model");
+  BOOST_REQUIRE(!named.ok());
+  BOOST_TEST((named.status().code() == StatusCode::kInvalidInput));
+  BOOST_TEST(named.status().message().starts_with(
+      "cost model 'no_such_model': neither a file nor a shipped model ("));
+  const auto infos = neuroshard::shipped_models();
+  for (const ShippedModelInfo& info : infos.value()) {
+    BOOST_TEST(named.status().message().find(info.name) != std::string::npos);
+  }
+  BOOST_TEST(shipped_model_bytes("no_such_model").empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::test
