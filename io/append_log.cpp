@@ -57,7 +57,7 @@ Status AppendLog::repair() {
   return {};
 }
 
-Status AppendLog::append(std::string_view line) {
+Status AppendLog::append(std::string_view line, Flush flush) {
   if (line.find('\n') != std::string_view::npos) {
     return internal_error(path_ + ": a line to append holds a line break");
   }
@@ -65,7 +65,7 @@ Status AppendLog::append(std::string_view line) {
   std::string text(line);
   text += '\n';
   torn_ = true;
-  if (!write_all(file_.get(), text) || ::fdatasync(file_.get()) != 0) {
+  if (!write_all(file_.get(), text) || (flush == Flush::kNow && ::fdatasync(file_.get()) != 0)) {
     Status status = failed("cannot append");
     torn_ = ::ftruncate(file_.get(), size_) != 0;
     return status;
@@ -73,6 +73,11 @@ Status AppendLog::append(std::string_view line) {
   torn_ = false;
   size_ += static_cast<std::int64_t>(text.size());
   ++lines_;
+  return {};
+}
+
+Status AppendLog::sync() {
+  if (::fdatasync(file_.get()) != 0) return failed("cannot append");
   return {};
 }
 
