@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/status.h"
+#include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/features.h"
 #include "nn/mlp.h"
 
@@ -45,6 +46,7 @@ struct CommModel {
 struct CommModels {
   CommArchitecture architecture = CommArchitecture::kFixedDevices;
   std::int32_t devices = 0;  ///< kFixedDevices only
+  CommFeatureSet features;   ///< kPooledDevices only: the inputs of both directions
   CommModel forward;
   CommModel backward;
 };

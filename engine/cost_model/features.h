@@ -20,12 +20,21 @@ struct FeatureInput {
   std::int64_t batch_size;
 };
 
+/// Names: dim, rows, pooling_factor, batch_size, bytes_per_element; lookups (batch x pooling factor
+/// of the shard), distinct_rows (expected, from the histogram); lookup_bytes and distinct_bytes
+/// (these rows x dim x element), output_bytes (batch x dim, fp32); log_dim, log_rows and
+/// log_batch_size (natural); log(1 + x): log_pooling_factor, log_lookups, log_distinct_rows,
+/// log_mean_reuse, log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard);
+/// distinct_share (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of
+/// the lookups that go to rows of bin K).
+///
 /// An ordered choice of named features, the inputs of a compute model. The name list is what the
 /// model file stores. A value; thread-safe once made.
 class FeatureSet {
  public:
   FeatureSet() = default;
-  /// From "dim,rows,pooling_factor,...". Errors: an unknown or repeated name, listing the known ones.
+  /// From "dim,rows,pooling_factor,...". Errors: an unknown or repeated name, listing the known
+  /// ones.
   static Result<FeatureSet> parse(std::string_view comma_list);
 
   [[nodiscard]] int size() const { return static_cast<int>(ids_.size()); }
@@ -41,5 +50,8 @@ class FeatureSet {
 
 /// The paper's 20: dim, rows, pooling_factor, reuse_bin_0..16.
 std::string paper_features();
+
+/// Ours: what `train compute` uses unless told otherwise.
+std::string default_features();
 
 }  // namespace neuroshard

@@ -1,0 +1,137 @@
+#include "engine/cost_model/comm_features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace neuroshard {
+namespace {
+
+// Statistics of one value over the devices, summed in the order of the devices.
+struct Statistics {
+  explicit Statistics(std::span<const float> values) {
+    if (values.empty()) return;
+    max = min = values.front();
+    for (const float value : values) {
+      sum += value;
+      max = std::max(max, double{value});
+      min = std::min(min, double{value});
+    }
+    const auto count = static_cast<double>(values.size());
+    mean = sum / count;
+    double squares = 0;
+    for (const float value : values) squares += (value - mean) * (value - mean);
+    deviation = std::sqrt(squares / count);
+  }
+
+  double sum = 0;
+  double mean = 0;
+  double max = 0;
+  double min = 0;
+  double deviation = 0;
+};
+
+struct Exchange {
+  double devices;
+  double batch;
+  Statistics dims;
+  Statistics starts;
+};
+
+struct Own {
+  double dim;
+  double start;
+};
+
+struct KnownInput {
+  std::string_view name;
+  double (*formula)(const Exchange&, const Own&);
+};
+
+using E = Exchange;
+using O = Own;
+constexpr std::array kKnown{
+    KnownInput{"devices", [](const E& e, const O&) { return e.devices; }},
+    KnownInput{"log_devices", [](const E& e, const O&) { return std::log(e.devices); }},
+    KnownInput{"log_batch_size", [](const E& e, const O&) { return std::log(e.batch); }},
+    KnownInput{"dim", [](const E&, const O& o) { return o.dim; }},
+    KnownInput{"dim_mean", [](const E& e, const O&) { return e.dims.mean; }},
+    KnownInput{"dim_max", [](const E& e, const O&) { return e.dims.max; }},
+    KnownInput{"dim_min", [](const E& e, const O&) { return e.dims.min; }},
+    KnownInput{"dim_std", [](const E& e, const O&) { return e.dims.deviation; }},
+    KnownInput{"dim_other", [](const E& e, const O& o) { return e.dims.sum - o.dim; }},
+    KnownInput{"dim_share",
+               [](const E& e, const O& o) { return e.dims.sum > 0 ? o.dim / e.dims.sum : 0; }},
+    KnownInput{"start", [](const E&, const O& o) { return o.start; }},
+    KnownInput{"start_mean", [](const E& e, const O&) { return e.starts.mean; }},
+    KnownInput{"start_max", [](const E& e, const O&) { return e.starts.max; }},
+    KnownInput{"start_min", [](const E& e, const O&) { return e.starts.min; }},
+    KnownInput{"start_std", [](const E& e, const O&) { return e.starts.deviation; }},
+    KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }},
+};
+
+const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
+
+bool needs_starts(int id) { return known(id).name.starts_with("start"); }
+
+Result<int> find_input(std::string_view name) {
+  std::string names;
+  for (std::size_t k = 0; k < kKnown.size(); ++k) {
+    if (kKnown[k].name == name) return static_cast<int>(k);
+    names += (k > 0 ? ", " : "") + std::string(kKnown[k].name);
+  }
+  return invalid_input("unknown communication feature \"" + std::string(name) +
+                       "\", expected one of " + names);
+}
+
+}  // namespace
+
+Result<CommFeatureSet> CommFeatureSet::parse(std::string_view comma_list) {
+  CommFeatureSet set;
+  for (bool more = true; more;) {
+    const std::size_t comma = comma_list.find(',');
+    const std::string_view name = comma_list.substr(0, comma);
+    NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_input(name));
+    if (std::find(set.ids_.begin(), set.ids_.end(), id) != set.ids_.end()) {
+      return invalid_input("communication feature \"" + std::string(name) + "\" is named twice");
+    }
+    set.ids_.push_back(id);
+    if (!needs_starts(id)) ++set.backward_size_;
+    more = comma != std::string_view::npos;
+    if (more) comma_list.remove_prefix(comma + 1);
+  }
+  if (set.backward_size_ == 0) {
+    return invalid_input(
+        "communication features: every one is about starts, expected at least one "
+        "for the backward direction");
+  }
+  return set;
+}
+
+std::string CommFeatureSet::to_string() const {
+  std::string text;
+  for (const int id : ids_) text += (text.empty() ? "" : ",") + std::string(known(id).name);
+  return text;
+}
+
+void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const {
+  const Exchange exchange{static_cast<double>(input.dims.size()),
+                          static_cast<double>(input.batch_size), Statistics(input.dims),
+                          Statistics(input.starts)};
+  std::size_t at = 0;
+  for (std::size_t device = 0; device < input.dims.size(); ++device) {
+    const Own own{input.dims[device], input.starts.empty() ? 0 : input.starts[device]};
+    for (const int id : ids_) {
+      if (input.starts.empty() && needs_starts(id)) continue;
+      out[at++] = static_cast<float>(known(id).formula(exchange, own));
+    }
+  }
+}
+
+std::string default_comm_features() {
+  return "log_devices,dim,dim_mean,dim_max,dim_min,dim_std,dim_other,dim_share,"
+         "start,start_mean,start_max,start_std,start_wait";
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+/// One all-to-all, as the networks see it. The backward direction has no starts.
+struct CommInput {
+  std::span<const float> dims;    ///< sum of dims per device
+  std::span<const float> starts;  ///< ms per device; empty when all start together
+  std::int64_t batch_size;
+};
+
+/// An ordered choice of named inputs of `pooled-devices-mlp`, the communication network for any
+/// number of devices: one row a device, its own values and statistics over all devices. Order of
+/// the devices does not matter. The list is the metadata `comm_features` of the model file and
+/// serves both directions: the backward network gets the names that do not begin with "start", in
+/// the same order. A value; thread-safe once made.
+///
+/// Names: devices, log_devices, log_batch_size; dim (own), dim_mean, dim_max, dim_min, dim_std
+/// (population), dim_other (sum of the other devices' dims, what is received), dim_share (own /
+/// sum of all; 0 when all are 0); start, start_mean, start_max, start_min, start_std (ms), and
+/// start_wait (start_max - start: how long the last device lets this one wait).
+class CommFeatureSet {
+ public:
+  CommFeatureSet() = default;
+  /// From "dim,dim_max,...". Errors: an unknown or repeated name, listing the known ones; no name
+  /// left for the backward network.
+  static Result<CommFeatureSet> parse(std::string_view comma_list);
+
+  [[nodiscard]] std::string to_string() const;
+  /// Number of inputs a device with starts (forward) or without (backward).
+  [[nodiscard]] int forward_size() const { return static_cast<int>(ids_.size()); }
+  [[nodiscard]] int backward_size() const { return backward_size_; }
+  /// Writes [devices, forward_size()] values, or [devices, backward_size()] when input.starts is
+  /// empty; unscaled. REQUIRES dims not empty, starts empty or as long.
+  void compute(const CommInput& input, std::span<float> out) const;
+
+  friend bool operator==(const CommFeatureSet&, const CommFeatureSet&) = default;
+
+ private:
+  std::vector<int> ids_;  // indices into the list of known names
+  int backward_size_ = 0;
+};
+
+/// What `train comm` uses unless told otherwise.
+std::string default_comm_features();
+
+}  // namespace neuroshard

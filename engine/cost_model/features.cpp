@@ -1,0 +1,158 @@
+#include "engine/cost_model/features.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+#include "engine/core/reuse_histogram.h"
+
+namespace neuroshard {
+namespace {
+
+// What the features are made of; worked out once a shard.
+struct Quantities {
+  explicit Quantities(const FeatureInput& input)
+      : histogram(input.table.reuse_histogram),
+        dim(input.shape.dim),
+        rows(static_cast<double>(input.shape.rows)),
+        batch(static_cast<double>(input.batch_size)),
+        bytes(static_cast<double>(bytes_per_element(input.table.data_type))) {
+    const double share = rows / static_cast<double>(input.table.rows);
+    pooling = input.table.pooling_factor * share;
+    lookups = batch * pooling;
+    distinct = distinct_rows(histogram, lookups, input.shape.rows);
+  }
+
+  const ReuseHistogram& histogram;
+  double dim;
+  double rows;
+  double batch;
+  double bytes;  // of an element
+  double pooling;
+  double lookups;
+  double distinct;
+};
+
+using Formula = double (*)(const Quantities&, int bin);
+
+struct KnownFeature {
+  std::string name;
+  Formula formula;
+  int bin = 0;
+};
+
+// Counts and bytes start at 0: log(1 + x).
+double lookup_bytes(const Quantities& q) { return q.lookups * q.dim * q.bytes; }
+double distinct_bytes(const Quantities& q) { return q.distinct * q.dim * q.bytes; }
+double output_bytes(const Quantities& q) {
+  return q.batch * q.dim * static_cast<double>(sizeof(float));
+}
+double shard_size(const Quantities& q) { return q.rows * q.dim * q.bytes; }
+
+// Share of the lookups that go to rows of this reuse bin.
+double lookup_share(const Quantities& q, int bin) {
+  const double mean = mean_reuse(q.histogram);
+  if (!(mean > 0)) return 0;
+  ReuseHistogram only{};
+  only[static_cast<std::size_t>(bin)] = q.histogram[static_cast<std::size_t>(bin)];
+  return mean_reuse(only) / mean;
+}
+
+std::vector<KnownFeature> make_known() {
+  using Q = Quantities;
+  std::vector<KnownFeature> known = {
+      {"dim", [](const Q& q, int) { return q.dim; }},
+      {"rows", [](const Q& q, int) { return q.rows; }},
+      {"pooling_factor", [](const Q& q, int) { return q.pooling; }},
+      {"batch_size", [](const Q& q, int) { return q.batch; }},
+      {"bytes_per_element", [](const Q& q, int) { return q.bytes; }},
+      {"lookups", [](const Q& q, int) { return q.lookups; }},
+      {"distinct_rows", [](const Q& q, int) { return q.distinct; }},
+      {"lookup_bytes", [](const Q& q, int) { return lookup_bytes(q); }},
+      {"distinct_bytes", [](const Q& q, int) { return distinct_bytes(q); }},
+      {"output_bytes", [](const Q& q, int) { return output_bytes(q); }},
+      {"log_dim", [](const Q& q, int) { return std::log(q.dim); }},
+      {"log_rows", [](const Q& q, int) { return std::log(q.rows); }},
+      {"log_pooling_factor", [](const Q& q, int) { return std::log1p(q.pooling); }},
+      {"log_batch_size", [](const Q& q, int) { return std::log(q.batch); }},
+      {"log_lookups", [](const Q& q, int) { return std::log1p(q.lookups); }},
+      {"log_distinct_rows", [](const Q& q, int) { return std::log1p(q.distinct); }},
+      {"log_mean_reuse", [](const Q& q, int) { return std::log1p(mean_reuse(q.histogram)); }},
+      {"log_lookup_bytes", [](const Q& q, int) { return std::log1p(lookup_bytes(q)); }},
+      {"log_distinct_bytes", [](const Q& q, int) { return std::log1p(distinct_bytes(q)); }},
+      {"log_output_bytes", [](const Q& q, int) { return std::log1p(output_bytes(q)); }},
+      {"log_bytes", [](const Q& q, int) { return std::log1p(shard_size(q)); }},
+      {"distinct_share", [](const Q& q, int) { return q.distinct / q.rows; }},
+  };
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    known.push_back({"reuse_bin_" + std::to_string(bin),
+                     [](const Q& q, int k) { return q.histogram[static_cast<std::size_t>(k)]; },
+                     bin});
+  }
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    known.push_back({"lookup_share_" + std::to_string(bin), lookup_share, bin});
+  }
+  return known;
+}
+
+const std::vector<KnownFeature>& known_features() {
+  static const std::vector<KnownFeature> known = make_known();
+  return known;
+}
+
+Result<int> find_feature(std::string_view name) {
+  const auto& known = known_features();
+  std::string names;
+  for (std::size_t k = 0; k < known.size(); ++k) {
+    if (known[k].name == name) return static_cast<int>(k);
+    names += (k > 0 ? ", " : "") + known[k].name;
+  }
+  return invalid_input("unknown feature \"" + std::string(name) + "\", expected one of " + names);
+}
+
+}  // namespace
+
+Result<FeatureSet> FeatureSet::parse(std::string_view comma_list) {
+  FeatureSet set;
+  while (true) {
+    const std::size_t comma = comma_list.find(',');
+    const std::string_view name = comma_list.substr(0, comma);
+    NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_feature(name));
+    if (std::find(set.ids_.begin(), set.ids_.end(), id) != set.ids_.end()) {
+      return invalid_input("feature \"" + std::string(name) + "\" is named twice");
+    }
+    set.ids_.push_back(id);
+    if (comma == std::string_view::npos) return set;
+    comma_list.remove_prefix(comma + 1);
+  }
+}
+
+std::string FeatureSet::to_string() const {
+  std::string text;
+  for (const int id : ids_) {
+    text += (text.empty() ? "" : ",") + known_features()[static_cast<std::size_t>(id)].name;
+  }
+  return text;
+}
+
+void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const {
+  const Quantities quantities(input);
+  for (std::size_t k = 0; k < ids_.size(); ++k) {
+    const KnownFeature& feature = known_features()[static_cast<std::size_t>(ids_[k])];
+    out[k] = static_cast<float>(feature.formula(quantities, feature.bin));
+  }
+}
+
+std::string paper_features() {
+  std::string names = "dim,rows,pooling_factor";
+  for (int bin = 0; bin < kReuseBins; ++bin) names += ",reuse_bin_" + std::to_string(bin);
+  return names;
+}
+
+std::string default_features() {
+  return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
+         "lookup_bytes,distinct_bytes";
+}
+
+}  // namespace neuroshard
