@@ -1,0 +1,95 @@
+#include "engine/ground_truth/collect_directory.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "io/file.h"
+
+namespace neuroshard {
+namespace {
+
+using Setting = std::pair<std::string, std::string>;  // name, value as text
+
+/// Everything that makes two collections' numbers comparable, in the order of importance.
+std::vector<Setting> settings_of(const io::Collection& collection) {
+  std::vector<Setting> list{{"kind", std::string(io::to_string(collection.kind))},
+                            {"backend", std::string(io::to_string(collection.backend))},
+                            {"profile", collection.profile},
+                            {"hardware", collection.hardware},
+                            {"batch-size", std::to_string(collection.batch_size)},
+                            {"seed", std::to_string(collection.seed)},
+                            {"devices", std::to_string(collection.devices)}};
+  list.insert(list.end(), collection.flags.begin(), collection.flags.end());
+  return list;
+}
+
+const std::string* find(const std::vector<Setting>& list, const std::string& name) {
+  for (const Setting& setting : list) {
+    if (setting.first == name) return &setting.second;
+  }
+  return nullptr;
+}
+
+/// kInvalidInput naming the first setting that differs.
+Status compare(const io::Collection& begun, const io::Collection& wanted, const std::string& path) {
+  const std::vector<Setting> before = settings_of(begun);
+  const std::vector<Setting> now = settings_of(wanted);
+  std::vector<std::string> names;
+  for (const Setting& setting : now) names.push_back(setting.first);
+  for (const Setting& setting : before) names.push_back(setting.first);
+  for (const std::string& name : names) {
+    const std::string* old_value = find(before, name);
+    const std::string* new_value = find(now, name);
+    if (old_value != nullptr && new_value != nullptr && *old_value == *new_value) continue;
+    return invalid_input(path + ": begun with " + name + " " +
+                         (old_value == nullptr ? "unset" : "'" + *old_value + "'") +
+                         ", cannot resume with " +
+                         (new_value == nullptr ? "unset" : "'" + *new_value + "'"));
+  }
+  return {};
+}
+
+Status resume(const std::string& directory, const io::Collection& settings,
+              const std::string& pool) {
+  const std::string path = directory + "/collection.json";
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection begun, io::parse_collection(bytes, path));
+  NEUROSHARD_RETURN_IF_ERROR(compare(begun, settings, path));
+  if (pool.empty()) return {};
+  const std::string pool_path = directory + "/table_configs.json";
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string begun_pool, io::read_file(pool_path));
+  if (begun_pool == pool) return {};
+  return invalid_input(pool_path + ": begun with other tables, cannot resume with these");
+}
+
+Status begin(const std::string& directory, const io::Collection& settings, const std::string& pool,
+             const io::AppendLog& log) {
+  if (log.lines() > 0) {
+    return invalid_input(directory + "/data.txt: has " + std::to_string(log.lines()) +
+                         " lines but no collection.json beside it, expected an empty directory or "
+                         "a collection to resume");
+  }
+  // collection.json last: a directory that has it has everything.
+  if (!pool.empty()) {
+    NEUROSHARD_RETURN_IF_ERROR(io::write_file_atomically(directory + "/table_configs.json", pool));
+  }
+  return io::write_file_atomically(directory + "/collection.json", io::format_collection(settings));
+}
+
+}  // namespace
+
+Result<io::AppendLog> open_collection(const std::string& directory, const io::Collection& settings,
+                                      const std::string& pool) {
+  std::error_code error;
+  std::filesystem::create_directory(directory, error);
+  if (error) return io_error(directory + ": cannot make the directory: " + error.message());
+  NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log, io::AppendLog::open(directory + "/data.txt"));
+  const bool begun = std::filesystem::exists(directory + "/collection.json", error);
+  NEUROSHARD_RETURN_IF_ERROR(begun ? resume(directory, settings, pool)
+                                   : begin(directory, settings, pool, log));
+  return log;
+}
+
+}  // namespace neuroshard

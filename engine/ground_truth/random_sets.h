@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// max_dim, its half, .. while divisible by 4. REQUIRES max_dim a positive multiple of 4.
+std::vector<std::int32_t> dim_choices(std::int32_t max_dim);
+
+/// Every table at every dim of dim_choices: entry i + tables.size() * k has the k-th dim.
+std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim);
+
+/// Draws sets of pool entries whose weights fit a limit. Const access is thread-safe.
+class SetDraw {
+ public:
+  /// Errors: kInvalidInput when the pool is empty or when max_tables of the smallest entry do not
+  /// fit, as some sets could never be drawn.
+  static Result<SetDraw> make(const std::vector<Table>& pool, std::int32_t max_tables,
+                              std::int64_t max_memory_bytes);
+
+  /// Set number `sample` of `seed`, a function of these two alone: 1..max_tables ids, uniform with
+  /// repetition, the ids redrawn until the set fits. Errors: kInvalidInput when a million redraws
+  /// find none.
+  [[nodiscard]] Result<std::vector<std::int32_t>> draw(std::uint64_t seed,
+                                                       std::int64_t sample) const;
+
+ private:
+  std::vector<std::int64_t> bytes_;  ///< per pool entry
+  std::int32_t max_tables_ = 1;
+  std::int64_t max_memory_bytes_ = 0;
+};
+
+/// One all-to-all to measure.
+struct ExchangeSample {
+  std::vector<std::int64_t> dims;
+  std::vector<double> starts_ms;
+};
+
+/// All-to-all number `sample` of `seed`: 10..59 tables with dims from dim_choices(max_dim), largest
+/// first; each goes to a random device with a probability that is drawn per sample, else to the
+/// device with the smallest sum (the first of equals). Start times are whole milliseconds in
+/// 0..s-1, s in 1..19, shifted so that the first starts at 0. REQUIRES devices >= 1.
+ExchangeSample draw_exchange(std::uint64_t seed, std::int64_t sample, std::int32_t devices,
+                             std::int32_t max_dim);
+
+}  // namespace neuroshard

@@ -1,0 +1,350 @@
+#include "engine/ground_truth/collect.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "io/append_log.h"
+#include "io/collection.h"
+#include "tests/io/support.h"
+
+namespace neuroshard {
+namespace {
+
+using test::check_error;
+using test::check_refused;
+using test::TemporaryFolder;
+using test::value_of;
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+std::int64_t lines_of(const std::string& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+std::vector<Table> some_tables() {
+  std::vector<Table> tables;
+  for (int i = 0; i < 40; ++i) {
+    Table table;
+    table.name = "t" + std::to_string(i);
+    table.rows = 100 + i * i * 50;
+    table.pooling_factor = 0.5 + i % 9;
+    table.reuse_histogram =
+        expected_reuse(table.rows, table.pooling_factor * 1024, 0.3 + 0.02 * i).histogram;
+    tables.push_back(table);
+  }
+  return tables;
+}
+
+std::unique_ptr<GroundTruth> sim(const std::string& profile = "A100-80G") {
+  GroundTruthOptions options;
+  options.profile = profile;
+  return value_of(make_ground_truth(io::Backend::kSim, options));
+}
+
+std::unique_ptr<GroundTruth> cpu() {
+  GroundTruthOptions options;
+  options.threads = 1;
+  options.max_memory_bytes = 64 << 20;
+  options.warmup_runs = 0;
+  options.timed_runs = 1;
+  return value_of(make_ground_truth(io::Backend::kCpu, options));
+}
+
+CollectOptions options_for(const TemporaryFolder& folder, std::int64_t samples) {
+  CollectOptions options;
+  options.output = folder.file("data");
+  options.samples = samples;
+  options.batch_size = 1024;
+  options.seed = 5;
+  options.max_memory_bytes = 64 << 20;
+  return options;
+}
+
+class Recorder : public ProgressSink {
+ public:
+  void update(std::string_view phase, std::int64_t done, std::int64_t total,
+              std::string_view unit) override {
+    BOOST_TEST(phase == "collecting");
+    BOOST_TEST(unit == "samples");
+    BOOST_TEST(done >= last_done);
+    last_done = done;
+    last_total = total;
+    ++calls;
+    if (cancel_at > 0 && done >= cancel_at) token.cancel();
+  }
+  std::int64_t last_done = 0;
+  std::int64_t last_total = 0;
+  int calls = 0;
+  std::int64_t cancel_at = 0;
+  CancelToken token;
+};
+
+using Collect = Status (*)(const CollectOptions&);
+
+Status compute_on_sim(const CollectOptions& options) {
+  return collect_compute(*sim(), some_tables(), options).status();
+}
+Status comm_on_sim(const CollectOptions& options) { return collect_comm(*sim(), options).status(); }
+Status compute_on_cpu(const CollectOptions& options) {
+  return collect_compute(*cpu(), some_tables(), options).status();
+}
+
+/// Runs `collect` in a child process and kills it, with SIGKILL, once it has added some lines.
+void collect_until_killed(Collect collect, CollectOptions options, std::int64_t at_least) {
+  const std::string data = options.output + "/data.txt";
+  const std::int64_t before = lines_of(text_of(data));
+  options.samples = INT64_MAX;
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {
+    static_cast<void>(collect(options));
+    ::_exit(3);
+  }
+  while (lines_of(text_of(data)) < before + at_least) {
+    int status = 0;
+    BOOST_REQUIRE(::waitpid(child, &status, WNOHANG) == 0);  // it must not end by itself
+    ::usleep(500);
+  }
+  BOOST_REQUIRE(::kill(child, SIGKILL) == 0);
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFSIGNALED(status));
+}
+
+/// The table sets of a compute data.txt, without the costs.
+std::string sets_of(const std::string& text) {
+  std::istringstream in(text);
+  std::string sets;
+  for (std::string line; std::getline(in, line);) sets += line.substr(0, line.find(' ')) + "\n";
+  return sets;
+}
+
+/// Kills a collection several times, resumes it, and compares with one that was left alone.
+void check_killed_and_resumed(Collect collect, std::int64_t at_least, bool equal_costs) {
+  const TemporaryFolder killed;
+  const TemporaryFolder whole;
+  CollectOptions options = options_for(killed, 0);
+  for (int round = 0; round < 4; ++round) collect_until_killed(collect, options, at_least);
+  options.samples = lines_of(text_of(options.output + "/data.txt")) + 20;
+  BOOST_TEST_REQUIRE(collect(options).ok());
+  CollectOptions alone = options_for(whole, options.samples);
+  BOOST_TEST_REQUIRE(collect(alone).ok());
+
+  const std::string text = text_of(options.output + "/data.txt");
+  const std::string expected = text_of(alone.output + "/data.txt");
+  BOOST_TEST(lines_of(text) == options.samples);
+  BOOST_TEST(text.back() == '\n');
+  BOOST_TEST((sets_of(text) == sets_of(expected)));  // no set twice, none missing, same order
+  if (equal_costs) BOOST_TEST((text == expected));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(collect)
+
+BOOST_AUTO_TEST_CASE(a_compute_collection_can_be_read_back) {
+  const TemporaryFolder folder;
+  Recorder recorder;
+  CollectOptions options = options_for(folder, 300);
+  options.progress = &recorder;
+  options.settings = {{"timed-runs", "10"}};
+  const auto truth = sim();
+  const CollectReport report = value_of(collect_compute(*truth, some_tables(), options));
+  BOOST_TEST(report.found == 0);
+  BOOST_TEST(report.added == 300);
+  BOOST_TEST(recorder.last_done == 300);
+  BOOST_TEST(recorder.last_total == 300);
+
+  const io::ComputeData data = value_of(io::read_compute_directory(options.output));
+  BOOST_TEST(data.samples.size() == 300U);
+  BOOST_TEST(data.pool.tables.size() == 240U);
+  BOOST_TEST(data.pool.has_dims);
+  const std::vector<Table> tables = some_tables();
+  BOOST_TEST(data.pool.tables[45].rows == tables[5].rows);
+  BOOST_TEST(data.pool.tables[45].dim == 64);
+  BOOST_TEST((data.pool.tables[45].reuse_histogram == tables[5].reuse_histogram));
+  BOOST_TEST((data.collection.kind == io::CollectionKind::kCompute));
+  BOOST_TEST(data.collection.simulated());
+  BOOST_TEST(data.collection.profile == "A100-80G+nvswitch");
+  BOOST_TEST(data.collection.batch_size == 1024);
+  BOOST_TEST(data.collection.flags.at("max-dim") == "128");
+  BOOST_TEST(data.collection.flags.at("timed-runs") == "10");
+  BOOST_TEST(data.collection.flags.at("optimizer") == "sgd");
+
+  // Each line is what the ground truth says of its set.
+  for (std::size_t s = 0; s < 300; s += 50) {
+    Workload workload{{}, 1024};
+    std::vector<Shard> shards;
+    for (const std::int32_t id : data.samples[s].tables) {
+      workload.tables.push_back(data.pool.tables[static_cast<std::size_t>(id)]);
+      shards.push_back(whole_table(workload, static_cast<std::int32_t>(shards.size()), 0));
+    }
+    BOOST_TEST(value_of(truth->measure_compute(workload, shards)).total_ms ==
+               data.samples[s].cost_ms);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_comm_collection_can_be_read_back) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 100);
+  options.devices = 8;
+  BOOST_TEST_REQUIRE(comm_on_sim(options).ok());
+  const io::CommData data = value_of(io::read_comm_directory(options.output));
+  BOOST_TEST(data.samples.size() == 100U);
+  BOOST_TEST(data.samples[0].dims.size() == 8U);
+  BOOST_TEST(data.collection.devices == 8);
+  BOOST_TEST(!std::filesystem::exists(options.output + "/table_configs.json"));
+}
+
+BOOST_AUTO_TEST_CASE(resuming_in_steps_gives_the_bytes_of_one_run) {
+  const TemporaryFolder steps;
+  const TemporaryFolder once;
+  for (const std::int64_t samples : {1, 40, 40, 130}) {
+    BOOST_TEST_REQUIRE(compute_on_sim(options_for(steps, samples)).ok());
+  }
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(once, 130)).ok());
+  BOOST_TEST(text_of(steps.file("data/data.txt")) == text_of(once.file("data/data.txt")));
+}
+
+BOOST_AUTO_TEST_CASE(fewer_samples_than_there_are_change_nothing) {
+  const TemporaryFolder folder;
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 30)).ok());
+  const std::string before = text_of(folder.file("data/data.txt"));
+  const auto truth = sim();
+  const CollectReport report =
+      value_of(collect_compute(*truth, some_tables(), options_for(folder, 10)));
+  BOOST_TEST(report.found == 30);
+  BOOST_TEST(report.added == 0);
+  BOOST_TEST(text_of(folder.file("data/data.txt")) == before);
+}
+
+BOOST_AUTO_TEST_CASE(killed_collections_lose_and_repeat_nothing) {
+  check_killed_and_resumed(compute_on_sim, 150, true);
+  check_killed_and_resumed(comm_on_sim, 150, true);
+}
+
+BOOST_AUTO_TEST_CASE(killed_measurements_keep_the_order_of_sets) {
+  check_killed_and_resumed(compute_on_cpu, 2, false);
+}
+
+BOOST_AUTO_TEST_CASE(a_torn_line_is_cut_off_and_measured_again) {
+  const TemporaryFolder folder;
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 50)).ok());
+  const std::string data = folder.file("data/data.txt");
+  const std::string whole = text_of(data);
+  std::filesystem::resize_file(data, whole.size() - 3);
+  const auto truth = sim();
+  const CollectReport report =
+      value_of(collect_compute(*truth, some_tables(), options_for(folder, 50)));
+  BOOST_TEST(report.found == 49);
+  BOOST_TEST(report.added == 1);
+  BOOST_TEST(report.repaired_bytes > 0);
+  BOOST_TEST(text_of(data) == whole);
+}
+
+BOOST_AUTO_TEST_CASE(other_settings_are_refused_by_name) {
+  const TemporaryFolder folder;
+  const CollectOptions begun = options_for(folder, 5);
+  BOOST_TEST_REQUIRE(compute_on_sim(begun).ok());
+  const std::string before = text_of(folder.file("data/data.txt"));
+  const auto with = [&](auto change) {
+    CollectOptions options = begun;
+    options.samples = 20;
+    change(options);
+    return compute_on_sim(options);
+  };
+  check_refused(with([](CollectOptions& o) { o.seed = 6; }), {"collection.json", "seed", "5", "6"});
+  check_refused(with([](CollectOptions& o) { o.batch_size = 2048; }), {"batch-size", "2048"});
+  check_refused(with([](CollectOptions& o) { o.max_dim = 64; }), {"max-dim", "128", "64"});
+  check_refused(with([](CollectOptions& o) { o.max_tables = 3; }), {"max-tables"});
+  check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 32 << 20; }), {"max-memory"});
+  check_refused(with([](CollectOptions& o) { o.settings["threads"] = "3"; }), {"threads", "unset"});
+  CollectOptions more = begun;
+  more.samples = 20;
+  check_refused(comm_on_sim(more), {"kind", "compute", "comm"});
+  check_refused(compute_on_cpu(more), {"backend", "sim", "cpu"});
+  check_refused(collect_compute(*sim("H200-141G"), some_tables(), more).status(),
+                {"profile", "A100-80G+nvswitch", "H200-141G+nvswitch"});
+  std::vector<Table> other = some_tables();
+  other[3].rows += 1;
+  check_refused(collect_compute(*sim(), other, more).status(),
+                {"table_configs.json", "other tables"});
+  BOOST_TEST(text_of(folder.file("data/data.txt")) == before);
+}
+
+BOOST_AUTO_TEST_CASE(data_of_somebody_else_is_left_alone) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("data"));
+  std::ofstream(folder.file("data/data.txt")) << "1,2 3.5\n";
+  check_refused(compute_on_sim(options_for(folder, 5)), {"data.txt", "collection.json"});
+  BOOST_TEST(text_of(folder.file("data/data.txt")) == "1,2 3.5\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_second_collector_is_refused) {
+  const TemporaryFolder folder;
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 5)).ok());
+  const io::AppendLog first = value_of(io::AppendLog::open(folder.file("data/data.txt")));
+  check_error(compute_on_sim(options_for(folder, 9)), StatusCode::kIoError,
+              {"data.txt", "another process"});
+}
+
+BOOST_AUTO_TEST_CASE(cancelling_keeps_what_is_there) {
+  const TemporaryFolder folder;
+  Recorder recorder;
+  recorder.cancel_at = 1;
+  CollectOptions options = options_for(folder, 1000000000);
+  options.progress = &recorder;
+  options.cancel = &recorder.token;
+  check_error(compute_on_sim(options), StatusCode::kCancelled, {"samples"});
+  const std::int64_t lines = lines_of(text_of(folder.file("data/data.txt")));
+  BOOST_TEST(lines > 0);
+  options.cancel = nullptr;
+  options.samples = lines + 1;
+  BOOST_TEST(compute_on_sim(options).ok());
+}
+
+BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_written) {
+  const TemporaryFolder folder;
+  const auto with = [&](auto change) {
+    CollectOptions options = options_for(folder, 5);
+    change(options);
+    return compute_on_sim(options);
+  };
+  check_refused(with([](CollectOptions& o) { o.samples = -1; }), {"samples"});
+  check_refused(with([](CollectOptions& o) { o.batch_size = 0; }), {"batch-size"});
+  check_refused(with([](CollectOptions& o) { o.max_dim = 10; }), {"max-dim", "multiple of 4"});
+  check_refused(with([](CollectOptions& o) { o.max_dim = 0; }), {"max-dim"});
+  check_refused(with([](CollectOptions& o) { o.max_tables = 0; }), {"max-tables"});
+  check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 0; }), {"max-memory"});
+  check_refused(with([](CollectOptions& o) { o.max_memory_bytes = 100; }), {"max-memory"});
+  check_refused(with([](CollectOptions& o) { o.devices = 0; }), {"devices"});
+  check_refused(with([](CollectOptions& o) { o.output.clear(); }), {"output"});
+  check_error(with([](CollectOptions& o) { o.output += "/no/parent"; }), StatusCode::kIoError,
+              {"no/parent"});
+  std::vector<Table> tables = some_tables();
+  tables[2].data_type = DataType::kFp16;
+  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+                {"tables[2]", "fp16"});
+  tables = some_tables();
+  tables[7].optimizer = Optimizer::kRowwiseAdagrad;
+  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+                {"tables[7]", "rowwise_adagrad"});
+  check_refused(collect_compute(*sim(), {}, options_for(folder, 5)).status(), {"no tables"});
+  BOOST_TEST(folder.entries() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
