@@ -1,0 +1,92 @@
+#include "engine/pretrain/dataset.h"
+
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "engine/core/rng.h"
+#include "io/tables.h"
+
+namespace neuroshard {
+namespace {
+
+// The pool of a table file, expanded when it has no dims.
+std::vector<Table> pool_of(io::TableFile file) {
+  return file.has_dims ? std::move(file.tables) : expand_pool(file.tables);
+}
+
+}  // namespace
+
+std::vector<Table> expand_pool(std::span<const Table> tables) {
+  std::vector<Table> pool;
+  pool.reserve(tables.size() * std::size(kPoolDims));
+  for (const std::int32_t dim : kPoolDims) {
+    for (const Table& table : tables) {
+      pool.push_back(table);
+      pool.back().dim = dim;
+    }
+  }
+  return pool;
+}
+
+Result<ComputeDataset> read_compute_dataset(const std::string& directory,
+                                            const std::string& tables) {
+  ComputeDataset dataset;
+  std::optional<std::int64_t> file_batch;
+  std::int64_t collected_batch = 0;
+  if (tables.empty()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(io::ComputeData data, io::read_compute_directory(directory));
+    file_batch = data.pool.batch_size;
+    collected_batch = data.collection.batch_size;
+    dataset.pool = std::move(data.pool.tables);
+    dataset.samples = std::move(data.samples);
+  } else {
+    NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(tables));
+    file_batch = file.batch_size;
+    dataset.pool = pool_of(std::move(file));
+    const std::string path = directory + "/data.txt";
+    NEUROSHARD_ASSIGN_OR_RETURN(dataset.samples, io::read_compute_data(path));
+    NEUROSHARD_RETURN_IF_ERROR(
+        io::check_ids(dataset.samples, static_cast<std::int64_t>(dataset.pool.size()), path));
+  }
+  dataset.batch_size =
+      collected_batch > 0 ? collected_batch : file_batch.value_or(io::kDefaultBatchSize);
+  return dataset;
+}
+
+Result<CommDataset> read_comm_dataset(const std::string& directory) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::CommData data, io::read_comm_directory(directory));
+  CommDataset dataset;
+  dataset.samples = std::move(data.samples);
+  if (data.collection.batch_size > 0) dataset.batch_size = data.collection.batch_size;
+  return dataset;
+}
+
+Result<Split> split_samples(std::int64_t count, double train, double validation,
+                            std::uint64_t seed) {
+  if (!(train > 0 && validation > 0 && train + validation < 1)) {
+    return invalid_input("split: shares " + std::to_string(train) + " and " +
+                         std::to_string(validation) +
+                         ", expected both above 0 and their sum below 1");
+  }
+  const auto total = static_cast<double>(count);
+  const auto train_end = static_cast<std::int64_t>(total * train);
+  const auto validation_end = static_cast<std::int64_t>(total * (train + validation) + 1e-9);
+  if (train_end < 1 || validation_end <= train_end || count <= validation_end ||
+      count > std::numeric_limits<std::int32_t>::max()) {
+    return invalid_input("split: " + std::to_string(count) +
+                         " samples, expected enough for one each to train, validate and test");
+  }
+  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  Rng rng(seed);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  Split split;
+  split.train.assign(order.begin(), order.begin() + train_end);
+  split.validation.assign(order.begin() + train_end, order.begin() + validation_end);
+  split.test.assign(order.begin() + validation_end, order.end());
+  return split;
+}
+
+}  // namespace neuroshard
