@@ -23,64 +23,89 @@ void fill_starts(std::int32_t devices, const float* compute, const float* backwa
   }
 }
 
-/// Room for all starts, a multiple of a cache line, so that what follows stays aligned.
-std::size_t starts_size(const CommBatch& batch) {
-  const std::int64_t values = batch.plans * batch.devices;
-  return static_cast<std::size_t>((values + 15) / 16 * 16);
+/// Room for one float a device of each plan, a multiple of a cache line: what follows stays
+/// aligned.
+std::int64_t padded_values(const CommBatch& batch) {
+  return (batch.plans * batch.devices + 15) / 16 * 16;
 }
 
 }  // namespace
 
-CommPredictor::CommPredictor(const CommModels& models, const nn::InferenceKernels& kernels)
-    : forward_(models.forward, kernels), backward_(models.backward, kernels) {}
+CommPredictor::CommPredictor(const CommModels& models, std::int64_t batch_size,
+                             const nn::InferenceKernels& kernels)
+    : architecture_(models.architecture),
+      features_(models.features),
+      batch_size_(batch_size),
+      forward_(models.forward, kernels),
+      backward_(models.backward, kernels) {}
 
 std::size_t CommPredictor::scratch_size(const CommBatch& batch) const {
-  return starts_size(batch) + std::max(work_size(backward_, batch), work_size(forward_, batch));
+  return 2 * static_cast<std::size_t>(padded_values(batch)) +
+         std::max(work_size(backward_, batch), work_size(forward_, batch));
 }
 
 std::size_t CommPredictor::work_size(const Direction& direction, const CommBatch& batch) const {
   const nn::PackedMlp& network = direction.network;
+  const std::int64_t rows = batch.plans * rows_per_plan(batch.devices);
   const int widths = nn::padded_width(network.inputs()) + network.output_stride();
-  return static_cast<std::size_t>(batch.plans) * static_cast<std::size_t>(widths) +
-         network.scratch_size(batch.plans);
+  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(widths) +
+         network.scratch_size(rows);
 }
 
 void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
-  float* starts = scratch;
-  float* work = scratch + starts_size(batch);
-  run(backward_, batch, nullptr, work, batch.backward_ms);
+  float* dims = scratch;
+  float* starts = dims + padded_values(batch);
+  float* work = starts + padded_values(batch);
+  for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
+    dims[k] = static_cast<float>(batch.dim_sums[k]);
+  }
+  run(backward_, batch, dims, nullptr, work, batch.backward_ms);
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
     const std::int64_t row = plan * batch.devices;
     fill_starts(batch.devices, batch.compute_ms + row, batch.backward_ms + row, starts + row);
   }
-  run(forward_, batch, starts, work, batch.forward_ms);
+  run(forward_, batch, dims, starts, work, batch.forward_ms);
 }
 
-/// One row a plan: all dims, then (forward only: `starts` not null) all starts.
-void CommPredictor::run(const Direction& direction, const CommBatch& batch, const float* starts,
-                        float* scratch, float* out) const {
+/// The network's inputs for one plan, unscaled; `starts` is null for the backward direction.
+void CommPredictor::fill_inputs(std::int32_t devices, const float* dims, const float* starts,
+                                std::span<float> inputs) const {
+  const auto count = static_cast<std::size_t>(devices);
+  const std::size_t with_starts = starts == nullptr ? 0 : count;
+  if (architecture_ == CommArchitecture::kFixedDevices) {
+    std::copy_n(dims, count, inputs.begin());
+    std::copy_n(starts, with_starts, inputs.begin() + devices);
+  } else {
+    features_.compute({{dims, count}, {starts, with_starts}, batch_size_}, inputs);
+  }
+}
+
+void CommPredictor::run(const Direction& direction, const CommBatch& batch, const float* dims,
+                        const float* starts, float* work, float* out) const {
   const nn::PackedMlp& network = direction.network;
-  const std::int64_t in_stride = nn::padded_width(network.inputs());
-  const std::int64_t out_stride = network.output_stride();
-  float* inputs = scratch;
-  float* outputs = inputs + batch.plans * in_stride;
-  float* layers = outputs + batch.plans * out_stride;
-  const std::int32_t devices = batch.devices;
-  const float* mean = direction.scaling.mean.data();
-  const float* std = direction.scaling.std.data();
+  const auto width = static_cast<std::size_t>(network.inputs());
+  const std::int64_t plan_rows = rows_per_plan(batch.devices);
+  const std::int64_t rows = batch.plans * plan_rows;
+  float* inputs = work;
+  float* outputs = inputs + rows * nn::padded_width(network.inputs());
+  float* layers = outputs + rows * network.output_stride();
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
-    float* row = inputs + plan * in_stride;
-    for (std::int32_t d = 0; d < devices; ++d) {
-      row[d] = (static_cast<float>(batch.dim_sums[plan * devices + d]) - mean[d]) / std[d];
-      if (starts == nullptr) continue;
-      const std::int32_t at = devices + d;
-      row[at] = (starts[plan * devices + d] - mean[at]) / std[at];
+    const std::int64_t at = plan * batch.devices;
+    const std::span<float> plan_inputs(inputs + plan * plan_rows * network.inputs(),
+                                       static_cast<std::size_t>(plan_rows) * width);
+    fill_inputs(batch.devices, dims + at, starts == nullptr ? nullptr : starts + at, plan_inputs);
+    for (std::size_t k = 0; k < plan_inputs.size(); ++k) {
+      const std::size_t feature = k % width;
+      plan_inputs[k] =
+          (plan_inputs[k] - direction.scaling.mean[feature]) / direction.scaling.std[feature];
     }
   }
-  network.forward(batch.plans, inputs, in_stride, layers, outputs);
-  for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
-    for (std::int32_t d = 0; d < devices; ++d) {
-      out[plan * devices + d] = cost_of(outputs[plan * out_stride + d], direction.target);
+  network.forward(rows, inputs, network.inputs(), layers, outputs);
+  const std::int64_t row_values = batch.devices / plan_rows;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < row_values; ++k) {
+      out[row * row_values + k] =
+          cost_of(outputs[row * network.output_stride() + k], direction.target);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "engine/cost_model/cost_models.h"
 #include "nn/inference.h"
@@ -24,7 +25,8 @@ struct CommBatch {
 class CommPredictor {
  public:
   /// REQUIRES validate(models).ok().
-  CommPredictor(const CommModels& models, const nn::InferenceKernels& kernels);
+  CommPredictor(const CommModels& models, std::int64_t batch_size,
+                const nn::InferenceKernels& kernels);
 
   /// Floats of scratch that predict() needs for a batch of this size.
   [[nodiscard]] std::size_t scratch_size(const CommBatch& batch) const;
@@ -42,12 +44,21 @@ class CommPredictor {
     nn::PackedMlp network;
   };
 
+  /// Rows of network inputs a plan: one with all devices' values, or one a device.
+  [[nodiscard]] std::int64_t rows_per_plan(std::int32_t devices) const {
+    return architecture_ == CommArchitecture::kFixedDevices ? 1 : devices;
+  }
   [[nodiscard]] std::size_t work_size(const Direction& direction, const CommBatch& batch) const;
-  void run(const Direction& direction, const CommBatch& batch, const float* starts, float* scratch,
-           float* out) const;
+  void fill_inputs(std::int32_t devices, const float* dims, const float* starts,
+                   std::span<float> inputs) const;
+  void run(const Direction& direction, const CommBatch& batch, const float* dims,
+           const float* starts, float* work, float* out) const;
 
-  Direction forward_;
-  Direction backward_;
+  const CommArchitecture architecture_;
+  const CommFeatureSet features_;
+  const std::int64_t batch_size_;
+  const Direction forward_;
+  const Direction backward_;
 };
 
 }  // namespace neuroshard

@@ -17,6 +17,7 @@ constexpr const char* kFormat = "neuroshard-cost-models";
 constexpr const char* kVersion = "1";
 constexpr const char* kTableSum = "table-sum-mlp";
 constexpr const char* kFixedDevices = "fixed-devices-mlp";
+constexpr const char* kPooledDevices = "pooled-devices-mlp";
 
 /// Takes keys out of the metadata, so that what nobody took can be reported as unknown.
 class Metadata {
@@ -99,10 +100,21 @@ Result<CommModel> read_direction(const std::string& prefix, CostTarget target,
 
 Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
   CommModels models;
-  NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("comm_architecture", kFixedDevices));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t devices,
-                              metadata.take_integer("devices", 1, kMaxDevices));
-  models.devices = static_cast<std::int32_t>(devices);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string architecture, metadata.take("comm_architecture"));
+  if (architecture == kFixedDevices) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t devices,
+                                metadata.take_integer("devices", 1, kMaxDevices));
+    models.devices = static_cast<std::int32_t>(devices);
+  } else if (architecture == kPooledDevices) {
+    models.architecture = CommArchitecture::kPooledDevices;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string features, metadata.take("comm_features"));
+    Result<CommFeatureSet> parsed = CommFeatureSet::parse(features);
+    if (!parsed.ok()) return parsed.status().with_context("metadata comm_features");
+    models.features = std::move(parsed).value();
+  } else {
+    return invalid_input("metadata comm_architecture: found '" + architecture + "', expected '" +
+                         kFixedDevices + "' or '" + kPooledDevices + "'");
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, metadata.take_target("comm_target"));
   NEUROSHARD_ASSIGN_OR_RETURN(models.forward, read_direction("forward_comm.", target, tensors));
   NEUROSHARD_ASSIGN_OR_RETURN(models.backward, read_direction("backward_comm.", target, tensors));
@@ -159,8 +171,13 @@ void put_compute(const ComputeModel& model, io::TensorFile& file) {
 }
 
 void put_comm(const CommModels& models, io::TensorFile& file) {
-  file.metadata["comm_architecture"] = kFixedDevices;
-  file.metadata["devices"] = std::to_string(models.devices);
+  if (models.architecture == CommArchitecture::kFixedDevices) {
+    file.metadata["comm_architecture"] = kFixedDevices;
+    file.metadata["devices"] = std::to_string(models.devices);
+  } else {
+    file.metadata["comm_architecture"] = kPooledDevices;
+    file.metadata["comm_features"] = models.features.to_string();
+  }
   file.metadata["comm_target"] = target_text(models.forward.target);
   put_scaling(models.forward.scaling, "forward_comm.", file);
   put_mlp(models.forward.mlp, "forward_comm.", file);

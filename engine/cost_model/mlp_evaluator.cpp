@@ -50,7 +50,7 @@ MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, s
     : workload_(workload),
       devices_(devices),
       compute_(*models.compute, workload, nn::inference_kernels(isa)),
-      comm_(*models.comm, nn::inference_kernels(isa)) {}
+      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa)) {}
 
 void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                               search::Scratch& scratch) const {

@@ -75,14 +75,25 @@ Status validate(const ComputeModel& model) {
 }
 
 Status validate(const CommModels& models) {
-  const std::int32_t devices = models.devices;
-  if (devices < 1 || devices > kMaxDevices) {
-    return invalid_input("devices: found " + std::to_string(devices) + ", expected 1 to " +
-                         std::to_string(kMaxDevices));
+  if (models.forward.target != models.backward.target) {
+    return invalid_input("comm_target: expected the same for both directions");
+  }
+  int forward_inputs = models.features.forward_size();
+  int backward_inputs = models.features.backward_size();
+  int outputs = 1;
+  if (models.architecture == CommArchitecture::kFixedDevices) {
+    if (models.devices < 1 || models.devices > kMaxDevices) {
+      return invalid_input("devices: found " + std::to_string(models.devices) + ", expected 1 to " +
+                           std::to_string(kMaxDevices));
+    }
+    forward_inputs = 2 * models.devices;
+    backward_inputs = outputs = models.devices;
+  } else if (backward_inputs == 0) {
+    return invalid_input("comm_features: empty, expected at least one feature");
   }
   NEUROSHARD_RETURN_IF_ERROR(
-      check_direction(models.forward, 2 * devices, devices, "forward_comm."));
-  return check_direction(models.backward, devices, devices, "backward_comm.");
+      check_direction(models.forward, forward_inputs, outputs, "forward_comm."));
+  return check_direction(models.backward, backward_inputs, outputs, "backward_comm.");
 }
 
 Status validate(const CostModels& models) {

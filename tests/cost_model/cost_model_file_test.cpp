@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
     if (round % 2 == 1) {
       models.compute->target = CostTarget::kLogMilliseconds;
       models.comm_origin = {"another machine", Provenance::kMeasured};
+      models.comm->forward.target = models.comm->backward.target = CostTarget::kLogMilliseconds;
     }
     const std::string bytes = format_cost_models(models);
     const CostModels read = parse_cost_models(bytes, "m").value();
@@ -68,6 +69,32 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
         std::ranges::equal(read.compute->table.parameters(), models.compute->table.parameters()));
     BOOST_TEST(read.comm->forward.scaling.std == models.comm->forward.scaling.std);
   }
+}
+
+BOOST_AUTO_TEST_CASE(pooled_communication_comes_back_and_is_checked) {
+  Rng rng(8);
+  const std::string bytes = format_cost_models(test::random_pooled_models(rng));
+  const CostModels read = parse_cost_models(bytes, "m").value();
+  BOOST_TEST(format_cost_models(read) == bytes);
+  BOOST_TEST((read.comm->architecture == CommArchitecture::kPooledDevices));
+  BOOST_TEST(read.comm->features.to_string() == default_comm_features());
+  const io::TensorFile good = io::parse_safetensors(bytes, "m").value();
+  io::TensorFile file = good;
+  file.metadata["devices"] = "4";
+  BOOST_TEST(message_of(file).starts_with("m: metadata devices: unknown key"));
+  file = good;
+  file.metadata.erase("comm_features");
+  BOOST_TEST(message_of(file) == "m: metadata comm_features: missing");
+  file = good;
+  file.metadata["comm_features"] = "dim,weather";
+  BOOST_TEST(message_of(file).starts_with("m: metadata comm_features: unknown"));
+  file = good;
+  file.metadata["comm_features"] = "dim,start";
+  BOOST_TEST(message_of(file) == "m: forward_comm.feature_mean: shape [13], expected [2]");
+  file = good;
+  file.tensors["backward_comm.2.weight"] = filled({2, 12});
+  file.tensors["backward_comm.2.bias"] = filled({2});
+  BOOST_TEST(message_of(file) == "m: backward_comm.2.weight: shape [2,12], expected [1,12]");
 }
 
 BOOST_AUTO_TEST_CASE(either_half_alone_is_a_file) {

@@ -11,7 +11,7 @@ namespace neuroshard::test {
 
 /// A plan's cost as DESIGN section 4 writes it, in double, from the models' own weights: every
 /// shard is encoded, the encodings are summed, the whole head runs. Shares no code with what it
-/// checks. Fixed-devices communication only.
+/// checks, but for the named features.
 class FullEvaluation {
  public:
   FullEvaluation(const CostModels& models, const Workload& workload)
@@ -27,15 +27,14 @@ class FullEvaluation {
     }
     for (const Shard& shard : plan.shards)
       dims[static_cast<std::size_t>(shard.device)] += shard.dim();
-    const std::vector<double> backward = costs(models_.comm->backward, dims);
+    const std::vector<double> backward = costs(models_.comm->backward, dims, {});
     std::vector<double> starts(devices);
     for (std::size_t d = 0; d < devices; ++d) {
       starts[d] = cost.per_device[d].compute_ms + backward[d];
     }
     const double least = *std::min_element(starts.begin(), starts.end());
-    std::vector<double> inputs = dims;
-    for (const double start : starts) inputs.push_back(start - least);
-    const std::vector<double> forward = costs(models_.comm->forward, inputs);
+    for (double& start : starts) start -= least;
+    const std::vector<double> forward = costs(models_.comm->forward, dims, starts);
     cost.cost_ms = -1e300;
     for (std::size_t d = 0; d < devices; ++d) {
       cost.per_device[d].backward_comm_ms = backward[d];
@@ -73,8 +72,24 @@ class FullEvaluation {
     return values;
   }
 
-  static std::vector<double> costs(const CommModel& model, const std::vector<double>& inputs) {
-    std::vector<double> outputs = forward_pass(model.mlp, scaled(inputs, model.scaling));
+  std::vector<double> costs(const CommModel& model, const std::vector<double>& dims,
+                            const std::vector<double>& starts) const {
+    std::vector<double> outputs;
+    if (models_.comm->architecture == CommArchitecture::kFixedDevices) {
+      std::vector<double> inputs = dims;
+      inputs.insert(inputs.end(), starts.begin(), starts.end());
+      outputs = forward_pass(model.mlp, scaled(inputs, model.scaling));
+    } else {
+      const std::vector<float> own(dims.begin(), dims.end());
+      const std::vector<float> own_starts(starts.begin(), starts.end());
+      const auto width = static_cast<std::size_t>(model.mlp.inputs());
+      std::vector<float> rows(dims.size() * width);
+      models_.comm->features.compute({own, own_starts, workload_.batch_size}, rows);
+      for (auto row = rows.begin(); row != rows.end(); row += model.mlp.inputs()) {
+        outputs.push_back(
+            forward_pass(model.mlp, scaled({row, row + model.mlp.inputs()}, model.scaling))[0]);
+      }
+    }
     for (double& output : outputs) output = milliseconds(output, model.target);
     return outputs;
   }

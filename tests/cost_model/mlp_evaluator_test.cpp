@@ -70,6 +70,22 @@ BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_random_networks) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(one_pooled_network_serves_any_number_of_devices) {
+  Rng rng(6);
+  const CostModels models = test::random_pooled_models(rng);
+  for (const std::int32_t devices : {1, 2, 3, 16, 40}) {
+    const Workload workload = test::random_workload(20, rng);
+    check_plans(models, workload, devices, rng, 3);
+    // Devices are alike to it: naming them in another order changes no cost.
+    const auto evaluator =
+        MlpEvaluator::create(models, workload, devices, nn::Isa::kScalar).value();
+    Plan plan = test::random_plan(workload, devices, rng);
+    const double cost = evaluator->evaluate(plan).cost_ms;
+    for (Shard& shard : plan.shards) shard.device = devices - 1 - shard.device;
+    check_close(evaluator->evaluate(plan).cost_ms, cost, "renamed devices");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_the_reference_networks) {
   Rng rng(2);
   for (const std::int32_t devices : {4, 8}) {
@@ -86,9 +102,11 @@ BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_the_reference_networks) {
 
 BOOST_AUTO_TEST_CASE(a_batch_costs_what_its_plans_cost_alone) {
   Rng rng(3);
-  const CostModels models = test::random_models(5, rng);
   const Workload workload = test::random_workload(10, rng);
-  for (const nn::Isa isa : usable()) {
+  for (int round = 0; round < 2 * nn::kIsaCount; ++round) {
+    const CostModels models =
+        round % 2 == 0 ? test::random_models(5, rng) : test::random_pooled_models(rng);
+    const nn::Isa isa = usable()[static_cast<std::size_t>(round / 2) % usable().size()];
     const auto evaluator = MlpEvaluator::create(models, workload, 5, isa).value();
     std::vector<float> compute(55);
     std::vector<std::int64_t> dims(55);

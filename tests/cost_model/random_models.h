@@ -52,6 +52,22 @@ inline CostModels random_models(std::int32_t devices, Rng& rng) {
   return models;
 }
 
+/// The same with communication networks for any number of devices.
+inline CostModels random_pooled_models(Rng& rng) {
+  CostModels models = random_models(1, rng);
+  CommModels& comm = *models.comm;
+  comm.architecture = CommArchitecture::kPooledDevices;
+  comm.devices = 0;
+  comm.features = CommFeatureSet::parse(default_comm_features()).value();
+  const int forward = comm.features.forward_size();
+  const int backward = comm.features.backward_size();
+  comm.forward.scaling = random_scaling(forward, rng, 100, 50);
+  comm.forward.mlp = random_mlp({forward, 33, 12, 1}, nn::Activation::kNone, rng);
+  comm.backward.scaling = random_scaling(backward, rng, 100, 50);
+  comm.backward.mlp = random_mlp({backward, 33, 12, 1}, nn::Activation::kNone, rng);
+  return models;
+}
+
 inline Workload random_workload(std::int64_t tables, Rng& rng) {
   Workload workload;
   for (std::int64_t k = 0; k < tables; ++k) {
