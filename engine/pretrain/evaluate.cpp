@@ -1,0 +1,109 @@
+#include "engine/pretrain/evaluate.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "engine/pretrain/fit.h"
+#include "engine/pretrain/inputs.h"
+#include "nn/set_network.h"
+#include "nn/trainer.h"
+
+namespace neuroshard {
+namespace {
+
+std::vector<double> to_costs(std::span<const float> outputs, CostTarget target) {
+  std::vector<double> costs;
+  costs.reserve(outputs.size());
+  for (const float output : outputs) {
+    costs.push_back(target == CostTarget::kMilliseconds ? output : std::exp(double{output}));
+  }
+  return costs;
+}
+
+std::vector<nn::DenseSpec> layers_of(const nn::Mlp& mlp) {
+  return {mlp.layers().begin(), mlp.layers().end()};
+}
+
+const CommModel& half(const CommModels& models, CommDirection direction) {
+  return direction == CommDirection::kForward ? models.forward : models.backward;
+}
+
+Result<Metrics> evaluate_direction(const CommModels& models, CommDirection direction,
+                                   std::span<const CommDataset> data) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const CommDataset& dataset : data) {
+    const std::vector<std::int32_t> ids = all_ids(dataset.samples.size());
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
+                                predict_comm(models, direction, dataset, ids));
+    predicted.insert(predicted.end(), costs.begin(), costs.end());
+    const std::vector<double> real = comm_costs(direction, dataset, ids);
+    measured.insert(measured.end(), real.begin(), real.end());
+  }
+  return measure_fit(predicted, measured);
+}
+
+}  // namespace
+
+Result<std::vector<double>> predict_compute(const ComputeModel& model,
+                                            const ComputeDataset& dataset,
+                                            std::span<const std::int32_t> ids) {
+  std::vector<float> features = pool_inputs(model.features, dataset);
+  apply_scaling(model.scaling, features);
+  nn::SetSamples samples;
+  NEUROSHARD_RETURN_IF_ERROR(add_compute_sets(dataset, 0, samples));
+  const nn::SetNetworkSpec spec{layers_of(model.table), layers_of(model.head)};
+  std::vector<float> parameters(model.table.parameters().begin(), model.table.parameters().end());
+  parameters.insert(parameters.end(), model.head.parameters().begin(),
+                    model.head.parameters().end());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<float> outputs,
+                              run_network(spec, parameters, features, samples, ids));
+  return to_costs(outputs, model.target);
+}
+
+Result<std::vector<double>> predict_comm(const CommModels& models, CommDirection direction,
+                                         const CommDataset& dataset,
+                                         std::span<const std::int32_t> ids) {
+  const bool fixed = models.architecture == CommArchitecture::kFixedDevices;
+  if (fixed && !dataset.samples.empty() && dataset.devices() != models.devices) {
+    return invalid_input("communication data of " + std::to_string(dataset.devices()) +
+                         " devices, expected " + std::to_string(models.devices) +
+                         " as the fixed-devices-mlp was trained for");
+  }
+  if (ids.empty()) return std::vector<double>();
+  const CommModel& model = half(models, direction);
+  CommInputs inputs = comm_inputs(models.architecture, models.features, direction, dataset, ids);
+  apply_scaling(model.scaling, inputs.values);
+  nn::SetSamples samples;
+  const std::size_t rows = inputs.values.size() / static_cast<std::size_t>(inputs.width);
+  const std::vector<std::int32_t> order = all_ids(rows);
+  for (const std::int32_t& row : order) samples.add({&row, 1}, {});
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<float> outputs,
+                              run_network({{}, layers_of(model.mlp)}, model.mlp.parameters(),
+                                          inputs.values, samples, order));
+  return to_costs(outputs, model.target);
+}
+
+Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (const ComputeDataset& dataset : data) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
+                                predict_compute(model, dataset, all_ids(dataset.samples.size())));
+    predicted.insert(predicted.end(), costs.begin(), costs.end());
+    for (const io::ComputeSample& sample : dataset.samples) measured.push_back(sample.cost_ms);
+  }
+  return measure_fit(predicted, measured);
+}
+
+Result<CommMetrics> evaluate_comm(const CommModels& models, std::span<const CommDataset> data) {
+  CommMetrics metrics;
+  NEUROSHARD_ASSIGN_OR_RETURN(metrics.forward,
+                              evaluate_direction(models, CommDirection::kForward, data));
+  NEUROSHARD_ASSIGN_OR_RETURN(metrics.backward,
+                              evaluate_direction(models, CommDirection::kBackward, data));
+  return metrics;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
+#include "engine/pretrain/dataset.h"
+#include "engine/pretrain/report.h"
+#include "engine/pretrain/train.h"
+#include "nn/set_network.h"
+#include "nn/trainer.h"
+
+namespace neuroshard {
+
+/// Learned values are (ms - 0) / unit, or log(ms) - shift: what the last layer says while it is
+/// being trained.
+struct TargetScale {
+  CostTarget target = CostTarget::kMilliseconds;
+  double unit = 1;
+  double shift = 0;
+
+  [[nodiscard]] double learned(double ms) const;
+  [[nodiscard]] double milliseconds(double value) const;
+  /// Rewrites the last layer so that the network says ms (or log ms) itself.
+  void fold_into(nn::Mlp& last) const;
+};
+
+/// From the costs of the training part. Logarithms need costs above 0: kInvalidInput otherwise.
+Result<TargetScale> make_target_scale(std::span<const double> costs, CostTarget target,
+                                      double target_scale);
+
+/// Mean and unbiased standard deviation + 1e-6 of each column of [rows, width].
+Scaling make_scaling(std::span<const float> values, int width);
+/// Standardises [rows, width] in place.
+void apply_scaling(const Scaling& scaling, std::span<float> values);
+
+/// Which columns of [rows, width] hold one value only.
+std::vector<bool> constant_columns(std::span<const float> values, int width);
+
+/// A network to fit, whatever it predicts.
+struct FitProblem {
+  nn::SetNetworkSpec network;
+  std::vector<float> features;      ///< standardised, [rows, inputs]
+  std::vector<bool> constant;       ///< [inputs]: columns that carry nothing
+  nn::SetSamples samples;           ///< targets as learned
+  std::vector<std::int32_t> train;  ///< sets to learn from
+  std::vector<std::int32_t> validation;
+  std::vector<double> validation_ms;  ///< measured, [validation, outputs]
+  TargetScale scale;
+};
+
+struct FitResult {
+  std::vector<float> parameters;  ///< of the best epoch, encoder then head
+  std::vector<EpochPoint> curve;
+  std::int32_t best_epoch = 0;
+};
+
+/// Ranges of the options: the message names the option, what was found and what was expected.
+Status validate(const FitOptions& options);
+
+/// The options as text, in the order of a report.
+std::vector<std::pair<std::string, std::string>> describe(const FitOptions& options);
+
+/// Runs the epochs. `phase` is what the progress sink is told.
+Result<FitResult> fit(const FitProblem& problem, const FitOptions& options,
+                      const TrainControl& control, std::string_view phase);
+
+}  // namespace neuroshard

@@ -1,0 +1,207 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/cost_model/comm_features.h"
+#include "engine/pretrain/evaluate.h"
+#include "engine/pretrain/fit.h"
+#include "engine/pretrain/inputs.h"
+#include "engine/pretrain/train.h"
+
+namespace neuroshard {
+namespace {
+
+using IdParts = std::vector<std::vector<std::int32_t>>;
+
+// One direction of the exchanges of all data sets, as rows for a network.
+struct Rows {
+  int width = 0;
+  int outputs = 0;
+  std::vector<float> inputs;
+  std::vector<double> costs;               // [rows, outputs]
+  std::vector<std::int64_t> first_row{0};  // of each exchange, and the end
+};
+
+Rows make_rows(std::span<const CommDataset> data, const CommModels& models,
+               CommDirection direction) {
+  Rows rows;
+  for (const CommDataset& dataset : data) {
+    const std::vector<std::int32_t> ids = all_ids(dataset.samples.size());
+    const CommInputs inputs =
+        comm_inputs(models.architecture, models.features, direction, dataset, ids);
+    const std::vector<double> costs = comm_costs(direction, dataset, ids);
+    rows.width = inputs.width;
+    rows.outputs = static_cast<int>(dataset.devices() / inputs.rows_per_exchange);
+    rows.inputs.insert(rows.inputs.end(), inputs.values.begin(), inputs.values.end());
+    rows.costs.insert(rows.costs.end(), costs.begin(), costs.end());
+    for (std::size_t k = 0; k < ids.size(); ++k) {
+      rows.first_row.push_back(rows.first_row.back() + inputs.rows_per_exchange);
+    }
+  }
+  return rows;
+}
+
+// An exchange goes whole into one part of the split, whatever number of rows it has.
+std::vector<std::int32_t> rows_of(const Rows& rows, std::span<const std::int32_t> exchanges) {
+  std::vector<std::int32_t> ids;
+  for (const std::int32_t exchange : exchanges) {
+    const auto at = static_cast<std::size_t>(exchange);
+    for (std::int64_t row = rows.first_row[at]; row < rows.first_row[at + 1]; ++row) {
+      ids.push_back(static_cast<std::int32_t>(row));
+    }
+  }
+  return ids;
+}
+
+template <typename T>
+std::vector<T> pick_rows(const std::vector<T>& values, int width,
+                         std::span<const std::int32_t> ids) {
+  std::vector<T> picked;
+  picked.reserve(ids.size() * static_cast<std::size_t>(width));
+  for (const std::int32_t id : ids) {
+    const auto begin = values.begin() + std::int64_t{id} * width;
+    picked.insert(picked.end(), begin, begin + width);
+  }
+  return picked;
+}
+
+Result<FitProblem> make_problem(Rows rows, const CommTrainOptions& options, const Split& split,
+                                Scaling& scaling) {
+  FitProblem problem;
+  std::vector<int> widths = {rows.width};
+  widths.insert(widths.end(), options.hidden_widths.begin(), options.hidden_widths.end());
+  widths.push_back(rows.outputs);
+  problem.network.head = nn::dense_stack(widths, nn::Activation::kNone);
+  problem.train = rows_of(rows, split.train);
+  problem.validation = rows_of(rows, split.validation);
+  problem.validation_ms = pick_rows(rows.costs, rows.outputs, problem.validation);
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      problem.scale, make_target_scale(pick_rows(rows.costs, rows.outputs, problem.train),
+                                       CostTarget::kMilliseconds, options.fit.target_scale));
+  const std::vector<float> seen = pick_rows(rows.inputs, rows.width, problem.train);
+  problem.constant = constant_columns(seen, rows.width);
+  scaling = make_scaling(seen, rows.width);
+  apply_scaling(scaling, rows.inputs);
+  problem.features = std::move(rows.inputs);
+  const auto outputs = static_cast<std::size_t>(rows.outputs);
+  std::vector<float> targets(outputs);
+  for (std::int32_t row = 0; row < static_cast<std::int32_t>(rows.first_row.back()); ++row) {
+    for (std::size_t k = 0; k < outputs; ++k) {
+      targets[k] = static_cast<float>(
+          problem.scale.learned(rows.costs[static_cast<std::size_t>(row) * outputs + k]));
+    }
+    problem.samples.add({&row, 1}, targets);
+  }
+  return problem;
+}
+
+Result<CommModel> fit_direction(std::span<const CommDataset> data, const CommModels& models,
+                                CommDirection direction, const CommTrainOptions& options,
+                                const Split& split, const TrainControl& control,
+                                TrainReport& report) {
+  CommModel model;
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const FitProblem problem,
+      make_problem(make_rows(data, models, direction), options, split, model.scaling));
+  const bool forward = direction == CommDirection::kForward;
+  NEUROSHARD_ASSIGN_OR_RETURN(FitResult result, fit(problem, options.fit, control,
+                                                    forward ? "train forward" : "train backward"));
+  model.mlp = nn::Mlp(problem.network.head);
+  std::copy(result.parameters.begin(), result.parameters.end(), model.mlp.parameters().begin());
+  problem.scale.fold_into(model.mlp);
+  report.curve = std::move(result.curve);
+  report.best_epoch = result.best_epoch;
+  return model;
+}
+
+Result<Metrics> measure_part(const CommModels& models, CommDirection direction,
+                             std::span<const CommDataset> data, const IdParts& parts) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (std::size_t k = 0; k < data.size(); ++k) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
+                                predict_comm(models, direction, data[k], parts[k]));
+    predicted.insert(predicted.end(), costs.begin(), costs.end());
+    const std::vector<double> real = comm_costs(direction, data[k], parts[k]);
+    measured.insert(measured.end(), real.begin(), real.end());
+  }
+  return measure_fit(predicted, measured);
+}
+
+Status check(std::span<const CommDataset> data, const CommTrainOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(options.fit));
+  for (const int width : options.hidden_widths) {
+    if (width < 1 || width > 4096) {
+      return invalid_input("hidden widths: found " + std::to_string(width) +
+                           ", expected widths from 1 to 4096");
+    }
+  }
+  for (const CommDataset& dataset : data) {
+    if (dataset.samples.empty()) {
+      return invalid_input("communication data without samples, expected at least one");
+    }
+    const bool differs = dataset.devices() != data.front().devices();
+    if (options.architecture == CommArchitecture::kFixedDevices && differs) {
+      return invalid_input("communication data of " + std::to_string(data.front().devices()) +
+                           " and " + std::to_string(dataset.devices()) +
+                           " devices: fixed-devices-mlp takes one device count, "
+                           "pooled-devices-mlp any");
+    }
+  }
+  return {};
+}
+
+TrainReport make_report(const CommTrainOptions& options, const Split& split) {
+  TrainReport report;
+  report.options = {{"architecture", std::string(to_string(options.architecture))},
+                    {"features", options.features}};
+  const auto described = describe(options.fit);
+  report.options.insert(report.options.end(), described.begin(), described.end());
+  report.train_samples = static_cast<std::int64_t>(split.train.size());
+  report.validation_samples = static_cast<std::int64_t>(split.validation.size());
+  report.test_samples = static_cast<std::int64_t>(split.test.size());
+  return report;
+}
+
+}  // namespace
+
+Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTrainOptions& options,
+                                const TrainControl& control) {
+  NEUROSHARD_RETURN_IF_ERROR(check(data, options));
+  CommTraining training;
+  CommModels& models = training.models;
+  models.architecture = options.architecture;
+  if (options.architecture == CommArchitecture::kPooledDevices) {
+    NEUROSHARD_ASSIGN_OR_RETURN(models.features, CommFeatureSet::parse(options.features));
+  } else if (!data.empty()) {
+    models.devices = data.front().devices();
+  }
+  std::vector<std::int64_t> sizes;
+  std::int64_t count = 0;
+  for (const CommDataset& dataset : data) {
+    sizes.push_back(static_cast<std::int64_t>(dataset.samples.size()));
+    count += sizes.back();
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const Split split, split_samples(count, options.fit.train_share, options.fit.validation_share,
+                                       options.fit.seed));
+  training.forward = training.backward = make_report(options, split);
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      models.forward, fit_direction(data, models, CommDirection::kForward, options, split, control,
+                                    training.forward));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.backward,
+                              fit_direction(data, models, CommDirection::kBackward, options, split,
+                                            control, training.backward));
+  const IdParts validation = ids_by_dataset(sizes, split.validation);
+  const IdParts test = ids_by_dataset(sizes, split.test);
+  for (const auto direction : {CommDirection::kForward, CommDirection::kBackward}) {
+    TrainReport& report =
+        direction == CommDirection::kForward ? training.forward : training.backward;
+    NEUROSHARD_ASSIGN_OR_RETURN(report.validation,
+                                measure_part(models, direction, data, validation));
+    NEUROSHARD_ASSIGN_OR_RETURN(report.test, measure_part(models, direction, data, test));
+  }
+  return training;
+}
+
+}  // namespace neuroshard

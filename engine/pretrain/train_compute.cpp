@@ -1,0 +1,162 @@
+#include <string>
+#include <utility>
+
+#include "engine/pretrain/evaluate.h"
+#include "engine/pretrain/fit.h"
+#include "engine/pretrain/inputs.h"
+#include "engine/pretrain/train.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr int kMaxWidth = 4096;
+
+Status check_widths(const std::vector<int>& widths, const char* option) {
+  for (const int width : widths) {
+    if (width < 1 || width > kMaxWidth) {
+      return invalid_input(std::string(option) + ": found " + std::to_string(width) +
+                           ", expected widths from 1 to " + std::to_string(kMaxWidth));
+    }
+  }
+  return {};
+}
+
+Result<nn::SetNetworkSpec> make_network(int inputs, const ComputeTrainOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_widths(options.table_widths, "table widths"));
+  NEUROSHARD_RETURN_IF_ERROR(check_widths(options.head_widths, "head widths"));
+  if (options.table_widths.empty() || options.head_widths.size() != 1) {
+    return invalid_input("widths: found " + std::to_string(options.table_widths.size()) +
+                         " table layers and " + std::to_string(options.head_widths.size()) +
+                         " hidden head layers, expected at least 1 and exactly 1");
+  }
+  std::vector<int> table = {inputs};
+  table.insert(table.end(), options.table_widths.begin(), options.table_widths.end());
+  const int head[] = {table.back(), options.head_widths.front(), 1};
+  return nn::SetNetworkSpec{nn::dense_stack(table, nn::Activation::kRelu),
+                            nn::dense_stack(head, nn::Activation::kNone)};
+}
+
+// The data sets as one: features of all pools, and samples counted through.
+struct Pooled {
+  std::vector<float> features;
+  nn::SetSamples samples;
+  std::vector<double> costs;
+  std::vector<std::int64_t> sizes;
+};
+
+Result<Pooled> pool_datasets(std::span<const ComputeDataset> data, const FeatureSet& features) {
+  Pooled all;
+  const auto width = static_cast<std::size_t>(features.size());
+  for (const ComputeDataset& dataset : data) {
+    const auto first_row = static_cast<std::int32_t>(all.features.size() / width);
+    const std::vector<float> values = pool_inputs(features, dataset);
+    all.features.insert(all.features.end(), values.begin(), values.end());
+    NEUROSHARD_RETURN_IF_ERROR(add_compute_sets(dataset, first_row, all.samples));
+    for (const io::ComputeSample& sample : dataset.samples) all.costs.push_back(sample.cost_ms);
+    all.sizes.push_back(static_cast<std::int64_t>(dataset.samples.size()));
+  }
+  return all;
+}
+
+std::vector<double> pick(std::span<const double> values, std::span<const std::int32_t> ids) {
+  std::vector<double> picked;
+  for (const std::int32_t id : ids) picked.push_back(values[static_cast<std::size_t>(id)]);
+  return picked;
+}
+
+// Metrics of the finished model, folded scales and all: what anyone who loads it gets.
+Result<Metrics> measure_part(const ComputeModel& model, std::span<const ComputeDataset> data,
+                             const Pooled& all, std::span<const std::int32_t> ids) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  const auto parts = ids_by_dataset(all.sizes, ids);
+  for (std::size_t k = 0; k < data.size(); ++k) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
+                                predict_compute(model, data[k], parts[k]));
+    predicted.insert(predicted.end(), costs.begin(), costs.end());
+    for (const std::int32_t id : parts[k]) {
+      measured.push_back(data[k].samples[static_cast<std::size_t>(id)].cost_ms);
+    }
+  }
+  return measure_fit(predicted, measured);
+}
+
+std::string join(const std::vector<int>& widths) {
+  std::string text;
+  for (const int width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
+  return text;
+}
+
+ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& problem,
+                        const std::vector<float>& parameters) {
+  ComputeModel model;
+  model.features = std::move(features);
+  model.scaling = std::move(scaling);
+  model.table = nn::Mlp(problem.network.encoder);
+  model.head = nn::Mlp(problem.network.head);
+  const auto middle =
+      parameters.begin() + static_cast<std::ptrdiff_t>(model.table.parameters().size());
+  std::copy(parameters.begin(), middle, model.table.parameters().begin());
+  std::copy(middle, parameters.end(), model.head.parameters().begin());
+  model.target = problem.scale.target;
+  problem.scale.fold_into(model.head);
+  return model;
+}
+
+TrainReport make_report(const ComputeTrainOptions& options, const Split& split, FitResult& result) {
+  TrainReport report;
+  report.options = {{"features", options.features},
+                    {"table_widths", join(options.table_widths)},
+                    {"head_widths", join(options.head_widths)},
+                    {"target", std::string(to_string(options.target))}};
+  const auto described = describe(options.fit);
+  report.options.insert(report.options.end(), described.begin(), described.end());
+  report.train_samples = static_cast<std::int64_t>(split.train.size());
+  report.validation_samples = static_cast<std::int64_t>(split.validation.size());
+  report.test_samples = static_cast<std::int64_t>(split.test.size());
+  report.curve = std::move(result.curve);
+  report.best_epoch = result.best_epoch;
+  return report;
+}
+
+}  // namespace
+
+Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
+                                      const ComputeTrainOptions& options,
+                                      const TrainControl& control) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(options.fit));
+  NEUROSHARD_ASSIGN_OR_RETURN(FeatureSet features, FeatureSet::parse(options.features));
+  FitProblem problem;
+  NEUROSHARD_ASSIGN_OR_RETURN(problem.network, make_network(features.size(), options));
+  NEUROSHARD_ASSIGN_OR_RETURN(Pooled all, pool_datasets(data, features));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Split split,
+                              split_samples(all.samples.size(), options.fit.train_share,
+                                            options.fit.validation_share, options.fit.seed));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      problem.scale,
+      make_target_scale(pick(all.costs, split.train), options.target, options.fit.target_scale));
+  problem.constant = constant_columns(all.features, features.size());
+  Scaling scaling = make_scaling(all.features, features.size());
+  apply_scaling(scaling, all.features);
+  problem.features = std::move(all.features);
+  for (const double cost : all.costs) {
+    all.samples.targets.push_back(static_cast<float>(problem.scale.learned(cost)));
+  }
+  problem.samples = std::move(all.samples);
+  problem.train = split.train;
+  problem.validation = split.validation;
+  problem.validation_ms = pick(all.costs, split.validation);
+
+  NEUROSHARD_ASSIGN_OR_RETURN(FitResult result,
+                              fit(problem, options.fit, control, "train compute"));
+  ComputeTraining training;
+  training.model = make_model(std::move(features), std::move(scaling), problem, result.parameters);
+  training.report = make_report(options, split, result);
+  NEUROSHARD_ASSIGN_OR_RETURN(training.report.validation,
+                              measure_part(training.model, data, all, split.validation));
+  NEUROSHARD_ASSIGN_OR_RETURN(training.report.test,
+                              measure_part(training.model, data, all, split.test));
+  return training;
+}
+
+}  // namespace neuroshard
