@@ -186,12 +186,25 @@ struct SumToScratch {
   }
 };
 
+float sum_of_squares(const float* values, std::int64_t count) {
+  __m256 lanes = _mm256_setzero_ps();
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const __m256 each = _mm256_load_ps(values + i);
+    lanes = _mm256_fmadd_ps(each, each, lanes);
+  }
+  alignas(32) float parts[kLanes];
+  _mm256_store_ps(parts, lanes);
+  float sum = 0;
+  for (const float part : parts) sum += part;
+  for (; i < count; ++i) sum += values[i] * values[i];
+  return sum;
+}
+
 /// Row-wise Adagrad needs the whole row's gradient before its first weight can move.
 void adagrad_update(const RunBlock& block, const Run& run, float& state) {
   for_each_tile(block.dim, SumToScratch{block, run});
-  float squares = 0;
-  for (std::int64_t c = 0; c < block.dim; ++c) squares += block.scratch[c] * block.scratch[c];
-  state += squares / static_cast<float>(block.dim);
+  state += sum_of_squares(block.scratch, block.dim) / static_cast<float>(block.dim);
   const float step = block.learning_rate / (std::sqrt(state) + block.epsilon);
   for (std::int64_t c = 0; c < block.dim; ++c) run.weights[c] -= step * block.scratch[c];
 }
