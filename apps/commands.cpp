@@ -25,12 +25,34 @@ constexpr std::array kCommands{
                  make_compare_command},
     CommandEntry{"collect compute", "measure what sets of tables cost on one device",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "
-                 "--output data/compute\n",
+                 "--output h200_compute\n",
                  make_collect_compute_command},
     CommandEntry{"collect comm", "measure what the all-to-all between devices costs",
                  "  neuroshard collect comm --backend sim --profile H200-141G --devices 8 "
-                 "--samples 500 --output data/comm_8\n",
+                 "--samples 500 --output h200_comm_8\n",
                  make_collect_comm_command},
+    CommandEntry{"train compute", "fit the network of compute costs to measured data",
+                 "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "
+                 "--output compute_data\n"
+                 "  neuroshard train compute --data compute_data --epochs 30 "
+                 "--output my_models.safetensors\n",
+                 make_train_compute_command},
+    CommandEntry{"train comm", "fit the networks of communication costs to measured data",
+                 "  neuroshard collect comm --backend sim --profile H200-141G --devices 4 "
+                 "--samples 500 --output comm_data\n"
+                 "  neuroshard train comm --data comm_data --epochs 30 "
+                 "--output my_models.safetensors\n",
+                 make_train_comm_command},
+    CommandEntry{"evaluate compute", "how well cost models fit measured lookups",
+                 "  neuroshard collect compute --backend sim --profile H200-141G --samples 100 "
+                 "--seed 1 --output unseen\n"
+                 "  neuroshard evaluate compute --data unseen --cost-model h200_sim\n",
+                 make_evaluate_compute_command},
+    CommandEntry{"evaluate comm", "how well cost models fit measured all-to-alls",
+                 "  neuroshard collect comm --backend sim --profile H200-141G --devices 8 "
+                 "--samples 100 --seed 1 --output unseen\n"
+                 "  neuroshard evaluate comm --data unseen --cost-model h200_sim\n",
+                 make_evaluate_comm_command},
     CommandEntry{"tables generate", "a pool of tables shaped like published ones",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n",
                  make_generate_command},

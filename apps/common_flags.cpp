@@ -5,17 +5,13 @@
 #include <algorithm>
 
 #include "apps/console.h"
+#include "apps/data_origin.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
 #include "io/tables.h"
 
 namespace neuroshard::apps {
 namespace {
-
-std::string origin_text(const ModelOrigin& origin) {
-  const bool simulated = origin.provenance == Provenance::kSimulated;
-  return (simulated ? "SIMULATED " : "measured on ") + origin.hardware;
-}
 
 Result<std::string> list_of_models() {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ShippedModelInfo> models, shipped_models());
@@ -57,6 +53,14 @@ FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
       .default_text("one per hardware thread");
 }
 
+FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out) {
+  constexpr double kLongest = 1e6;
+  return flags
+      .number("time-limit", "SECONDS", "then a search stops with the best plan so far", out,
+              {0, kLongest})
+      .default_text("no limit");
+}
+
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
   return flags.integer("batch-size", "global batch size, instead of the file's", out, 1,
                        std::int64_t{1} << 40);
@@ -75,12 +79,12 @@ Result<LoadedWorkload> load_workload(const std::string& path,
 std::string describe(const NamedCostModels& named) {
   const ModelOrigin& compute = named.models.compute_origin;
   const ModelOrigin& comm = named.models.comm_origin;
-  if (!named.models.compute) return named.name + ": communication " + origin_text(comm);
-  if (!named.models.comm) return named.name + ": compute " + origin_text(compute);
+  if (!named.models.compute) return named.name + ": communication " + describe(comm);
+  if (!named.models.comm) return named.name + ": compute " + describe(compute);
   if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
-    return named.name + ": " + origin_text(compute);
+    return named.name + ": " + describe(compute);
   }
-  return named.name + ": compute " + origin_text(compute) + ", communication " + origin_text(comm);
+  return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
 }  // namespace neuroshard::apps

@@ -22,8 +22,6 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr double kMaxTimeLimit = 1e6;
-
 /// One algorithm over all tasks, for the table on the console.
 struct Score {
   std::int64_t feasible = 0;
@@ -85,8 +83,7 @@ class CompareCommand final : public Command {
     declare_cost_model(flags, &cost_model_);
     algorithms_ = algorithm_names();
     flags.list("algorithms", "A,B,..", "what to compare", &algorithms_);
-    flags.number("time-limit", "SECONDS", "per search (default no limit)", &time_limit_, 0,
-                 kMaxTimeLimit);
+    declare_time_limit(flags, &options_.time_limit_s);
     declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
@@ -121,7 +118,6 @@ class CompareCommand final : public Command {
 
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
-    options_.time_limit_s = time_limit_.value_or(0);
     options_.cancel = &cancel_token();
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
@@ -163,8 +159,11 @@ class CompareCommand final : public Command {
       if (score.feasible > 0 && (!best || score.common_cost_ms < *best))
         best = score.common_cost_ms;
     }
-    TextTable table(
-        {{"algorithm", Align::kLeft}, {"feasible"}, {"mean cost ms"}, {"mean seconds"}, {"wins"}});
+    TextTable table({{"algorithm", Align::kLeft},
+                     {"feasible"},
+                     {"mean cost ms"},
+                     {"mean search ms"},
+                     {"wins"}});
     for (std::size_t k = 0; k < scores.size(); ++k) {
       const Score& score = scores[k];
       const bool has_mean = score.feasible > 0 && !common.empty();
@@ -172,7 +171,7 @@ class CompareCommand final : public Command {
       table.add({report.algorithms[k],
                  std::to_string(score.feasible) + "/" + std::to_string(report.tasks.size()),
                  has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
-                 fixed(score.seconds / total, 4), std::to_string(score.wins)},
+                 fixed(1000 * score.seconds / total, 3), std::to_string(score.wins)},
                 has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
     }
     return table.render(Console::of(STDOUT_FILENO)) + "\nmean cost over the " +
@@ -186,7 +185,6 @@ class CompareCommand final : public Command {
   Cluster cluster_;
   std::string cost_model_ = kDefaultCostModel;
   std::vector<std::string> algorithms_;
-  std::optional<double> time_limit_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 1};
 };

@@ -19,29 +19,14 @@ constexpr unsigned kHelpTextWidth = 64;
 
 std::string number_text(double value) {
   char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
+  const bool readable = value == 0 || (std::abs(value) >= 1e-6 && std::abs(value) < 1e15);
+  const auto format = readable ? std::chars_format::fixed : std::chars_format::general;
+  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value, format);
   return error == std::errc() ? std::string(buffer, end) : std::string();
 }
 
 Status found_expected(std::string_view found, const std::string& expected) {
   return invalid_input("found '" + std::string(found) + "', expected " + expected);
-}
-
-/// Adds each word of a comma list to `out` through `convert`; a repeated or empty word is an error.
-template <typename T, typename Convert>
-Status parse_list(const std::string& text, const Convert& convert, std::vector<T>& out) {
-  std::vector<T> values;
-  for (const std::string& word : split(text, ',')) {
-    if (word.empty()) return found_expected(text, "words separated by single commas");
-    T value{};
-    NEUROSHARD_RETURN_IF_ERROR(convert(word, value));
-    if (std::find(values.begin(), values.end(), value) != values.end()) {
-      return found_expected(text, "no word twice ('" + word + "')");
-    }
-    values.push_back(std::move(value));
-  }
-  out = std::move(values);
-  return {};
 }
 
 }  // namespace
@@ -90,45 +75,20 @@ FlagSet::Flag& FlagSet::bytes(std::string name, std::string help, std::int64_t* 
   });
 }
 
-FlagSet::Flag& FlagSet::choice(std::string name, std::string value_name, std::string help,
-                               std::string* out, std::vector<std::string> words) {
-  return add(std::move(name), std::move(value_name), std::move(help), *out,
-             [out, words = std::move(words)](const std::string& word) {
-               NEUROSHARD_RETURN_IF_ERROR(check_word(word, words));
-               *out = word;
-               return Status();
-             });
-}
-
 FlagSet::Flag& FlagSet::list(std::string name, std::string value_name, std::string help,
                              std::vector<std::string>* out) {
   return add(std::move(name), std::move(value_name), std::move(help), join(*out, ","),
              [out](const std::string& text) {
-               return parse_list(
-                   text,
-                   [](const std::string& word, std::string& value) {
-                     value = word;
-                     return Status();
-                   },
-                   *out);
-             });
-}
-
-FlagSet::Flag& FlagSet::integers(std::string name, std::string help, std::vector<std::int32_t>* out,
-                                 std::int32_t low, std::int32_t high) {
-  std::vector<std::string> defaults;
-  for (const std::int32_t value : *out) defaults.push_back(std::to_string(value));
-  return add(std::move(name), "N,N,..", std::move(help), join(defaults, ","),
-             [out, low, high](const std::string& text) {
-               return parse_list(
-                   text,
-                   [low, high](const std::string& word, std::int32_t& value) {
-                     std::int64_t wide = 0;
-                     NEUROSHARD_RETURN_IF_ERROR(parse_integer(word, low, high, wide));
-                     value = static_cast<std::int32_t>(wide);
-                     return Status();
-                   },
-                   *out);
+               std::vector<std::string> words;
+               for (std::string& word : split(text, ',')) {
+                 if (word.empty()) return found_expected(text, "words separated by single commas");
+                 if (std::find(words.begin(), words.end(), word) != words.end()) {
+                   return found_expected(text, "no word twice ('" + word + "')");
+                 }
+                 words.push_back(std::move(word));
+               }
+               *out = std::move(words);
+               return Status();
              });
 }
 
@@ -146,16 +106,19 @@ Status FlagSet::parse_integer(std::string_view word, std::int64_t low, std::int6
                         "an integer from " + std::to_string(low) + " to " + std::to_string(high));
 }
 
-Status FlagSet::parse_number(std::string_view word, double above, double high, double& out) {
+Status FlagSet::parse_number(std::string_view word, Range range, double& out) {
   double value = 0;
   const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  const bool whole = error == std::errc() && stop == word.data() + word.size();
   // Written so that NaN fails.
-  if (error == std::errc() && stop == word.data() + word.size() && value > above && value <= high) {
+  const bool high_enough = value > range.low || (range.low_included && value == range.low);
+  if (whole && high_enough && value <= range.high) {
     out = value;
     return {};
   }
-  return found_expected(word,
-                        "a number above " + number_text(above) + ", at most " + number_text(high));
+  return found_expected(
+      word, (range.low_included ? "a number from " : "a number above ") + number_text(range.low) +
+                (range.low_included ? " to " : ", at most ") + number_text(range.high));
 }
 
 const FlagSet::Flag* FlagSet::find(std::string_view name) const {

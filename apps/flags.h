@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/words.h"
 #include "engine/core/status.h"
 
 namespace neuroshard::apps {
@@ -76,14 +77,21 @@ class FlagSet {
                });
   }
 
-  /// A finite number in (above, high]; `Number` is double or std::optional<double>.
+  /// What a number may be: finite, above `low` (or equal when `low_included`), at most `high`.
+  struct Range {
+    double low = 0;
+    double high = 0;
+    bool low_included = false;
+  };
+
+  /// A number; `Number` is double or std::optional<double>.
   template <typename Number>
   Flag& number(std::string name, std::string value_name, std::string help, Number* out,
-               double above, double high) {
+               Range range) {
     return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
-               [out, above, high](const std::string& word) {
+               [out, range](const std::string& word) {
                  double value = 0;
-                 const Status status = parse_number(word, above, high, value);
+                 const Status status = parse_number(word, range, value);
                  if (status.ok()) *out = value;
                  return status;
                });
@@ -93,15 +101,38 @@ class FlagSet {
   Flag& seed(std::string name, std::string help, std::uint64_t* out);
   /// A size above 0 such as 80GB.
   Flag& bytes(std::string name, std::string help, std::int64_t* out);
-  /// One word of `words`.
-  Flag& choice(std::string name, std::string value_name, std::string help, std::string* out,
-               std::vector<std::string> words);
+  /// One word of `words`; `Text` is std::string or std::optional<std::string>.
+  template <typename Text>
+  Flag& choice(std::string name, std::string value_name, std::string help, Text* out,
+               std::vector<std::string> words) {
+    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+               [out, words = std::move(words)](const std::string& word) {
+                 const Status status = check_word(word, words);
+                 if (status.ok()) *out = word;
+                 return status;
+               });
+  }
   /// Words separated by commas, none empty, none twice.
   Flag& list(std::string name, std::string value_name, std::string help,
              std::vector<std::string>* out);
-  /// Integers in [low, high] separated by commas, none twice.
-  Flag& integers(std::string name, std::string help, std::vector<std::int32_t>* out,
-                 std::int32_t low, std::int32_t high);
+  /// Integers in [low, high] separated by commas.
+  template <typename Int>
+  Flag& integers(std::string name, std::string help, std::vector<Int>* out, std::int64_t low,
+                 std::int64_t high) {
+    std::vector<std::string> defaults;
+    for (const Int value : *out) defaults.push_back(std::to_string(value));
+    return add(std::move(name), "N,N,..", std::move(help), join(defaults, ","),
+               [out, low, high](const std::string& text) {
+                 std::vector<Int> values;
+                 for (const std::string& word : split(text, ',')) {
+                   std::int64_t value = 0;
+                   NEUROSHARD_RETURN_IF_ERROR(parse_integer(word, low, high, value));
+                   values.push_back(static_cast<Int>(value));
+                 }
+                 *out = std::move(values);
+                 return Status();
+               });
+  }
 
   /// Assigns every variable, in the order given. The error names the flag, what was found and what
   /// was expected: an unknown, repeated, missing or valueless flag, a positional argument, a value
@@ -147,7 +178,7 @@ class FlagSet {
 
   static Status parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
                               std::int64_t& out);
-  static Status parse_number(std::string_view word, double above, double high, double& out);
+  static Status parse_number(std::string_view word, Range range, double& out);
 
   Flag& add(std::string name, std::string value_name, std::string help, std::string default_text,
             std::function<Status(const std::string&)> assign);

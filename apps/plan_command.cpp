@@ -22,8 +22,6 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr double kMaxTimeLimit = 1e6;
-
 class PlanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -37,8 +35,7 @@ class PlanCommand final : public Command {
     declare_cost_model(flags, &cost_model_);
     flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
                  &options_.algorithm, algorithm_names());
-    flags.number("time-limit", "SECONDS", "then stop with the best plan so far (default no limit)",
-                 &time_limit_, 0, kMaxTimeLimit);
+    declare_time_limit(flags, &options_.time_limit_s);
     declare_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write the plan as JSON; - = to stdout, and nothing else there",
@@ -48,7 +45,6 @@ class PlanCommand final : public Command {
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    options_.time_limit_s = time_limit_.value_or(0);
     options_.cancel = &cancel_token();
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
@@ -145,7 +141,6 @@ class PlanCommand final : public Command {
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_ = kDefaultCostModel;
-  std::optional<double> time_limit_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 0};
 };

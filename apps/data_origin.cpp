@@ -1,0 +1,61 @@
+#include "apps/data_origin.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include "apps/words.h"
+#include "io/file.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr const char* kUnknownHardware = "unknown";
+
+std::string_view word_of(Provenance provenance) {
+  return provenance == Provenance::kSimulated ? "simulated" : "measured";
+}
+
+/// What the directory says of itself; nothing without a collection.json.
+Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
+  const std::string file = directory + "/collection.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return std::optional<ModelOrigin>();
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+  NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection collection, io::parse_collection(bytes, file));
+  return std::optional(ModelOrigin{collection.hardware, collection.simulated()
+                                                            ? Provenance::kSimulated
+                                                            : Provenance::kMeasured});
+}
+
+}  // namespace
+
+Result<ModelOrigin> origin_of(std::span<const std::string> directories,
+                              const std::optional<std::string>& hardware,
+                              const std::optional<std::string>& provenance) {
+  const Provenance told =
+      provenance == "simulated" ? Provenance::kSimulated : Provenance::kMeasured;
+  bool simulated = false;
+  std::vector<std::string> names;
+  for (const std::string& directory : directories) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<ModelOrigin> stated, stated_origin(directory));
+    if (stated && provenance && stated->provenance != told) {
+      return invalid_input("--provenance: found '" + *provenance + "', but " + directory +
+                           "/collection.json says " + std::string(word_of(stated->provenance)));
+    }
+    const ModelOrigin origin = stated.value_or(ModelOrigin{kUnknownHardware, told});
+    simulated |= origin.provenance == Provenance::kSimulated;
+    if (std::find(names.begin(), names.end(), origin.hardware) == names.end()) {
+      names.push_back(origin.hardware);
+    }
+  }
+  return ModelOrigin{hardware.value_or(join(names, "; ")),
+                     simulated ? Provenance::kSimulated : Provenance::kMeasured};
+}
+
+std::string describe(const ModelOrigin& origin) {
+  return (origin.provenance == Provenance::kSimulated ? "SIMULATED " : "measured on ") +
+         origin.hardware;
+}
+
+}  // namespace neuroshard::apps
