@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
@@ -138,13 +139,39 @@ BOOST_AUTO_TEST_CASE(standard_output_has_several_names) {
   BOOST_TEST(folder.entries() == 1);
 }
 
+// On device nodes of the test's own: as root, a writer that renames over its target would replace
+// the machine's /dev/full.
 BOOST_AUTO_TEST_CASE(a_full_device_is_an_error_and_stays_a_device) {
-  check_error(write_file_atomically("/dev/full", "bytes"), StatusCode::kIoError,
-              {"/dev/full", "No space left"});
-  BOOST_TEST(std::filesystem::is_character_file("/dev/full"));
-  BOOST_TEST(write_file_atomically("/dev/null", "bytes").ok());
-  BOOST_TEST(std::filesystem::is_character_file("/dev/null"));
-  BOOST_TEST(!std::filesystem::exists("/dev/fd/12345"));
+  const TemporaryFolder folder;
+  const std::string full = folder.file("full");
+  const std::string null = folder.file("null");
+  if (::mknod(full.c_str(), S_IFCHR | 0666, ::makedev(1, 7)) != 0 ||
+      ::mknod(null.c_str(), S_IFCHR | 0666, ::makedev(1, 3)) != 0 || !std::ofstream(null)) {
+    BOOST_TEST_MESSAGE("skipped: device nodes cannot be made and used here");
+    return;
+  }
+  check_error(write_file_atomically(full, "bytes"), StatusCode::kIoError, {full, "No space left"});
+  BOOST_TEST(std::filesystem::is_character_file(full));
+  BOOST_TEST(write_file_atomically(null, "bytes").ok());
+  BOOST_TEST(std::filesystem::is_character_file(null));
+  BOOST_TEST(folder.entries() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_is_written_in_place) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("pipe");
+  BOOST_REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  BOOST_REQUIRE(reader >= 0);
+  const Status written = write_file_atomically(path, "bytes");
+  BOOST_TEST(written.ok(), written.message());
+  char bytes[8];
+  BOOST_TEST(::read(reader, bytes, sizeof bytes) == 5);
+  ::close(reader);
+  BOOST_TEST(std::filesystem::is_fifo(path));
+}
+
+BOOST_AUTO_TEST_CASE(a_descriptor_that_is_not_open_is_an_error) {
   check_error(write_file_atomically("/dev/fd/12345", "bytes"), StatusCode::kIoError,
               {"/dev/fd/12345", "Bad file descriptor"});
 }
