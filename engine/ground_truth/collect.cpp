@@ -68,11 +68,12 @@ Result<CollectReport> collect_lines(
   CollectReport report{log.lines(), 0, log.repaired_bytes(), 0};
   const Clock::time_point start = Clock::now();
   Clock::time_point synced = start;
-  Clock::time_point told = start - kTellEvery;
+  Clock::time_point told = start;
   const auto tell = [&] {
     if (options.progress == nullptr) return;
     options.progress->update("collecting", log.lines(), options.samples, "samples");
   };
+  tell();  // before the first sample: where a resumed collection goes on
   Status status;
   while (log.lines() < options.samples) {
     if (options.cancel != nullptr && options.cancel->cancelled()) {
