@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "apps/common_flags.h"
+#include "apps/data_origin.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "apps/output.h"
@@ -90,13 +91,8 @@ class CollectCommand : public Command {
                                 make_ground_truth(backend, truth_options));
     if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
     options_.cancel = &cancel_token();
-    Result<CollectReport> report = collect_with_progress(*truth);
-    if (!report.ok()) {
-      return report.status().code() == StatusCode::kCancelled
-                 ? cancelled("interrupted; the same command goes on where this one stopped")
-                 : report.status();
-    }
-    return print(summary(*report, *truth));
+    NEUROSHARD_ASSIGN_OR_RETURN(const CollectReport report, collect_with_progress(*truth));
+    return print(summary(report, *truth));
   }
 
  protected:
@@ -113,13 +109,12 @@ class CollectCommand : public Command {
   }
 
   [[nodiscard]] std::string summary(const CollectReport& report, const GroundTruth& truth) const {
-    const bool simulated = truth.provenance() == Provenance::kSimulated;
     std::string text = with_commas(report.found + report.added) + " samples in " + options_.output +
                        ", " + with_commas(report.added) + " of them new";
     if (report.added > 0 && report.seconds > 0) {
       text += " (" + fixed(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
     }
-    return text + "\n" + (simulated ? "SIMULATED: " : "measured on ") + truth.hardware() + "\n";
+    return text + "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
   }
 
   std::string backend_;

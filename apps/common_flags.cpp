@@ -15,6 +15,7 @@ namespace {
 
 Result<std::string> list_of_models() {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ShippedModelInfo> models, shipped_models());
+  if (models.empty()) return std::string("no cost models are shipped with this build\n");
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
                    {"devices"},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "apps/words.h"
@@ -54,8 +55,11 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
 }
 
 std::string describe(const ModelOrigin& origin) {
-  return (origin.provenance == Provenance::kSimulated ? "SIMULATED " : "measured on ") +
-         origin.hardware;
+  if (origin.provenance == Provenance::kMeasured) return "measured on " + origin.hardware;
+  constexpr std::string_view kSuffix = " (simulated)";  // as the ground truth calls its hardware
+  std::string hardware = origin.hardware;
+  if (hardware.ends_with(kSuffix)) hardware.erase(hardware.size() - kSuffix.size());
+  return "SIMULATED hardware " + hardware;
 }
 
 }  // namespace neuroshard::apps

@@ -18,7 +18,7 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                               const std::optional<std::string>& hardware,
                               const std::optional<std::string>& provenance);
 
-/// "SIMULATED H200-141G" or "measured on ...".
+/// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
 std::string describe(const ModelOrigin& origin);
 
 }  // namespace neuroshard::apps

@@ -42,7 +42,7 @@ class EvaluateCommand : public Command {
     }
     TextTable table({{"network", Align::kLeft}, {"samples"}, {"MSE ms^2"}, {"MAPE"}, {"tau"}});
     for (const auto& [name, fit] : metrics) {
-      table.add({name, with_commas(fit.count), fixed(fit.mse, fit.mse < 1 ? 6 : 2),
+      table.add({name, with_commas(fit.count), significant(fit.mse),
                  fixed(100 * fit.mape, 2) + " %", fixed(fit.tau, 4)});
     }
     return print("cost model " + describe(models) + "\ndata " + describe(origin) + "\n\n" +

@@ -93,6 +93,13 @@ std::string with_commas(std::int64_t value) {
   return text;
 }
 
+std::string significant(double value) {
+  if (value >= 1000 && value < 1e15) return fixed(value, 0);
+  char buffer[32];
+  const int size = std::snprintf(buffer, sizeof buffer, "%.4g", value);
+  return {buffer, static_cast<std::size_t>(std::clamp(size, 0, int{sizeof buffer} - 1))};
+}
+
 std::string fixed(double value, int decimals) {
   char buffer[352];  // the largest double has 309 digits before the point
   const int size = std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
