@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto collection = io::parse_collection(bytes, "input");
   if (fuzz::accepted(collection) == nullptr) return 0;
   const std::string text = io::format_collection(*collection);
-  fuzz::require(fuzz::reread(io::parse_collection(text, "copy")) == *collection,
+  fuzz::require(fuzz::reread(io::parse_collection(text, "input")) == *collection,
                 "a collection survives writing", text);
   return 0;
 }

@@ -11,7 +11,7 @@ void check(std::string_view bytes, Parse parse) {
   if (fuzz::accepted(samples) == nullptr) return;
   std::string text;
   for (const Sample& sample : *samples) text += io::format_line(sample) + "\n";
-  fuzz::require(fuzz::reread(parse(text, "copy")) == *samples, "samples survive", text);
+  fuzz::require(fuzz::reread(parse(text, "input")) == *samples, "samples survive", text);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto models = parse_cost_models(bytes, "input");
   if (fuzz::accepted(models) == nullptr) return 0;
   const std::string copy = format_cost_models(*models);
-  const CostModels again = fuzz::reread(parse_cost_models(copy, "copy"));
+  const CostModels again = fuzz::reread(parse_cost_models(copy, "input"));
   fuzz::require(format_cost_models(again) == copy, "cost models survive writing");
   return 0;
 }

@@ -56,7 +56,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto document = io::JsonDocument::parse(bytes, "input");
   if (const io::JsonDocument* parsed = fuzz::accepted(document)) {
     const std::string text = copy_of(*parsed);
-    const io::JsonDocument again = fuzz::reread(io::JsonDocument::parse(text, "copy"));
+    const io::JsonDocument again = fuzz::reread(io::JsonDocument::parse(text, "input"));
     fuzz::require(copy_of(again) == text, "JSON survives writing", text);
     fuzz::require_clear(parsed->root().unexpected("something else"));
   }

@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const io::PlanDocument* document = fuzz::accepted(parsed);
   if (document == nullptr) return 0;
   const std::string text = io::format_plan(*document);
-  const io::PlanDocument again = fuzz::reread(io::parse_plan(text, "copy"));
+  const io::PlanDocument again = fuzz::reread(io::parse_plan(text, "input"));
   fuzz::require(again.plan.devices == document->plan.devices, "devices survive", text);
   fuzz::require(ordered(again.plan) == ordered(document->plan), "shards survive", text);
   fuzz::require(again.cost.cost_ms == document->cost.cost_ms, "the cost survives", text);

@@ -8,6 +8,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto file = io::parse_safetensors(bytes, "input");
   if (fuzz::accepted(file) == nullptr) return 0;
   const std::string copy = io::format_safetensors(*file);
-  fuzz::require(fuzz::reread(io::parse_safetensors(copy, "copy")) == *file, "tensors survive");
+  fuzz::require(fuzz::reread(io::parse_safetensors(copy, "input")) == *file, "tensors survive");
   return 0;
 }

@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto tasks = io::parse_tasks(bytes, "input");
   if (fuzz::accepted(tasks) == nullptr) return 0;
   const std::string text = io::format_tasks(*tasks);
-  fuzz::require(fuzz::reread(io::parse_tasks(text, "copy")) == *tasks, "tasks survive", text);
+  fuzz::require(fuzz::reread(io::parse_tasks(text, "input")) == *tasks, "tasks survive", text);
   for (const io::Task& task : *tasks) {
     const auto workload = io::make_workload(pool, task);
     if (workload.ok()) continue;
