@@ -130,7 +130,7 @@ void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const
 }
 
 std::string default_comm_features() {
-  return "log_devices,dim,dim_mean,dim_max,dim_min,dim_std,dim_other,dim_share,"
+  return "log_devices,dim,dim_mean,dim_max,dim_min,dim_std,"
          "start,start_mean,start_max,start_std,start_wait";
 }
 

@@ -68,9 +68,8 @@ double kendall_tau(std::span<const double> a, std::span<const double> b) {
   const std::int64_t total = pairs_of(static_cast<std::int64_t>(values.size()));
   if (total == ties_a || total == ties_b) return 0;
   const std::int64_t concordant_less_discordant = total - ties_a - ties_b + ties_both - 2 * swaps;
-  return static_cast<double>(concordant_less_discordant) /
-         std::sqrt(static_cast<double>(total - ties_a)) /
-         std::sqrt(static_cast<double>(total - ties_b));
+  const double untied = static_cast<double>(total - ties_a) * static_cast<double>(total - ties_b);
+  return static_cast<double>(concordant_less_discordant) / std::sqrt(untied);
 }
 
 Metrics measure_fit(std::span<const double> predicted, std::span<const double> measured) {

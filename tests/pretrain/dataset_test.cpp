@@ -1,0 +1,65 @@
+// Splits and the reference's expanded pool.
+#include "engine/pretrain/dataset.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "tests/support/paths.h"
+
+namespace neuroshard {
+
+BOOST_AUTO_TEST_SUITE(dataset)
+
+BOOST_AUTO_TEST_CASE(a_split_is_seeded_and_holds_every_sample_once) {
+  const Split split = *split_samples(4519, 0.8, 0.1, 7);
+  BOOST_TEST(split.train.size() == 3615);
+  BOOST_TEST(split.validation.size() == 452);
+  BOOST_TEST(split.test.size() == 452);
+  std::vector<std::int32_t> all = split.train;
+  all.insert(all.end(), split.validation.begin(), split.validation.end());
+  all.insert(all.end(), split.test.begin(), split.test.end());
+  std::sort(all.begin(), all.end());
+  for (std::int32_t i = 0; i < 4519; ++i) BOOST_REQUIRE(all[static_cast<std::size_t>(i)] == i);
+  BOOST_TEST((split_samples(4519, 0.8, 0.1, 7)->test == split.test));
+  BOOST_TEST((split_samples(4519, 0.8, 0.1, 8)->test != split.test));
+}
+
+BOOST_AUTO_TEST_CASE(splits_without_a_part_are_errors) {
+  BOOST_TEST(!split_samples(2, 0.8, 0.1, 0).ok());
+  BOOST_TEST(!split_samples(0, 0.8, 0.1, 0).ok());
+  BOOST_TEST(!split_samples(100, 0.9, 0.1, 0).ok());
+  BOOST_TEST(!split_samples(100, -1, 0.1, 0).ok());
+  BOOST_TEST(split_samples(3, 0.34, 0.33, 0).ok());
+}
+
+BOOST_AUTO_TEST_CASE(tables_without_dims_become_the_references_pool) {
+  std::vector<Table> tables(3);
+  tables[2].name = "last";
+  const std::vector<Table> pool = expand_pool(tables);
+  BOOST_TEST(pool.size() == 18);
+  BOOST_TEST(pool[0].dim == 128);
+  BOOST_TEST(pool[17].dim == 4);
+  BOOST_TEST(pool[2 + 3 * 2].name == "last");
+  BOOST_TEST(pool[2 + 3 * 2].dim == 32);
+}
+
+BOOST_AUTO_TEST_CASE(the_third_party_measurements_can_be_read) {
+  const auto data = test::data_file("costs/cpu_compute/data.txt");
+  const auto tables = test::data_file("tables/dlrm856_table_configs.json");
+  if (!data || !tables) {
+    BOOST_TEST_MESSAGE("skipped: no third-party cost data");
+    return;
+  }
+  const auto compute = read_compute_dataset(
+      data->substr(0, data->size() - std::string("/data.txt").size()), *tables);
+  BOOST_REQUIRE_MESSAGE(compute.ok(), compute.status().message());
+  BOOST_TEST(compute->pool.size() == 5136);
+  BOOST_TEST(compute->samples.size() == 4519);
+  BOOST_TEST(compute->batch_size == 65536);
+  BOOST_TEST(!read_compute_dataset("/nonexistent", *tables).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard

@@ -1,0 +1,145 @@
+// What the networks are fed: names, formulas, and how a shard's share of its table shows.
+#include "engine/cost_model/features.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "engine/core/reuse_histogram.h"
+#include "engine/cost_model/comm_features.h"
+
+namespace neuroshard {
+namespace {
+
+Table example() {
+  Table table;
+  table.name = "t";
+  table.rows = 1000000;
+  table.dim = 64;
+  table.pooling_factor = 10;
+  table.reuse_histogram[0] = 0.75;  // once
+  table.reuse_histogram[1] = 0.25;  // twice
+  return table;
+}
+
+double value(const std::string& name, const Table& table, std::int64_t rows, std::int32_t dim,
+             std::int64_t batch) {
+  const auto set = FeatureSet::parse(name);
+  BOOST_REQUIRE(set.ok());
+  float out = 0;
+  set->compute({table, {0, rows, dim}, batch}, {&out, 1});
+  return out;
+}
+
+std::vector<float> comm(const std::string& names, const std::vector<float>& dims,
+                        const std::vector<float>& starts) {
+  const auto set = CommFeatureSet::parse(names);
+  BOOST_REQUIRE(set.ok());
+  const int width = starts.empty() ? set->backward_size() : set->forward_size();
+  std::vector<float> out(dims.size() * static_cast<std::size_t>(width));
+  set->compute({dims, starts, 65536}, out);
+  return out;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(features)
+
+BOOST_AUTO_TEST_CASE(the_papers_twenty_in_the_order_of_the_reference_files) {
+  const auto set = FeatureSet::parse(paper_features());
+  BOOST_REQUIRE(set.ok());
+  BOOST_TEST(set->size() == 20);
+  BOOST_TEST(set->to_string() == paper_features());
+  std::vector<float> out(20);
+  const Table table = example();
+  set->compute({table, {0, table.rows, table.dim}, 65536}, out);
+  BOOST_TEST(out[0] == 64.0f);
+  BOOST_TEST(out[1] == 1e6f);
+  BOOST_TEST(out[2] == 10.0f);
+  BOOST_TEST(out[3] == 0.75f);
+  BOOST_TEST(out[4] == 0.25f);
+  BOOST_TEST(out[19] == 0.0f);
+}
+
+BOOST_AUTO_TEST_CASE(a_row_range_gets_its_share_of_the_lookups) {
+  const Table table = example();
+  BOOST_TEST(value("lookups", table, table.rows, 64, 1000) == 10000.0);
+  BOOST_TEST(value("lookups", table, table.rows / 4, 64, 1000) == 2500.0);
+  BOOST_TEST(value("pooling_factor", table, table.rows / 4, 64, 1000) == 2.5);
+  BOOST_TEST(value("rows", table, table.rows / 4, 64, 1000) == 250000.0);
+  BOOST_TEST(value("lookup_bytes", table, table.rows, 32, 1000) == 10000.0 * 32 * 4);
+}
+
+BOOST_AUTO_TEST_CASE(distinct_rows_follow_the_histogram_and_never_exceed_the_shard) {
+  const Table table = example();
+  const double expected = 10000 / mean_reuse(table.reuse_histogram);
+  BOOST_TEST(std::fabs(value("distinct_rows", table, table.rows, 64, 1000) - expected) < 0.01);
+  BOOST_TEST(value("distinct_rows", table, 5, 64, 1000000000) == 5.0);
+  BOOST_TEST(std::fabs(value("log_distinct_rows", table, table.rows, 64, 1000) -
+                       std::log1p(expected)) < 1e-5);
+  Table unused = table;
+  unused.pooling_factor = 0;
+  unused.reuse_histogram = {};
+  for (const char* name :
+       {"distinct_rows", "log_distinct_rows", "log_mean_reuse", "log_lookups", "lookup_share_3"}) {
+    BOOST_TEST(value(name, unused, unused.rows, 64, 1000) == 0.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(lookup_shares_add_up_to_one) {
+  const Table table = example();
+  double sum = 0;
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    sum += value("lookup_share_" + std::to_string(bin), table, table.rows, 64, 1000);
+  }
+  BOOST_TEST(std::fabs(sum - 1) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(the_defaults_are_known_names) {
+  BOOST_TEST(FeatureSet::parse(default_features()).ok());
+  BOOST_TEST(CommFeatureSet::parse(default_comm_features()).ok());
+}
+
+BOOST_AUTO_TEST_CASE(bad_lists_are_errors_that_name_the_culprit) {
+  for (const char* list : {"", "dim,", "dim,,rows", "dim,height", "dim,rows,dim", " dim"}) {
+    const auto set = FeatureSet::parse(list);
+    BOOST_TEST_CONTEXT(list) {
+      BOOST_REQUIRE(!set.ok());
+      BOOST_TEST((set.status().code() == StatusCode::kInvalidInput));
+    }
+    BOOST_TEST(!CommFeatureSet::parse(list).ok());
+  }
+  BOOST_TEST(FeatureSet::parse("height").status().message().find("height") != std::string::npos);
+  BOOST_TEST(!CommFeatureSet::parse("start,start_max").ok());  // nothing for the backward network
+}
+
+BOOST_AUTO_TEST_CASE(every_device_sees_itself_and_everyone) {
+  const std::string names = "dim,dim_mean,dim_max,dim_min,dim_std,dim_other,dim_share,start_wait";
+  const std::vector<float> out = comm(names, {2, 4, 6}, {1, 0, 5});
+  const float deviation = std::sqrt(8.0f / 3.0f);
+  const std::vector<float> first = {2, 4, 6, 2, deviation, 10, 2.0f / 12, 4};
+  const std::vector<float> last = {6, 4, 6, 2, deviation, 6, 0.5f, 0};
+  for (std::size_t k = 0; k < first.size(); ++k) {
+    BOOST_TEST(std::fabs(out[k] - first[k]) < 1e-6);
+    BOOST_TEST(std::fabs(out[16 + k] - last[k]) < 1e-6);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(backward_inputs_are_the_forward_ones_without_starts) {
+  const auto set = CommFeatureSet::parse("start,dim,start_max,devices");
+  BOOST_REQUIRE(set.ok());
+  BOOST_TEST(set->forward_size() == 4);
+  BOOST_TEST(set->backward_size() == 2);
+  BOOST_TEST(comm("start,dim,start_max,devices", {7, 9}, {}) == (std::vector<float>{7, 2, 9, 2}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(devices_without_dims_have_finite_inputs) {
+  for (const float v : comm(default_comm_features(), {0, 0}, {0, 0})) {
+    BOOST_TEST(std::isfinite(v));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
