@@ -34,9 +34,9 @@ std::size_t sequence_length(std::string_view text) {
 
 }  // namespace
 
-std::string excerpt(std::string_view text) {
+std::string printable(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
-  std::string out = "'";
+  std::string out;
   for (const char character : text.substr(0, kExcerptBytes)) {
     const auto byte = static_cast<unsigned char>(character);
     if (byte >= 0x20 && byte < 0x7F) {
@@ -45,9 +45,11 @@ std::string excerpt(std::string_view text) {
       out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
     }
   }
-  out += '\'';
-  if (text.size() > kExcerptBytes) out += "...";
   return out;
+}
+
+std::string excerpt(std::string_view text) {
+  return "'" + printable(text) + (text.size() > kExcerptBytes ? "'..." : "'");
 }
 
 std::size_t find_invalid_utf8(std::string_view text) {

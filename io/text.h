@@ -9,8 +9,10 @@
 
 namespace neuroshard::io {
 
-/// `text` as part of a one-line message: in single quotes, cut to 40 bytes, and bytes that do not
-/// print in ASCII as \xNN, so that no input can break or fake a line.
+/// `text` as part of a one-line message: cut to 40 bytes, and bytes that do not print in ASCII as
+/// \xNN, so that no input can break or fake a line.
+std::string printable(std::string_view text);
+/// The same in single quotes: how messages show what was found.
 std::string excerpt(std::string_view text);
 
 /// Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong

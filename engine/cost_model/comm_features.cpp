@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "io/text.h"
+
 namespace neuroshard {
 namespace {
 
@@ -81,7 +83,7 @@ Result<int> find_input(std::string_view name) {
     if (kKnown[k].name == name) return static_cast<int>(k);
     names += (k > 0 ? ", " : "") + std::string(kKnown[k].name);
   }
-  return invalid_input("unknown communication feature \"" + std::string(name) +
+  return invalid_input("unknown communication feature \"" + io::printable(name) +
                        "\", expected one of " + names);
 }
 
@@ -94,7 +96,7 @@ Result<CommFeatureSet> CommFeatureSet::parse(std::string_view comma_list) {
     const std::string_view name = comma_list.substr(0, comma);
     NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_input(name));
     if (std::find(set.ids_.begin(), set.ids_.end(), id) != set.ids_.end()) {
-      return invalid_input("communication feature \"" + std::string(name) + "\" is named twice");
+      return invalid_input("communication feature \"" + io::printable(name) + "\" is named twice");
     }
     set.ids_.push_back(id);
     if (!needs_starts(id)) ++set.backward_size_;

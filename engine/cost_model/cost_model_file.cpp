@@ -9,6 +9,7 @@
 #include "engine/cost_model/cost_model_tensors.h"
 #include "engine/cost_model/validate_models.h"
 #include "io/safetensors.h"
+#include "io/text.h"
 
 namespace neuroshard {
 namespace {
@@ -37,8 +38,8 @@ class Metadata {
   Status take_word(const std::string& key, const std::string& expected) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string value, take(key));
     if (value == expected) return {};
-    return invalid_input("metadata " + key + ": found '" + value + "', expected '" + expected +
-                         "'");
+    return invalid_input("metadata " + key + ": found " + io::excerpt(value) + ", expected '" +
+                         expected + "'");
   }
   Result<std::int64_t> take_integer(const std::string& key, std::int64_t low, std::int64_t high) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
@@ -47,26 +48,28 @@ class Metadata {
     if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) {
       return value;
     }
-    return invalid_input("metadata " + key + ": found '" + text + "', expected an integer from " +
-                         std::to_string(low) + " to " + std::to_string(high));
+    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
+                         ", expected an integer from " + std::to_string(low) + " to " +
+                         std::to_string(high));
   }
   Result<CostTarget> take_target(const std::string& key) {
     const std::string text = take_optional(key).value_or("ms");
     if (text == "ms") return CostTarget::kMilliseconds;
     if (text == "log_ms") return CostTarget::kLogMilliseconds;
-    return invalid_input("metadata " + key + ": found '" + text + "', expected 'ms' or 'log_ms'");
+    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
+                         ", expected 'ms' or 'log_ms'");
   }
   Result<Provenance> take_provenance(const std::string& key) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
     if (text == "measured") return Provenance::kMeasured;
     if (text == "simulated") return Provenance::kSimulated;
-    return invalid_input("metadata " + key + ": found '" + text +
-                         "', expected 'measured' or 'simulated'");
+    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
+                         ", expected 'measured' or 'simulated'");
   }
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] Status finish() const {
     if (values_.empty()) return {};
-    return invalid_input("metadata " + values_.begin()->first +
+    return invalid_input("metadata " + io::printable(values_.begin()->first) +
                          ": unknown key, or one of a half that the file has no tensors of");
   }
 
@@ -112,8 +115,8 @@ Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
     if (!parsed.ok()) return parsed.status().with_context("metadata comm_features");
     models.features = std::move(parsed).value();
   } else {
-    return invalid_input("metadata comm_architecture: found '" + architecture + "', expected '" +
-                         kFixedDevices + "' or '" + kPooledDevices + "'");
+    return invalid_input("metadata comm_architecture: found " + io::excerpt(architecture) +
+                         ", expected '" + kFixedDevices + "' or '" + kPooledDevices + "'");
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, metadata.take_target("comm_target"));
   NEUROSHARD_ASSIGN_OR_RETURN(models.forward, read_direction("forward_comm.", target, tensors));
