@@ -46,8 +46,9 @@ inline Plan reference_plan(const Workload& workload, io::JsonObject& result, std
   }
   std::int32_t device = 0;
   const io::JsonArray shards = result.array("shards").value();
-  for (const io::JsonValue members : shards) {
-    for (const io::JsonValue index : members.array().value()) {
+  for (const io::JsonValue value : shards) {
+    const io::JsonArray members = value.array().value();
+    for (const io::JsonValue index : members) {
       plan.shards[static_cast<std::size_t>(index.integer().value())].device = device;
     }
     ++device;
