@@ -34,11 +34,24 @@ struct Statistics {
   double deviation = 0;
 };
 
+// A device that starts long before the last one has sent and received what it can by then: only
+// columns of late starters are still under way. Exchanges take about a millisecond, so each
+// millisecond of lead makes a device's columns count e times less.
+double late_dim(const CommInput& input, double last_start) {
+  double largest = 0;
+  for (std::size_t device = 0; device < input.starts.size(); ++device) {
+    const double weight = std::exp(input.starts[device] - last_start);
+    largest = std::max(largest, input.dims[device] * weight);
+  }
+  return largest;
+}
+
 struct Exchange {
   double devices;
   double batch;
   Statistics dims;
   Statistics starts;
+  double late_dim;
 };
 
 struct Own {
@@ -71,6 +84,7 @@ constexpr std::array kKnown{
     KnownInput{"start_min", [](const E& e, const O&) { return e.starts.min; }},
     KnownInput{"start_std", [](const E& e, const O&) { return e.starts.deviation; }},
     KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }},
+    KnownInput{"start_late_dim", [](const E& e, const O&) { return e.late_dim; }},
 };
 
 const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
@@ -118,9 +132,10 @@ std::string CommFeatureSet::to_string() const {
 }
 
 void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const {
+  const Statistics starts(input.starts);
   const Exchange exchange{static_cast<double>(input.dims.size()),
-                          static_cast<double>(input.batch_size), Statistics(input.dims),
-                          Statistics(input.starts)};
+                          static_cast<double>(input.batch_size), Statistics(input.dims), starts,
+                          late_dim(input, starts.max)};
   std::size_t at = 0;
   for (std::size_t device = 0; device < input.dims.size(); ++device) {
     const Own own{input.dims[device], input.starts.empty() ? 0 : input.starts[device]};
@@ -133,7 +148,7 @@ void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const
 
 std::string default_comm_features() {
   return "log_devices,dim,dim_mean,dim_max,dim_min,dim_std,"
-         "start,start_mean,start_max,start_std,start_wait";
+         "start,start_mean,start_max,start_std,start_wait,start_late_dim";
 }
 
 }  // namespace neuroshard

@@ -26,7 +26,9 @@ struct CommInput {
 /// Names: devices, log_devices, log_batch_size; dim (own), dim_mean, dim_max, dim_min, dim_std
 /// (population), dim_other (sum of the other devices' dims, what is received), dim_share (own /
 /// sum of all; 0 when all are 0); start, start_mean, start_max, start_min, start_std (ms), and
-/// start_wait (start_max - start: how long the last device lets this one wait).
+/// start_wait (start_max - start: how long the last device lets this one wait), start_late_dim
+/// (largest dim x exp(start - start_max) of a device: columns still under way after the last
+/// start).
 class CommFeatureSet {
  public:
   CommFeatureSet() = default;

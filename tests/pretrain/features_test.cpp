@@ -125,6 +125,13 @@ BOOST_AUTO_TEST_CASE(every_device_sees_itself_and_everyone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(columns_of_early_starters_count_less) {
+  const std::vector<float> out = comm("dim,start_late_dim", {900, 100, 50}, {0, 5, 4});
+  BOOST_TEST(std::fabs(out[1] - 100) < 1e-4);  // 900 x exp(-5) is 6
+  const std::vector<float> level = comm("dim,start_late_dim", {900, 100, 50}, {3, 3, 3});
+  BOOST_TEST(std::fabs(level[1] - 900) < 1e-4);  // all together: the largest dim
+}
+
 BOOST_AUTO_TEST_CASE(backward_inputs_are_the_forward_ones_without_starts) {
   const auto set = CommFeatureSet::parse("start,dim,start_max,devices");
   BOOST_REQUIRE(set.ok());
