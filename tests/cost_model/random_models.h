@@ -52,13 +52,17 @@ inline CostModels random_models(std::int32_t devices, Rng& rng) {
   return models;
 }
 
+/// Inputs of the networks below; not the default ones, which are free to change.
+inline constexpr const char* kPooledFeatures =
+    "log_devices,dim,dim_mean,dim_max,dim_std,dim_share,start,start_mean,start_max,start_wait";
+
 /// The same with communication networks for any number of devices.
 inline CostModels random_pooled_models(Rng& rng) {
   CostModels models = random_models(1, rng);
   CommModels& comm = *models.comm;
   comm.architecture = CommArchitecture::kPooledDevices;
   comm.devices = 0;
-  comm.features = CommFeatureSet::parse(default_comm_features()).value();
+  comm.features = CommFeatureSet::parse(kPooledFeatures).value();
   const int forward = comm.features.forward_size();
   const int backward = comm.features.backward_size();
   comm.forward.scaling = random_scaling(forward, rng, 100, 50);
