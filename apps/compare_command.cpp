@@ -119,19 +119,36 @@ class CompareCommand final : public Command {
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
     options_.cancel = &cancel_token();
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
     for (std::int64_t index = 0; index < total; ++index) {
       progress.update("comparing", index, total, "tasks");
-      const std::string where = tasks_ + ":" + std::to_string(index + 1);
-      Result<Workload> workload = io::make_workload(pool, tasks[static_cast<std::size_t>(index)]);
-      if (!workload.ok()) return workload.status().with_context(where);
+      const Workload& workload = workloads[static_cast<std::size_t>(index)];
       Result<std::vector<ComparedPlan>> compared =
-          compare_plans(*workload, cluster_, models, algorithms_, options_);
-      if (!compared.ok()) return compared.status().with_context(where);
-      report.tasks.push_back(task_report(index, *workload, std::move(compared).value()));
+          compare_plans(workload, cluster_, models, algorithms_, options_);
+      if (!compared.ok()) return compared.status().with_context(where(index));
+      report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
     }
     return {};
+  }
+
+  /// All of them before the first search: a bad last task is told at once.
+  [[nodiscard]] Result<std::vector<Workload>> workloads_of(
+      const io::TableFile& pool, const std::vector<io::Task>& tasks) const {
+    std::vector<Workload> workloads;
+    for (const io::Task& task : tasks) {
+      Result<Workload> workload = io::make_workload(pool, task);
+      if (!workload.ok()) {
+        return workload.status().with_context(where(static_cast<std::int64_t>(workloads.size())));
+      }
+      workloads.push_back(std::move(workload).value());
+    }
+    return workloads;
+  }
+
+  [[nodiscard]] std::string where(std::int64_t index) const {
+    return tasks_ + ":" + std::to_string(index + 1);
   }
 
   static io::CompareTask task_report(std::int64_t index, const Workload& workload,

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(flags_must_be_known_complete_and_single) {
                      {"neuroshard plan:", "'--device-memry'", "did you mean '--device-memory'?"});
   expect_usage_error({"plan", "tables.json"}, {"'tables.json'", "only flags"});
   expect_usage_error({"plan", "-t", "x"}, {"'-t'"});
-  expect_usage_error({"plan", "--", "x"}, {"'--'"});
+  expect_usage_error({"plan", "--", "x"}, {"'x'"});
   expect_usage_error({"plan", "--dev", "8"}, {"unknown flag '--dev'"});  // no abbreviations
   expect_usage_error({"plan", "--tables"}, {"--tables", "no value"});
   expect_usage_error({"plan", "--tables="}, {"--tables", "no value"});
