@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "io/file.h"
+#include "io/reference_tables.h"
 #include "support.h"
 #include "tests/support/paths.h"
 
@@ -108,6 +109,19 @@ BOOST_AUTO_TEST_CASE(the_reference_form_is_read_with_and_without_dims) {
   BOOST_TEST(value_of(make_workload(dims, "f")).batch_size == 65536);
   check_refused(parse("[" + with + ", " + without + "]").status(), {"f: $[1]: ", "'dim'"});
   check_refused(parse("[" + without + ", " + with + "]").status(), {"f: $[1].dim: "});
+}
+
+BOOST_AUTO_TEST_CASE(the_reference_form_is_written_with_dims) {
+  const TableFile ours = value_of(parse(kOurs));
+  const TableFile again = value_of(parse(format_reference_tables(ours.tables)));
+  BOOST_TEST(again.has_dims);
+  BOOST_REQUIRE(again.tables.size() == ours.tables.size());
+  for (std::size_t index = 0; index < again.tables.size(); ++index) {
+    BOOST_TEST(again.tables[index].rows == ours.tables[index].rows);
+    BOOST_TEST(again.tables[index].dim == ours.tables[index].dim);
+    BOOST_TEST(again.tables[index].pooling_factor == ours.tables[index].pooling_factor);
+    BOOST_TEST((again.tables[index].reuse_histogram == ours.tables[index].reuse_histogram));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_856_dlrm_tables_are_read) {
