@@ -99,6 +99,20 @@ BOOST_AUTO_TEST_CASE(half_the_columns_cost_more_than_half) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(issue_does_not_depend_on_the_dim_up_to_a_warp_s_width) {
+  const HardwareProfile hardware = profile("A100-80G");
+  Workload workload{{make_table(1000000, 256, 20, 1.05)}, 65536};
+  const auto demand = [&](std::int32_t dim) {
+    return shard_demand(hardware, workload, {0, 0, 1000000, 0, dim, 0}, 1);
+  };
+  for (const std::int32_t dim : {4, 32, 64}) {
+    BOOST_TEST(demand(dim).cycles == demand(128).cycles);
+    BOOST_TEST(demand(dim).backward_cycles == demand(128).backward_cycles);
+  }
+  BOOST_TEST(demand(256).cycles == 2 * demand(128).cycles);
+  BOOST_TEST(demand(256).backward_cycles == 2 * demand(128).backward_cycles);
+}
+
 BOOST_AUTO_TEST_CASE(cost_grows_with_rows_dim_pooling_and_falls_with_reuse) {
   for (const std::string& name : kDevices) {
     const HardwareProfile hardware = profile(name);
