@@ -24,8 +24,12 @@ void dense_scalar(std::int64_t rows, int inputs, int outputs, const float* x, st
   }
 }
 
-/// Eight running sums, added pairwise at the end: the order is part of the reference, so that the
-/// compiler may use vectors without changing a bit.
+/// Eight running sums are added pairwise at the end: the order is part of the reference, so that
+/// the compiler may use vectors without changing a bit.
+float sum_of(const std::array<float, kInferenceLanes>& sums) {
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
 float add_relu_dot_scalar(int size, const float* addend, const float* weight, float* state) {
   std::array<float, kInferenceLanes> sums{};
   for (int i = 0; i < size; i += kInferenceLanes) {
@@ -35,12 +39,24 @@ float add_relu_dot_scalar(int size, const float* addend, const float* weight, fl
       sums[static_cast<std::size_t>(lane)] += std::max(value, 0.0f) * weight[i + lane];
     }
   }
-  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  return sum_of(sums);
+}
+
+float sum_relu_dot_scalar(int size, const float* const* parts, int count, const float* weight) {
+  std::array<float, kInferenceLanes> sums{};
+  for (int i = 0; i < size; i += kInferenceLanes) {
+    for (int lane = 0; lane < kInferenceLanes; ++lane) {
+      float value = parts[0][i + lane];
+      for (int part = 1; part < count; ++part) value += parts[part][i + lane];
+      sums[static_cast<std::size_t>(lane)] += std::max(value, 0.0f) * weight[i + lane];
+    }
+  }
+  return sum_of(sums);
 }
 
 constexpr std::array<InferenceKernels, kIsaCount> kKernels{
-    InferenceKernels{dense_scalar, add_relu_dot_scalar},
-    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot},
+    InferenceKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar},
+    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot},
 };
 static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1);
 

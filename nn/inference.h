@@ -26,6 +26,9 @@ struct InferenceKernels {
                 const float* weight, const float* bias, bool relu, float* y, std::int64_t y_stride);
   /// state[i] += addend[i]; returns the sum over i of max(state[i], 0) weight[i]. `size` is padded.
   float (*add_relu_dot)(int size, const float* addend, const float* weight, float* state);
+  /// The sum over i of max(parts[0][i] + parts[1][i] + ..., 0) weight[i], the `count` >= 1 parts
+  /// added in that order. `size` is padded. Writes nothing but its result.
+  float (*sum_relu_dot)(int size, const float* const* parts, int count, const float* weight);
 };
 
 /// The table of one instruction set; kScalar is the reference and gives the same bits on every

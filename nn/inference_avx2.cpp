@@ -126,4 +126,37 @@ float add_relu_dot(int size, const float* addend, const float* weight, float* st
   return sum_of(_mm256_add_ps(even, odd));
 }
 
+float sum_relu_dot(int size, const float* const* parts, int count, const float* weight) {
+  // Thirty-two columns at a time, so that four additions are always under way.
+  constexpr int kVectors = 4;
+  __m256 sum = _mm256_setzero_ps();
+  int i = 0;
+  for (; i + kVectors * kLanes <= size; i += kVectors * kLanes) {
+    __m256 value[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) value[v] = _mm256_loadu_ps(parts[0] + i + v * kLanes);
+    for (int part = 1; part < count; ++part) {
+      const float* from = parts[part] + i;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        value[v] = _mm256_add_ps(value[v], _mm256_loadu_ps(from + v * kLanes));
+      }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const __m256 active = _mm256_max_ps(value[v], _mm256_setzero_ps());
+      sum = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i + v * kLanes), sum);
+    }
+  }
+  for (; i < size; i += kLanes) {
+    __m256 value = _mm256_loadu_ps(parts[0] + i);
+    for (int part = 1; part < count; ++part) {
+      value = _mm256_add_ps(value, _mm256_loadu_ps(parts[part] + i));
+    }
+    const __m256 active = _mm256_max_ps(value, _mm256_setzero_ps());
+    sum = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i), sum);
+  }
+  return sum_of(sum);
+}
+
 }  // namespace neuroshard::nn::avx2

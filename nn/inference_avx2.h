@@ -12,4 +12,6 @@ void dense_packed(std::int64_t rows, int inputs, int outputs, const float* x, st
 
 float add_relu_dot(int size, const float* addend, const float* weight, float* state);
 
+float sum_relu_dot(int size, const float* const* parts, int count, const float* weight);
+
 }  // namespace neuroshard::nn::avx2

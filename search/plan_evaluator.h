@@ -22,12 +22,20 @@ struct PlanBatch {
   std::span<const std::int64_t> dim_sums;  ///< [plans, devices]
 };
 
+/// Where plan_details() puts what it finds, [plans, devices] each, milliseconds.
+struct PlanDetails {
+  std::span<double> ready_ms;  ///< compute + backward: when a device enters the forward exchange
+  std::span<double> total_ms;  ///< a plan's cost is the largest of them
+};
+
 /// What a search needs to know about costs, whatever they come from.
 ///
 /// A device's shards are represented by a state of state_size() floats that the search owns, copies
 /// and throws away: adding a shard updates the state in place, and undoing is going back to a copy
-/// (sums of floats drift, so nothing is ever subtracted). Shards of equal shape cost the same, so a
-/// shape is described once, by intern(), and is a number afterwards.
+/// (sums of floats drift, so nothing is ever subtracted). A state is the cleared one plus one
+/// addend a shard, so searches may also keep sums of some of them and ask what any choice costs.
+/// Shards of equal shape cost the same, so a shape is described once, by intern(), and is a number
+/// afterwards.
 ///
 /// Thread-safety: intern() needs the evaluator to itself; all else may run in parallel, on
 /// different states and scratch.
@@ -52,10 +60,23 @@ class PlanEvaluator {
   /// Milliseconds of a device without shards.
   [[nodiscard]] virtual float empty_cost() const = 0;
 
+  /// What a shard adds to a state: state_size() floats, valid until the next intern().
+  [[nodiscard]] virtual const float* addend(ShapeId shape) const = 0;
+  /// Milliseconds of the device whose state is the sum of `parts`, added in that order: one is a
+  /// state, the others are addends or sums of addends. At least one part. Never NaN; another order
+  /// changes the result by rounding only.
+  [[nodiscard]] virtual float cost_of_sum(std::span<const float* const> parts) const = 0;
+
+  /// Whether a plan costs the same however its devices are renumbered.
+  [[nodiscard]] virtual bool devices_alike() const = 0;
+
   /// costs[p] = cost of plan p in milliseconds, the largest total of a device. Never NaN. A plan's
   /// cost does not depend on the others in the batch.
   virtual void plan_costs(const PlanBatch& batch, std::span<double> costs,
                           Scratch& scratch) const = 0;
+  /// The same per device; the largest total of a plan is exactly its plan_costs(). Never NaN.
+  virtual void plan_details(const PlanBatch& batch, const PlanDetails& details,
+                            Scratch& scratch) const = 0;
 };
 
 }  // namespace neuroshard::search

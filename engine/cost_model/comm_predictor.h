@@ -28,6 +28,10 @@ class CommPredictor {
   CommPredictor(const CommModels& models, std::int64_t batch_size,
                 const nn::InferenceKernels& kernels);
 
+  /// Whether renumbering the devices renumbers the results and changes none.
+  [[nodiscard]] bool devices_alike() const {
+    return architecture_ == CommArchitecture::kPooledDevices;
+  }
   /// Floats of scratch that predict() needs for a batch of this size.
   [[nodiscard]] std::size_t scratch_size(const CommBatch& batch) const;
   /// Fills the batch's outputs. A plan's result does not depend on the others. REQUIRES, of

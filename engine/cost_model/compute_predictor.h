@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -42,10 +43,18 @@ class ComputePredictor {
   /// Adds a shape to `state`; returns milliseconds of all the device's shards. NaN (of networks
   /// that overflow) becomes infinite.
   float place(std::int32_t shape, float* state) const {
-    return to_ms(kernels_.add_relu_dot(
-                     static_cast<int>(bias_.size()),
-                     contributions_.data() + static_cast<std::size_t>(shape) * bias_.size(),
-                     output_weight_.data(), state) +
+    return to_ms(kernels_.add_relu_dot(static_cast<int>(bias_.size()), addend(shape),
+                                       output_weight_.data(), state) +
+                 output_bias_);
+  }
+  /// What place() adds for a shape, state_size() floats; valid until the next intern().
+  [[nodiscard]] const float* addend(std::int32_t shape) const {
+    return contributions_.data() + static_cast<std::size_t>(shape) * bias_.size();
+  }
+  /// Milliseconds of the device whose state is the sum of `parts`; never NaN.
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const {
+    return to_ms(kernels_.sum_relu_dot(static_cast<int>(bias_.size()), parts.data(),
+                                       static_cast<int>(parts.size()), output_weight_.data()) +
                  output_bias_);
   }
   /// Milliseconds of a device without shards: head(0).

@@ -52,9 +52,9 @@ MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, s
       compute_(*models.compute, workload, nn::inference_kernels(isa)),
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa)) {}
 
-void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
-                              search::Scratch& scratch) const {
-  // The outputs live at the front of the scratch memory, the predictor works behind them.
+/// The outputs live at the front of the scratch memory, the predictor works behind them.
+CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
+                                     search::Scratch& scratch) const {
   const std::size_t values = batch.compute_ms.size();
   const std::size_t front = (2 * values + 15) / 16 * 16;
   CommBatch comm{batch.plans,           devices_, batch.compute_ms.data(),
@@ -64,6 +64,12 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
   comm.backward_ms = scratch.data();
   comm.forward_ms = scratch.data() + values;
   comm_.predict(comm, scratch.data() + front);
+  return comm;
+}
+
+void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
+                              search::Scratch& scratch) const {
+  const CommBatch comm = predict_comm(batch, scratch);
   const auto devices = static_cast<std::size_t>(devices_);
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
     double cost = -std::numeric_limits<double>::infinity();
@@ -71,6 +77,16 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
       cost = std::max(cost, total(batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]));
     }
     costs[plan] = cost;
+  }
+}
+
+void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
+                                search::Scratch& scratch) const {
+  const CommBatch comm = predict_comm(batch, scratch);
+  for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
+    const float compute = batch.compute_ms[at];
+    details.ready_ms[at] = total(compute, comm.backward_ms[at], 0.0f);
+    details.total_ms[at] = total(compute, comm.backward_ms[at], comm.forward_ms[at]);
   }
 }
 

@@ -35,8 +35,17 @@ class MlpEvaluator final : public search::PlanEvaluator {
     return compute_.place(shape, state);
   }
   [[nodiscard]] float empty_cost() const override { return compute_.empty_cost(); }
+  [[nodiscard]] const float* addend(search::ShapeId shape) const override {
+    return compute_.addend(shape);
+  }
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
+    return compute_.cost_of_sum(parts);
+  }
+  [[nodiscard]] bool devices_alike() const override { return comm_.devices_alike(); }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;
+  void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
+                    search::Scratch& scratch) const override;
 
   /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
   /// is valid for the workload, for devices() devices, without replicated tables. Interns shapes.
@@ -45,6 +54,9 @@ class MlpEvaluator final : public search::PlanEvaluator {
  private:
   MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
                nn::Isa isa);
+
+  [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
+                                       search::Scratch& scratch) const;
 
   const Workload& workload_;
   const std::int32_t devices_;

@@ -1,6 +1,7 @@
 // Incremental evaluation against full evaluation in double, and what models must fit to.
 #include "engine/cost_model/mlp_evaluator.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
@@ -121,6 +122,60 @@ BOOST_AUTO_TEST_CASE(a_batch_costs_what_its_plans_cost_alone) {
           {1, std::span(compute).subspan(5 * plan, 5), std::span(dims).subspan(5 * plan, 5)},
           {&alone, 1}, scratch);
       BOOST_TEST(alone == together[plan]);  // to the bit: batching must not change a decision
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(details_are_the_parts_of_the_cost) {
+  Rng rng(7);
+  const Workload workload = test::random_workload(12, rng);
+  for (const bool pooled : {false, true}) {
+    const CostModels models =
+        pooled ? test::random_pooled_models(rng) : test::random_models(6, rng);
+    const auto evaluator = MlpEvaluator::create(models, workload, 6, usable().back()).value();
+    BOOST_TEST(evaluator->devices_alike() == pooled);
+    const PlanCost expected = evaluator->evaluate(test::random_plan(workload, 6, rng));
+    std::vector<float> compute;
+    std::vector<std::int64_t> dims;
+    for (const DeviceCost& device : expected.per_device) {
+      compute.push_back(static_cast<float>(device.compute_ms));
+      dims.push_back(device.dim_sum);
+    }
+    std::vector<double> ready(6);
+    std::vector<double> total(6);
+    search::Scratch scratch;
+    evaluator->plan_details({1, compute, dims}, {ready, total}, scratch);
+    for (std::size_t d = 0; d < 6; ++d) {
+      const DeviceCost& device = expected.per_device[d];
+      check_close(ready[d], device.compute_ms + device.backward_comm_ms, "ready");
+      check_close(total[d], device.total_ms(), "total");
+    }
+    double cost = 0;
+    evaluator->plan_costs({1, compute, dims}, {&cost, 1}, scratch);
+    BOOST_TEST(*std::max_element(total.begin(), total.end()) == cost);  // to the bit
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sums_of_addends_cost_what_placing_costs) {
+  Rng rng(8);
+  const Workload workload = test::random_workload(40, rng);
+  for (const nn::Isa isa : usable()) {
+    CostModels models = test::random_models(2, rng);
+    if (rng.below(2) == 0) models.compute->target = CostTarget::kLogMilliseconds;
+    const auto evaluator = MlpEvaluator::create(models, workload, 2, isa).value();
+    std::vector<search::ShapeId> shapes;
+    for (std::int32_t table = 0; table < 40; ++table) {
+      const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+      shapes.push_back(evaluator->intern({table, whole.rows, whole.dim}));
+    }
+    AlignedVector<float> cleared(evaluator->state_size());
+    evaluator->clear(cleared.data());
+    AlignedVector<float> state = cleared;
+    std::vector<const float*> parts{cleared.data()};
+    BOOST_TEST(evaluator->cost_of_sum(parts) == evaluator->empty_cost());
+    for (const search::ShapeId shape : shapes) {
+      parts.push_back(evaluator->addend(shape));
+      check_close(evaluator->cost_of_sum(parts), evaluator->place(shape, state.data()), "sum");
     }
   }
 }

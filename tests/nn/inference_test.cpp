@@ -131,6 +131,31 @@ BOOST_AUTO_TEST_CASE(adding_a_shape_updates_the_state_and_weighs_it) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_sum_of_parts_is_weighed_without_being_stored) {
+  Rng rng(4);
+  for (const Isa isa : usable()) {
+    for (int size = 8; size <= 136; size += 8) {
+      const auto count = static_cast<std::size_t>(size);
+      std::vector<std::vector<float>> vectors;
+      std::vector<const float*> parts;
+      for (std::int64_t k = rng.between(1, 9); k > 0; --k) {
+        vectors.push_back(random_floats(rng, count));
+        parts.push_back(vectors.back().data());
+      }
+      const std::vector<float> weight = random_floats(rng, count);
+      const float found = inference_kernels(isa).sum_relu_dot(
+          size, parts.data(), static_cast<int>(parts.size()), weight.data());
+      double expected = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        double sum = 0;
+        for (const std::vector<float>& vector : vectors) sum += vector[i];
+        expected += std::max(0.0, sum) * weight[i];
+      }
+      BOOST_TEST(std::abs(found - expected) < 2e-4, to_string(isa) << " size " << size);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard::nn

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -32,6 +33,7 @@ class TableEvaluator : public search::PlanEvaluator {
       const float share =
           static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim);
       costs_.push_back(table_costs_[table] * share + per_shard_);
+      addends_.push_back({costs_.back()});
     }
     return entry->second;
   }
@@ -46,19 +48,40 @@ class TableEvaluator : public search::PlanEvaluator {
   }
   [[nodiscard]] float empty_cost() const override { return 0; }
 
+  [[nodiscard]] const float* addend(search::ShapeId shape) const override {
+    return addends_[static_cast<std::size_t>(shape)].data();
+  }
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
+    float sum = 0;
+    for (const float* part : parts) sum += part[0];
+    return sum;
+  }
+  [[nodiscard]] bool devices_alike() const override { return true; }
+
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch&) const override {
     const auto devices = static_cast<std::size_t>(devices_);
     for (std::size_t plan = 0; plan < costs.size(); ++plan) {
       costs[plan] = 0;
       for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-        costs[plan] = std::max(costs[plan], static_cast<double>(batch.compute_ms[at]) +
-                                                per_dim_ * static_cast<double>(batch.dim_sums[at]));
+        costs[plan] = std::max(costs[plan], total(batch, at));
       }
+    }
+  }
+  void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
+                    search::Scratch&) const override {
+    for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
+      details.ready_ms[at] = batch.compute_ms[at];
+      details.total_ms[at] = total(batch, at);
     }
   }
 
  private:
+  [[nodiscard]] double total(const search::PlanBatch& batch, std::size_t at) const {
+    return static_cast<double>(batch.compute_ms[at]) +
+           per_dim_ * static_cast<double>(batch.dim_sums[at]);
+  }
+
   const Workload& workload_;
   std::int32_t devices_;
   std::vector<float> table_costs_;
@@ -66,6 +89,7 @@ class TableEvaluator : public search::PlanEvaluator {
   double per_dim_;
   std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t>, search::ShapeId> ids_;
   std::vector<float> costs_;
+  std::vector<std::array<float, 8>> addends_;
 };
 
 /// A table of rows x dim fp32 that is looked up `pooling_factor` times a sample.
