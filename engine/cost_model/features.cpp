@@ -153,7 +153,7 @@ std::string paper_features() {
 
 std::string default_features() {
   return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
-         "lookup_bytes,distinct_bytes";
+         "lookup_bytes,distinct_bytes,dim,pooling_factor";
 }
 
 }  // namespace neuroshard

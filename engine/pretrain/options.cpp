@@ -85,8 +85,9 @@ ComputeTrainOptions default_compute_options() {
   options.features = default_features();
   options.table_widths = {128, 32};
   options.head_widths = {64};
+  options.fit.batch_size = 128;
   options.fit.learning_rate = 3e-3;
-  options.fit.average = 0.99;
+  options.fit.average = 0.998;
   options.fit.loss = {nn::LossKind::kSquaredOverTarget, 0.1f};
   options.fit.target_scale = 3;
   return options;
