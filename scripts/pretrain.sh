@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 # name, profile of the ground truth, memory that a device's tables may take in training
-recipes=("h200_sim H200-141G 139GiB" "a100_sim A100-80G 79GiB")
+recipes=("h200_sim H200-141G 139GiB" "a100_sim A100-80G 78GiB")
 
 build release neuroshard
 neuroshard=$PWD/build/release/neuroshard
