@@ -19,7 +19,8 @@ struct BenchSignature {
 };
 
 /// Runs every algorithm on generated workloads under generated networks, with the scalar kernels on
-/// one thread: the same signature from every compiler and optimisation level. Takes a fraction of a second.
+/// one thread: the same signature from every compiler and optimisation level. Takes a fraction of a
+/// second.
 Result<BenchSignature> bench_signature();
 
 }  // namespace neuroshard
