@@ -12,6 +12,7 @@
 #include "apps/output.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/cost_model/validate_models.h"
 #include "engine/pretrain/dataset.h"
 #include "engine/pretrain/evaluate.h"
 #include "engine/pretrain/report.h"
@@ -72,6 +73,8 @@ class EvaluateComputeCommand final : public EvaluateCommand {
     for (const std::string& directory : data_) {
       NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
                                   read_compute_dataset(directory, tables_.value_or("")));
+      NEUROSHARD_RETURN_IF_ERROR(
+          check_batch_size(models.models, dataset.batch_size).with_context(directory));
       data.push_back(std::move(dataset));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const Metrics metrics,
@@ -92,6 +95,8 @@ class EvaluateCommCommand final : public EvaluateCommand {
     std::vector<CommDataset> data;
     for (const std::string& directory : data_) {
       NEUROSHARD_ASSIGN_OR_RETURN(CommDataset dataset, read_comm_dataset(directory));
+      NEUROSHARD_RETURN_IF_ERROR(
+          check_batch_size(models.models, dataset.batch_size).with_context(directory));
       data.push_back(std::move(dataset));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const CommMetrics metrics,

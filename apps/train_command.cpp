@@ -73,17 +73,26 @@ class TrainCommand : public Command {
   /// Of the finished training, by network.
   [[nodiscard]] virtual Reports reports() const = 0;
 
-  /// The one batch size of all data sets, which has to be that of the base models too.
+  /// The batch sizes between the data sets' smallest and largest, as far as the base models know
+  /// them too.
   template <typename Dataset>
-  Status set_batch_size(const std::vector<Dataset>& data, CostModels& models) const {
-    const std::int64_t expected = base_ ? models.batch_size : data.front().batch_size;
-    for (std::size_t k = 0; k < data.size(); ++k) {
-      if (data[k].batch_size == expected) continue;
-      return invalid_input(data_[k] + ": found batch size " + std::to_string(data[k].batch_size) +
-                           ", expected " + std::to_string(expected) + " as in " +
-                           (base_ ? *base_ : data_.front()));
+  Status set_batch_sizes(const std::vector<Dataset>& data, CostModels& models) const {
+    const auto [least, most] = std::minmax_element(
+        data.begin(), data.end(),
+        [](const Dataset& a, const Dataset& b) { return a.batch_size < b.batch_size; });
+    std::int64_t from = least->batch_size;
+    std::int64_t to = most->batch_size;
+    if (base_) {
+      from = std::max(from, models.min_batch_size > 0 ? models.min_batch_size : models.batch_size);
+      to = std::min(to, models.batch_size);
     }
-    models.batch_size = expected;
+    if (from > to) {
+      return invalid_input(data_.front() + ": found batch size " +
+                           std::to_string(data.front().batch_size) + ", expected one of " + *base_ +
+                           ", up to " + std::to_string(models.batch_size));
+    }
+    models.batch_size = to;
+    models.min_batch_size = from < to ? from : 0;
     return {};
   }
 
@@ -190,7 +199,7 @@ class TrainComputeCommand final : public TrainCommand {
                                   read_compute_dataset(directory, tables_.value_or("")));
       data.push_back(std::move(dataset));
     }
-    NEUROSHARD_RETURN_IF_ERROR(set_batch_size(data, models));
+    NEUROSHARD_RETURN_IF_ERROR(set_batch_sizes(data, models));
     NEUROSHARD_ASSIGN_OR_RETURN(ComputeTraining training, train_compute(data, options, control_));
     models.compute = std::move(training.model);
     models.compute_origin = origin;
@@ -233,7 +242,7 @@ class TrainCommCommand final : public TrainCommand {
       NEUROSHARD_ASSIGN_OR_RETURN(CommDataset dataset, read_comm_dataset(directory));
       data.push_back(std::move(dataset));
     }
-    NEUROSHARD_RETURN_IF_ERROR(set_batch_size(data, models));
+    NEUROSHARD_RETURN_IF_ERROR(set_batch_sizes(data, models));
     NEUROSHARD_ASSIGN_OR_RETURN(CommTraining training, train_comm(data, options, control_));
     models.comm = std::move(training.models);
     models.comm_origin = origin;

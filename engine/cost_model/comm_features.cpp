@@ -78,6 +78,11 @@ constexpr std::array kKnown{
     KnownInput{"dim_other", [](const E& e, const O& o) { return e.dims.sum - o.dim; }},
     KnownInput{"dim_share",
                [](const E& e, const O& o) { return e.dims.sum > 0 ? o.dim / e.dims.sum : 0; }},
+    KnownInput{"volume", [](const E& e, const O& o) { return e.batch * o.dim; }},
+    KnownInput{"volume_mean", [](const E& e, const O&) { return e.batch * e.dims.mean; }},
+    KnownInput{"volume_max", [](const E& e, const O&) { return e.batch * e.dims.max; }},
+    KnownInput{"volume_min", [](const E& e, const O&) { return e.batch * e.dims.min; }},
+    KnownInput{"volume_std", [](const E& e, const O&) { return e.batch * e.dims.deviation; }},
     KnownInput{"start", [](const E&, const O& o) { return o.start; }},
     KnownInput{"start_mean", [](const E& e, const O&) { return e.starts.mean; }},
     KnownInput{"start_max", [](const E& e, const O&) { return e.starts.max; }},
@@ -85,6 +90,7 @@ constexpr std::array kKnown{
     KnownInput{"start_std", [](const E& e, const O&) { return e.starts.deviation; }},
     KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }},
     KnownInput{"start_late_dim", [](const E& e, const O&) { return e.late_dim; }},
+    KnownInput{"start_late_volume", [](const E& e, const O&) { return e.batch * e.late_dim; }},
 };
 
 const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
@@ -146,9 +152,18 @@ void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const
   }
 }
 
+bool CommFeatureSet::sees_batch_size() const {
+  const std::vector<float> dims = {64, 128};
+  std::vector<float> small(2 * static_cast<std::size_t>(backward_size_));
+  std::vector<float> large = small;
+  compute({dims, {}, 1024}, small);
+  compute({dims, {}, 4096}, large);
+  return small != large;
+}
+
 std::string default_comm_features() {
-  return "log_devices,dim,dim_mean,dim_max,dim_min,dim_std,"
-         "start,start_mean,start_max,start_std,start_wait,start_late_dim";
+  return "log_devices,volume,volume_mean,volume_max,volume_min,volume_std,"
+         "start,start_mean,start_max,start_std,start_wait,start_late_volume";
 }
 
 }  // namespace neuroshard

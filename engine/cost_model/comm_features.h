@@ -25,10 +25,11 @@ struct CommInput {
 ///
 /// Names: devices, log_devices, log_batch_size; dim (own), dim_mean, dim_max, dim_min, dim_std
 /// (population), dim_other (sum of the other devices' dims, what is received), dim_share (own /
-/// sum of all; 0 when all are 0); start, start_mean, start_max, start_min, start_std (ms), and
+/// sum of all; 0 when all are 0); volume, volume_mean, volume_max, volume_min, volume_std: dims x
+/// batch size, the values that travel; start, start_mean, start_max, start_min, start_std (ms), and
 /// start_wait (start_max - start: how long the last device lets this one wait), start_late_dim
 /// (largest dim x exp(start - start_max) of a device: columns still under way after the last
-/// start).
+/// start), start_late_volume (the same x batch size).
 class CommFeatureSet {
  public:
   CommFeatureSet() = default;
@@ -37,6 +38,8 @@ class CommFeatureSet {
   static Result<CommFeatureSet> parse(std::string_view comma_list);
 
   [[nodiscard]] std::string to_string() const;
+  /// Whether an input changes with the batch size, in both directions.
+  [[nodiscard]] bool sees_batch_size() const;
   /// Number of inputs a device with starts (forward) or without (backward).
   [[nodiscard]] int forward_size() const { return static_cast<int>(ids_.size()); }
   [[nodiscard]] int backward_size() const { return backward_size_; }

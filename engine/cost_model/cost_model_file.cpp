@@ -139,6 +139,10 @@ Result<CostModels> read_models(io::TensorFile file) {
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("version", kVersion));
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("cost_unit", "ms"));
   NEUROSHARD_ASSIGN_OR_RETURN(models.batch_size, metadata.take_integer("batch_size", 1, INT64_MAX));
+  if (metadata.has("min_batch_size")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(models.min_batch_size,
+                                metadata.take_integer("min_batch_size", 1, models.batch_size));
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(models.compute_origin, read_origin("", metadata));
   models.comm_origin = models.compute_origin;
   if (metadata.has("comm_hardware") || metadata.has("comm_provenance")) {
@@ -203,6 +207,9 @@ std::string format_cost_models(const CostModels& models) {
   file.metadata["format"] = kFormat;
   file.metadata["version"] = kVersion;
   file.metadata["batch_size"] = std::to_string(models.batch_size);
+  if (models.min_batch_size > 0) {
+    file.metadata["min_batch_size"] = std::to_string(models.min_batch_size);
+  }
   file.metadata["cost_unit"] = models.cost_unit;
   file.metadata["hardware"] = origin.hardware;
   file.metadata["provenance"] = provenance_text(origin.provenance);

@@ -62,7 +62,8 @@ struct ModelOrigin {
 /// The trained networks of one hardware; either half may be missing while it is being trained.
 /// A value; const access is thread-safe.
 struct CostModels {
-  std::int64_t batch_size = 65536;
+  std::int64_t batch_size = 65536;  ///< global; the largest of the training data
+  std::int64_t min_batch_size = 0;  ///< the smallest; 0: all had batch_size
   std::string cost_unit = "ms";
   ModelOrigin compute_origin;
   ModelOrigin comm_origin;

@@ -145,6 +145,19 @@ void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const 
   }
 }
 
+bool FeatureSet::sees_batch_size() const {
+  Table table;
+  table.rows = 1'000'000;
+  table.dim = 64;
+  table.pooling_factor = 10;
+  table.reuse_histogram[3] = 1;
+  std::vector<float> small(ids_.size());
+  std::vector<float> large(ids_.size());
+  compute({table, {0, table.rows, table.dim}, 1024}, small);
+  compute({table, {0, table.rows, table.dim}, 4096}, large);
+  return small != large;
+}
+
 std::string paper_features() {
   std::string names = "dim,rows,pooling_factor";
   for (int bin = 0; bin < kReuseBins; ++bin) names += ",reuse_bin_" + std::to_string(bin);
@@ -153,7 +166,7 @@ std::string paper_features() {
 
 std::string default_features() {
   return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
-         "lookup_bytes,distinct_bytes,dim,pooling_factor";
+         "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size";
 }
 
 }  // namespace neuroshard

@@ -37,6 +37,9 @@ class FeatureSet {
   /// ones.
   static Result<FeatureSet> parse(std::string_view comma_list);
 
+  /// Whether a feature changes with the batch size: without one, batches of several sizes look
+  /// alike.
+  [[nodiscard]] bool sees_batch_size() const;
   [[nodiscard]] int size() const { return static_cast<int>(ids_.size()); }
   [[nodiscard]] std::string to_string() const;
   /// Writes size() values to `out`, unscaled.

@@ -29,11 +29,7 @@ Status check(const CostModels& models, const Workload& workload, std::int32_t de
     return invalid_input("the cost models are for " + std::to_string(models.comm->devices) +
                          " devices only (fixed-devices-mlp), found " + std::to_string(devices));
   }
-  if (workload.batch_size != models.batch_size) {
-    return invalid_input("the cost models are for batch size " + std::to_string(models.batch_size) +
-                         ", found " + std::to_string(workload.batch_size));
-  }
-  return {};
+  return check_batch_size(models, workload.batch_size);
 }
 
 }  // namespace

@@ -101,12 +101,27 @@ Status validate(const CostModels& models) {
     return invalid_input("batch_size: found " + std::to_string(models.batch_size) +
                          ", expected at least 1");
   }
+  if (models.min_batch_size < 0 || models.min_batch_size > models.batch_size) {
+    return invalid_input("min_batch_size: found " + std::to_string(models.min_batch_size) +
+                         ", expected 1 to batch_size, " + std::to_string(models.batch_size));
+  }
   if (models.cost_unit != "ms") {
     return invalid_input("cost_unit: found '" + models.cost_unit + "', expected 'ms'");
   }
   if (models.compute) NEUROSHARD_RETURN_IF_ERROR(validate(*models.compute));
   if (models.comm) NEUROSHARD_RETURN_IF_ERROR(validate(*models.comm));
   return {};
+}
+
+Status check_batch_size(const CostModels& models, std::int64_t batch_size) {
+  const std::int64_t least = models.min_batch_size == 0 ? models.batch_size : models.min_batch_size;
+  if (batch_size >= least && batch_size <= models.batch_size) return {};
+  const std::string known =
+      least == models.batch_size
+          ? "batch size " + std::to_string(least)
+          : "batch sizes " + std::to_string(least) + " to " + std::to_string(models.batch_size);
+  return invalid_input("the cost models are for " + known + ", found " +
+                       std::to_string(batch_size));
 }
 
 }  // namespace neuroshard

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
 
@@ -12,5 +14,9 @@ namespace neuroshard {
 Status validate(const ComputeModel& model);
 Status validate(const CommModels& models);
 Status validate(const CostModels& models);
+
+/// kInvalidInput when the models have not been trained on global batches of this size, neither on
+/// smaller and larger ones: what they would say is a guess.
+Status check_batch_size(const CostModels& models, std::int64_t batch_size);
 
 }  // namespace neuroshard

@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
   for (int round = 0; round < 10; ++round) {
     CostModels models = test::random_models(static_cast<std::int32_t>(rng.between(1, 16)), rng);
     models.batch_size = rng.between(1, 100000);
+    if (round % 3 == 1) models.min_batch_size = rng.between(1, models.batch_size);
     if (round % 2 == 1) {
       models.compute->target = CostTarget::kLogMilliseconds;
       models.comm_origin = {"another machine", Provenance::kMeasured};
@@ -61,6 +62,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
     const CostModels read = parse_cost_models(bytes, "m").value();
     BOOST_TEST(format_cost_models(read) == bytes);
     BOOST_TEST(read.batch_size == models.batch_size);
+    BOOST_TEST(read.min_batch_size == models.min_batch_size);
     BOOST_TEST((read.compute->target == models.compute->target));
     BOOST_TEST(read.comm_origin.hardware == models.comm_origin.hardware);
     BOOST_TEST((read.comm_origin.provenance == models.comm_origin.provenance));
@@ -200,6 +202,8 @@ BOOST_AUTO_TEST_CASE(metadata_that_does_not_fit_is_named) {
   }
   BOOST_TEST(with("devices", "4") == "m: forward_comm.feature_mean: shape [6], expected [8]");
   BOOST_TEST(with("batch_size", "0").starts_with("m: metadata batch_size: found '0'"));
+  BOOST_TEST(with("min_batch_size", "65537") ==
+             "m: metadata min_batch_size: found '65537', expected an integer from 1 to 65536");
   BOOST_TEST(with("provenance", "guessed") ==
              "m: metadata provenance: found 'guessed', expected 'measured' or 'simulated'");
   BOOST_TEST(with("compute_target", "s") ==

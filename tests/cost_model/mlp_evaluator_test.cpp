@@ -210,6 +210,12 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
   other_batch.batch_size = 4096;
   BOOST_TEST(message(good, other_batch, 4) ==
              "the cost models are for batch size 65536, found 4096");
+  CostModels range = good;
+  range.min_batch_size = 4096;
+  BOOST_TEST(message(range, other_batch, 4) == "accepted");
+  other_batch.batch_size = 4095;
+  BOOST_TEST(message(range, other_batch, 4) ==
+             "the cost models are for batch sizes 4096 to 65536, found 4095");
   CostModels half = good;
   half.compute.reset();
   BOOST_TEST(message(half, workload, 4).find("no compute half") != std::string::npos);
