@@ -24,6 +24,8 @@ void FitFlags::declare(FlagSet& flags) {
   flags.number("weight-decay", "X", "AdamW's; 0 is Adam", &weight_decay_, {0, 10, true});
   flags.number("average", "X", "share kept a step of a moving average of the weights; 0 = none",
                &average_, {0, 1, true});
+  flags.integer("members", "networks trained side by side; the model says their mean", &members_, 1,
+                16);
   flags.number("target-scale", "X", "the learned target is divided by it", &target_scale_,
                {0, 1e6});
   flags.seed("seed", "of the split, the first weights and the order of samples", &seed_);
@@ -46,6 +48,7 @@ Status FitFlags::apply(FitOptions& options) const {
   override_with(weight_decay_, options.weight_decay);
   override_with(average_, options.average);
   override_with(target_scale_, options.target_scale);
+  override_with(members_, options.members);
   options.seed = seed_;
   return {};
 }

@@ -28,6 +28,7 @@ class FitFlags {
   std::optional<double> weight_decay_;
   std::optional<double> average_;
   std::optional<double> target_scale_;
+  std::optional<std::int32_t> members_;
   std::uint64_t seed_ = 0;
 };
 

@@ -13,40 +13,64 @@ neuroshard=$PWD/build/release/neuroshard
 work=build/pretrain
 rm -rf "$work"
 mkdir -p "$work" models
+# Plans may have any global batch size between the first and the last.
+batch_sizes=(4096 16384 65536 131072)
 # Two pools: one shaped like a production model's 856 tables, and one with what that lacks: tables of
 # 40 million rows, of a few rows, and of 100 lookups a sample.
-"$neuroshard" tables generate --count 856 --seed 1 --output "$work/pool.json"
+for batch in "${batch_sizes[@]}"; do
+  "$neuroshard" tables generate --count 856 --seed 1 --batch-size "$batch" \
+    --output "$work/pool_$batch.json"
+done
 
-# collect_compute NAME PROFILE MEMORY: sets as the paper draws them, sets of the second pool, and sets
-# as large as those of a device that holds a hundred shards.
+# collect_compute NAME PROFILE MEMORY: for each batch size sets as the paper draws them, sets of the
+# second pool, and sets as large as those of a device that holds a hundred shards. Most have the size
+# that most models are trained at.
 collect_compute() {
-  local collect=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3")
-  "${collect[@]}" --tables "$work/pool.json" --max-tables 15 --samples 20000 --seed 1 \
-    --output "$work/$1_paper"
-  "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 --samples 15000 --seed 2 \
-    --output "$work/$1_large"
-  "${collect[@]}" --tables "$work/pool.json" --max-tables 120 --samples 5000 --seed 3 \
-    --output "$work/$1_many"
+  local batch share
+  for batch in "${batch_sizes[@]}"; do
+    share=1
+    [ "$batch" -eq 65536 ] || share=4
+    local collect=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3"
+      --batch-size "$batch")
+    "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 15 \
+      --samples $((20000 / share)) --seed "1$batch" --output "$work/$1_paper_$batch"
+    "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 \
+      --samples $((15000 / share)) --seed "2$batch" --output "$work/$1_large_$batch"
+    "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 120 \
+      --samples $((5000 / share)) --seed "3$batch" --output "$work/$1_many_$batch"
+    compute+=(--data "$work/$1_paper_$batch" --data "$work/$1_large_$batch"
+      --data "$work/$1_many_$batch")
+  done
+}
+
+# collect_comm NAME PROFILE: eight devices a host behind one NVSwitch, hosts behind their network
+# cards. Wide dims stand for devices that hold hundreds of tables.
+collect_comm() {
+  local devices max_dim batch data
+  for devices in 2 3 4 6 8 12 16 24 32 64 128; do
+    for max_dim in 128 1024; do
+      for batch in "${batch_sizes[@]}"; do
+        data=$work/$1_comm_${devices}_${max_dim}_$batch
+        "$neuroshard" collect comm --backend sim --profile "$2+cluster" --devices "$devices" \
+          --max-dim "$max_dim" --batch-size "$batch" --samples 1500 --seed "$devices$batch" \
+          --output "$data"
+        comm+=(--data "$data")
+      done
+    done
+  done
 }
 
 for recipe in "${recipes[@]}"; do
   read -r name profile memory <<< "$recipe"
   [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
   began=$SECONDS
+  compute=() comm=()
   collect_compute "$name" "$profile" "$memory" > "$work/$name.log"
-  comm=()
-  for devices in 2 3 4 6 8 12 16 24 32 64 128; do
-    for max_dim in 128 1024; do  # wide ones stand for devices that hold hundreds of tables
-      data=$work/${name}_comm_${devices}_$max_dim
-      # Eight devices a host behind one NVSwitch, hosts behind their network cards.
-      "$neuroshard" collect comm --backend sim --profile "$profile+cluster" --devices "$devices" \
-        --max-dim "$max_dim" --samples 1500 --seed "$devices" --output "$data" >> "$work/$name.log"
-      comm+=(--data "$data")
-    done
-  done
-  "$neuroshard" train compute --data "$work/${name}_paper" --data "$work/${name}_large" \
-    --data "$work/${name}_many" --epochs 100 --output "$work/$name.safetensors" \
-    --report "$work/${name}_compute.json" | tee -a "$work/$name.log"
+  collect_comm "$name" "$profile" >> "$work/$name.log"
+  # A simulation has no noise that several members would have to average away.
+  "$neuroshard" train compute "${compute[@]}" --members 1 --epochs 100 \
+    --output "$work/$name.safetensors" --report "$work/${name}_compute.json" |
+    tee -a "$work/$name.log"
   "$neuroshard" train comm "${comm[@]}" --epochs 40 --base "$work/$name.safetensors" \
     --output "models/$name.safetensors" --report "$work/${name}_comm.json" | tee -a "$work/$name.log"
   echo "models/$name.safetensors made in $((SECONDS - began)) s"

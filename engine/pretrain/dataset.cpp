@@ -89,4 +89,26 @@ Result<Split> split_samples(std::int64_t count, double train, double validation,
   return split;
 }
 
+Result<std::vector<Split>> rotate_validation(const Split& split, std::int32_t members) {
+  const std::size_t part = split.validation.size();
+  const std::size_t count = split.train.size() + part;
+  if (members < 1 || static_cast<std::size_t>(members) * part > count) {
+    return invalid_input("members: found " + std::to_string(members) + ", expected 1 to " +
+                         std::to_string(count / part) + ", as many as validation parts fit into " +
+                         "what is not the test part");
+  }
+  std::vector<std::int32_t> pool = split.train;
+  pool.insert(pool.end(), split.validation.begin(), split.validation.end());
+  std::vector<Split> splits;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(members); ++k) {
+    Split own{{}, {}, split.test};
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool validates = i >= count - (k + 1) * part && i < count - k * part;
+      (validates ? own.validation : own.train).push_back(pool[i]);
+    }
+    splits.push_back(std::move(own));
+  }
+  return splits;
+}
+
 }  // namespace neuroshard

@@ -59,4 +59,10 @@ struct Split {
 Result<Split> split_samples(std::int64_t count, double train, double validation,
                             std::uint64_t seed);
 
+/// `members` splits with the same test part, whose validation parts are equally large and
+/// disjoint; the first one is `split`. Networks that learn from one each see, between them, all
+/// that is not the test part, and each is judged by samples it has not seen. Errors: more members
+/// than validation parts fit in.
+Result<std::vector<Split>> rotate_validation(const Split& split, std::int32_t members);
+
 }  // namespace neuroshard

@@ -10,6 +10,7 @@
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/pretrain/dataset.h"
+#include "engine/pretrain/metrics.h"
 #include "engine/pretrain/report.h"
 #include "engine/pretrain/train.h"
 #include "nn/set_network.h"
@@ -42,22 +43,28 @@ void apply_scaling(const Scaling& scaling, std::span<float> values);
 /// Which columns of [rows, width] hold one value only.
 std::vector<bool> constant_columns(std::span<const float> values, int width);
 
-/// A network to fit, whatever it predicts.
-struct FitProblem {
-  nn::SetNetworkSpec network;
-  std::vector<float> features;      ///< standardised, [rows, inputs]
-  std::vector<bool> constant;       ///< [inputs]: columns that carry nothing
-  nn::SetSamples samples;           ///< targets as learned
-  std::vector<std::int32_t> train;  ///< sets to learn from
+/// What one member of a fit learns from and is judged by: ids of samples.
+struct FitPart {
+  std::vector<std::int32_t> train;
   std::vector<std::int32_t> validation;
   std::vector<double> validation_ms;  ///< measured, [validation, outputs]
+};
+
+/// Networks to fit, whatever they predict: one a part.
+struct FitProblem {
+  nn::SetNetworkSpec network;
+  std::vector<float> features;  ///< standardised, [rows, inputs]
+  std::vector<bool> constant;   ///< [inputs]: columns that carry nothing
+  nn::SetSamples samples;       ///< targets as learned
+  std::vector<FitPart> parts;
   TargetScale scale;
 };
 
 struct FitResult {
-  std::vector<float> parameters;  ///< of the best epoch, encoder then head
+  std::vector<std::vector<float>> parameters;  ///< per member, of the best epoch, encoder then head
   std::vector<EpochPoint> curve;
   std::int32_t best_epoch = 0;
+  Metrics validation;  ///< of each member on its own part, in that epoch
 };
 
 /// Ranges of the options: the message names the option, what was found and what was expected.
@@ -66,7 +73,20 @@ Status validate(const FitOptions& options);
 /// The options as text, in the order of a report.
 std::vector<std::pair<std::string, std::string>> describe(const FitOptions& options);
 
-/// Runs the epochs. `phase` is what the progress sink is told.
+/// kInvalidInput when data sets have several batch sizes: for networks that cannot tell them apart.
+template <typename Dataset>
+Status check_one_batch_size(std::span<const Dataset> data) {
+  for (const Dataset& dataset : data) {
+    if (dataset.batch_size == data.front().batch_size) continue;
+    return invalid_input("data of batch sizes " + std::to_string(data.front().batch_size) +
+                         " and " + std::to_string(dataset.batch_size) +
+                         ", expected one: no feature of the network depends on it");
+  }
+  return {};
+}
+
+/// Runs the epochs of all members side by side and keeps the epoch with the least validation MSE
+/// over all of them. `phase` is what the progress sink is told.
 Result<FitResult> fit(const FitProblem& problem, const FitOptions& options,
                       const TrainControl& control, std::string_view phase);
 

@@ -72,6 +72,7 @@ std::vector<std::pair<std::string, std::string>> describe(const FitOptions& o) {
           {"schedule", std::string(to_string(o.schedule))},
           {"weight_decay", format_number(o.weight_decay)},
           {"average", format_number(o.average)},
+          {"members", std::to_string(o.members)},
           {"loss", std::string(nn::to_string(o.loss.kind))},
           {"loss_delta", format_number(static_cast<double>(o.loss.delta))},
           {"target_scale", format_number(o.target_scale)},
@@ -85,11 +86,12 @@ ComputeTrainOptions default_compute_options() {
   options.features = default_features();
   options.table_widths = {128, 32};
   options.head_widths = {64};
-  options.fit.batch_size = 128;
-  options.fit.learning_rate = 3e-3;
-  options.fit.average = 0.998;
+  options.fit.epochs = 150;
+  options.fit.batch_size = 64;
+  options.fit.learning_rate = 4e-3;
+  options.fit.average = 0.999;
+  options.fit.members = 4;
   options.fit.loss = {nn::LossKind::kSquaredOverTarget, 0.1f};
-  options.fit.target_scale = 3;
   return options;
 }
 

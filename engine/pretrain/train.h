@@ -38,7 +38,10 @@ struct FitOptions {
   RateSchedule schedule = RateSchedule::kCosine;
   double weight_decay = 0;  ///< AdamW's; 0 is Adam
   double average = 0;       ///< share of a moving average of the weights kept a step; 0: no average
-  nn::LossSpec loss;        ///< delta in units of the learned target
+  /// Networks of the given widths, trained side by side from weights and orders of their own, each
+  /// with another validation part; the model is one as many times wider that says their mean.
+  std::int32_t members = 1;
+  nn::LossSpec loss;  ///< delta in units of the learned target
   double target_scale = 1;
   double train_share = 0.8;  ///< of the samples; what neither share takes is the test part
   double validation_share = 0.1;
@@ -48,8 +51,8 @@ struct FitOptions {
 /// `table-sum-mlp`.
 struct ComputeTrainOptions {
   std::string features;           ///< comma list: engine/cost_model/features.h
-  std::vector<int> table_widths;  ///< of the encoder's layers, ReLU after each
-  std::vector<int> head_widths;   ///< of the head's hidden layers
+  std::vector<int> table_widths;  ///< of the encoder's layers, ReLU after each; of one member
+  std::vector<int> head_widths;   ///< of the head's hidden layers; of one member
   CostTarget target = CostTarget::kMilliseconds;
   FitOptions fit;
 };

@@ -8,6 +8,7 @@
 #include "engine/pretrain/fit.h"
 #include "engine/pretrain/inputs.h"
 #include "engine/pretrain/train.h"
+#include "nn/merge.h"
 
 namespace neuroshard {
 namespace {
@@ -91,13 +92,19 @@ Result<FitProblem> make_problem(Rows rows, const CommTrainOptions& options, cons
   widths.insert(widths.end(), options.hidden_widths.begin(), options.hidden_widths.end());
   widths.push_back(rows.outputs);
   problem.network.head = nn::dense_stack(widths, nn::Activation::kNone);
-  problem.train = rows_of(rows, split.train);
-  problem.validation = rows_of(rows, split.validation);
-  problem.validation_ms = pick_rows(rows.costs, rows.outputs, problem.validation);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Split> own,
+                              rotate_validation(split, options.fit.members));
+  for (const Split& part : own) {
+    std::vector<std::int32_t> validation = rows_of(rows, part.validation);
+    std::vector<double> measured = pick_rows(rows.costs, rows.outputs, validation);
+    problem.parts.push_back(
+        {rows_of(rows, part.train), std::move(validation), std::move(measured)});
+  }
+  const std::vector<std::int32_t>& train = problem.parts.front().train;
   NEUROSHARD_ASSIGN_OR_RETURN(
-      problem.scale, make_target_scale(pick_rows(rows.costs, rows.outputs, problem.train),
+      problem.scale, make_target_scale(pick_rows(rows.costs, rows.outputs, train),
                                        CostTarget::kMilliseconds, options.fit.target_scale));
-  const std::vector<float> seen = pick_rows(rows.inputs, rows.width, problem.train);
+  const std::vector<float> seen = pick_rows(rows.inputs, rows.width, train);
   problem.constant = constant_columns(seen, rows.width);
   scaling = make_scaling(seen, rows.width);
   if (pooled) damp_rare_values(seen, scaling);
@@ -126,11 +133,16 @@ Result<CommModel> fit_direction(std::span<const CommDataset> data, const CommMod
   const bool forward = direction == CommDirection::kForward;
   NEUROSHARD_ASSIGN_OR_RETURN(FitResult result, fit(problem, options.fit, control,
                                                     forward ? "train forward" : "train backward"));
-  model.mlp = nn::Mlp(problem.network.head);
-  std::copy(result.parameters.begin(), result.parameters.end(), model.mlp.parameters().begin());
+  std::vector<nn::Mlp> members;
+  for (const std::vector<float>& parameters : result.parameters) {
+    nn::Mlp& member = members.emplace_back(problem.network.head);
+    std::copy(parameters.begin(), parameters.end(), member.parameters().begin());
+  }
+  model.mlp = nn::average_of(members, false);
   problem.scale.fold_into(model.mlp);
   report.curve = std::move(result.curve);
   report.best_epoch = result.best_epoch;
+  report.validation = result.validation;
   return model;
 }
 
@@ -196,6 +208,7 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
   } else if (!data.empty()) {
     models.devices = data.front().devices();
   }
+  if (!models.features.sees_batch_size()) NEUROSHARD_RETURN_IF_ERROR(check_one_batch_size(data));
   std::vector<std::int64_t> sizes;
   std::int64_t count = 0;
   for (const CommDataset& dataset : data) {
@@ -212,13 +225,10 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
   NEUROSHARD_ASSIGN_OR_RETURN(models.backward,
                               fit_direction(data, models, CommDirection::kBackward, options, split,
                                             control, training.backward));
-  const IdParts validation = ids_by_dataset(sizes, split.validation);
   const IdParts test = ids_by_dataset(sizes, split.test);
   for (const auto direction : {CommDirection::kForward, CommDirection::kBackward}) {
     TrainReport& report =
         direction == CommDirection::kForward ? training.forward : training.backward;
-    NEUROSHARD_ASSIGN_OR_RETURN(report.validation,
-                                measure_part(models, direction, data, validation));
     NEUROSHARD_ASSIGN_OR_RETURN(report.test, measure_part(models, direction, data, test));
   }
   return training;

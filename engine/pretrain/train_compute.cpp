@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -5,6 +6,7 @@
 #include "engine/pretrain/fit.h"
 #include "engine/pretrain/inputs.h"
 #include "engine/pretrain/train.h"
+#include "nn/merge.h"
 
 namespace neuroshard {
 namespace {
@@ -88,16 +90,21 @@ std::string join(const std::vector<int>& widths) {
 }
 
 ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& problem,
-                        const std::vector<float>& parameters) {
+                        const std::vector<std::vector<float>>& members) {
   ComputeModel model;
   model.features = std::move(features);
   model.scaling = std::move(scaling);
-  model.table = nn::Mlp(problem.network.encoder);
-  model.head = nn::Mlp(problem.network.head);
-  const auto middle =
-      parameters.begin() + static_cast<std::ptrdiff_t>(model.table.parameters().size());
-  std::copy(parameters.begin(), middle, model.table.parameters().begin());
-  std::copy(middle, parameters.end(), model.head.parameters().begin());
+  std::vector<nn::Mlp> tables;
+  std::vector<nn::Mlp> heads;
+  for (const std::vector<float>& parameters : members) {
+    nn::Mlp& table = tables.emplace_back(problem.network.encoder);
+    nn::Mlp& head = heads.emplace_back(problem.network.head);
+    const auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(table.parameters().size());
+    std::copy(parameters.begin(), middle, table.parameters().begin());
+    std::copy(middle, parameters.end(), head.parameters().begin());
+  }
+  model.table = nn::stack_side_by_side(tables);
+  model.head = nn::average_of(heads, true);
   model.target = problem.scale.target;
   problem.scale.fold_into(model.head);
   return model;
@@ -116,6 +123,7 @@ TrainReport make_report(const ComputeTrainOptions& options, const Split& split, 
   report.test_samples = static_cast<std::int64_t>(split.test.size());
   report.curve = std::move(result.curve);
   report.best_epoch = result.best_epoch;
+  report.validation = result.validation;
   return report;
 }
 
@@ -126,6 +134,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
                                       const TrainControl& control) {
   NEUROSHARD_RETURN_IF_ERROR(validate(options.fit));
   NEUROSHARD_ASSIGN_OR_RETURN(FeatureSet features, FeatureSet::parse(options.features));
+  if (!features.sees_batch_size()) NEUROSHARD_RETURN_IF_ERROR(check_one_batch_size(data));
   FitProblem problem;
   NEUROSHARD_ASSIGN_OR_RETURN(problem.network, make_network(features.size(), options));
   NEUROSHARD_ASSIGN_OR_RETURN(Pooled all, pool_datasets(data, features));
@@ -143,17 +152,19 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
     all.samples.targets.push_back(static_cast<float>(problem.scale.learned(cost)));
   }
   problem.samples = std::move(all.samples);
-  problem.train = split.train;
-  problem.validation = split.validation;
-  problem.validation_ms = pick(all.costs, split.validation);
+  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<Split> own,
+                              rotate_validation(split, options.fit.members));
+  for (Split& part : own) {
+    std::vector<double> measured = pick(all.costs, part.validation);
+    problem.parts.push_back(
+        {std::move(part.train), std::move(part.validation), std::move(measured)});
+  }
 
   NEUROSHARD_ASSIGN_OR_RETURN(FitResult result,
                               fit(problem, options.fit, control, "train compute"));
   ComputeTraining training;
   training.model = make_model(std::move(features), std::move(scaling), problem, result.parameters);
   training.report = make_report(options, split, result);
-  NEUROSHARD_ASSIGN_OR_RETURN(training.report.validation,
-                              measure_part(training.model, data, all, split.validation));
   NEUROSHARD_ASSIGN_OR_RETURN(training.report.test,
                               measure_part(training.model, data, all, split.test));
   return training;

@@ -33,6 +33,30 @@ BOOST_AUTO_TEST_CASE(splits_without_a_part_are_errors) {
   BOOST_TEST(split_samples(3, 0.34, 0.33, 0).ok());
 }
 
+BOOST_AUTO_TEST_CASE(rotated_splits_judge_by_disjoint_parts_and_never_see_the_test_part) {
+  const Split split = *split_samples(103, 0.8, 0.1, 5);
+  const std::vector<Split> splits = *rotate_validation(split, 4);
+  BOOST_REQUIRE(splits.size() == 4);
+  BOOST_TEST((splits[0].train == split.train && splits[0].validation == split.validation));
+  std::vector<int> judged(103);
+  for (const Split& own : splits) {
+    BOOST_TEST((own.test == split.test));
+    BOOST_TEST(own.validation.size() == split.validation.size());
+    std::vector<int> seen(103);
+    for (const std::int32_t id : own.train) ++seen[static_cast<std::size_t>(id)];
+    for (const std::int32_t id : own.validation) {
+      ++seen[static_cast<std::size_t>(id)];
+      ++judged[static_cast<std::size_t>(id)];
+    }
+    for (const std::int32_t id : own.test) ++seen[static_cast<std::size_t>(id)];
+    BOOST_TEST(seen == std::vector<int>(103, 1), boost::test_tools::per_element());
+  }
+  for (const int times : judged) BOOST_TEST(times <= 1);
+  const auto many = rotate_validation(split, 10);
+  BOOST_TEST(!many.ok());
+  BOOST_TEST(many.status().message().starts_with("members: found 10, expected 1 to 9"));
+}
+
 BOOST_AUTO_TEST_CASE(tables_without_dims_become_the_references_pool) {
   std::vector<Table> tables(3);
   tables[2].name = "last";

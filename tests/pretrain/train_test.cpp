@@ -21,6 +21,7 @@ ComputeTrainOptions quick_compute() {
   options.fit.epochs = 60;
   options.fit.batch_size = 64;
   options.fit.learning_rate = 1e-2;
+  options.fit.members = 1;
   options.fit.seed = 3;
   return options;
 }
@@ -139,7 +140,6 @@ BOOST_AUTO_TEST_CASE(several_data_sets_with_batch_sizes_of_their_own_train_one_m
   const std::vector<ComputeDataset> data = {test::made_up_compute(300, 5, 65536),
                                             test::made_up_compute(300, 6, 16384)};
   ComputeTrainOptions options = quick_compute();
-  options.features += ",log_batch_size";
   const auto training = train_compute(data, options, {});
   BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
   for (const ComputeDataset& part : data) {
@@ -147,6 +147,54 @@ BOOST_AUTO_TEST_CASE(several_data_sets_with_batch_sizes_of_their_own_train_one_m
     BOOST_REQUIRE(metrics.ok());
     BOOST_TEST(metrics->mse < compute_variance(part) / 10);
   }
+}
+
+BOOST_AUTO_TEST_CASE(networks_blind_to_the_batch_size_take_data_of_one) {
+  const std::vector<ComputeDataset> data = {test::made_up_compute(100, 5, 65536),
+                                            test::made_up_compute(100, 6, 16384)};
+  ComputeTrainOptions options = quick_compute();
+  options.features = paper_features();
+  const auto training = train_compute(data, options, {});
+  BOOST_REQUIRE(!training.ok());
+  BOOST_TEST(training.status().message() ==
+             "data of batch sizes 65536 and 16384, expected one: no feature of the network depends "
+             "on it");
+  std::vector<CommDataset> exchanges = {test::made_up_comm(50, 4, 1), test::made_up_comm(50, 4, 2)};
+  exchanges[1].batch_size = 16384;
+  CommTrainOptions blind = quick_comm(CommArchitecture::kPooledDevices);
+  blind.features = "dim,dim_max,start,start_wait";
+  BOOST_TEST(!train_comm(exchanges, blind, {}).ok());
+  BOOST_TEST(!train_comm(exchanges, quick_comm(CommArchitecture::kFixedDevices), {}).ok());
+  CommTrainOptions seeing = quick_comm(CommArchitecture::kPooledDevices);
+  seeing.fit.epochs = 2;
+  BOOST_TEST(train_comm(exchanges, seeing, {}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(several_members_make_one_wider_network_that_averages_noise_away) {
+  ComputeDataset data = test::made_up_compute(300, 9);
+  Rng noise(10);
+  for (io::ComputeSample& sample : data.samples) sample.cost_ms *= 0.8 + 0.4 * noise.uniform();
+  ComputeTrainOptions options = quick_compute();
+  double alone = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    options.fit.seed = seed;
+    alone += train_compute({&data, 1}, options, {})->report.test.mse;
+  }
+  options.fit.members = 3;
+  double together = 0;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    options.fit.seed = seed;
+    const auto training = train_compute({&data, 1}, options, {});
+    BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+    BOOST_TEST(validate(training->model).ok());
+    BOOST_TEST(training->model.table.outputs() == 24);
+    BOOST_TEST(training->model.head.layer(0).outputs == 36);
+    BOOST_TEST(training->report.validation.count == 90);
+    together += training->report.test.mse;
+  }
+  BOOST_TEST(together < alone);
+  options.fit.members = 10;
+  BOOST_TEST(!train_compute({&data, 1}, options, {}).ok());
 }
 
 BOOST_AUTO_TEST_CASE(an_input_that_never_changed_has_no_effect_elsewhere) {
