@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/workers.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -63,7 +65,7 @@ class BeamSearch {
 BeamSearch::BeamSearch(const Problem& problem, PlanEvaluator& evaluator, const BeamOptions& beam,
                        const SearchOptions& options, const StopCheck& stop)
     : problem_(problem), evaluator_(evaluator), beam_(beam), options_(options), stop_(stop) {
-  const int workers = options.pool == nullptr ? 1 : options.pool->size();
+  const int workers = workers_of(options.pool);
   placers_.reserve(static_cast<std::size_t>(workers));
   for (int worker = 0; worker < workers; ++worker) {
     placers_.emplace_back(evaluator, problem.cluster, beam.grid);
@@ -132,12 +134,7 @@ bool BeamSearch::place_new(bool whatever_the_time) {
     if (!whatever_the_time && stop_.stop()) return;
     known.placement = placers_[static_cast<std::size_t>(worker)].evaluate(*known.shards);
   };
-  const auto count = static_cast<std::int64_t>(unplaced_.size());
-  if (options_.pool != nullptr) {
-    options_.pool->parallel_for(count, body);
-  } else {
-    for (std::int64_t index = 0; index < count; ++index) body(index, 0);
-  }
+  for_each_index(options_.pool, static_cast<std::int64_t>(unplaced_.size()), body);
   bool complete = true;
   for (Known* known : unplaced_) {
     if (known->placement) {
