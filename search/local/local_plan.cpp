@@ -1,0 +1,218 @@
+#include "search/local/local_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace neuroshard::search {
+
+LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
+                     const ShapeCatalog& catalog)
+    : evaluator_(evaluator),
+      catalog_(catalog),
+      cleared_(evaluator.state_size()),
+      zeros_(evaluator.state_size(), 0.0f) {
+  evaluator.clear(cleared_.data());
+  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  on_device_.resize(devices);
+  of_table_.resize(static_cast<std::size_t>(catalog.tables()));
+  split_rank_.resize(of_table_.size());
+  sums_.resize(devices);
+  compute_ms_.resize(devices);
+  dim_sums_.resize(devices);
+  bytes_.resize(devices);
+}
+
+void LocalPlan::assign(std::span<const Placed> pieces) {
+  for (SumTree& sum : sums_) sum.reset(zeros_.size(), zeros_.data());
+  for (std::vector<std::int32_t>& list : on_device_) list.clear();
+  for (std::vector<std::int32_t>& list : of_table_) list.clear();
+  std::fill(split_rank_.begin(), split_rank_.end(), -1);
+  std::fill(dim_sums_.begin(), dim_sums_.end(), 0);
+  std::fill(bytes_.begin(), bytes_.end(), 0);
+  split_tables_.clear();
+  free_.clear();
+  pieces_.assign(pieces.size(), {});
+  for (std::size_t k = pieces.size(); k > 0; --k) {
+    if (pieces[k - 1].device == kNoDevice) free_.push_back(static_cast<std::int32_t>(k) - 1);
+  }
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (pieces[k].device != kNoDevice) attach(static_cast<std::int32_t>(k), pieces[k]);
+  }
+  for (std::int32_t device = 0; device < devices(); ++device) refresh(device);
+}
+
+Assignment LocalPlan::assignment() const {
+  Assignment pieces;
+  pieces.reserve(pieces_.size());
+  for (const Piece& piece : pieces_) pieces.push_back({piece.entry, piece.device});
+  return pieces;
+}
+
+void LocalPlan::refresh(std::int32_t device) {
+  const auto index = static_cast<std::size_t>(device);
+  const std::array<const float*, 2> parts{cleared_.data(), sums_[index].sum()};
+  compute_ms_[index] = evaluator_.cost_of_sum(parts);
+}
+
+float LocalPlan::cost_with(const DeviceChange& change) {
+  std::array<const float*, SumTree::kMaxParts + 4> parts;
+  const SumTree& sums = sums_[static_cast<std::size_t>(change.device)];
+  const auto slot_of = [this](std::int32_t piece) {
+    return static_cast<std::size_t>(pieces_[static_cast<std::size_t>(piece)].slot);
+  };
+  std::size_t count = 0;
+  parts[count++] = cleared_.data();
+  if (change.without[0] == kNoPiece) {
+    parts[count++] = sums.sum();
+  } else {
+    const std::size_t slot = slot_of(change.without[0]);
+    const std::size_t other = change.without[1] == kNoPiece ? slot : slot_of(change.without[1]);
+    count += static_cast<std::size_t>(sums.parts_without(slot, other, parts.data() + count));
+  }
+  for (const EntryId entry : change.with) {
+    if (entry != kNoEntry) parts[count++] = addend(entry);
+  }
+  return evaluator_.cost_of_sum({parts.data(), count});
+}
+
+void LocalPlan::attach(std::int32_t piece, const Placed& to) {
+  const CatalogEntry& entry = catalog_.entry(to.entry);
+  const auto device = static_cast<std::size_t>(to.device);
+  std::vector<std::int32_t>& neighbours = on_device_[device];
+  std::vector<std::int32_t>& siblings = of_table_[static_cast<std::size_t>(entry.table)];
+  pieces_[static_cast<std::size_t>(piece)] = {to.entry, to.device,
+                                              static_cast<std::int32_t>(neighbours.size()),
+                                              static_cast<std::int32_t>(siblings.size())};
+  sums_[device].set(neighbours.size(), addend(to.entry));
+  neighbours.push_back(piece);
+  siblings.push_back(piece);
+  note_split(entry.table);
+  dim_sums_[device] += entry.dim;
+  bytes_[device] += entry.bytes;
+}
+
+/// The last of a list takes the place of the one that leaves.
+void LocalPlan::detach(std::int32_t piece) {
+  Piece& leaving = pieces_[static_cast<std::size_t>(piece)];
+  const CatalogEntry& entry = catalog_.entry(leaving.entry);
+  const auto device = static_cast<std::size_t>(leaving.device);
+  std::vector<std::int32_t>& neighbours = on_device_[device];
+  std::vector<std::int32_t>& siblings = of_table_[static_cast<std::size_t>(entry.table)];
+  Piece& last = pieces_[static_cast<std::size_t>(neighbours.back())];
+  const auto slot = static_cast<std::size_t>(leaving.slot);
+  neighbours[slot] = neighbours.back();
+  neighbours.pop_back();
+  sums_[device].set(neighbours.size(), nullptr);
+  if (last.slot != leaving.slot) sums_[device].set(slot, addend(last.entry));
+  last.slot = leaving.slot;
+  pieces_[static_cast<std::size_t>(siblings.back())].rank = leaving.rank;
+  siblings[static_cast<std::size_t>(leaving.rank)] = siblings.back();
+  siblings.pop_back();
+  note_split(entry.table);
+  dim_sums_[device] -= entry.dim;
+  bytes_[device] -= entry.bytes;
+  leaving.device = kNoDevice;
+}
+
+void LocalPlan::note_split(std::int32_t table) {
+  const auto index = static_cast<std::size_t>(table);
+  const bool is_split = of_table_[index].size() > 1;
+  std::int32_t& rank = split_rank_[index];
+  if (is_split == (rank >= 0)) return;
+  if (is_split) {
+    rank = static_cast<std::int32_t>(split_tables_.size());
+    split_tables_.push_back(table);
+    return;
+  }
+  split_rank_[static_cast<std::size_t>(split_tables_.back())] = rank;
+  split_tables_[static_cast<std::size_t>(rank)] = split_tables_.back();
+  split_tables_.pop_back();
+  rank = -1;
+}
+
+void LocalPlan::exchange(std::int32_t one, std::int32_t other) {
+  const auto a = static_cast<std::size_t>(one);
+  const auto b = static_cast<std::size_t>(other);
+  std::swap(on_device_[a], on_device_[b]);
+  std::swap(sums_[a], sums_[b]);
+  std::swap(compute_ms_[a], compute_ms_[b]);
+  std::swap(dim_sums_[a], dim_sums_[b]);
+  std::swap(bytes_[a], bytes_[b]);
+  for (const std::int32_t piece : on_device_[a]) {
+    pieces_[static_cast<std::size_t>(piece)].device = one;
+  }
+  for (const std::int32_t piece : on_device_[b]) {
+    pieces_[static_cast<std::size_t>(piece)].device = other;
+  }
+}
+
+Edit LocalPlan::apply(const Edit& edit) {
+  if (edit.piece == kNoPiece) {
+    exchange(edit.devices[0], edit.devices[1]);
+    return edit;
+  }
+  const auto index = static_cast<std::size_t>(edit.piece);
+  if (index == pieces_.size()) {
+    pieces_.emplace_back();
+  } else if (pieces_[index].device == kNoDevice) {
+    free_.pop_back();  // it is next_piece()
+  }
+  const Placed before{pieces_[index].entry, pieces_[index].device};
+  if (before.device != kNoDevice) detach(edit.piece);
+  if (edit.to.device != kNoDevice) {
+    attach(edit.piece, edit.to);
+    refresh(edit.to.device);
+  } else {
+    free_.push_back(edit.piece);
+  }
+  if (before.device != kNoDevice && before.device != edit.to.device) refresh(before.device);
+  return {edit.piece, before, {}};
+}
+
+void take_back(const Edit& undo, Assignment& assignment) {
+  if (undo.piece != kNoPiece) {
+    assignment[static_cast<std::size_t>(undo.piece)] = undo.to;
+    return;
+  }
+  for (Placed& placed : assignment) {
+    if (placed.device == undo.devices[0]) {
+      placed.device = undo.devices[1];
+    } else if (placed.device == undo.devices[1]) {
+      placed.device = undo.devices[0];
+    }
+  }
+}
+
+std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
+                              const ShapeCatalog& catalog) {
+  std::vector<Placed> pieces;
+  for (const Shard& shard : plan.shards) {
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    const EntryId entry = catalog.find(shard.table, shard.dim());
+    if (shard.rows() != table.rows || shard.device < 0 || entry == kNoEntry) return {};
+    pieces.push_back({entry, shard.device});
+  }
+  return pieces;
+}
+
+Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
+             std::int32_t devices) {
+  Plan plan{devices, {}};
+  std::vector<std::int32_t> dealt(workload.tables.size(), 0);
+  for (const bool ragged : {false, true}) {
+    for (const Placed& piece : assignment) {
+      if (piece.device == kNoDevice) continue;
+      const CatalogEntry& entry = catalog.entry(piece.entry);
+      if ((entry.dim % 4 != 0) != ragged) continue;
+      Shard shard = whole_table(workload, entry.table, piece.device);
+      std::int32_t& columns = dealt[static_cast<std::size_t>(entry.table)];
+      shard.column_begin = columns;
+      shard.column_end = columns += entry.dim;
+      plan.shards.push_back(shard);
+    }
+  }
+  canonicalize(plan);
+  return plan;
+}
+
+}  // namespace neuroshard::search

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/aligned_vector.h"
+#include "search/local/shape_catalog.h"
+#include "search/local/sum_tree.h"
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+inline constexpr std::int32_t kNoDevice = -1;
+inline constexpr std::int32_t kNoPiece = -1;
+
+/// A piece of a table and where it is; kNoDevice: nowhere, the piece is not in use.
+struct Placed {
+  EntryId entry = kNoEntry;
+  std::int32_t device = kNoDevice;
+
+  friend bool operator==(const Placed&, const Placed&) = default;
+};
+
+/// All pieces of a plan, by number. Pieces not in use are allowed.
+using Assignment = std::vector<Placed>;
+
+/// Gives a piece another width or device, makes it (its number is LocalPlan::next_piece()), or
+/// takes it away (device kNoDevice).
+struct Edit {
+  std::int32_t piece = kNoPiece;  ///< kNoPiece: `devices` exchange all they have
+  Placed to;
+  std::array<std::int32_t, 2> devices{kNoDevice, kNoDevice};
+};
+
+/// What one device would lose and gain.
+struct DeviceChange {
+  std::int32_t device = kNoDevice;  ///< kNoDevice: nothing changes
+  std::array<std::int32_t, 2> without{kNoPiece, kNoPiece};
+  std::array<EntryId, 2> with{kNoEntry, kNoEntry};
+};
+
+/// A plan under change: pieces on devices, and what each device costs. The cost of a device after a
+/// change and the change itself take time logarithmic in the device's pieces, whatever the number
+/// of tables; memory is linear in pieces and devices. Costs never drift: they are sums of the same
+/// numbers, paired by a tree. Not thread-safe; one a thread. What it is made from must outlive it,
+/// and nothing may be interned meanwhile.
+class LocalPlan {
+ public:
+  LocalPlan(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
+
+  /// Starts over with these pieces. REQUIRES that each table's pieces in use have all its columns.
+  void assign(std::span<const Placed> pieces);
+  /// The pieces as they are, by number.
+  [[nodiscard]] Assignment assignment() const;
+
+  [[nodiscard]] std::int32_t devices() const { return static_cast<std::int32_t>(bytes_.size()); }
+  [[nodiscard]] const ShapeCatalog& catalog() const { return catalog_; }
+  [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
+  [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+  [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
+
+  [[nodiscard]] Placed placed(std::int32_t piece) const {
+    const Piece& found = pieces_[static_cast<std::size_t>(piece)];
+    return {found.entry, found.device};
+  }
+  [[nodiscard]] const CatalogEntry& entry_of(std::int32_t piece) const {
+    return catalog_.entry(pieces_[static_cast<std::size_t>(piece)].entry);
+  }
+  [[nodiscard]] std::span<const std::int32_t> pieces_on(std::int32_t device) const {
+    return on_device_[static_cast<std::size_t>(device)];
+  }
+  [[nodiscard]] std::span<const std::int32_t> pieces_of(std::int32_t table) const {
+    return of_table_[static_cast<std::size_t>(table)];
+  }
+  /// Tables in more than one piece.
+  [[nodiscard]] std::span<const std::int32_t> split_tables() const { return split_tables_; }
+  /// Pieces, in use or not: numbers are below this.
+  [[nodiscard]] std::size_t numbers() const { return pieces_.size(); }
+  /// The number that the next new piece has to have.
+  [[nodiscard]] std::int32_t next_piece() const {
+    return free_.empty() ? static_cast<std::int32_t>(pieces_.size()) : free_.back();
+  }
+
+  /// Milliseconds of the device after `change`; nothing is changed.
+  [[nodiscard]] float cost_with(const DeviceChange& change);
+
+  /// Makes the edit and brings costs up to date; returns the edit that takes it back. Edits are
+  /// taken back in the reverse order.
+  Edit apply(const Edit& edit);
+
+ private:
+  struct Piece {
+    EntryId entry = kNoEntry;
+    std::int32_t device = kNoDevice;
+    std::int32_t slot = 0;  // in on_device_ and the device's tree
+    std::int32_t rank = 0;  // in of_table_
+  };
+
+  void attach(std::int32_t piece, const Placed& to);
+  void detach(std::int32_t piece);
+  void note_split(std::int32_t table);
+  void exchange(std::int32_t one, std::int32_t other);
+  void refresh(std::int32_t device);
+  [[nodiscard]] const float* addend(EntryId entry) const {
+    return evaluator_.addend(catalog_.entry(entry).shape);
+  }
+
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  AlignedVector<float> cleared_;
+  AlignedVector<float> zeros_;
+
+  std::vector<Piece> pieces_;
+  std::vector<std::int32_t> free_;  // numbers not in use, the last is taken first
+  std::vector<std::vector<std::int32_t>> on_device_;
+  std::vector<std::vector<std::int32_t>> of_table_;
+  std::vector<std::int32_t> split_tables_;
+  std::vector<std::int32_t> split_rank_;  // of a table in split_tables_, or -1
+
+  std::vector<SumTree> sums_;
+  std::vector<float> compute_ms_;
+  std::vector<std::int64_t> dim_sums_;
+  std::vector<std::int64_t> bytes_;
+};
+
+/// Takes an edit back on a bare assignment. `undo` is what LocalPlan::apply() returned.
+void take_back(const Edit& undo, Assignment& assignment);
+
+/// The plan's shards as pieces; nothing when a shard has no entry in the catalog (part of the rows,
+/// every device, another width).
+std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
+                              const ShapeCatalog& catalog);
+
+/// The assignment as shards in canonical order, each table's columns dealt out in order of the
+/// pieces' numbers, but pieces of no multiple of 4 columns last.
+Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
+             std::int32_t devices);
+
+}  // namespace neuroshard::search

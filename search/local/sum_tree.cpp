@@ -1,0 +1,44 @@
+#include "search/local/sum_tree.h"
+
+namespace neuroshard::search {
+
+void SumTree::reset(std::size_t width, const float* zeros) {
+  width_ = width;
+  zeros_ = zeros;
+  leaves_.assign(2, zeros);
+  inner_.assign(2 * width, 0.0f);
+}
+
+void SumTree::update(std::size_t index) {
+  const float* left = node(2 * index);
+  const float* right = node(2 * index + 1);
+  float* sum = inner_.data() + index * width_;
+  for (std::size_t k = 0; k < width_; ++k) sum[k] = left[k] + right[k];
+}
+
+void SumTree::grow() {
+  leaves_.resize(2 * leaves_.size(), zeros_);
+  inner_.resize(leaves_.size() * width_);
+  for (std::size_t index = leaves_.size() - 1; index >= 1; --index) update(index);
+}
+
+void SumTree::set(std::size_t slot, const float* addend) {
+  while (slot >= leaves_.size()) grow();
+  leaves_[slot] = addend == nullptr ? zeros_ : addend;
+  for (std::size_t index = (leaves_.size() + slot) / 2; index >= 1; index /= 2) update(index);
+}
+
+int SumTree::parts_without(std::size_t slot, std::size_t other, const float** parts) const {
+  std::size_t a = leaves_.size() + slot;
+  std::size_t b = leaves_.size() + other;
+  int count = 0;
+  for (; a != b; a /= 2, b /= 2) {
+    if ((a ^ 1) == b) continue;  // siblings: their parent is next, and nothing of it is left
+    parts[count++] = node(a ^ 1);
+    parts[count++] = node(b ^ 1);
+  }
+  for (; a > 1; a /= 2) parts[count++] = node(a ^ 1);
+  return count;
+}
+
+}  // namespace neuroshard::search
