@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/core/rng.h"
+#include "search/local/local_plan.h"
+
+namespace neuroshard::search {
+
+/// A change of a plan that touches one or two devices, and what it makes of them.
+struct Move {
+  std::array<DeviceChange, 2> changes;
+  std::array<Edit, 3> edits;
+  int edit_count = 0;
+
+  // After the move, of changes[k].device:
+  std::array<float, 2> compute_ms{};
+  std::array<std::int64_t, 2> dims{};
+};
+
+/// Shares of the kinds of moves; what is left are moves of one piece to another device.
+struct MoveMix {
+  double swap = 0.5;
+  double split = 0.1;
+  double merge = 0.1;
+  /// Of all contents of two devices, where devices are not alike to the cost models.
+  double exchange = 0.02;
+  /// Moves that begin at the device they are told is the busiest.
+  double busiest = 0.3;
+};
+
+/// Draws random moves that keep to the memory limit. Not thread-safe.
+class MoveSource {
+ public:
+  /// `devices_alike`: see PlanEvaluator. A `memory_bytes` no plan exceeds now.
+  MoveSource(const MoveMix& mix, std::int64_t memory_bytes, bool devices_alike)
+      : mix_(mix), memory_bytes_(memory_bytes), devices_alike_(devices_alike) {}
+
+  /// Draws a move and puts costs on it; false when the draw came to nothing (a piece that cannot be
+  /// split, no memory, ...). Time does not depend on the number of tables but for the logarithm of
+  /// a device's pieces. REQUIRES at least two devices.
+  bool draw(LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& move) const;
+
+ private:
+  bool draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& move) const;
+  bool fits(const LocalPlan& plan, Move& move) const;
+
+  const MoveMix mix_;
+  const std::int64_t memory_bytes_;
+  const bool devices_alike_;
+};
+
+}  // namespace neuroshard::search
