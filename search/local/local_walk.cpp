@@ -1,0 +1,162 @@
+#include "search/local/local_walk.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace neuroshard::search {
+namespace {
+
+constexpr int kCandidatesPerMove = 32;    // looked at, at most, for one that passes
+constexpr double kMostMovesPerPlan = 64;  // between two evaluations of the whole plan
+constexpr double kMoreMoves = 1.2;        // after a plan that stands
+constexpr double kFewerMoves = 0.7;       // after one taken back
+constexpr double kRealGain = 1e-6;        // share of the cost below which a gain may be rounding
+
+/// How much worse than now a step may be: Metropolis' rule with the random number drawn first.
+double allowance(double temperature, Rng& rng) { return -temperature * std::log1p(-rng.uniform()); }
+
+double largest(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+}  // namespace
+
+WalkOptions default_walk(std::int32_t devices) {
+  WalkOptions options;
+  options.first_heat = 2e-3 / std::sqrt(static_cast<double>(devices));
+  options.last_heat = options.first_heat * 0.03;
+  return options;
+}
+
+LocalWalk::LocalWalk(const Problem& problem, const PlanEvaluator& evaluator,
+                     const ShapeCatalog& catalog)
+    : evaluator_(evaluator),
+      memory_bytes_(problem.cluster.memory_bytes),
+      plan_(problem, evaluator, catalog) {
+  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  for (auto* values : {&ready_ms_, &total_ms_, &new_ready_ms_, &new_total_ms_}) {
+    values->resize(devices);
+  }
+}
+
+void LocalWalk::cost_all() {
+  evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {new_ready_ms_, new_total_ms_},
+                          scratch_);
+}
+
+double LocalWalk::cost(const Assignment& assignment) {
+  plan_.assign(assignment);
+  cost_all();
+  return largest(new_total_ms_);
+}
+
+CommResponse LocalWalk::probe(const Assignment& assignment) {
+  plan_.assign(assignment);
+  return probe_response(plan_, evaluator_, scratch_);
+}
+
+WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
+                          const CommResponse& response, Rng rng, const WalkProgress& progress) {
+  best_cost_ = cost(start);
+  ready_ms_ = new_ready_ms_;
+  total_ms_ = new_total_ms_;
+  journal_.clear();
+  best_in_journal_ = true;
+  candidates_ = 1;
+  moves_per_plan_ = 1;
+  estimate_ = CostEstimate(response, options.level_weight);
+  estimate_.set(ready_ms_, total_ms_);
+  standing_objective_ = estimate_.objective();
+  const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
+  const double first = options.first_heat * std::abs(best_cost_);
+  const double cooling = std::log(options.last_heat / options.first_heat);
+  for (double done = progress(candidates_); done < 1 && plan_.devices() > 1;
+       done = progress(candidates_)) {
+    const double temperature = first * std::exp(cooling * done);
+    const std::size_t standing = journal_.size();
+    if (!wander(source, temperature, rng)) continue;
+    if (!verify(temperature, rng)) {
+      take_back_to(standing);
+      estimate_.set(ready_ms_, total_ms_);
+      continue;
+    }
+    trim_journal();
+  }
+  return {best(), best_cost_, candidates_};
+}
+
+/// Makes moves that the estimate lets pass; false when there was none.
+bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
+  const int moves = static_cast<int>(moves_per_plan_);
+  int made = 0;
+  Move move;
+  for (int k = 0; k < kCandidatesPerMove * moves && made < moves; ++k) {
+    ++candidates_;
+    if (!source.draw(plan_, estimate_.busiest(), rng, move)) continue;
+    const double bound = estimate_.objective() + allowance(temperature, rng);
+    if (!(estimate_.objective_after(plan_, move) <= bound)) continue;
+    estimate_.accept(plan_, move);
+    for (int edit = 0; edit < move.edit_count; ++edit) {
+      journal_.push_back(plan_.apply(move.edits[static_cast<std::size_t>(edit)]));
+    }
+    ++made;
+  }
+  return made > 0;
+}
+
+/// Costs the whole plan; false when it is not good enough to stand.
+bool LocalWalk::verify(double temperature, Rng& rng) {
+  ++candidates_;
+  cost_all();
+  estimate_.set(new_ready_ms_, new_total_ms_);
+  const bool stands = estimate_.objective() <= standing_objective_ + allowance(temperature, rng);
+  moves_per_plan_ =
+      std::clamp(moves_per_plan_ * (stands ? kMoreMoves : kFewerMoves), 1.0, kMostMovesPerPlan);
+  if (!stands) return false;
+  standing_objective_ = estimate_.objective();
+  ready_ms_.swap(new_ready_ms_);
+  total_ms_.swap(new_total_ms_);
+  const double cost = largest(total_ms_);
+  if (cost < best_cost_ - kRealGain * std::abs(best_cost_)) {
+    best_cost_ = cost;
+    new_best();
+  }
+  return true;
+}
+
+void LocalWalk::take_back_to(std::size_t size) {
+  while (journal_.size() > size) {
+    const Edit undo = journal_.back();
+    journal_.pop_back();
+    plan_.apply(undo);
+  }
+}
+
+void LocalWalk::new_best() {
+  journal_.clear();
+  best_in_journal_ = true;
+}
+
+/// A journal much longer than the plan becomes a copy of the best plan, so that neither noting an
+/// improvement nor keeping it costs more than a few steps of each move.
+void LocalWalk::trim_journal() {
+  if (!best_in_journal_) {
+    journal_.clear();
+    return;
+  }
+  if (journal_.size() < 64 + 2 * plan_.numbers()) return;
+  best_ = best();
+  best_in_journal_ = false;
+  journal_.clear();
+}
+
+Assignment LocalWalk::best() const {
+  if (!best_in_journal_) return best_;
+  Assignment assignment = plan_.assignment();
+  for (auto undo = journal_.rbegin(); undo != journal_.rend(); ++undo) {
+    take_back(*undo, assignment);
+  }
+  return assignment;
+}
+
+}  // namespace neuroshard::search
