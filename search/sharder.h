@@ -27,12 +27,16 @@ struct SearchOptions {
   double time_limit_s = 0;     ///< 0 = none
   const CancelToken* cancel = nullptr;
   ProgressSink* progress = nullptr;
+  /// Candidates after which `refine` and `anneal` stop, and above which `exact` does not start;
+  /// 0 = their own limits. The others end by themselves.
+  std::int64_t evaluations = 0;
 };
 
 struct SearchResult {
   Plan plan;
-  std::int64_t evaluations = 0;  ///< complete plans the evaluator has put a cost on
-  bool stopped_early = false;
+  /// Plans that a cost has been put on: by the evaluator in full, or (`refine`) by an estimate.
+  std::int64_t evaluations = 0;
+  bool stopped_early = false;  ///< by the time limit or the caller: another run may differ
 };
 
 /// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator

@@ -1,0 +1,127 @@
+#include "search/exact.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/bytes.h"
+#include "search/exact_enumeration.h"
+#include "search/feasibility.h"
+#include "search/workers.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::size_t kPrefixes = 256;  // parts of the search, at least, when there are as many
+
+/// Largest first, so that memory rules out early; equal sizes: the lower table first.
+std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator) {
+  std::vector<ExactItem> items;
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const auto table = static_cast<std::int32_t>(index);
+    const ShardShape shape = shape_of(whole_table(problem.workload, table, 0));
+    items.push_back(
+        {table, evaluator.intern(shape), shard_bytes(problem.workload, shape), shape.dim});
+  }
+  std::stable_sort(items.begin(), items.end(),
+                   [](const ExactItem& a, const ExactItem& b) { return a.bytes > b.bytes; });
+  return items;
+}
+
+Status too_many(const Problem& problem, bool alike, double plans, double most) {
+  return infeasible("this algorithm goes through all plans, at most " +
+                    std::to_string(static_cast<std::int64_t>(most)) + ": " +
+                    std::to_string(problem.workload.tables.size()) + " tables on " +
+                    std::to_string(problem.cluster.devices) + " devices" +
+                    (alike ? "" : ", which are not alike to the cost models,") + " have 10^" +
+                    std::to_string(static_cast<int>(std::log10(plans))) +
+                    " or more; fewer tables or another algorithm would do");
+}
+
+Status no_placement(const Problem& problem) {
+  return infeasible("no placement of " + std::to_string(problem.workload.tables.size()) +
+                    " whole tables fits on " + std::to_string(problem.cluster.devices) +
+                    " devices of " + format_bytes(problem.cluster.memory_bytes) +
+                    ": an algorithm that splits tables may fit them");
+}
+
+/// The shortest prefixes that give every thread enough to do.
+std::vector<Devices> prefixes_of(const std::vector<ExactItem>& items, Enumeration& enumeration) {
+  std::vector<Devices> prefixes;
+  for (std::size_t length = 0; length <= items.size(); ++length) {
+    prefixes.clear();
+    enumeration.list_prefixes(length, prefixes);
+    if (prefixes.empty() || prefixes.size() >= kPrefixes) break;
+  }
+  return prefixes;
+}
+
+}  // namespace
+
+double exact_plans(std::int32_t tables, std::int32_t devices, bool devices_alike) {
+  if (!devices_alike) return std::pow(static_cast<double>(devices), tables);
+  // Partitions of the tables into at most `devices` parts, by the number of parts so far.
+  std::vector<double> parts(static_cast<std::size_t>(std::min(tables, devices)) + 1, 0.0);
+  parts[0] = 1;
+  for (std::int32_t table = 0; table < tables; ++table) {
+    for (std::size_t k = parts.size() - 1; k > 0; --k) {
+      parts[k] = parts[k] * static_cast<double>(k) + parts[k - 1];
+    }
+    parts[0] = 0;
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+    if (sum > kMostExactPlans) return sum;
+  }
+  return std::accumulate(parts.begin(), parts.end(), 0.0);
+}
+
+Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluator,
+                                 const SearchOptions& options) {
+  const bool alike = evaluator.devices_alike();
+  const double plans = exact_plans(static_cast<std::int32_t>(problem.workload.tables.size()),
+                                   problem.cluster.devices, alike);
+  const double most =
+      options.evaluations > 0 ? static_cast<double>(options.evaluations) : kMostExactPlans;
+  if (!(plans <= std::min(most, kMostExactPlans))) return too_many(problem, alike, plans, most);
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  const StopCheck stop(options);
+  const std::vector<ExactItem> items = items_of(problem, evaluator);
+  std::vector<std::unique_ptr<Enumeration>> enumerations;
+  for (int worker = 0; worker < workers_of(options.pool); ++worker) {
+    enumerations.push_back(std::make_unique<Enumeration>(problem, evaluator, items, stop));
+  }
+  // What a prefix finds does not depend on the others, so neither does the best of all.
+  const std::vector<Devices> prefixes = prefixes_of(items, *enumerations.front());
+  const auto count = static_cast<std::int64_t>(prefixes.size());
+  std::vector<ExactFound> found(prefixes.size());
+  for_each_index(options.pool, count, [&](std::int64_t index, int worker) {
+    if (worker == 0 && options.progress != nullptr) {
+      options.progress->update("exact", index, count, "parts");
+    }
+    found[static_cast<std::size_t>(index)] = enumerations[static_cast<std::size_t>(worker)]->run(
+        prefixes[static_cast<std::size_t>(index)]);
+  });
+  SearchResult result;
+  const ExactFound* best = nullptr;
+  for (const ExactFound& part : found) {
+    result.evaluations += part.evaluations;
+    result.stopped_early = result.stopped_early || part.stopped;
+    if (part.devices.empty()) continue;
+    if (best == nullptr || part.cost < best->cost) best = &part;
+  }
+  if (best == nullptr && result.stopped_early) {
+    return cancelled("stopped before any feasible plan was found");
+  }
+  if (best == nullptr) return no_placement(problem);
+  result.plan.devices = problem.cluster.devices;
+  for (std::size_t item = 0; item < items.size(); ++item) {
+    result.plan.shards.push_back(
+        whole_table(problem.workload, items[item].table, best->devices[item]));
+  }
+  return result;
+}
+
+}  // namespace neuroshard::search
