@@ -66,13 +66,12 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
 
 }  // namespace
 
-Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
-                                      const SearchOptions& options) {
+Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluator& evaluator,
+                                             const SearchOptions& options, BeamOptions beam) {
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const StopCheck stop(options);
   if (stop.cancelled()) return no_plan_yet();
-  BeamOptions beam;
   BeamResult best = beam_search(
       problem, evaluator, ShardSet::whole_tables(problem.workload, evaluator), beam, options, stop);
   std::int64_t evaluations = best.evaluations;
@@ -87,6 +86,11 @@ Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& eva
   const std::vector<std::int32_t> device_of = placer.assign(best.shards, best.placement.rule);
   return SearchResult{best.shards.plan(problem.cluster.devices, device_of), evaluations,
                       best.stopped_early};
+}
+
+Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
+                                      const SearchOptions& options) {
+  return shard_neuroshard_within(problem, evaluator, options, {});
 }
 
 }  // namespace neuroshard::search

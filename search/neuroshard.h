@@ -1,5 +1,6 @@
 #pragma once
 
+#include "search/beam.h"
 #include "search/sharder.h"
 
 namespace neuroshard::search {
@@ -12,5 +13,9 @@ namespace neuroshard::search {
 /// there the same search runs again.
 Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
                                       const SearchOptions& options);
+
+/// The same with other limits than the paper's.
+Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluator& evaluator,
+                                             const SearchOptions& options, BeamOptions beam);
 
 }  // namespace neuroshard::search

@@ -1,0 +1,110 @@
+#include "search/refine_start.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/baselines.h"
+#include "search/beam.h"
+#include "search/neuroshard.h"
+
+namespace neuroshard::search {
+namespace {
+
+/// Steps of about 10 ns that the paper's search may take as a start, of all plans it places.
+constexpr double kMostSteps = 4e7;
+
+/// Plans that one level of the beam places at most; the first level has one parent.
+double plans_of_level(const BeamOptions& beam, int level) {
+  const auto candidates = static_cast<double>(2 * beam.candidates);
+  return level == 0 ? candidates : candidates * static_cast<double>(beam.width);
+}
+
+/// As many levels as the steps allow.
+BeamOptions affordable_beam(const Problem& problem) {
+  BeamOptions beam;
+  const auto tables = static_cast<double>(problem.workload.tables.size());
+  const auto devices = static_cast<double>(problem.cluster.devices);
+  const double steps_per_plan = beam.grid.caps * (tables * (1 + devices / 16) + 4 * devices);
+  double steps = steps_per_plan;
+  int levels = 0;
+  for (; levels < beam.max_splits; ++levels) {
+    steps += plans_of_level(beam, levels) * steps_per_plan;
+    if (steps > kMostSteps) break;
+  }
+  beam.max_splits = levels;
+  return beam;
+}
+
+/// Keeps the cheaper of two plans.
+void keep_better(Result<SearchResult> found, PlanEvaluator& evaluator,
+                 std::optional<StartPlan>& best) {
+  if (!found.ok()) return;
+  StartPlan start{std::move(found->plan), 0, 0, found->stopped_early};
+  canonicalize(start.plan);
+  start.cost = plan_cost(start.plan, evaluator);
+  if (!best || start.cost < best->cost) best = std::move(start);
+}
+
+void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
+                 std::optional<StartPlan>& best) {
+  constexpr std::array kGreedy{shard_size_greedy, shard_dim_greedy, shard_lookup_greedy,
+                               shard_size_lookup_greedy};
+  for (const Sharder greedy : kGreedy) {
+    keep_better(greedy(problem, evaluator, options), evaluator, best);
+  }
+}
+
+}  // namespace
+
+double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
+  const auto devices = static_cast<std::size_t>(plan.devices);
+  const std::size_t size = evaluator.state_size();
+  AlignedVector<float> states(devices * size);
+  for (std::size_t device = 0; device < devices; ++device) {
+    evaluator.clear(states.data() + device * size);
+  }
+  std::vector<float> compute(devices, evaluator.empty_cost());
+  std::vector<std::int64_t> dims(devices);
+  for (const Shard& shard : plan.shards) {
+    const auto device = static_cast<std::size_t>(shard.device);
+    const ShapeId shape = evaluator.intern(shape_of(shard));
+    compute[device] = evaluator.place(shape, states.data() + device * size);
+    dims[device] += shard.dim();
+  }
+  double cost = 0;
+  Scratch scratch;
+  evaluator.plan_costs({1, compute, dims}, {&cost, 1}, scratch);
+  return cost;
+}
+
+Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
+                             const SearchOptions& options) {
+  std::optional<StartPlan> best;
+  SearchOptions quiet = options;
+  quiet.progress = nullptr;
+  keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
+  keep_greedy(problem, evaluator, quiet, best);
+  Result<SearchResult> found =
+      shard_neuroshard_within(problem, evaluator, quiet, affordable_beam(problem));
+  const Status status = found.status();
+  const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
+  const bool stopped_early = found.ok() && found->stopped_early;
+  keep_better(std::move(found), evaluator, best);
+  if (!best) return status;
+  best->evaluations = evaluations;
+  best->stopped_early = stopped_early;
+  return *std::move(best);
+}
+
+Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,
+                                const SearchOptions& options) {
+  std::optional<StartPlan> best;
+  keep_greedy(problem, evaluator, options, best);
+  if (!best) return best_start(problem, evaluator, options);
+  return *std::move(best);
+}
+
+}  // namespace neuroshard::search
