@@ -1,0 +1,22 @@
+#pragma once
+
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// Metropolis search over configurations of single tables, FlexFlow's way (arXiv 1807.05358,
+/// section 6): a step draws a new configuration of a random table (whole, or halved a few times,
+/// each piece on a random device); a cheaper plan is kept, a dearer one by the amount x with
+/// probability exp(-alpha x); every hundredth of the budget, at most every 1,000 steps, it goes on
+/// from the best plan. Every plan is costed in full. A yardstick: what the same evaluator gives
+/// without estimates, without moves made for balance, and without threads.
+///
+/// Starts from the best baseline. Ends after options.evaluations steps, or after
+/// options.time_limit_s, or, when neither is given, after kAnnealSeconds.
+Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluator,
+                                  const SearchOptions& options);
+
+/// Seconds of shard_anneal() when options give no limit.
+inline constexpr double kAnnealSeconds = 1;
+
+}  // namespace neuroshard::search
