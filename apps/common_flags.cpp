@@ -59,6 +59,15 @@ FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out) {
   return flags
       .number("time-limit", "SECONDS", "then a search stops with the best plan so far", out,
               {0, kLongest})
+      .default_text("no limit, but 1 for refine and anneal");
+}
+
+FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
+  return flags
+      .integer("evaluations",
+               "plans after which refine and anneal stop, instead of after a time: then the plan "
+               "depends on neither the machine's speed nor --threads",
+               out, 1, std::int64_t{1} << 50)
       .default_text("no limit");
 }
 

@@ -23,6 +23,8 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 /// --time-limit of one search; 0 stays when it is not given.
 FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
+/// --evaluations of one search; 0 stays when it is not given.
+FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

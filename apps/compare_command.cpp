@@ -81,9 +81,12 @@ class CompareCommand final : public Command {
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_cost_model(flags, &cost_model_);
-    algorithms_ = algorithm_names();
-    flags.list("algorithms", "A,B,..", "what to compare", &algorithms_);
+    algorithms_ = baseline_names();
+    algorithms_.emplace_back(default_algorithm());
+    flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
+               &algorithms_);
     declare_time_limit(flags, &options_.time_limit_s);
+    declare_evaluations(flags, &options_.evaluations);
     declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",

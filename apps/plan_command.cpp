@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -22,6 +23,10 @@
 namespace neuroshard::apps {
 namespace {
 
+constexpr double kBaselineSeconds = 1;  // a baseline gets at least
+const std::string kEndedByTime =
+    "time ended the search, the next run may find another plan: --evaluations makes it repeatable";
+
 class PlanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -36,6 +41,7 @@ class PlanCommand final : public Command {
     flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
                  &options_.algorithm, algorithm_names());
     declare_time_limit(flags, &options_.time_limit_s);
+    declare_evaluations(flags, &options_.evaluations);
     declare_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write the plan as JSON; - = to stdout, and nothing else there",
@@ -52,10 +58,9 @@ class PlanCommand final : public Command {
                                 make_plan(loaded.workload, cluster_, models.models, options_));
     progress.reset();
     options_.progress = nullptr;
-    if (best.stopped_early) {
-      print_note(cancel_token().cancelled() ? "interrupted: this is the best plan so far"
-                                            : "time limit reached: this is the best plan so far");
-    }
+    if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
+    const bool ended_by_time = best.stopped_early && !cancel_token().cancelled();
+    if (ended_by_time && output_ == "-") print_note(kEndedByTime);
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, plan_json(loaded, models, best)));
       if (*output_ == "-") return {};
@@ -91,6 +96,7 @@ class PlanCommand final : public Command {
             " (" + best.algorithm + ", " + std::to_string(best.plan.shards.size()) + " shards, " +
             with_commas(best.evaluations) + " plans evaluated in " + fixed(best.seconds, 3) +
             " s)\n";
+    if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string others,
                                 baselines(workload, models.models, best, console));
     text += others;
@@ -98,15 +104,17 @@ class PlanCommand final : public Command {
     return print(text);
   }
 
-  /// What the weaker algorithms would have cost. Empty after an interrupt: the user wants to go.
+  /// What the plans of the baselines cost, none of which gets more time than this plan took. Empty
+  /// after an interrupt: the user wants to go.
   Result<std::string> baselines(const Workload& workload, const CostModels& models,
                                 const PlanResult& best, const Console& console) {
     if (cancel_token().cancelled()) return std::string();
-    std::vector<std::string> names = algorithm_names();
-    names.pop_back();  // the strongest is nobody's baseline
+    std::vector<std::string> names = baseline_names();
     std::erase(names, best.algorithm);
+    PlanOptions options = options_;
+    options.time_limit_s = std::max(best.seconds, kBaselineSeconds);
     Result<std::vector<ComparedPlan>> compared =
-        compare_plans(workload, cluster_, models, names, options_);
+        compare_plans(workload, cluster_, models, names, options);
     if (!compared.ok()) {
       return compared.status().code() == StatusCode::kCancelled ? Result<std::string>("")
                                                                 : compared.status();

@@ -131,6 +131,9 @@ std::string BenchSignature::text() const {
 Result<BenchSignature> bench_signature() {
   constexpr std::array<std::int32_t, 4> kDevices{1, 2, 4, 8};
   constexpr std::size_t kTasks = 40;
+  constexpr std::int64_t kEvaluations = 2000;  // where an algorithm has no end of its own
+  search::SearchOptions options;
+  options.evaluations = kEvaluations;
   BenchSignature signature;
   Hash hash;
   for (std::size_t index = 0; index < kTasks; ++index) {
@@ -144,7 +147,7 @@ Result<BenchSignature> bench_signature() {
           const std::unique_ptr<MlpEvaluator> evaluator,
           MlpEvaluator::create(models, workload, devices, nn::Isa::kScalar));
       const auto start = std::chrono::steady_clock::now();
-      Result<search::SearchResult> found = algorithm.run({workload, cluster}, *evaluator, {});
+      Result<search::SearchResult> found = algorithm.run({workload, cluster}, *evaluator, options);
       signature.seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       if (!found.ok() && found.status().code() != StatusCode::kInfeasible) return found.status();

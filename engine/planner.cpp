@@ -35,6 +35,10 @@ Status check_options(const PlanOptions& options) {
     return invalid_input("time limit: found " + std::to_string(options.time_limit_s) +
                          " seconds, expected 0 (none) or more");
   }
+  if (options.evaluations < 0) {
+    return invalid_input("evaluations: found " + std::to_string(options.evaluations) +
+                         ", expected 0 (no limit) or more");
+  }
   return {};
 }
 
@@ -52,9 +56,10 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = algorithm->run(
-      {workload, cluster}, *evaluator,
-      {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress});
+  Result<search::SearchResult> found =
+      algorithm->run({workload, cluster}, *evaluator,
+                     {options.seed, pool.get(), options.time_limit_s, options.cancel,
+                      options.progress, options.evaluations});
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!found.ok()) return found.status();
   PlanResult result;
@@ -72,6 +77,8 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
 }
 
 }  // namespace
+
+std::string_view default_algorithm() { return search::kDefaultAlgorithm; }
 
 Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options) {
@@ -145,6 +152,14 @@ std::vector<std::string> algorithm_names() {
   std::vector<std::string> names;
   for (const search::Algorithm& algorithm : search::algorithms()) {
     names.emplace_back(algorithm.name);
+  }
+  return names;
+}
+
+std::vector<std::string> baseline_names() {
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    if (algorithm.baseline) names.emplace_back(algorithm.name);
   }
   return names;
 }

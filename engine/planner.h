@@ -15,14 +15,21 @@
 
 namespace neuroshard {
 
+/// The algorithm used unless another is asked for.
+std::string_view default_algorithm();
+
 /// How to search. Nothing here is owned; what is pointed at must outlive the call.
 struct PlanOptions {
-  std::string algorithm = "neuroshard";  ///< one of algorithm_names()
-  std::uint64_t seed = 0;                ///< of the algorithms that draw random numbers
-  int threads = 1;                       ///< 0 = one per hardware thread; never changes the plan
-  /// Seconds after which the search returns its best plan so far; 0 = no limit. A limit that is
-  /// reached makes the plan depend on the machine's speed.
+  std::string algorithm{default_algorithm()};  ///< one of algorithm_names()
+  std::uint64_t seed = 0;                      ///< of the algorithms that draw random numbers
+  int threads = 1;  ///< 0 = one per hardware thread; changes the plan only where time decides it
+  /// Seconds after which the search returns its best plan so far; 0 = no limit, but 1 s for
+  /// "refine" and "anneal" unless `evaluations` limits them. A limit that is reached makes the plan
+  /// depend on the machine's speed and load.
   double time_limit_s = 0;
+  /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
+  /// on every machine with the same instruction set. 0 = no such limit.
+  std::int64_t evaluations = 0;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };
@@ -34,14 +41,14 @@ struct PlanResult {
   std::string algorithm;
   std::int64_t evaluations = 0;  ///< complete plans the search has put a cost on
   double seconds = 0;            ///< the search alone
-  bool stopped_early = false;    ///< by the time limit or the cancel token
+  bool stopped_early = false;    ///< by time or the cancel token: another run may differ
 };
 
 /// Searches a plan for `workload` on `cluster` with the lowest cost under `models`. Same input and
-/// seed, same plan. Errors: kInvalidInput (bad workload, cluster or option, unknown algorithm,
-/// models that lack a half or do not fit the device count or batch size); kInfeasible (names the
-/// table or limit to blame and the smallest change found that would make it fit); kCancelled (no
-/// plan yet when the caller asked to stop). Thread-safe.
+/// seed, same plan, unless stopped_early. Errors: kInvalidInput (bad workload, cluster or option,
+/// unknown algorithm, models that lack a half or do not fit the device count or batch size);
+/// kInfeasible (names the table or limit to blame and the smallest change found that would make it
+/// fit); kCancelled (no plan yet when the caller asked to stop). Thread-safe.
 Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options);
 
@@ -69,12 +76,15 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
                                                 std::span<const std::string> algorithms,
                                                 const PlanOptions& options);
 
-/// The algorithms by name, weakest first, with one line on each.
+/// The algorithms by name, weakest first, with one line on each; those that run only when asked for
+/// come last.
 struct AlgorithmInfo {
   std::string_view name;
   std::string_view summary;
 };
 std::span<const AlgorithmInfo> algorithms();
 std::vector<std::string> algorithm_names();
+/// Those that end by themselves and soon, weakest first: what other plans are held against.
+std::vector<std::string> baseline_names();
 
 }  // namespace neuroshard

@@ -49,10 +49,15 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;
   Sharder run;
+  /// Ends by itself and soon, for tasks of ordinary size: what other plans are held against.
+  bool baseline = false;
 };
 
-/// All algorithms, weakest first: an explicit list.
+/// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then
+/// yardsticks that run only when asked for by name.
 std::span<const Algorithm> algorithms();
+
+inline constexpr std::string_view kDefaultAlgorithm = "refine";
 
 /// The one of that name, or null.
 const Algorithm* find_algorithm(std::string_view name);

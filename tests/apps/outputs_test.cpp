@@ -39,10 +39,15 @@ std::set<std::string> keys_of(const json::value& value) {
 using Keys = std::set<std::string>;
 
 std::vector<std::string> plan_arguments(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{
-      "plan",      "--tables", source_file("examples/dlrm_dcnv2.json"),
-      "--devices", "8",        "--device-memory",
-      "80GB"};
+  std::vector<std::string> arguments{"plan",
+                                     "--tables",
+                                     source_file("examples/dlrm_dcnv2.json"),
+                                     "--devices",
+                                     "8",
+                                     "--device-memory",
+                                     "80GB",
+                                     "--evaluations",
+                                     "20000"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
@@ -92,6 +97,10 @@ BOOST_AUTO_TEST_CASE(a_plan_is_the_same_bytes_each_time_and_on_any_number_of_thr
   for (const std::string threads : {"1", "2"}) {
     BOOST_TEST((run_command(plan_arguments({"--output", "-", "--threads", threads})).out == once));
   }
+  const Outcome timed =
+      run_command({"plan", "--tables", source_file("examples/dlrm_dcnv2.json"), "--devices", "8",
+                   "--device-memory", "80GB", "--time-limit", "0.05"});
+  BOOST_TEST(timed.out.find("time ended the search") != std::string::npos);
   const std::string random =
       run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"})).out;
   BOOST_TEST(

@@ -28,9 +28,15 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 std::vector<std::string> plan_arguments() {
-  return {"plan",      "--tables", source_file("examples/dlrm_dcnv2.json"),
-          "--devices", "8",        "--device-memory",
-          "80GB"};
+  return {"plan",
+          "--tables",
+          source_file("examples/dlrm_dcnv2.json"),
+          "--devices",
+          "8",
+          "--device-memory",
+          "80GB",
+          "--evaluations",
+          "20000"};
 }
 
 }  // namespace
@@ -74,9 +80,9 @@ BOOST_AUTO_TEST_CASE(a_reader_that_has_gone_is_no_error) {
 }
 
 BOOST_AUTO_TEST_CASE(tables_come_from_standard_input) {
-  const Outcome outcome =
-      run_command({"plan", "--tables", "-", "--devices", "8", "--device-memory", "80GB"},
-                  {.input = slurp(source_file("examples/dlrm_dcnv2.json"))});
+  const Outcome outcome = run_command({"plan", "--tables", "-", "--devices", "8", "--device-memory",
+                                       "80GB", "--evaluations", "20000"},
+                                      {.input = slurp(source_file("examples/dlrm_dcnv2.json"))});
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   const auto deterministic_part = [](const std::string& text) {
     return text.substr(0, text.find("plans evaluated"));

@@ -30,10 +30,13 @@ struct Setup {
 BOOST_AUTO_TEST_SUITE(planner)
 
 BOOST_AUTO_TEST_CASE(plans_are_canonical_feasible_and_cost_what_simulate_says) {
-  const Setup setup;
+  Setup setup;
+  const std::vector<std::string> baselines = baseline_names();
   for (const std::string& algorithm : algorithm_names()) {
     PlanOptions options;
     options.algorithm = algorithm;
+    options.evaluations = 3000;
+    if (algorithm == "exact") setup.workload.tables.resize(5);
     const auto result = make_plan(setup.workload, setup.cluster, setup.models, options);
     BOOST_REQUIRE_MESSAGE(result.ok(), result.status().message());
     Plan canonical = result->plan;
@@ -44,7 +47,9 @@ BOOST_AUTO_TEST_CASE(plans_are_canonical_feasible_and_cost_what_simulate_says) {
     BOOST_TEST(result->algorithm == algorithm);
     BOOST_TEST(result->seconds >= 0);
     BOOST_TEST(!result->stopped_early);
-    BOOST_TEST((result->evaluations > 0) == (algorithm == "neuroshard"));
+    const bool baseline =
+        std::find(baselines.begin(), baselines.end(), algorithm) != baselines.end();
+    BOOST_TEST((result->evaluations > 0) == (!baseline || algorithm == "neuroshard"));
     std::reverse(canonical.shards.begin(), canonical.shards.end());
     const auto cost = simulate(setup.workload, canonical, setup.models);
     BOOST_TEST(cost->cost_ms == result->cost.cost_ms);  // to the bit, whatever the order
@@ -59,6 +64,7 @@ BOOST_AUTO_TEST_CASE(plans_are_canonical_feasible_and_cost_what_simulate_says) {
 BOOST_AUTO_TEST_CASE(threads_do_not_change_plans) {
   const Setup setup;
   PlanOptions options;
+  options.evaluations = 5000;
   const auto one = make_plan(setup.workload, setup.cluster, setup.models, options);
   for (const int threads : {0, 2, 5}) {
     options.threads = threads;
@@ -79,7 +85,7 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_expected) {
   options.algorithm = "magic";
   BOOST_TEST(message(options, setup.cluster) ==
              "algorithm: found 'magic', expected one of random, size-greedy, dim-greedy, "
-             "lookup-greedy, size-lookup-greedy, neuroshard");
+             "lookup-greedy, size-lookup-greedy, neuroshard, refine, anneal, exact");
   options = {};
   options.threads = -1;
   BOOST_TEST(message(options, setup.cluster) == "threads: found -1, expected 0 (all) to 4096");
@@ -88,6 +94,10 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_expected) {
     options.time_limit_s = bad;
     BOOST_TEST(message(options, setup.cluster).starts_with("time limit: found "));
   }
+  options = {};
+  options.evaluations = -1;
+  BOOST_TEST(message(options, setup.cluster) ==
+             "evaluations: found -1, expected 0 (no limit) or more");
   Cluster none = setup.cluster;
   none.devices = 0;
   BOOST_TEST(message({}, none).starts_with("devices is 0"));
@@ -147,13 +157,17 @@ BOOST_AUTO_TEST_CASE(a_comparison_keeps_what_is_infeasible_as_an_outcome) {
   setup.workload.tables[0].dim = 128;
   setup.cluster.memory_bytes = std::int64_t{4} << 30;
   const std::vector<std::string> names = algorithm_names();
-  const auto compared = compare_plans(setup.workload, setup.cluster, setup.models, names, {});
+  PlanOptions options;
+  options.evaluations = 2000;
+  const auto compared = compare_plans(setup.workload, setup.cluster, setup.models, names, options);
   BOOST_REQUIRE(compared.ok());
   BOOST_REQUIRE(compared->size() == names.size());
   for (std::size_t k = 0; k < names.size(); ++k) {
     const ComparedPlan& entry = (*compared)[k];
     BOOST_TEST(entry.algorithm == names[k]);
-    BOOST_TEST(entry.result.ok() == (names[k] == "neuroshard"));
+    // "anneal" starts from the paper's search when no greedy plan fits.
+    const bool splits = names[k] == "neuroshard" || names[k] == "refine" || names[k] == "anneal";
+    BOOST_TEST(entry.result.ok() == splits);
     if (!entry.result.ok()) {
       BOOST_TEST((entry.result.status().code() == StatusCode::kInfeasible));
     }
@@ -165,7 +179,9 @@ BOOST_AUTO_TEST_CASE(a_comparison_keeps_what_is_infeasible_as_an_outcome) {
 BOOST_AUTO_TEST_CASE(models_that_give_no_finite_cost_are_refused) {
   Setup setup;
   for (float& weight : setup.models.compute->head.parameters()) weight = 3e38f;
-  const auto result = make_plan(setup.workload, setup.cluster, setup.models, {});
+  PlanOptions options;
+  options.evaluations = 2000;
+  const auto result = make_plan(setup.workload, setup.cluster, setup.models, options);
   BOOST_REQUIRE(!result.ok());
   BOOST_TEST((result.status().code() == StatusCode::kInvalidInput));
 }
@@ -173,6 +189,10 @@ BOOST_AUTO_TEST_CASE(models_that_give_no_finite_cost_are_refused) {
 BOOST_AUTO_TEST_CASE(algorithms_are_described) {
   BOOST_TEST(algorithms().size() == algorithm_names().size());
   for (const AlgorithmInfo& info : algorithms()) BOOST_TEST(!info.summary.empty());
+  const std::vector<std::string> baselines = baseline_names();
+  BOOST_TEST(baselines.front() == "random");
+  BOOST_TEST(baselines.back() == "neuroshard");
+  BOOST_TEST(default_algorithm() == "refine");
 }
 
 BOOST_AUTO_TEST_CASE(the_bench_signature_repeats) {

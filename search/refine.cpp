@@ -1,0 +1,190 @@
+#include "search/refine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "search/local/local_walk.h"
+#include "search/local/shape_catalog.h"
+#include "search/refine_start.h"
+#include "search/workers.h"
+
+namespace neuroshard::search {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kGenerations = 4;
+constexpr int kWalks = 8;               // of a generation, or the next multiple of the threads
+constexpr double kLaterHeat = 0.5;      // of the generations after the first, of its heat
+constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
+constexpr double kReportSeconds = 0.1;  // between two progress reports
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// One search: the walks, their shares of the budget, and the best plan they have found.
+class Refinement {
+ public:
+  Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+             const SearchOptions& options, Clock::time_point began);
+
+  void run(Assignment start, std::int64_t evaluations_so_far);
+
+  [[nodiscard]] const Assignment& best() const { return best_; }
+  [[nodiscard]] std::int64_t candidates() const { return candidates_; }
+  [[nodiscard]] bool stopped_early() const { return stopped_early_; }
+
+ private:
+  struct Share {
+    std::int64_t candidates = 0;  // 0: no limit
+    double seconds = 0;           // 0: no limit
+  };
+
+  [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
+  LocalWalk& walker(int worker);
+  [[nodiscard]] Share share(int generation, std::int64_t budget) const;
+  WalkResult walk(int worker, const WalkOptions& walk, const Share& share, const Rng& rng);
+  void report(const Share& share, std::int64_t candidates);
+
+  const Problem& problem_;
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const SearchOptions& options_;
+  const Clock::time_point began_;
+  const int threads_;
+  const int walks_;
+  std::vector<std::unique_ptr<LocalWalk>> walkers_;  // one a worker, made when it is needed
+  CommResponse response_;
+  Assignment best_;
+  double best_cost_ = 0;
+  std::int64_t candidates_ = 0;
+  bool stopped_early_ = false;
+  double reported_ = 0;
+};
+
+int round_up(int value, int step) { return (value + step - 1) / step * step; }
+
+Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
+                       const ShapeCatalog& catalog, const SearchOptions& options,
+                       Clock::time_point began)
+    : problem_(problem),
+      evaluator_(evaluator),
+      catalog_(catalog),
+      options_(options),
+      began_(began),
+      threads_(workers_of(options.pool)),
+      // What a time limit finds depends on the machine anyway: then no thread has to idle.
+      walks_(timed() ? round_up(kWalks, threads_) : kWalks) {
+  walkers_.resize(static_cast<std::size_t>(threads_));
+}
+
+LocalWalk& Refinement::walker(int worker) {
+  std::unique_ptr<LocalWalk>& own = walkers_[static_cast<std::size_t>(worker)];
+  if (!own) own = std::make_unique<LocalWalk>(problem_, evaluator_, catalog_);
+  return *own;
+}
+
+Refinement::Share Refinement::share(int generation, std::int64_t budget) const {
+  Share share;
+  if (budget > 0) {
+    share.candidates = std::max<std::int64_t>(1, budget / (kGenerations * walks_));
+  }
+  if (timed()) {
+    const int in_turn = (walks_ + threads_ - 1) / threads_;
+    const double left = std::max(0.0, options_.time_limit_s - seconds_since(began_));
+    share.seconds = std::max(1e-6, left / ((kGenerations - generation) * in_turn));
+  }
+  return share;
+}
+
+void Refinement::report(const Share& share, std::int64_t candidates) {
+  if (options_.progress == nullptr) return;
+  const double now = seconds_since(began_);
+  if (now - reported_ < kReportSeconds) return;
+  reported_ = now;
+  if (timed()) {
+    options_.progress->update("refine", static_cast<std::int64_t>(now * 1000),
+                              static_cast<std::int64_t>(options_.time_limit_s * 1000), "ms");
+  } else {
+    options_.progress->update("refine", candidates_ + candidates,
+                              share.candidates * walks_ * kGenerations, "candidates");
+  }
+}
+
+WalkResult Refinement::walk(int worker, const WalkOptions& walk, const Share& share,
+                            const Rng& rng) {
+  const Clock::time_point start = Clock::now();
+  const auto progress = [&](std::int64_t candidates) {
+    if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
+    if (worker == 0) report(share, candidates);
+    double done = 0;
+    if (share.candidates > 0) {
+      done = static_cast<double>(candidates) / static_cast<double>(share.candidates);
+    }
+    if (share.seconds > 0) done = std::max(done, seconds_since(start) / share.seconds);
+    return done;
+  };
+  return walker(worker).run(best_, walk, response_, rng, progress);
+}
+
+void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
+  best_ = std::move(start);
+  best_cost_ = walker(0).cost(best_);
+  response_ = walker(0).probe(best_);
+  const bool counted = options_.evaluations > 0;
+  const std::int64_t budget = options_.evaluations - evaluations_so_far;
+  if (counted && budget <= 0) return;
+  const Rng rng(options_.seed);
+  WalkOptions walk_options = default_walk(evaluator_.devices());
+  for (int generation = 0; generation < kGenerations; ++generation) {
+    if (options_.cancel != nullptr && options_.cancel->cancelled()) break;
+    if (timed() && seconds_since(began_) >= options_.time_limit_s) break;
+    const Share own = share(generation, counted ? budget : 0);
+    std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
+    const auto body = [&](std::int64_t index, int worker) {
+      const auto stream = static_cast<std::uint64_t>(generation * walks_ + index);
+      results[static_cast<std::size_t>(index)] = walk(worker, walk_options, own, rng.fork(stream));
+    };
+    for_each_index(options_.pool, walks_, body);
+    for (WalkResult& result : results) {
+      candidates_ += result.candidates;
+      if (result.cost >= best_cost_) continue;
+      best_cost_ = result.cost;
+      best_ = std::move(result.best);
+    }
+    if (generation == 0) walk_options.first_heat *= kLaterHeat;
+  }
+  const bool cancelled = options_.cancel != nullptr && options_.cancel->cancelled();
+  const bool by_time = timed() && seconds_since(began_) >= options_.time_limit_s;
+  stopped_early_ = cancelled || by_time;
+}
+
+}  // namespace
+
+Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
+                                  const SearchOptions& options) {
+  const Clock::time_point began = Clock::now();
+  SearchOptions own = options;
+  if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
+  if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
+  NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
+  SearchResult result{std::move(start.plan), start.evaluations, start.stopped_early};
+  if (problem.cluster.devices == 1) return result;
+  const ShapeCatalog catalog(problem.workload, evaluator);
+  Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
+  if (pieces.empty()) return result;
+  Refinement refinement(problem, evaluator, catalog, own, began);
+  refinement.run(std::move(pieces), start.evaluations);
+  result.evaluations += refinement.candidates();
+  result.stopped_early = result.stopped_early || refinement.stopped_early();
+  // Sums in another order differ by rounding: what counts is the order of plan files.
+  Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
+  if (plan_cost(plan, evaluator) < start.cost) result.plan = std::move(plan);
+  return result;
+}
+
+}  // namespace neuroshard::search

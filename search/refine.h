@@ -1,0 +1,20 @@
+#pragma once
+
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// Local search on the true objective from the best plan of all baselines and the paper's search:
+/// generations of simulated annealing, several walks at a time, each generation from the best plan
+/// so far (see LocalWalk). Never worse than what it starts from.
+///
+/// Ends after options.evaluations candidates, or after options.time_limit_s, or, when neither is
+/// given, after kRefineSeconds. By candidates alone the plan is a function of input and seed,
+/// whatever the threads. Where time decides, stopped_early says so.
+Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
+                                  const SearchOptions& options);
+
+/// Seconds of shard_refine() when options give no limit.
+inline constexpr double kRefineSeconds = 1;
+
+}  // namespace neuroshard::search

@@ -1,0 +1,205 @@
+// Local search on the cost itself: never worse than what it starts from, near the optimum where
+// that is known, and the same plan from any number of threads.
+#include "search/refine.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "search/exact.h"
+#include "search/local/local_walk.h"
+#include "tests/search/fused_evaluator.h"
+
+namespace neuroshard::search {
+namespace {
+
+/// A workload on devices whose memory it nearly fills.
+struct Task {
+  Workload workload;
+  Cluster cluster;
+
+  Task(Rng& rng, std::int64_t tables, std::int32_t devices, double memory_slack)
+      : workload(test::many_tables(rng, tables)),
+        cluster(test::make_cluster(
+            devices,
+            static_cast<std::int64_t>(
+                memory_slack * static_cast<double>(test::total_bytes(workload)) / devices))) {}
+};
+
+Result<SearchResult> refined(const Task& task, PlanEvaluator& evaluator, std::int64_t evaluations,
+                             ThreadPool* pool = nullptr) {
+  SearchOptions options;
+  options.evaluations = evaluations;
+  options.pool = pool;
+  return shard_refine({task.workload, task.cluster}, evaluator, options);
+}
+
+double canonical_cost(Plan plan, PlanEvaluator& evaluator) {
+  canonicalize(plan);
+  return test::cost_of(plan, evaluator);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(refine)
+
+BOOST_AUTO_TEST_CASE(plans_fit_and_are_below_every_baseline) {
+  Rng rng(1);
+  int better = 0;
+  for (int round = 0; round < 12; ++round) {
+    const Task task(rng, 25, static_cast<std::int32_t>(rng.between(2, 6)), 1.15);
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
+    const auto found = refined(task, evaluator, 20000);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    BOOST_TEST(!found->stopped_early);
+    BOOST_TEST(validate(task.workload, found->plan).ok());
+    for (const std::int64_t bytes : device_bytes(task.workload, found->plan)) {
+      BOOST_TEST(bytes <= task.cluster.memory_bytes);
+    }
+    const double cost = canonical_cost(found->plan, evaluator);
+    double lowest = 1e300;
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!algorithm.baseline) continue;
+      const auto other = algorithm.run({task.workload, task.cluster}, evaluator, {});
+      if (other.ok()) lowest = std::min(lowest, canonical_cost(other->plan, evaluator));
+    }
+    BOOST_TEST(cost <= lowest);
+    better += cost < 0.995 * lowest;
+  }
+  BOOST_TEST(better >= 6);  // and it does search
+}
+
+BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
+  Rng rng(2);
+  double gaps = 0;
+  constexpr int kTasks = 25;
+  for (int round = 0; round < kTasks; ++round) {
+    const Task task(rng, 8, 3, 1.4);
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 3);
+    const auto best = shard_exact({task.workload, task.cluster}, evaluator, {});
+    const auto found = refined(task, evaluator, 30000);
+    BOOST_REQUIRE(found.ok());
+    if (!best.ok()) continue;  // only with splits
+    const double optimum = canonical_cost(best->plan, evaluator);
+    gaps += std::max(0.0, canonical_cost(found->plan, evaluator) / optimum - 1);
+  }
+  BOOST_TEST(gaps / kTasks <= 0.002);
+}
+
+BOOST_AUTO_TEST_CASE(threads_do_not_change_plans_of_a_budget) {
+  Rng rng(3);
+  for (int round = 0; round < 3; ++round) {
+    const Task task(rng, 20, 4, 1.3);
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+    const auto alone = refined(task, evaluator, 20000);
+    BOOST_REQUIRE(alone.ok());
+    for (const int threads : {2, 3, 8}) {
+      ThreadPool pool(threads);
+      const auto together = refined(task, evaluator, 20000, &pool);
+      BOOST_REQUIRE(together.ok());
+      BOOST_TEST((together->plan == alone->plan));
+      BOOST_TEST(together->evaluations == alone->evaluations);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(limits_end_it) {
+  Rng rng(4);
+  const Task task(rng, 20, 4, 1.3);
+  test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+  const auto more = refined(task, evaluator, 200000);
+  BOOST_TEST(more->evaluations >= 200000);
+  BOOST_TEST(more->evaluations <= 300000);  // walks look at the budget between plans
+  // Fewer than the start takes: the start.
+  const auto start = refined(task, evaluator, 1);
+  BOOST_REQUIRE(start.ok());
+  BOOST_TEST(start->evaluations < 2000);
+  SearchOptions timed;
+  timed.time_limit_s = 0.01;
+  const auto stopped = shard_refine({task.workload, task.cluster}, evaluator, timed);
+  BOOST_REQUIRE(stopped.ok());
+  BOOST_TEST(stopped->stopped_early);
+  CancelToken cancel;
+  cancel.cancel();
+  timed.time_limit_s = 1e9;
+  timed.cancel = &cancel;
+  const auto cancelled = shard_refine({task.workload, task.cluster}, evaluator, timed);
+  BOOST_REQUIRE(cancelled.ok());  // the baselines have a plan at once
+  BOOST_TEST(cancelled->stopped_early);
+}
+
+BOOST_AUTO_TEST_CASE(what_no_algorithm_can_place_is_refused) {
+  Rng rng(5);
+  const Task task(rng, 20, 4, 0.9);
+  test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+  const auto found = refined(task, evaluator, 1000);
+  BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+}
+
+BOOST_AUTO_TEST_CASE(one_device_and_one_table_are_plans_too) {
+  Workload workload;
+  workload.tables = {test::make_table(100, 16)};
+  for (const std::int32_t devices : {1, 2}) {
+    const Cluster cluster = test::make_cluster(devices, 1 << 20);
+    test::FusedEvaluator evaluator(workload, devices, {3}, 0.5, true);
+    SearchOptions options;
+    options.evaluations = 2000;
+    const auto found = shard_refine({workload, cluster}, evaluator, options);
+    BOOST_REQUIRE(found.ok());
+    BOOST_TEST(validate(workload, found->plan).ok());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
+  Rng rng(6);
+  for (int round = 0; round < 6; ++round) {
+    const Task task(rng, 24, 4, 1.2);
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+    const auto start =
+        find_algorithm("neuroshard")->run({task.workload, task.cluster}, evaluator, {});
+    BOOST_REQUIRE(start.ok());
+    const ShapeCatalog catalog(task.workload, evaluator);
+    const Assignment pieces = pieces_of(start->plan, task.workload, catalog);
+    LocalWalk walk({task.workload, task.cluster}, evaluator, catalog);
+    const CommResponse response = walk.probe(pieces);
+    const auto progress = [](std::int64_t candidates) {
+      return static_cast<double>(candidates) / 20000;
+    };
+    WalkOptions hot = default_walk(4);
+    hot.first_heat *= 10;  // far from the best plan and back
+    const WalkResult result = walk.run(pieces, hot, response, Rng(7), progress);
+    BOOST_TEST(result.cost <= walk.cost(pieces));
+    const double cost = walk.cost(result.best);
+    BOOST_TEST(std::abs(cost - result.cost) <= 1e-5 * cost);
+    const Plan plan = plan_of(result.best, task.workload, catalog, 4);
+    BOOST_TEST(validate(task.workload, plan).ok());
+    BOOST_TEST(std::abs(test::cost_of(plan, evaluator) - cost) <= 1e-5 * cost);
+    // The walks before it are no matter.
+    const WalkResult again = walk.run(pieces, hot, response, Rng(7), progress);
+    BOOST_TEST((again.best == result.best));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(probes_find_how_costs_answer) {
+  Rng rng(8);
+  const Workload workload = test::many_tables(rng, 16);
+  for (const double waiting : {0.0, 0.5, 1.0}) {
+    test::FusedEvaluator evaluator(workload, 4, std::vector<float>(16, 2.0f), waiting, true);
+    const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 40);
+    const ShapeCatalog catalog(workload, evaluator);
+    LocalPlan plan({workload, cluster}, evaluator, catalog);
+    Assignment pieces;
+    for (std::int32_t table = 0; table < 16; ++table) {
+      pieces.push_back({catalog.whole(table), table % 4});
+    }
+    plan.assign(pieces);
+    Scratch scratch;
+    const CommResponse response = probe_response(plan, evaluator, scratch);
+    BOOST_TEST(std::abs(response.waiting - waiting) < 0.01);
+    BOOST_TEST(std::abs(response.ready_per_dim - 0.004) < 1e-4);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::search
