@@ -10,9 +10,6 @@
 
 namespace neuroshard::apps {
 
-/// The shipped model that commands use when none is named.
-inline constexpr const char* kDefaultCostModel = "h200_sim";
-
 /// Most threads a flag accepts: a bound for mistyped numbers.
 inline constexpr std::int64_t kMaxThreads = 1024;
 

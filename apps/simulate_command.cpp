@@ -50,7 +50,7 @@ class SimulateCommand final : public Command {
   std::string tables_;
   std::string plan_;
   std::int64_t memory_ = 0;
-  std::string cost_model_ = kDefaultCostModel;
+  std::string cost_model_{kDefaultCostModel};
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 seconds=${1:-20}
-need_packages clang libclang-rt-14-dev cmake ninja-build libboost-json1.81-dev \
+need_packages clang libclang-rt-14-dev cmake ninja-build libboost1.81-dev \
   libboost-program-options1.81-dev libboost-test1.81-dev
 build fuzz neuroshard_fuzz
 

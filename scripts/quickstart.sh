@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-need_packages g++ cmake ninja-build libboost-json1.81-dev libboost-program-options1.81-dev
+need_packages g++ cmake ninja-build libboost-program-options1.81-dev
 build static neuroshard
 plan=(build/static/neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 --device-memory 80GB)
 echo "\$ ${plan[*]}"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-need_packages g++ cmake ninja-build libboost-json1.81-dev libboost-program-options1.81-dev \
+need_packages g++ cmake ninja-build libboost-program-options1.81-dev \
   libboost-test1.81-dev
 build release
 ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" "$@"

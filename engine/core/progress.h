@@ -20,6 +20,8 @@ class ProgressSink {
 class CancelToken {
  public:
   void cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+  /// For the next work. REQUIRES that none uses the token.
+  void reset() { cancelled_.store(false, std::memory_order_relaxed); }
   [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
 
  private:

@@ -1,6 +1,7 @@
 #include "engine/core/thread_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neuroshard {
 
@@ -8,7 +9,11 @@ ThreadPool::ThreadPool(int threads) {
   if (threads <= 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   workers_.reserve(static_cast<std::size_t>(threads - 1));
   for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { work(worker); });
+    try {
+      workers_.emplace_back([this, worker] { work(worker); });
+    } catch (const std::exception&) {  // no more threads, or no memory for them
+      break;
+    }
   }
 }
 
@@ -40,6 +45,7 @@ void ThreadPool::parallel_for(std::int64_t count,
   std::unique_lock lock(mutex_);
   finished_.wait(lock, [this] { return running_ == 0; });
   body_ = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void ThreadPool::work(int worker) {
@@ -57,9 +63,15 @@ void ThreadPool::work(int worker) {
   }
 }
 
-void ThreadPool::run_share(int worker) {
-  for (std::int64_t index = next_.fetch_add(1); index < count_; index = next_.fetch_add(1)) {
-    (*body_)(index, worker);
+void ThreadPool::run_share(int worker) noexcept {
+  try {
+    for (std::int64_t index = next_.fetch_add(1); index < count_; index = next_.fetch_add(1)) {
+      (*body_)(index, worker);
+    }
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    next_.store(count_);
   }
 }
 

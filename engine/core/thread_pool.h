@@ -3,6 +3,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -11,7 +12,8 @@
 namespace neuroshard {
 
 /// A fixed set of threads that run the same loop together. `parallel_for` may be called from one
-/// thread at a time; the caller works too, so a pool of 1 has no thread of its own.
+/// thread at a time; the caller works too, so a pool of 1 has no thread of its own. Where the
+/// system gives fewer threads than asked for, the pool has those: results do not depend on it.
 class ThreadPool {
  public:
   /// `threads` >= 1; 0 means one per hardware thread.
@@ -24,13 +26,14 @@ class ThreadPool {
 
   /// Calls body(index, worker) once for each index in [0, count) and returns when all are done.
   /// `worker` is in [0, size()). Which worker gets which index is not fixed: results must depend on
-  /// the index alone (DESIGN: same bytes out, whatever the thread count). `body` must not throw.
+  /// the index alone (DESIGN: same bytes out, whatever the thread count). What `body` throws
+  /// (std::bad_alloc, ours or a callback's) ends the loop early and is thrown on to the caller.
   void parallel_for(std::int64_t count,
                     const std::function<void(std::int64_t index, int worker)>& body);
 
  private:
   void work(int worker);
-  void run_share(int worker);
+  void run_share(int worker) noexcept;
 
   std::mutex mutex_;
   std::condition_variable start_;
@@ -41,6 +44,7 @@ class ThreadPool {
   std::uint64_t generation_ = 0;
   int running_ = 0;
   bool stopping_ = false;
+  std::exception_ptr failure_;  // the first one of this loop
   std::vector<std::thread> workers_;
 };
 

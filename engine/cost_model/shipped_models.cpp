@@ -17,11 +17,6 @@ std::span<const EmbeddedFile> embedded_models();
 
 namespace {
 
-Result<NamedCostModels> parse_named(const std::string& name, std::string_view bytes) {
-  NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, name));
-  return NamedCostModels{name, io::sha256_hex(bytes), std::move(models)};
-}
-
 bool is_file(const std::string& path) {
   std::error_code error;
   return path == "-" || std::filesystem::exists(path, error);
@@ -37,17 +32,25 @@ std::string shipped_names() {
 
 }  // namespace
 
+Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes) {
+  NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, name));
+  return NamedCostModels{name, io::sha256_hex(bytes), std::move(models)};
+}
+
+bool simulated(const CostModels& models) {
+  return (models.compute && models.compute_origin.provenance == Provenance::kSimulated) ||
+         (models.comm && models.comm_origin.provenance == Provenance::kSimulated);
+}
+
+std::span<const EmbeddedFile> shipped_model_files() { return embedded_models(); }
+
 Result<std::vector<ShippedModelInfo>> shipped_models() {
   std::vector<ShippedModelInfo> infos;
   for (const EmbeddedFile& file : embedded_models()) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
-                                parse_named(std::string(file.name), file.bytes));
-    const ModelOrigin& compute = named.models.compute_origin;
-    const ModelOrigin& comm = named.models.comm_origin;
-    const bool simulated =
-        compute.provenance == Provenance::kSimulated || comm.provenance == Provenance::kSimulated;
-    infos.push_back({named.name, named.sha256, compute.hardware,
-                     simulated ? Provenance::kSimulated : Provenance::kMeasured});
+                                parse_named_models(std::string(file.name), file.bytes));
+    infos.push_back({named.name, named.sha256, named.models.compute_origin.hardware,
+                     simulated(named.models) ? Provenance::kSimulated : Provenance::kMeasured});
   }
   return infos;
 }
@@ -59,15 +62,22 @@ std::string_view shipped_model_bytes(std::string_view name) {
   return {};
 }
 
+Result<NamedCostModels> load_shipped_models(const std::string& name) {
+  const std::string_view bytes = shipped_model_bytes(name);
+  if (!bytes.empty()) return parse_named_models(name, bytes);
+  return invalid_input("cost model: found '" + name +
+                       "', expected a shipped one: " + shipped_names());
+}
+
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
   const std::string_view shipped = shipped_model_bytes(name_or_path);
-  if (!shipped.empty()) return parse_named(name_or_path, shipped);
+  if (!shipped.empty()) return parse_named_models(name_or_path, shipped);
   if (!is_file(name_or_path)) {
     return invalid_input("cost model '" + name_or_path + "': neither a file nor a shipped model (" +
                          shipped_names() + ")");
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(name_or_path));
-  return parse_named(name_or_path, bytes);
+  return parse_named_models(name_or_path, bytes);
 }
 
 }  // namespace neuroshard

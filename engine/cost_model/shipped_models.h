@@ -1,13 +1,18 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "engine/core/embedded_file.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
 
 namespace neuroshard {
+
+/// The shipped model that is used when none is named.
+inline constexpr std::string_view kDefaultCostModel = "h200_sim";
 
 /// Cost models with what a plan's provenance records of them.
 struct NamedCostModels {
@@ -27,8 +32,20 @@ struct ShippedModelInfo {
 /// The models linked into this library (models/*.safetensors at build time), by name.
 Result<std::vector<ShippedModelInfo>> shipped_models();
 
+/// Names and bytes of the same, sorted by name.
+std::span<const EmbeddedFile> shipped_model_files();
+
 /// The file's bytes of a shipped model; empty when there is none of that name.
 std::string_view shipped_model_bytes(std::string_view name);
+
+/// The shipped model of that name. Errors: kInvalidInput naming those there are.
+Result<NamedCostModels> load_shipped_models(const std::string& name);
+
+/// Models from a file's bytes, called `name`.
+Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes);
+
+/// Whether any half of the models comes from simulated hardware.
+bool simulated(const CostModels& models);
 
 /// What `--cost-model` means: a shipped name, else a path. Errors: kInvalidInput naming the shipped
 /// models when it is neither, or what is wrong with the file.

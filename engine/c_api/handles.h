@@ -1,0 +1,53 @@
+#pragma once
+
+#include <neuroshard/engine.h>
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "engine/core/progress.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/shipped_models.h"
+#include "io/plan_file.h"
+
+// What the opaque handles of the C interface hold. Handles that several threads may share are
+// const after they are made; see neuroshard/engine.h for who owns what.
+
+struct neuroshard_error {
+  neuroshard_status status = NEUROSHARD_OK;
+  std::string message;
+  const char* fixed = nullptr;  ///< instead of `message` when there was no memory for one
+};
+
+struct neuroshard_bytes {
+  std::string content;
+};
+
+struct neuroshard_cancellation {
+  neuroshard::CancelToken token;
+};
+
+struct neuroshard_workload {
+  neuroshard::Workload workload;
+  std::set<std::string> names;  ///< of the tables
+  std::string sha256;  ///< of the table file it was read from; empty when made or changed by hand
+};
+
+struct neuroshard_cost_models {
+  std::shared_ptr<const neuroshard::NamedCostModels> models;
+};
+
+struct neuroshard_planner {
+  std::shared_ptr<const neuroshard::NamedCostModels> models;
+  neuroshard_log_fn log = nullptr;
+  void* log_user_data = nullptr;
+};
+
+struct neuroshard_plan {
+  neuroshard::io::PlanDocument document;  ///< its provenance has no input_sha256 until an export
+  std::int64_t evaluations = 0;
+  double search_s = 0;
+  bool stopped_early = false;
+};

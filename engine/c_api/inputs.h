@@ -1,0 +1,17 @@
+#pragma once
+
+#include "engine/c_api/handles.h"
+#include "engine/core/cluster.h"
+#include "engine/core/status.h"
+
+// Arguments that several functions of the C interface take.
+
+namespace neuroshard::c_api {
+
+/// The devices a caller describes, checked.
+Result<Cluster> read_cluster(const neuroshard_cluster* cluster);
+
+/// kInvalidInput unless plan and workload have the same batch size.
+Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan);
+
+}  // namespace neuroshard::c_api

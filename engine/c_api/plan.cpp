@@ -1,0 +1,226 @@
+// Plans: made by hand, read, looked into, checked and exported.
+#include <array>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/c_api/boundary.h"
+#include "engine/c_api/handles.h"
+#include "engine/c_api/inputs.h"
+#include "engine/planner.h"
+#include "io/file.h"
+#include "io/sha256.h"
+#include "io/tables.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+using Handle = std::unique_ptr<neuroshard_plan>;
+
+constexpr std::size_t kMaxShards = std::size_t{1} << 24;
+constexpr std::array<std::string_view, 1> kFormats{"neuroshard"};
+
+Status wrong(std::size_t index, const char* field, std::int64_t found,
+             const std::string& expected) {
+  return invalid_input("shards[" + std::to_string(index) + "]." + field + ": found " +
+                       std::to_string(found) + ", expected " + expected);
+}
+
+Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_t devices) {
+  if (shard.table < 0) return wrong(index, "table", shard.table, "0 or more");
+  if (shard.row_begin < 0) return wrong(index, "row_begin", shard.row_begin, "0 or more");
+  if (shard.row_end <= shard.row_begin) {
+    return wrong(index, "row_end", shard.row_end, "more than row_begin");
+  }
+  if (shard.column_begin < 0) return wrong(index, "column_begin", shard.column_begin, "0 or more");
+  if (shard.column_end <= shard.column_begin) {
+    return wrong(index, "column_end", shard.column_end, "more than column_begin");
+  }
+  if (shard.device < NEUROSHARD_EVERY_DEVICE || shard.device >= devices) {
+    return wrong(index, "device", shard.device,
+                 "0 to " + std::to_string(devices - 1) + ", or NEUROSHARD_EVERY_DEVICE");
+  }
+  return {};
+}
+
+Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
+                    std::size_t count) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(Cluster{.devices = devices, .memory_bytes = 1}));
+  if (batch_size < 1) {
+    return invalid_input("batch_size: found " + std::to_string(batch_size) +
+                         ", expected at least 1");
+  }
+  if (count > kMaxShards) {
+    return invalid_input("count: found " + std::to_string(count) + ", expected at most " +
+                         std::to_string(kMaxShards));
+  }
+  if (count > 0) NEUROSHARD_REQUIRE(shards);
+  auto handle = std::make_unique<neuroshard_plan>();
+  Plan& plan = handle->document.plan;
+  plan.devices = devices;
+  handle->document.batch_size = batch_size;
+  plan.shards.reserve(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    const neuroshard_shard& shard = shards[index];
+    NEUROSHARD_RETURN_IF_ERROR(check_shard(shard, index, devices));
+    plan.shards.push_back({shard.table, shard.row_begin, shard.row_end, shard.column_begin,
+                           shard.column_end, shard.device});
+  }
+  canonicalize(plan);
+  return handle;
+}
+
+Result<Handle> parse(std::string_view bytes, const std::string& source) {
+  auto handle = std::make_unique<neuroshard_plan>();
+  NEUROSHARD_ASSIGN_OR_RETURN(handle->document, io::parse_plan(bytes, source));
+  canonicalize(handle->document.plan);
+  return handle;
+}
+
+/// An array of the caller's that has to hold `count` elements.
+Status check_capacity(const void* array, const char* name, std::size_t capacity,
+                      std::size_t count) {
+  if (capacity < count) {
+    return invalid_input("capacity: found " + std::to_string(capacity) + ", expected at least " +
+                         std::to_string(count));
+  }
+  return count == 0 ? Status() : require(array, name);
+}
+
+std::string input_sha256(const neuroshard_workload& workload) {
+  if (!workload.sha256.empty()) return workload.sha256;
+  return io::sha256_hex(io::format_tables(workload.workload));
+}
+
+}  // namespace
+}  // namespace neuroshard::c_api
+
+using namespace neuroshard;
+using namespace neuroshard::c_api;
+
+neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
+                                         const neuroshard_shard* shards, size_t count,
+                                         neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&] { return make(devices, batch_size, shards, count); });
+}
+
+neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text source,
+                                        neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
+    return parse(view, std::string(name));
+  });
+}
+
+neuroshard_status neuroshard_plan_read_file(neuroshard_text path, neuroshard_plan** plan,
+                                            neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    return parse(bytes, file);
+  });
+}
+
+neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neuroshard_plan_info* info,
+                                           neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const io::PlanDocument& document = plan->document;
+    neuroshard_plan_info local{};
+    local.batch_size = document.batch_size;
+    local.cost_ms = document.cost.cost_ms;
+    local.shard_count = document.plan.shards.size();
+    local.device_cost_count = document.cost.per_device.size();
+    local.devices = document.plan.devices;
+    local.stopped_early = plan->stopped_early ? 1 : 0;
+    local.algorithm = text_of(document.provenance.algorithm);
+    local.seed = document.provenance.seed;
+    local.evaluations = plan->evaluations;
+    local.search_s = plan->search_s;
+    return write_struct(info, local, "info");
+  });
+}
+
+neuroshard_status neuroshard_plan_get_shards(const neuroshard_plan* plan, neuroshard_shard* shards,
+                                             size_t capacity, neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<Shard>& own = plan->document.plan.shards;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(shards, "shards", capacity, own.size()));
+    for (const Shard& shard : own) {
+      *shards++ = {shard.row_begin,  shard.row_end, shard.column_begin,
+                   shard.column_end, shard.table,   shard.device};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
+                                                   neuroshard_device_cost* costs, size_t capacity,
+                                                   neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(costs, "costs", capacity, own.size()));
+    for (const DeviceCost& cost : own) {
+      *costs++ = {cost.compute_ms, cost.forward_comm_ms, cost.backward_comm_ms,
+                  cost.total_ms(), cost.memory_bytes,    cost.dim_sum};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
+                                        const neuroshard_workload* workload,
+                                        const neuroshard_cluster* cluster,
+                                        neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    NEUROSHARD_REQUIRE(workload);
+    const Plan& own = plan->document.plan;
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, own));
+    if (cluster == nullptr) return {};
+    NEUROSHARD_ASSIGN_OR_RETURN(const Cluster devices, read_cluster(cluster));
+    if (own.devices != devices.devices) {
+      return invalid_input("plan: found one for " + std::to_string(own.devices) +
+                           " devices, expected " + std::to_string(devices.devices));
+    }
+    return check_memory(workload->workload, own, devices.memory_bytes);
+  });
+}
+
+size_t neuroshard_export_format_count(void) { return kFormats.size(); }
+
+neuroshard_text neuroshard_export_format_name(size_t index) {
+  return text_of(index < kFormats.size() ? kFormats[index] : std::string_view(""));
+}
+
+neuroshard_status neuroshard_plan_export(const neuroshard_plan* plan,
+                                         const neuroshard_workload* workload,
+                                         neuroshard_text format, neuroshard_bytes** bytes,
+                                         neuroshard_error* error) {
+  return make_handle(bytes, error, [&]() -> Result<std::unique_ptr<neuroshard_bytes>> {
+    NEUROSHARD_REQUIRE(plan);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(format, "format"));
+    if (!name.empty() && name != kFormats[0]) {
+      return invalid_input("format: found '" + std::string(name) + "', expected " +
+                           std::string(kFormats[0]));
+    }
+    NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, plan->document.plan));
+    io::PlanDocument document = plan->document;
+    io::PlanProvenance& provenance = document.provenance;
+    if (provenance != io::PlanProvenance{} && provenance.input_sha256.empty()) {
+      provenance.input_sha256 = input_sha256(*workload);
+    }
+    auto made = std::make_unique<neuroshard_bytes>();
+    made->content = io::format_plan(document);
+    return made;
+  });
+}
+
+void neuroshard_plan_destroy(neuroshard_plan* plan) { delete plan; }

@@ -1,0 +1,156 @@
+// The planner: searching and costing with one set of cost models.
+#include "engine/planner.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/c_api/boundary.h"
+#include "engine/c_api/handles.h"
+#include "engine/c_api/inputs.h"
+#include "engine/core/version.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+using PlanHandle = std::unique_ptr<neuroshard_plan>;
+
+/// Hands progress on to the caller's function.
+class CallbackSink final : public ProgressSink {
+ public:
+  CallbackSink(neuroshard_progress_fn function, void* user_data)
+      : function_(function), user_data_(user_data) {}
+  void update(std::string_view phase, std::int64_t done, std::int64_t total,
+              std::string_view unit) override {
+    if (function_ != nullptr) function_(user_data_, text_of(phase), done, total, text_of(unit));
+  }
+
+ private:
+  neuroshard_progress_fn function_;
+  void* user_data_;
+};
+
+void log_line(const neuroshard_planner& planner, std::int32_t level, const std::string& message) {
+  if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
+}
+
+Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
+  PlanOptions options;
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view algorithm,
+                              view_of(given.algorithm, "options.algorithm"));
+  if (!algorithm.empty()) options.algorithm = algorithm;
+  options.seed = given.seed;
+  options.threads = given.threads;
+  options.time_limit_s = given.time_limit_s;
+  if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
+  return options;
+}
+
+/// Who made a plan; the input's sha256 is added when it is exported with its workload.
+io::PlanProvenance provenance_of(const neuroshard_planner& planner, const std::string& algorithm,
+                                 std::uint64_t seed) {
+  return {version(), planner.models->name, planner.models->sha256, "", algorithm, seed};
+}
+
+void log_result(const neuroshard_planner& planner, const PlanResult& result) {
+  if (planner.log == nullptr) return;
+  if (result.stopped_early) {
+    log_line(planner, NEUROSHARD_LOG_WARNING, "stopped early: this is the best plan so far");
+  }
+  log_line(planner, NEUROSHARD_LOG_INFO,
+           result.algorithm + ": plan cost " + std::to_string(result.cost.cost_ms) + " ms, " +
+               std::to_string(result.evaluations) + " plans evaluated in " +
+               std::to_string(result.seconds) + " s");
+}
+
+Result<PlanHandle> search_plan(const neuroshard_planner& planner,
+                               const neuroshard_workload& workload, const Cluster& cluster,
+                               const neuroshard_plan_options& given) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
+  CallbackSink progress(given.progress, given.progress_user_data);
+  options.progress = &progress;
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      PlanResult result, make_plan(workload.workload, cluster, planner.models->models, options));
+  auto plan = std::make_unique<neuroshard_plan>();
+  plan->document.provenance = provenance_of(planner, result.algorithm, options.seed);
+  log_result(planner, result);
+  plan->document.plan = std::move(result.plan);
+  plan->document.batch_size = workload.workload.batch_size;
+  plan->document.cost = std::move(result.cost);
+  plan->evaluations = result.evaluations;
+  plan->search_s = result.seconds;
+  plan->stopped_early = result.stopped_early;
+  return plan;
+}
+
+}  // namespace
+}  // namespace neuroshard::c_api
+
+using namespace neuroshard;
+using namespace neuroshard::c_api;
+
+neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models,
+                                            const neuroshard_planner_options* options,
+                                            neuroshard_planner** planner, neuroshard_error* error) {
+  return make_handle(planner, error, [&]() -> Result<std::unique_ptr<neuroshard_planner>> {
+    NEUROSHARD_REQUIRE(models);
+    NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_planner_options given,
+                                read_optional_struct(options, "options"));
+    auto handle = std::make_unique<neuroshard_planner>();
+    handle->models = models->models;
+    handle->log = given.log;
+    handle->log_user_data = given.log_user_data;
+    if (simulated(handle->models->models)) {
+      log_line(*handle, NEUROSHARD_LOG_WARNING,
+               "cost models " + handle->models->name + ": costs are those of SIMULATED hardware");
+    }
+    return handle;
+  });
+}
+
+void neuroshard_planner_destroy(neuroshard_planner* planner) { delete planner; }
+
+neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
+                                          const neuroshard_workload* workload,
+                                          const neuroshard_cluster* cluster,
+                                          const neuroshard_plan_options* options,
+                                          neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<PlanHandle> {
+    NEUROSHARD_REQUIRE(planner);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_ASSIGN_OR_RETURN(const Cluster devices, read_cluster(cluster));
+    NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
+                                read_optional_struct(options, "options"));
+    return search_plan(*planner, *workload, devices, given);
+  });
+}
+
+neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
+                                              const neuroshard_workload* workload,
+                                              const neuroshard_plan* plan, neuroshard_plan** costed,
+                                              neuroshard_error* error) {
+  return make_handle(costed, error, [&]() -> Result<PlanHandle> {
+    NEUROSHARD_REQUIRE(planner);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_REQUIRE(plan);
+    NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
+    auto result = std::make_unique<neuroshard_plan>(*plan);
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        result->document.cost,
+        simulate(workload->workload, plan->document.plan, planner->models->models));
+    const io::PlanProvenance& made = plan->document.provenance;
+    result->document.provenance = provenance_of(*planner, made.algorithm, made.seed);
+    return result;
+  });
+}
+
+size_t neuroshard_algorithm_count(void) { return algorithms().size(); }
+
+neuroshard_text neuroshard_algorithm_name(size_t index) {
+  return text_of(index < algorithms().size() ? algorithms()[index].name : std::string_view(""));
+}
+
+neuroshard_text neuroshard_algorithm_summary(size_t index) {
+  return text_of(index < algorithms().size() ? algorithms()[index].summary : std::string_view(""));
+}

@@ -1,0 +1,395 @@
+/* NeuroShard's engine for C and for every language that can call C: which columns of which
+   embedding table should live on which device, and what a plan costs.
+
+     neuroshard_workload*     the tables of a model and its batch size
+     neuroshard_cost_models*  small networks that know what a hardware costs
+     neuroshard_planner*      searches and costs plans with one set of cost models
+     neuroshard_plan*         shards, and what each device takes
+     neuroshard_cancellation* ends a search from another thread
+     neuroshard_bytes*        what an export produced
+     neuroshard_error*        why the last call given it failed
+
+   Conventions, for every function:
+
+   Results. Whatever can fail returns a neuroshard_status, NEUROSHARD_OK being 0, and takes a
+   neuroshard_error* last. That may be NULL; otherwise it then holds the status and one line that
+   says what was found and what was expected. On failure an output handle is set to NULL and other
+   outputs are left as they were.
+
+   Handles. A function that sets a `T**` makes a handle the caller owns and ends with
+   neuroshard_T_destroy(), which accepts NULL. Handles keep what they need of each other alive: they
+   may be destroyed in any order.
+
+   Threads. There are no globals. Functions may run at the same time on different handles, and on
+   the same handle where all of them take it as const: workloads, cost models, planners and plans
+   are shared freely once they are made. An error belongs to one thread at a time. Only
+   neuroshard_cancel() may be called while another thread uses the handle.
+
+   Text and sizes. Text is UTF-8 in a neuroshard_text: a pointer with its size. Text that comes out
+   belongs to the handle it came from, and a 0 byte follows it. Pointers to arrays come with a
+   count.
+
+   Structs with a struct_size. Zero the struct, set struct_size to its sizeof, then fill in fields;
+   a field left 0 takes its default. (neuroshard_table t = {0}; t.struct_size = sizeof t;) That is
+   how a program compiled against an older header goes on working: the library reads and writes no
+   more than struct_size bytes. Fields this library does not know yet must be 0, else the call fails
+   with NEUROSHARD_INVALID_INPUT rather than ignore a wish.
+
+   The library never prints, exits, aborts or lets a C++ exception out. Callbacks must return
+   normally: no longjmp, no exceptions.
+
+   Units: bytes are bytes, times are milliseconds unless a name ends in _s (seconds). */
+#ifndef NEUROSHARD_ENGINE_H_
+#define NEUROSHARD_ENGINE_H_
+
+#include <neuroshard/version.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define NEUROSHARD_API __attribute__((visibility("default")))
+#else
+#define NEUROSHARD_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct neuroshard_bytes neuroshard_bytes;
+typedef struct neuroshard_cancellation neuroshard_cancellation;
+typedef struct neuroshard_cost_models neuroshard_cost_models;
+typedef struct neuroshard_error neuroshard_error;
+typedef struct neuroshard_plan neuroshard_plan;
+typedef struct neuroshard_planner neuroshard_planner;
+typedef struct neuroshard_workload neuroshard_workload;
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* `size` bytes at `data`; {NULL, 0} is empty. Fixed for ever. */
+typedef struct neuroshard_text {
+  const char* data;
+  size_t size;
+} neuroshard_text;
+
+/* As a size: the text ends before its first 0 byte. {"h200_sim", NEUROSHARD_NUL_TERMINATED} */
+#define NEUROSHARD_NUL_TERMINATED ((size_t)-1)
+
+/* ---- version ------------------------------------------------------------------------------- */
+
+/* Of the library that is running, such as "0.1.0"; NEUROSHARD_VERSION is that of this header. Both
+   point to constants. Programs work with every library of the same major version that is not older
+   than their header. */
+NEUROSHARD_API const char* neuroshard_version(void);
+/* The git commit the library was built from, or "unknown". */
+NEUROSHARD_API const char* neuroshard_commit(void);
+
+/* ---- errors -------------------------------------------------------------------------------- */
+
+typedef int32_t neuroshard_status;
+enum {
+  NEUROSHARD_OK = 0,
+  NEUROSHARD_INVALID_INPUT = 1, /* bad argument, bad file: the message says where and what */
+  NEUROSHARD_INFEASIBLE = 2,    /* no plan fits; the message names the smallest change found */
+  NEUROSHARD_IO_ERROR = 3,      /* file, disk or pipe */
+  NEUROSHARD_UNAVAILABLE = 4,   /* hardware, driver or library missing */
+  NEUROSHARD_CANCELLED = 5,     /* cancelled before there was any plan */
+  NEUROSHARD_INTERNAL = 6,      /* a bug; please report it */
+  NEUROSHARD_OUT_OF_MEMORY = 7  /* nothing else changed; the call may be repeated */
+};
+
+/* "NEUROSHARD_OK", ..; "unknown status" for any other number. A constant. */
+NEUROSHARD_API const char* neuroshard_status_name(neuroshard_status status);
+
+/* An empty error; NULL only when memory is exhausted. */
+NEUROSHARD_API neuroshard_error* neuroshard_error_create(void);
+NEUROSHARD_API void neuroshard_error_destroy(neuroshard_error* error);
+/* Of the last call that was given `error`: NEUROSHARD_OK and "" after a success, and for NULL. The
+   text stays until the next call that is given it. */
+NEUROSHARD_API neuroshard_status neuroshard_error_status(const neuroshard_error* error);
+NEUROSHARD_API neuroshard_text neuroshard_error_message(const neuroshard_error* error);
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+/* The content; stays until the handle is destroyed. Empty for NULL. */
+NEUROSHARD_API neuroshard_text neuroshard_bytes_view(const neuroshard_bytes* bytes);
+/* Makes the file `path` hold exactly these bytes, or leaves it as it was: a temporary file beside
+   it, synced and renamed. */
+NEUROSHARD_API neuroshard_status neuroshard_bytes_write_file(const neuroshard_bytes* bytes,
+                                                             neuroshard_text path,
+                                                             neuroshard_error* error);
+NEUROSHARD_API void neuroshard_bytes_destroy(neuroshard_bytes* bytes);
+
+/* ---- workload: tables and batch size --------------------------------------------------------- */
+
+/* One embedding table. */
+typedef struct neuroshard_table {
+  size_t struct_size;
+  neuroshard_text name;  /* any text, unique in its workload */
+  int64_t rows;          /* hash size, 1 or more */
+  int32_t dim;           /* columns, 1 to 1,048,576 */
+  int32_t reserved;      /* 0 */
+  double pooling_factor; /* mean lookups per sample, 0 to 1e9 */
+  /* How unevenly rows are looked up, either of:
+     zipf_alpha: lookups follow a Zipf law with this exponent, 0 (uniform) to 100;
+     reuse_histogram: 17 shares that add up to 1 (all 0 without lookups), share k of the distinct
+     rows of a batch being looked up (2^(k-1), 2^k] times. */
+  double zipf_alpha;
+  const double* reuse_histogram; /* NULL: from zipf_alpha */
+  size_t reuse_histogram_size;   /* 17, or 0 with NULL */
+  neuroshard_text data_type;     /* "fp32" (default), "fp16" */
+  neuroshard_text optimizer;     /* "sgd" (default), "rowwise_adagrad" */
+} neuroshard_table;
+
+/* A workload without tables yet. `batch_size` is the number of samples per step over all devices,
+   1 or more; the shipped cost models know 65,536. */
+NEUROSHARD_API neuroshard_status neuroshard_workload_create(int64_t batch_size,
+                                                            neuroshard_workload** workload,
+                                                            neuroshard_error* error);
+/* Appends a copy of `table`; its index is the number of tables before. */
+NEUROSHARD_API neuroshard_status neuroshard_workload_add_table(neuroshard_workload* workload,
+                                                               const neuroshard_table* table,
+                                                               neuroshard_error* error);
+/* The bytes of a table file (docs/FILE_FORMATS.md, "Tables"). `source` is what messages call them,
+   for example a file name. `batch_size` replaces the file's; 0 keeps it (65,536 when the file has
+   none). */
+NEUROSHARD_API neuroshard_status neuroshard_workload_parse(neuroshard_text bytes,
+                                                           neuroshard_text source,
+                                                           int64_t batch_size,
+                                                           neuroshard_workload** workload,
+                                                           neuroshard_error* error);
+/* The same from a file, at most 2 GiB. */
+NEUROSHARD_API neuroshard_status neuroshard_workload_read_file(neuroshard_text path,
+                                                               int64_t batch_size,
+                                                               neuroshard_workload** workload,
+                                                               neuroshard_error* error);
+/* 0 for NULL. */
+NEUROSHARD_API size_t neuroshard_workload_table_count(const neuroshard_workload* workload);
+NEUROSHARD_API int64_t neuroshard_workload_batch_size(const neuroshard_workload* workload);
+/* Fills in *table, whose struct_size the caller has set: the reuse histogram is there even when the
+   table was made from zipf_alpha (which comes back as 0). What *table points to stays until the
+   workload is changed or destroyed. */
+NEUROSHARD_API neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workload,
+                                                               size_t index,
+                                                               neuroshard_table* table,
+                                                               neuroshard_error* error);
+NEUROSHARD_API void neuroshard_workload_destroy(neuroshard_workload* workload);
+
+/* ---- cost models --------------------------------------------------------------------------- */
+
+/* The cost models inside the library, by index. Out of range: empty text. */
+NEUROSHARD_API size_t neuroshard_shipped_model_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_shipped_model_name(size_t index);
+
+/* The shipped cost models of that name; empty means "h200_sim". */
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
+                                                                neuroshard_cost_models** models,
+                                                                neuroshard_error* error);
+/* From the bytes of a cost-model file, as `neuroshard train` writes them. `source` names them in
+   messages and in plans. */
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes,
+                                                              neuroshard_text source,
+                                                              neuroshard_cost_models** models,
+                                                              neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_read_file(neuroshard_text path,
+                                                                  neuroshard_cost_models** models,
+                                                                  neuroshard_error* error);
+
+typedef struct neuroshard_cost_models_info {
+  size_t struct_size;
+  neuroshard_text name;   /* shipped name, or the source */
+  neuroshard_text sha256; /* of the file's bytes, 64 hexadecimal digits */
+  neuroshard_text compute_hardware;
+  neuroshard_text communication_hardware;
+  int64_t batch_size; /* the one they were trained for: a workload's must be the same */
+  int32_t devices;    /* the only device count they know; 0: any */
+  int32_t simulated;  /* 1: costs are those of simulated hardware, 0: measured */
+} neuroshard_cost_models_info;
+
+/* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */
+NEUROSHARD_API neuroshard_status
+neuroshard_cost_models_get_info(const neuroshard_cost_models* models,
+                                neuroshard_cost_models_info* info, neuroshard_error* error);
+NEUROSHARD_API void neuroshard_cost_models_destroy(neuroshard_cost_models* models);
+
+/* ---- planner ------------------------------------------------------------------------------- */
+
+enum { NEUROSHARD_LOG_INFO = 0, NEUROSHARD_LOG_WARNING = 1 };
+
+/* One line of text without a line end; `message` is gone when the callback returns. */
+typedef void (*neuroshard_log_fn)(void* user_data, int32_t level, neuroshard_text message);
+
+/* `done` of `total` units ("splits", ..) of `phase` are finished; total 0 = unknown. One thread at
+   a time per search, possibly not the one that called. It may call neuroshard_cancel(). */
+typedef void (*neuroshard_progress_fn)(void* user_data, neuroshard_text phase, int64_t done,
+                                       int64_t total, neuroshard_text unit);
+
+typedef struct neuroshard_planner_options {
+  size_t struct_size;
+  neuroshard_log_fn log; /* NULL: silence. Called from the threads that call planner functions */
+  void* log_user_data;
+} neuroshard_planner_options;
+
+/* `options` may be NULL. The planner keeps no state between calls: it may be used any number of
+   times, by any number of threads at once. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_create(
+    const neuroshard_cost_models* models, const neuroshard_planner_options* options,
+    neuroshard_planner** planner, neuroshard_error* error);
+NEUROSHARD_API void neuroshard_planner_destroy(neuroshard_planner* planner);
+
+/* The devices to place tables on. */
+typedef struct neuroshard_cluster {
+  size_t struct_size;
+  int64_t memory_bytes; /* for tables on each device, 1 or more */
+  int32_t devices;      /* 1 to 65,536 */
+  int32_t reserved;     /* 0 */
+} neuroshard_cluster;
+
+/* How to search. */
+typedef struct neuroshard_plan_options {
+  size_t struct_size;
+  neuroshard_text algorithm; /* one of neuroshard_algorithm_name(); empty: the best there is */
+  uint64_t seed;             /* of the algorithms that draw random numbers */
+  double time_limit_s;       /* then the search ends with its best plan so far; 0: no limit */
+  int32_t threads;           /* 0: one per hardware thread; never changes the plan */
+  int32_t reserved;          /* 0 */
+  neuroshard_progress_fn progress; /* NULL: none */
+  void* progress_user_data;
+  /* NULL: none. Must live until the call returns. */
+  const neuroshard_cancellation* cancellation;
+} neuroshard_plan_options;
+
+/* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
+   seed, same plan, on any number of threads, unless a time limit or a cancellation ended the
+   search. `options` may be NULL. Errors: INVALID_INPUT (also for cost models that do not fit the
+   device count or batch size), INFEASIBLE, CANCELLED (no plan yet), OUT_OF_MEMORY. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
+                                                         const neuroshard_workload* workload,
+                                                         const neuroshard_cluster* cluster,
+                                                         const neuroshard_plan_options* options,
+                                                         neuroshard_plan** plan,
+                                                         neuroshard_error* error);
+/* The same shards with what they cost under this planner's cost models. Says nothing about memory
+   limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
+   workload exactly, or holds a table on every device, for which there is no cost model. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
+                                                             const neuroshard_workload* workload,
+                                                             const neuroshard_plan* plan,
+                                                             neuroshard_plan** costed,
+                                                             neuroshard_error* error);
+
+/* The search algorithms, weakest first. Out of range: empty text. */
+NEUROSHARD_API size_t neuroshard_algorithm_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_algorithm_name(size_t index);
+NEUROSHARD_API neuroshard_text neuroshard_algorithm_summary(size_t index);
+
+/* ---- cancelling ---------------------------------------------------------------------------- */
+
+NEUROSHARD_API neuroshard_status
+neuroshard_cancellation_create(neuroshard_cancellation** cancellation, neuroshard_error* error);
+/* Ends every search that was given it, now and later, until it is reset: the search returns
+   NEUROSHARD_OK with its best plan so far, or NEUROSHARD_CANCELLED when it has none. May be called
+   from any thread, at any time, and from signal handlers. */
+NEUROSHARD_API void neuroshard_cancel(neuroshard_cancellation* cancellation);
+NEUROSHARD_API int32_t neuroshard_cancelled(const neuroshard_cancellation* cancellation);
+/* REQUIRES that no search uses it. */
+NEUROSHARD_API void neuroshard_cancellation_reset(neuroshard_cancellation* cancellation);
+NEUROSHARD_API void neuroshard_cancellation_destroy(neuroshard_cancellation* cancellation);
+
+/* ---- plans --------------------------------------------------------------------------------- */
+
+/* As a shard's device: every device holds the whole table (data parallel). */
+#define NEUROSHARD_EVERY_DEVICE (-1)
+
+/* Rows [row_begin, row_end) x columns [column_begin, column_end) of a table, on one device. Fixed
+   for ever: arrays of it have no struct_size. */
+typedef struct neuroshard_shard {
+  int64_t row_begin;
+  int64_t row_end;
+  int32_t column_begin;
+  int32_t column_end;
+  int32_t table; /* index in the workload */
+  int32_t device;
+} neuroshard_shard;
+
+/* What one device takes. Fixed for ever. */
+typedef struct neuroshard_device_cost {
+  double compute_ms;
+  double forward_comm_ms; /* includes waiting for the slowest device */
+  double backward_comm_ms;
+  double total_ms;
+  int64_t memory_bytes;
+  int64_t dim_sum; /* columns of all its shards */
+} neuroshard_device_cost;
+
+typedef struct neuroshard_plan_info {
+  size_t struct_size;
+  int64_t batch_size;
+  double cost_ms; /* the largest total of a device; 0 when the plan has no costs */
+  size_t shard_count;
+  size_t device_cost_count; /* the number of devices, or 0 when the plan has no costs */
+  int32_t devices;
+  int32_t stopped_early;     /* 1: the time limit or a cancellation ended the search */
+  neuroshard_text algorithm; /* empty when unknown */
+  uint64_t seed;
+  int64_t evaluations; /* complete plans the search has put a cost on */
+  double search_s;     /* seconds of the search alone */
+} neuroshard_plan_info;
+
+/* A plan made by hand. Single fields are checked here; that the shards fit a workload is checked by
+   neuroshard_plan_check() and by whatever takes both. `count` is at most 2^24. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
+                                                        const neuroshard_shard* shards,
+                                                        size_t count, neuroshard_plan** plan,
+                                                        neuroshard_error* error);
+/* The bytes of a plan file (docs/FILE_FORMATS.md, "Plan"). `source` is what messages call them. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_parse(neuroshard_text bytes,
+                                                       neuroshard_text source,
+                                                       neuroshard_plan** plan,
+                                                       neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_plan_read_file(neuroshard_text path,
+                                                           neuroshard_plan** plan,
+                                                           neuroshard_error* error);
+
+/* Fills in *info, whose struct_size the caller has set. Texts belong to `plan`. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan,
+                                                          neuroshard_plan_info* info,
+                                                          neuroshard_error* error);
+/* Copies all shards, ordered by table, first row, first column, or all device costs, in device
+   order. `capacity` is what the array holds; fewer than there are is INVALID_INPUT. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_shards(const neuroshard_plan* plan,
+                                                            neuroshard_shard* shards,
+                                                            size_t capacity,
+                                                            neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
+                                                                  neuroshard_device_cost* costs,
+                                                                  size_t capacity,
+                                                                  neuroshard_error* error);
+
+/* Whether the shards cover every table of `workload` exactly once (else INVALID_INPUT) and every
+   device of `cluster` has the memory (else INFEASIBLE, naming the fullest device). `cluster` may be
+   NULL: no check of memory and device count. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
+                                                       const neuroshard_workload* workload,
+                                                       const neuroshard_cluster* cluster,
+                                                       neuroshard_error* error);
+
+/* The formats of neuroshard_plan_export(). Out of range: empty text. */
+NEUROSHARD_API size_t neuroshard_export_format_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_export_format_name(size_t index);
+
+/* The plan as a file of that format; empty means "neuroshard", the plan file that
+   neuroshard_plan_parse() reads. The same plan gives the same bytes. Errors: INVALID_INPUT for an
+   unknown format, a plan that does not fit the workload, or one the format cannot express. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_export(const neuroshard_plan* plan,
+                                                        const neuroshard_workload* workload,
+                                                        neuroshard_text format,
+                                                        neuroshard_bytes** bytes,
+                                                        neuroshard_error* error);
+NEUROSHARD_API void neuroshard_plan_destroy(neuroshard_plan* plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
