@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_packages g++ cmake ninja-build libboost-program-options1.81-dev \
-  libboost-test1.81-dev
+  libboost-test1.81-dev pkgconf python3
 build release
 ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" "$@"

@@ -1,0 +1,27 @@
+# What `cmake --install` puts where: the command, libengine with its headers, and how CMake
+# (find_package(neuroshard)) and pkg-config find it. Every path is relative, so that the installed
+# tree may be moved.
+include(CMakePackageConfigHelpers)
+
+set(data ${CMAKE_INSTALL_DATADIR})
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/neuroshard)
+
+install(TARGETS neuroshard RUNTIME)
+install(TARGETS neuroshard_shared neuroshard_static EXPORT neuroshardTargets LIBRARY ARCHIVE)
+install(FILES include/neuroshard/engine.h include/neuroshard/engine.hpp
+              ${PROJECT_BINARY_DIR}/include/neuroshard/version.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/neuroshard)
+install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors)
+install(FILES LICENSE DESTINATION ${data}/doc/neuroshard)
+
+install(EXPORT neuroshardTargets NAMESPACE neuroshard:: DESTINATION ${package})
+configure_package_config_file(cmake/neuroshardConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/neuroshardConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/neuroshardConfigVersion.cmake
+  COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/neuroshardConfig.cmake
+              ${PROJECT_BINARY_DIR}/neuroshardConfigVersion.cmake DESTINATION ${package})
+
+file(RELATIVE_PATH to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(cmake/neuroshard.pc.in ${PROJECT_BINARY_DIR}/neuroshard.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/neuroshard.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
