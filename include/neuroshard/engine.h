@@ -201,9 +201,10 @@ typedef struct neuroshard_cost_models_info {
   neuroshard_text sha256; /* of the file's bytes, 64 hexadecimal digits */
   neuroshard_text compute_hardware;
   neuroshard_text communication_hardware;
-  int64_t batch_size; /* the one they were trained for: a workload's must be the same */
-  int32_t devices;    /* the only device count they know; 0: any */
-  int32_t simulated;  /* 1: costs are those of simulated hardware, 0: measured */
+  int64_t min_batch_size; /* a workload's batch size must be in the range they were trained for */
+  int64_t max_batch_size;
+  int32_t devices;   /* the only device count they know; 0: any */
+  int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
 } neuroshard_cost_models_info;
 
 /* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */
