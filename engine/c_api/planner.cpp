@@ -43,6 +43,7 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   options.seed = given.seed;
   options.threads = given.threads;
   options.time_limit_s = given.time_limit_s;
+  options.evaluations = given.evaluations;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }
@@ -56,7 +57,7 @@ io::PlanProvenance provenance_of(const neuroshard_planner& planner, const std::s
 void log_result(const neuroshard_planner& planner, const PlanResult& result) {
   if (planner.log == nullptr) return;
   if (result.stopped_early) {
-    log_line(planner, NEUROSHARD_LOG_WARNING, "stopped early: this is the best plan so far");
+    log_line(planner, NEUROSHARD_LOG_INFO, "stopped by time or the caller: the best plan so far");
   }
   log_line(planner, NEUROSHARD_LOG_INFO,
            result.algorithm + ": plan cost " + std::to_string(result.cost.cost_ms) + " ms, " +

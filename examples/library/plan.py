@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plans embedding tables from Python, through libengine's C interface and nothing but ctypes.
 
-usage: plan.py LIBENGINE.so TABLES.json DEVICES BYTES_PER_DEVICE
+usage: plan.py LIBENGINE.so TABLES.json DEVICES BYTES_PER_DEVICE ALGORITHM
 """
 import ctypes
 import sys
@@ -14,6 +14,14 @@ class Text(ctypes.Structure):
 class Cluster(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("memory_bytes", ctypes.c_int64),
                 ("devices", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+
+
+class PlanOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("algorithm", Text),
+                ("seed", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
+                ("evaluations", ctypes.c_int64), ("threads", ctypes.c_int32),
+                ("reserved", ctypes.c_int32), ("progress", ctypes.c_void_p),
+                ("progress_user_data", ctypes.c_void_p), ("cancellation", ctypes.c_void_p)]
 
 
 class PlanInfo(ctypes.Structure):
@@ -59,13 +67,15 @@ def text(words):
     return Text(data, len(data))
 
 
-def main(library, tables, devices, memory):
+def main(library, tables, devices, memory, algorithm):
     engine = Engine(library)
     models = engine.make("cost_models_shipped", text(""))
     planner = engine.make("planner_create", models, None)
     workload = engine.make("workload_read_file", text(tables), ctypes.c_int64(0))
     cluster = Cluster(struct_size=ctypes.sizeof(Cluster), memory_bytes=memory, devices=devices)
-    plan = engine.make("planner_plan", planner, workload, ctypes.byref(cluster), None)
+    options = PlanOptions(struct_size=ctypes.sizeof(PlanOptions), algorithm=text(algorithm))
+    plan = engine.make("planner_plan", planner, workload, ctypes.byref(cluster),
+                       ctypes.byref(options))
     info = PlanInfo(struct_size=ctypes.sizeof(PlanInfo))
     engine.call("plan_get_info", plan, ctypes.byref(info))
     shards = (Shard * info.shard_count)()
@@ -80,9 +90,9 @@ def main(library, tables, devices, memory):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 5:
+    if len(sys.argv) != 6:
         sys.exit(__doc__)
     try:
-        main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+        main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5])
     except (OSError, RuntimeError) as failure:
         sys.exit(f"plan.py: {failure}")

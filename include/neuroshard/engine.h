@@ -249,11 +249,15 @@ typedef struct neuroshard_cluster {
 /* How to search. */
 typedef struct neuroshard_plan_options {
   size_t struct_size;
-  neuroshard_text algorithm; /* one of neuroshard_algorithm_name(); empty: the best there is */
+  neuroshard_text algorithm; /* one of neuroshard_algorithm_name(); empty: "refine" */
   uint64_t seed;             /* of the algorithms that draw random numbers */
-  double time_limit_s;       /* then the search ends with its best plan so far; 0: no limit */
-  int32_t threads;           /* 0: one per hardware thread; never changes the plan */
-  int32_t reserved;          /* 0 */
+  /* Seconds after which the search ends with its best plan so far; 0: no limit, but 1 s for
+     "refine" and "anneal" unless `evaluations` limits them. */
+  double time_limit_s;
+  /* Plans after which "refine" and "anneal" end; 0: no such limit. */
+  int64_t evaluations;
+  int32_t threads;                 /* 0: one per hardware thread */
+  int32_t reserved;                /* 0 */
   neuroshard_progress_fn progress; /* NULL: none */
   void* progress_user_data;
   /* NULL: none. Must live until the call returns. */
@@ -261,9 +265,10 @@ typedef struct neuroshard_plan_options {
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
-   seed, same plan, on any number of threads, unless a time limit or a cancellation ended the
-   search. `options` may be NULL. Errors: INVALID_INPUT (also for cost models that do not fit the
-   device count or batch size), INFEASIBLE, CANCELLED (no plan yet), OUT_OF_MEMORY. */
+   seed, same plan, on any number of threads, unless time or a cancellation ended the search
+   (neuroshard_plan_info.stopped_early). `options` may be NULL. Errors: INVALID_INPUT (also for cost
+   models that do not fit the device count or batch size), INFEASIBLE, CANCELLED (no plan yet),
+   OUT_OF_MEMORY. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
                                                          const neuroshard_workload* workload,
                                                          const neuroshard_cluster* cluster,
@@ -279,7 +284,8 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_pl
                                                              neuroshard_plan** costed,
                                                              neuroshard_error* error);
 
-/* The search algorithms, weakest first. Out of range: empty text. */
+/* The search algorithms, weakest first; those that run only when asked for come last. Out of range:
+   empty text. */
 NEUROSHARD_API size_t neuroshard_algorithm_count(void);
 NEUROSHARD_API neuroshard_text neuroshard_algorithm_name(size_t index);
 NEUROSHARD_API neuroshard_text neuroshard_algorithm_summary(size_t index);
@@ -330,7 +336,7 @@ typedef struct neuroshard_plan_info {
   size_t shard_count;
   size_t device_cost_count; /* the number of devices, or 0 when the plan has no costs */
   int32_t devices;
-  int32_t stopped_early;     /* 1: the time limit or a cancellation ended the search */
+  int32_t stopped_early;     /* 1: time or a cancellation ended the search */
   neuroshard_text algorithm; /* empty when unknown */
   uint64_t seed;
   int64_t evaluations; /* complete plans the search has put a cost on */

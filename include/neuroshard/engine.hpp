@@ -334,9 +334,10 @@ class Plan {
 
 /// How to search; see neuroshard_plan_options.
 struct PlanOptions {
-  std::string algorithm{};  ///< empty: the best there is
+  std::string algorithm{};  ///< empty: "refine"
   std::uint64_t seed = 0;
   double time_limit_s = 0;
+  std::int64_t evaluations = 0;
   std::int32_t threads = 0;
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
@@ -362,6 +363,7 @@ class Planner {
     given.algorithm = detail::text(options.algorithm);
     given.seed = options.seed;
     given.time_limit_s = options.time_limit_s;
+    given.evaluations = options.evaluations;
     given.threads = options.threads;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {

@@ -270,6 +270,7 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.threads = INT32_MAX; }, "threads");
   refused([](auto&, auto& o) { o.time_limit_s = kNan; }, "time limit");
   refused([](auto&, auto& o) { o.time_limit_s = -1; }, "time limit");
+  refused([](auto&, auto& o) { o.evaluations = -1; }, "evaluations");
   refused([](auto&, auto& o) { o.algorithm = text("luck"); }, "luck");
   refused([](auto&, auto& o) { o.reserved = -1; }, "reserved");
 }

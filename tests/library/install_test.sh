@@ -6,7 +6,7 @@
 install_engine
 tables=$NEUROSHARD_SOURCE/examples/dlrm_dcnv2.json
 "$room/installed/bin/neuroshard" plan --tables "$tables" --devices 8 --device-memory 80GB \
-  --output "$room/expected.json" > /dev/null
+  --algorithm neuroshard --output "$room/expected.json" > /dev/null
 
 # run PROGRAM: it succeeds, prints nothing and writes the command's plan.
 run() {

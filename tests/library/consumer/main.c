@@ -32,6 +32,10 @@ static void plan_file(const char* tables, const char* output, neuroshard_error* 
   neuroshard_plan* plan = NULL;
   neuroshard_bytes* bytes = NULL;
   neuroshard_cluster cluster;
+  neuroshard_plan_options options;
+  memset(&options, 0, sizeof options);
+  options.struct_size = sizeof options;
+  options.algorithm = text("neuroshard"); /* ends by itself: the same plan in every run */
   memset(&cluster, 0, sizeof cluster);
   cluster.struct_size = sizeof cluster;
   cluster.devices = 8;
@@ -39,7 +43,7 @@ static void plan_file(const char* tables, const char* output, neuroshard_error* 
   must(neuroshard_cost_models_shipped(text(""), &models, error), error, "models");
   must(neuroshard_planner_create(models, NULL, &planner, error), error, "planner");
   must(neuroshard_workload_read_file(text(tables), 0, &workload, error), error, "tables");
-  must(neuroshard_planner_plan(planner, workload, &cluster, NULL, &plan, error), error, "plan");
+  must(neuroshard_planner_plan(planner, workload, &cluster, &options, &plan, error), error, "plan");
   must(neuroshard_plan_check(plan, workload, &cluster, error), error, "check");
   must(neuroshard_plan_export(plan, workload, text("neuroshard"), &bytes, error), error, "export");
   must(neuroshard_bytes_write_file(bytes, text(output), error), error, "write");

@@ -30,7 +30,7 @@ void check_small_workload(const ns::Planner& planner) {
   const ns::Cluster cluster{.devices = 2, .memory_bytes = 1000000000};
   const ns::Cancellation cancellation = must(ns::Cancellation::create());
   int updates = 0;
-  ns::PlanOptions options{.seed = 3, .cancellation = &cancellation};
+  ns::PlanOptions options{.algorithm = "neuroshard", .seed = 3, .cancellation = &cancellation};
   options.progress = [&](auto, auto, auto, auto) { ++updates; };
   const ns::Plan plan = must(planner.plan(workload, cluster, options));
   expect(updates > 0 && plan.info().seed == 3, "options arrive");
@@ -50,6 +50,6 @@ int main(int argc, char** argv) {
   check_small_workload(planner);
   const ns::Workload workload = must(ns::Workload::read_file(argv[1]));
   const ns::Cluster cluster{.devices = 8, .memory_bytes = 80000000000};
-  const ns::Plan plan = must(planner.plan(workload, cluster));
+  const ns::Plan plan = must(planner.plan(workload, cluster, {.algorithm = "neuroshard"}));
   std::ofstream(argv[2], std::ios::binary) << must(plan.export_as(workload));
 }

@@ -1,0 +1,117 @@
+// How long a search goes on after it was cancelled, by size of the task: the longest and the median
+// of cancellations at different moments, each checked to give a plan.
+//
+//   cancel_bench [--algorithm A].. [--rounds N]
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/core/version.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+#include "engine/table_pool.h"
+
+namespace neuroshard {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Task {
+  int tables;
+  std::int32_t devices;
+};
+
+double milliseconds(Clock::duration duration) {
+  return std::chrono::duration<double, std::milli>(duration).count();
+}
+
+/// Remembers when the search first reported progress: from then on there is a plan.
+class FirstReport final : public ProgressSink {
+ public:
+  void update(std::string_view, std::int64_t, std::int64_t, std::string_view) override {
+    seen.store(true);
+  }
+  std::atomic<bool> seen{false};
+};
+
+/// Milliseconds between cancelling and the return of the search; negative when it had ended by
+/// itself or gave no plan.
+double latency(const Workload& workload, const Cluster& cluster, const CostModels& models,
+               PlanOptions options, std::chrono::microseconds moment) {
+  CancelToken token;
+  FirstReport progress;
+  options.cancel = &token;
+  options.progress = &progress;
+  Clock::time_point cancelled;
+  std::thread other([&] {
+    while (!progress.seen.load()) std::this_thread::sleep_for(std::chrono::microseconds(50));
+    std::this_thread::sleep_for(moment);
+    cancelled = Clock::now();
+    token.cancel();
+  });
+  const Result<PlanResult> result = make_plan(workload, cluster, models, options);
+  const Clock::time_point returned = Clock::now();
+  progress.seen.store(true);
+  other.join();
+  if (!result.ok()) std::printf("no plan: %s\n", result.status().message().c_str());
+  if (!result.ok() || !result->stopped_early || returned < cancelled) return -1;
+  return milliseconds(returned - cancelled);
+}
+
+void run(const CostModels& models, const std::string& algorithm, const Task& task, int rounds) {
+  const Result<Workload> workload = generate_tables({.count = task.tables, .seed = 1});
+  if (!workload.ok()) {
+    std::printf("%s\n", workload.status().message().c_str());
+    return;
+  }
+  const Cluster cluster{.devices = task.devices, .memory_bytes = std::int64_t{1} << 42};
+  std::vector<double> latencies;
+  for (int round = 0; round < rounds; ++round) {
+    const PlanOptions options{.algorithm = algorithm, .threads = 0, .time_limit_s = 10};
+    const double found = latency(*workload, cluster, models, options,
+                                 std::chrono::microseconds(1500 * round * round));
+    if (found >= 0) latencies.push_back(found);
+  }
+  std::sort(latencies.begin(), latencies.end());
+  if (latencies.empty()) {
+    std::printf("%-12s %6d %7d  ended before every cancellation\n", algorithm.c_str(), task.tables,
+                task.devices);
+    return;
+  }
+  std::printf("%-12s %6d %7d %6zu %10.2f %10.2f\n", algorithm.c_str(), task.tables, task.devices,
+              latencies.size(), latencies[latencies.size() / 2], latencies.back());
+}
+
+int main_of(int argc, char** argv) {
+  namespace po = boost::program_options;
+  std::vector<std::string> algorithms{"neuroshard", "refine"};
+  int rounds = 12;
+  po::options_description flags;
+  flags.add_options()("algorithm", po::value(&algorithms)->composing(), "may be repeated")(
+      "rounds", po::value(&rounds), "cancellations per task");
+  po::variables_map values;
+  po::store(po::parse_command_line(argc, argv, flags), values);
+  po::notify(values);
+  const Result<NamedCostModels> models = load_shipped_models(std::string(kDefaultCostModel));
+  if (!models.ok()) return 1;
+  std::printf("neuroshard %s (%s), %u hardware threads, milliseconds\n", version(), commit(),
+              std::thread::hardware_concurrency());
+  std::printf("%-12s %6s %7s %6s %10s %10s\n", "algorithm", "tables", "devices", "rounds", "median",
+              "longest");
+  for (const std::string& algorithm : algorithms) {
+    for (const Task task :
+         {Task{26, 8}, Task{100, 8}, Task{1000, 8}, Task{1000, 64}, Task{3000, 128}}) {
+      run(models->models, algorithm, task, rounds);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace neuroshard
+
+int main(int argc, char** argv) { return neuroshard::main_of(argc, argv); }
