@@ -110,6 +110,29 @@ Status validate(const Workload& workload, const Plan& plan) {
   return {};
 }
 
+std::vector<Status> find_faults(const Workload& workload, const Plan& plan) {
+  std::vector<Status> faults;
+  std::vector<std::vector<const Shard*>> by_table(workload.tables.size());
+  std::vector<bool> out_of_bounds(workload.tables.size());
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    const Shard& shard = plan.shards[index];
+    const auto table = static_cast<std::size_t>(shard.table);
+    if (Status status = validate_bounds(workload, plan, index); !status.ok()) {
+      faults.push_back(std::move(status));
+      if (shard.table >= 0 && table < out_of_bounds.size()) out_of_bounds[table] = true;
+      continue;
+    }
+    by_table[table].push_back(&shard);
+  }
+  for (std::size_t index = 0; index < by_table.size(); ++index) {
+    if (out_of_bounds[index]) continue;  // says nothing new about the rest of that table
+    Status status = validate_coverage(workload.tables[index], static_cast<std::int32_t>(index),
+                                      std::move(by_table[index]));
+    if (!status.ok()) faults.push_back(std::move(status));
+  }
+  return faults;
+}
+
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(plan.devices), 0);
   for (const Shard& shard : plan.shards) {

@@ -56,6 +56,10 @@ std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 /// first uncovered or doubly covered cell. Cost: O(n log n) in shards.
 Status validate(const Workload& workload, const Plan& plan);
 
+/// Everything that validate() would refuse, not just the first: shards in the plan's order, then
+/// tables whose shards overlap or leave cells out. Empty for a valid plan.
+std::vector<Status> find_faults(const Workload& workload, const Plan& plan);
+
 /// Bytes per device, `plan.devices` values; a replicated table counts on each.
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);
 
