@@ -96,30 +96,6 @@ Status read_costs(JsonObject& root, std::int32_t devices, PlanCost& cost) {
   return {};
 }
 
-Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
-  const std::optional<JsonValue> value = root.find("provenance");
-  if (!value) return {};
-  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value->object());
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.engine_version, object.text("engine_version"));
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model, object.text("cost_model"));
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model_sha256, object.text("cost_model_sha256"));
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));
-  NEUROSHARD_ASSIGN_OR_RETURN(provenance.seed, object.unsigned_integer("seed"));
-  return object.finish();
-}
-
-void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
-  writer.key("provenance").begin_object();
-  writer.key("engine_version").text(provenance.engine_version);
-  writer.key("cost_model").text(provenance.cost_model);
-  writer.key("cost_model_sha256").text(provenance.cost_model_sha256);
-  writer.key("input_sha256").text(provenance.input_sha256);
-  writer.key("algorithm").text(provenance.algorithm);
-  writer.key("seed").unsigned_integer(provenance.seed);
-  writer.end_object();
-}
-
 }  // namespace
 
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source) {
@@ -161,7 +137,10 @@ std::string format_plan(const PlanDocument& document) {
     writer.key("per_device");
     write_device_costs(writer, document.cost.per_device);
   }
-  if (document.provenance != PlanProvenance{}) write_provenance(writer, document.provenance);
+  if (document.provenance != PlanProvenance{}) {
+    writer.key("provenance");
+    write_provenance(writer, document.provenance);
+  }
   writer.end_object();
   return writer.take();
 }

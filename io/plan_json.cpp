@@ -45,4 +45,28 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
   writer.end_array();
 }
 
+void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
+  writer.begin_object();
+  writer.key("engine_version").text(provenance.engine_version);
+  writer.key("cost_model").text(provenance.cost_model);
+  writer.key("cost_model_sha256").text(provenance.cost_model_sha256);
+  writer.key("input_sha256").text(provenance.input_sha256);
+  writer.key("algorithm").text(provenance.algorithm);
+  writer.key("seed").unsigned_integer(provenance.seed);
+  writer.end_object();
+}
+
+Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
+  const std::optional<JsonValue> value = root.find("provenance");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value->object());
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.engine_version, object.text("engine_version"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model, object.text("cost_model"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model_sha256, object.text("cost_model_sha256"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.seed, object.unsigned_integer("seed"));
+  return object.finish();
+}
+
 }  // namespace neuroshard::io

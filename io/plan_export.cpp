@@ -1,0 +1,82 @@
+#include "io/plan_export.h"
+
+#include <array>
+
+#include "engine/core/plan.h"
+#include "io/html_report.h"
+#include "io/hugectr_plan.h"
+#include "io/plan_csv.h"
+#include "io/text.h"
+#include "io/torchrec_plan.h"
+
+namespace neuroshard::io {
+namespace {
+
+struct Exporter {
+  PlanFormat format;
+  Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
+};
+
+Result<std::string> write_native(const Workload&, const PlanDocument& document,
+                                 const PlanExportOptions&) {
+  return format_plan(document);
+}
+
+constexpr std::array kExporters{
+    Exporter{{"json", "the engine's own plan file, neuroshard-plan"}, write_native},
+    Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan"}, format_torchrec_plan},
+    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON"}, format_hugectr_plan},
+    Exporter{{"hugectr-python", "the same lists as Python"}, format_hugectr_python},
+    Exporter{{"csv", "one line a shard"}, format_plan_csv},
+    Exporter{{"html", "a report with charts, one file, for a browser"}, format_html_report},
+};
+
+constexpr auto kFormats = [] {
+  std::array<PlanFormat, kExporters.size()> formats;
+  for (std::size_t index = 0; index < formats.size(); ++index) {
+    formats[index] = kExporters[index].format;
+  }
+  return formats;
+}();
+
+Status check_options(const Plan& plan, const PlanExportOptions& options) {
+  if (options.trainer_device != "cuda" && options.trainer_device != "cpu") {
+    return invalid_input("trainer device: found " + excerpt(options.trainer_device) +
+                         ", expected cuda or cpu");
+  }
+  const std::int32_t per_host = options.devices_per_host;
+  if (per_host < 0 || (per_host > 0 && plan.devices % per_host != 0)) {
+    return invalid_input("devices per host: found " + std::to_string(per_host) +
+                         ", expected a divisor of the plan's " + std::to_string(plan.devices) +
+                         " devices, or 0 for one host");
+  }
+  if (options.memory_limit < 0) {
+    return invalid_input("memory limit: found " + std::to_string(options.memory_limit) +
+                         ", expected bytes, or 0 when not known");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const PlanFormat> plan_formats() { return kFormats; }
+
+Result<std::string> export_plan(std::string_view format, const Workload& workload,
+                                const PlanDocument& document, const PlanExportOptions& options) {
+  std::string known;
+  for (const Exporter& exporter : kExporters) {
+    if (exporter.format.name != format) {
+      known += (known.empty() ? "" : ", ") + std::string(exporter.format.name);
+      continue;
+    }
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
+    NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, options));
+    PlanDocument canonical = document;
+    canonicalize(canonical.plan);
+    return exporter.write(workload, canonical, options);
+  }
+  return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
+}
+
+}  // namespace neuroshard::io

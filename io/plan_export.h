@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "io/plan_file.h"
+
+// Plans for the trainers that run them and for the people who read them. One entry by format name;
+// what a format cannot express is refused with the reason, never approximated.
+
+namespace neuroshard::io {
+
+/// What another algorithm's plan costs, for comparison in a report.
+struct BaselineCost {
+  std::string name;
+  bool feasible = false;
+  double cost_ms = 0;  ///< only when feasible
+};
+
+/// What a format needs beside the plan. Formats ignore what they have no place for.
+struct PlanExportOptions {
+  /// "torchrec": dotted name of the embedding module inside the model that is given to
+  /// DistributedModelParallel; "" when the model itself is that module.
+  std::string module;
+  /// "torchrec": where the trainer runs, "cuda" or "cpu"; part of every placement.
+  std::string trainer_device = "cuda";
+  /// "torchrec", "hugectr": devices of one host, in device order; 0 = all on one host.
+  std::int32_t devices_per_host = 0;
+  /// "html": memory for tables on each device; 0 = not known.
+  std::int64_t memory_limit = 0;
+  /// "html": where the costs come from; "" = the name in the plan's provenance.
+  std::string cost_origin;
+  /// "html": shown beside this plan.
+  std::vector<BaselineCost> baselines{};
+};
+
+/// One format a plan can be written in.
+struct PlanFormat {
+  std::string_view name;     ///< "torchrec"
+  std::string_view summary;  ///< one line
+};
+
+/// All formats, the native one first.
+std::span<const PlanFormat> plan_formats();
+
+/// `document` in the format of that name, as the bytes of a file. Deterministic. Errors:
+/// kInvalidInput for an unknown format, a plan that does not cover `workload` exactly, options out
+/// of range, and whatever the format cannot express: the message names the table and the reason.
+/// Thread-safe.
+Result<std::string> export_plan(std::string_view format, const Workload& workload,
+                                const PlanDocument& document, const PlanExportOptions& options);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard::io {
+
+/// A plan's shards table by table, in the workload's order. Borrows a canonical plan whose shards
+/// all name tables of the workload, which must outlive it.
+class ShardsByTable {
+ public:
+  ShardsByTable(const Workload& workload, const Plan& plan);
+  /// The shards of one table, by first row, then first column.
+  [[nodiscard]] std::span<const Shard> of(std::size_t table) const {
+    return std::span(shards_).subspan(begin_[table], begin_[table + 1] - begin_[table]);
+  }
+
+ private:
+  std::vector<Shard> shards_;
+  std::vector<std::size_t> begin_;
+};
+
+/// Index of each table by its name, for formats that know tables by name only. Error: a name that
+/// two tables share.
+Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Workload& workload);
+
+/// "table 3 'user': rows [0, 10) x columns [0, 4)": how refusals name what they refuse.
+std::string describe_table(const Workload& workload, std::int32_t table);
+std::string describe_shard(const Shard& shard);
+
+/// Devices of one host: `devices_per_host`, or all of the plan's when it is 0.
+inline std::int32_t host_size(const Plan& plan, std::int32_t devices_per_host) {
+  return devices_per_host == 0 ? plan.devices : devices_per_host;
+}
+
+}  // namespace neuroshard::io

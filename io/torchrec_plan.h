@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "io/plan_export.h"
+
+// Plans of TorchRec: the JSON that its ShardingPlan._serialize() gives,
+//   {"plan": {MODULE: {TABLE: {"sharding_type", "compute_kernel", "ranks",
+//     "shards": [{"shard_offsets": [row, column], "shard_sizes": [rows, columns],
+//                 "placement": "rank:R/cuda:L"}]}}}}
+// with the rules of TorchRec 1.4 (torchrec/distributed/types.py, sharding/*.py).
+
+namespace neuroshard::io {
+
+/// One table of a TorchRec plan, as the file says it. A data-parallel table has no shards.
+struct TorchRecTable {
+  std::string name;
+  std::string sharding_type;
+  std::string compute_kernel;
+  std::vector<std::int32_t> ranks;
+  std::vector<Shard> shards;  ///< `table` is not set; a shard of 0 rows holds nothing
+};
+
+/// A TorchRec plan before it is held against tables.
+struct TorchRecPlan {
+  // What only files of the engine say; 0 = not said.
+  std::int32_t devices = 0;
+  std::int32_t devices_per_host = 0;
+  std::int64_t batch_size = 0;
+  std::vector<TorchRecTable> tables;
+};
+
+/// How TorchRec calls this way of holding a table: table_wise, column_wise, row_wise,
+/// table_row_wise, grid_shard or data_parallel. `shards` are all of one table, in canonical order
+/// and covering it exactly. Error: the reason why TorchRec cannot hold it so, without its place.
+Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<const Shard> shards,
+                                                std::int32_t devices,
+                                                std::int32_t devices_per_host);
+
+/// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
+/// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.
+Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
+                                         const PlanExportOptions& options);
+
+/// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
+/// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types
+/// and malformed placements among them. Says nothing about coverage.
+Result<TorchRecPlan> parse_torchrec_plan(std::string_view bytes, const std::string& source);
+
+/// Reasons why TorchRec would not run `table` as it is written (type against shards and ranks,
+/// kernel): empty when it would. `shards` as for torchrec_sharding_type().
+std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Table& table,
+                                         std::span<const Shard> shards, std::int32_t devices,
+                                         std::int32_t devices_per_host);
+
+}  // namespace neuroshard::io

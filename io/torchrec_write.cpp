@@ -1,0 +1,121 @@
+#include <algorithm>
+
+#include "io/json_writer.h"
+#include "io/plan_json.h"
+#include "io/plan_tables.h"
+#include "io/torchrec_plan.h"
+
+namespace neuroshard::io {
+namespace {
+
+/// What the writer needs of the cluster, and the writer.
+struct Target {
+  const Plan& plan;
+  const PlanExportOptions& options;
+  std::int32_t host;
+  JsonWriter& writer;
+};
+
+/// "rank:9/cuda:1": the rank and its device on its host.
+std::string placement(const Target& target, std::int32_t rank) {
+  const std::string& device = target.options.trainer_device;
+  const std::string local = device == "cpu" ? "" : ":" + std::to_string(rank % target.host);
+  return "rank:" + std::to_string(rank) + "/" + device + local;
+}
+
+void write_shard(const Target& target, const Shard& shard) {
+  target.writer.begin_object(JsonWriter::Layout::kLine);
+  target.writer.key("shard_offsets").begin_array();
+  target.writer.integer(shard.row_begin).integer(shard.column_begin).end_array();
+  target.writer.key("shard_sizes").begin_array();
+  target.writer.integer(shard.rows()).integer(shard.dim()).end_array();
+  target.writer.key("placement").text(placement(target, shard.device));
+  target.writer.end_object();
+}
+
+/// TorchRec's row types want a shard for every device of their group: those at the end that hold
+/// no rows get shards of 0 rows.
+std::vector<Shard> with_empty_shards(const Target& target, std::string_view type,
+                                     std::span<const Shard> shards) {
+  std::vector<Shard> all;
+  if (type == "table_wise" || type == "column_wise") return {shards.begin(), shards.end()};
+  const std::int32_t group = type == "row_wise" ? target.plan.devices : target.host;
+  std::vector<Shard> sorted(shards.begin(), shards.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Shard& a, const Shard& b) { return a.column_begin < b.column_begin; });
+  for (std::size_t index = 0; index < sorted.size(); ++index) {
+    all.push_back(sorted[index]);
+    const bool last_of_block =
+        index + 1 == sorted.size() || sorted[index + 1].column_begin != sorted[index].column_begin;
+    for (Shard empty = sorted[index]; last_of_block && (empty.device + 1) % group != 0;) {
+      ++empty.device;
+      empty.row_begin = empty.row_end;
+      all.push_back(empty);
+    }
+  }
+  return all;
+}
+
+void write_table(const Target& target, std::string_view type, std::span<const Shard> shards) {
+  JsonWriter& writer = target.writer;
+  const bool replicated = type == "data_parallel";
+  writer.begin_object();
+  writer.key("sharding_type").text(type);
+  writer.key("compute_kernel").text(replicated ? "dense" : "fused");
+  writer.key("ranks").begin_array(JsonWriter::Layout::kLine);
+  if (replicated) {
+    for (std::int32_t rank = 0; rank < target.plan.devices; ++rank) writer.integer(rank);
+    writer.end_array().end_object();
+    return;
+  }
+  const std::vector<Shard> all = with_empty_shards(target, type, shards);
+  for (const Shard& shard : all) writer.integer(shard.device);
+  writer.end_array();
+  writer.key("shards").begin_array();
+  for (const Shard& shard : all) write_shard(target, shard);
+  writer.end_array().end_object();
+}
+
+/// What the engine's own reader needs to know and TorchRec has no place for.
+void write_origin(const Target& target, const PlanDocument& document) {
+  JsonWriter& writer = target.writer;
+  writer.key("neuroshard").begin_object();
+  writer.key("devices").integer(document.plan.devices);
+  writer.key("devices_per_host").integer(target.host);
+  writer.key("batch_size").integer(document.batch_size);
+  if (document.provenance != PlanProvenance{}) {
+    writer.key("provenance");
+    write_provenance(writer, document.provenance);
+  }
+  writer.end_object();
+}
+
+}  // namespace
+
+Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
+                                         const PlanExportOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
+  const ShardsByTable by_table(workload, document.plan);
+  JsonWriter writer;
+  const Target target{document.plan, options, host_size(document.plan, options.devices_per_host),
+                      writer};
+  writer.begin_object();
+  writer.key("plan").begin_object().key(options.module).begin_object();
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    const std::span<const Shard> shards = by_table.of(index);
+    const Result<std::string_view> type =
+        torchrec_sharding_type(table, shards, document.plan.devices, options.devices_per_host);
+    if (!type.ok()) {
+      return type.status().with_context(describe_table(workload, static_cast<std::int32_t>(index)));
+    }
+    writer.key(table.name);
+    write_table(target, *type, shards);
+  }
+  writer.end_object().end_object();
+  write_origin(target, document);
+  writer.end_object();
+  return writer.take();
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,94 @@
+#include "io/html_report.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "io/svg.h"
+#include "plans.h"
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::document_of;
+using test::three_tables;
+using test::value_of;
+
+PlanDocument costed() {
+  PlanDocument document = document_of(2, {{0, 0, 10, 0, 8, 1},
+                                          {1, 0, 6, 0, 4, kEveryDevice},
+                                          {2, 0, 12, 0, 8, 0},
+                                          {2, 0, 12, 8, 16, 1}});
+  document.cost.cost_ms = 7.25;
+  document.cost.per_device = {{1.5, 0.25, 0.5, 416, 16}, {5, 1.25, 1, 416, 16}};
+  document.provenance.algorithm = "by hand";
+  return document;
+}
+
+std::string report(const Workload& workload, const PlanExportOptions& options) {
+  return value_of(export_plan("html", workload, costed(), options));
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+BOOST_AUTO_TEST_SUITE(html_report)
+
+BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
+  PlanExportOptions options;
+  options.memory_limit = 1 << 20;
+  options.cost_origin = "h: SIMULATED hardware X";
+  options.baselines = {{"random", true, 14.5}, {"greedy", false, 0}};
+  const std::string html = report(three_tables(), options);
+  BOOST_TEST(html.starts_with("<!DOCTYPE html>"));
+  BOOST_TEST(count(html, "<svg ") == 4U);
+  BOOST_TEST(count(html, "</svg>") == 4U);
+  BOOST_TEST(count(html, ">device 1<") == 3U);    // cost, memory, places
+  BOOST_TEST(count(html, "class=\"t2\"") == 4U);  // item: two shards in two charts
+  BOOST_TEST(count(html, "class=\"t1\"") == 4U);  // ad on two devices in two charts
+  BOOST_TEST(count(html, "<tr>") == 5U);
+  for (const char* expected :
+       {"7.25 ms, slowest", "compute 5 ms", "forward communication 1.25 ms", "limit 1.00 MiB",
+        "50.0 % cheaper", "finds no plan that fits", "SIMULATED hardware X",
+        "item: columns 8 to 15 of 16", "prefers-color-scheme: dark", "by hand"}) {
+    BOOST_TEST(html.find(expected) != std::string::npos, expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_loaded_and_nothing_runs) {
+  const std::string html = report(three_tables(), {});
+  for (const char* forbidden : {"http:", "https:", "<script", "src=", "href=", "@import", "url("}) {
+    BOOST_TEST(html.find(forbidden) == std::string::npos, forbidden);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(names_cannot_break_out_of_their_place) {
+  Workload workload = three_tables();
+  workload.tables[0].name = "<script>alert(\"1\")</script>&\n\xFF";
+  const std::string html = report(workload, {});
+  BOOST_TEST(html.find("<script") == std::string::npos);
+  BOOST_TEST(html.find("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;") !=
+             std::string::npos);
+  BOOST_TEST(html_text("a\xFF\x01z") == "a\xEF\xBF\xBD\xEF\xBF\xBDz");
+}
+
+BOOST_AUTO_TEST_CASE(bars_are_as_wide_as_their_share) {
+  RowChart chart("t", 10);
+  chart.row("r");
+  chart.bar(5, "c", "half");
+  chart.bar(-1, "c", "negative");
+  chart.bar(100, "c", "beyond");
+  const std::string svg = chart.render();
+  BOOST_TEST(svg.find("x=\"150.0\" y=\"18.0\" width=\"310.0\"") != std::string::npos, svg);
+  BOOST_TEST(svg.find("x=\"460.0\" y=\"18.0\" width=\"0.0\"") != std::string::npos);
+  BOOST_TEST(svg.find("x=\"460.0\" y=\"18.0\" width=\"310.0\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io

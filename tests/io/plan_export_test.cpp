@@ -1,0 +1,254 @@
+#include "io/plan_export.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "engine/core/rng.h"
+#include "io/plan_import.h"
+#include "plans.h"
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_refused;
+using test::document_of;
+using test::random_plan;
+using test::Split;
+using test::three_tables;
+using test::value_of;
+
+/// user whole on 1, ad on every device, item in columns 0..4 on 2, 4..12 on 0 and 12..16 on 2.
+PlanDocument example() {
+  return document_of(4, {{0, 0, 10, 0, 8, 1},
+                         {1, 0, 6, 0, 4, kEveryDevice},
+                         {2, 0, 12, 0, 4, 2},
+                         {2, 0, 12, 4, 12, 0},
+                         {2, 0, 12, 12, 16, 2}});
+}
+
+std::string written(std::string_view format, const PlanDocument& document,
+                    const PlanExportOptions& options = {}) {
+  return value_of(export_plan(format, three_tables(), document, options));
+}
+
+Status refused(std::string_view format, const PlanDocument& document,
+               const PlanExportOptions& options = {}) {
+  return export_plan(format, three_tables(), document, options).status();
+}
+
+Plan read_back(const std::string& text, const Workload& workload) {
+  BoundPlan bound = value_of(bind_plan(value_of(parse_plan_input(text, "f")), workload, 0));
+  canonicalize(bound.document.plan);
+  return std::move(bound.document.plan);
+}
+
+/// Shards without the column blocks' order: what HugeCTR's lists keep of a plan.
+std::vector<Shard> block_places(Plan plan, const Workload& workload) {
+  for (Shard& shard : plan.shards) {
+    if (shard.dim() == workload.tables[static_cast<std::size_t>(shard.table)].dim) continue;
+    shard.column_end -= shard.column_begin;
+    shard.column_begin = 0;
+  }
+  canonicalize(plan);
+  return plan.shards;
+}
+
+BOOST_AUTO_TEST_SUITE(plan_export)
+
+BOOST_AUTO_TEST_CASE(torchrec_plans_have_the_shape_of_its_serializer) {
+  PlanExportOptions options;
+  options.module = "model.sparse.ebc";
+  options.devices_per_host = 2;
+  BOOST_TEST(written("torchrec", example(), options) == R"({
+  "plan": {
+    "model.sparse.ebc": {
+      "user": {
+        "sharding_type": "table_wise",
+        "compute_kernel": "fused",
+        "ranks": [1],
+        "shards": [
+          {"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:1/cuda:1"}
+        ]
+      },
+      "ad": {
+        "sharding_type": "data_parallel",
+        "compute_kernel": "dense",
+        "ranks": [0, 1, 2, 3]
+      },
+      "item": {
+        "sharding_type": "column_wise",
+        "compute_kernel": "fused",
+        "ranks": [2, 0, 2],
+        "shards": [
+          {"shard_offsets": [0, 0], "shard_sizes": [12, 4], "placement": "rank:2/cuda:0"},
+          {"shard_offsets": [0, 4], "shard_sizes": [12, 8], "placement": "rank:0/cuda:0"},
+          {"shard_offsets": [0, 12], "shard_sizes": [12, 4], "placement": "rank:2/cuda:0"}
+        ]
+      }
+    }
+  },
+  "neuroshard": {
+    "devices": 4,
+    "devices_per_host": 2,
+    "batch_size": 1024
+  }
+}
+)");
+  options.trainer_device = "cpu";
+  BOOST_TEST(written("torchrec", example(), options).find("\"rank:2/cpu\"") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(torchrec_row_types_get_a_shard_for_every_rank) {
+  const PlanDocument rows = document_of(4, {{0, 0, 10, 0, 8, 3},
+                                            {1, 0, 6, 0, 4, 0},
+                                            {2, 0, 5, 0, 16, 0},
+                                            {2, 5, 10, 0, 16, 1},
+                                            {2, 10, 12, 0, 16, 2}});
+  const std::string text = written("torchrec", rows);
+  BOOST_TEST(text.find("\"sharding_type\": \"row_wise\"") != std::string::npos);
+  BOOST_TEST(text.find(R"({"shard_offsets": [12, 0], "shard_sizes": [0, 16], "placement": )"
+                       R"("rank:3/cuda:3"})") != std::string::npos,
+             text);
+  BOOST_TEST((read_back(text, three_tables()) == rows.plan));
+
+  const PlanDocument host = document_of(
+      4, {{0, 0, 10, 0, 8, 3}, {1, 0, 6, 0, 4, 0}, {2, 0, 5, 0, 16, 2}, {2, 5, 12, 0, 16, 3}});
+  PlanExportOptions two_hosts;
+  two_hosts.devices_per_host = 2;
+  const std::string one_host = written("torchrec", host, two_hosts);
+  BOOST_TEST(one_host.find("\"sharding_type\": \"table_row_wise\"") != std::string::npos);
+  BOOST_TEST((read_back(one_host, three_tables()) == host.plan));
+  check_refused(refused("torchrec", host), {"table 2 'item'", "row_wise", "on other devices"});
+
+  const PlanDocument grid = document_of(4, {{0, 0, 10, 0, 8, 3},
+                                            {1, 0, 6, 0, 4, 0},
+                                            {2, 0, 5, 0, 4, 2},
+                                            {2, 5, 12, 0, 4, 3},
+                                            {2, 0, 6, 4, 16, 0},
+                                            {2, 6, 12, 4, 16, 1}});
+  const std::string blocks = written("torchrec", grid, two_hosts);
+  BOOST_TEST(blocks.find("\"sharding_type\": \"grid_shard\"") != std::string::npos);
+  BOOST_TEST((read_back(blocks, three_tables()) == grid.plan));
+  check_refused(refused("torchrec", grid), {"table 2 'item'", "grid_shard"});
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_plans_are_its_two_lists) {
+  const PlanDocument plan = document_of(3, {{0, 0, 10, 0, 8, 1},
+                                            {1, 0, 6, 0, 4, kEveryDevice},
+                                            {2, 0, 12, 0, 8, 2},
+                                            {2, 0, 12, 8, 16, 0}});
+  BOOST_TEST(written("hugectr", plan) == R"({
+  "shard_matrix": [
+    ["ad", "item"],
+    ["user", "ad"],
+    ["ad", "item"]
+  ],
+  "shard_strategy": [
+    ["mp", ["user", ["item", 2]]],
+    ["dp", ["ad"]]
+  ],
+  "comm_strategy": "Uniform"
+}
+)");
+  PlanExportOptions hosts;
+  hosts.devices_per_host = 1;
+  BOOST_TEST(written("hugectr-python", plan, hosts) == R"(shard_matrix = [
+    ["ad", "item"],
+    ["user", "ad"],
+    ["ad", "item"],
+]
+shard_strategy = [
+    ("mp", ["user", ("item", 2)]),
+    ("dp", ["ad"]),
+]
+comm_strategy = "Hierarchical"
+)");
+}
+
+BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
+  Workload workload = three_tables();
+  workload.tables[0].name = "a \"b\", c";
+  BOOST_TEST(value_of(export_plan("csv", workload, example(), {})) ==
+             "table,name,row_begin,row_end,column_begin,column_end,device,bytes\n"
+             "0,\"a \"\"b\"\", c\",0,10,0,8,1,320\n"
+             "1,ad,0,6,0,4,all,96\n"
+             "2,item,0,12,0,4,2,192\n"
+             "2,item,0,12,4,12,0,384\n"
+             "2,item,0,12,12,16,2,192\n");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
+  const auto with_item = [](std::vector<Shard> item) {
+    item.push_back({0, 0, 10, 0, 8, 0});
+    item.push_back({1, 0, 6, 0, 4, 0});
+    return document_of(4, std::move(item));
+  };
+  const PlanDocument odd = with_item({{2, 0, 12, 0, 6, 0}, {2, 0, 12, 6, 16, 1}});
+  check_refused(refused("torchrec", odd), {"table 2 'item'", "6 columns", "multiple of 4"});
+  check_refused(refused("hugectr", odd), {"table 2 'item'", "6 and 10 columns", "equal width"});
+  const PlanDocument twice = with_item({{2, 0, 12, 0, 8, 3}, {2, 0, 12, 8, 16, 3}});
+  check_refused(refused("hugectr", twice), {"table 2 'item'", "two column blocks on device 3"});
+  const PlanDocument rows = with_item({{2, 0, 6, 0, 16, 1}, {2, 6, 12, 0, 16, 0}});
+  check_refused(refused("torchrec", rows), {"table 2 'item'", "in device order"});
+  check_refused(refused("hugectr", rows), {"table 2 'item'", "key modulo"});
+  const PlanDocument brick = with_item(
+      {{2, 0, 6, 0, 8, 0}, {2, 6, 12, 0, 8, 1}, {2, 0, 4, 8, 16, 2}, {2, 4, 12, 8, 16, 3}});
+  check_refused(refused("torchrec", brick), {"table 2 'item'", "grid"});
+  check_refused(refused("html", brick), {"no costs"});
+}
+
+BOOST_AUTO_TEST_CASE(bad_requests_are_refused) {
+  check_refused(refused("onnx", example()), {"plan format: found 'onnx'", "json, torchrec"});
+  PlanExportOptions options;
+  options.devices_per_host = 3;
+  check_refused(refused("torchrec", example(), options), {"devices per host: found 3"});
+  options = {};
+  options.trainer_device = "tpu";
+  check_refused(refused("torchrec", example(), options), {"found 'tpu'", "cuda or cpu"});
+  options = {};
+  options.memory_limit = -1;
+  check_refused(refused("html", example(), options), {"memory limit: found -1"});
+  PlanDocument hole = example();
+  hole.plan.shards.pop_back();
+  for (const PlanFormat& format : plan_formats()) {
+    check_refused(refused(format.name, hole), {"table 2"});
+  }
+  Workload twins = three_tables();
+  twins.tables[1].name = "user";
+  check_refused(export_plan("torchrec", twins, example(), {}).status(), {"both called 'user'"});
+  check_refused(export_plan("hugectr", twins, example(), {}).status(), {"both called 'user'"});
+}
+
+BOOST_AUTO_TEST_CASE(torchrec_and_native_plans_survive_the_round_trip) {
+  Rng rng(1);
+  for (int round = 0; round < 200; ++round) {
+    Workload workload;
+    const auto devices = static_cast<std::int32_t>(1 + rng.below(9));
+    const PlanDocument document = random_plan(
+        rng, devices, {Split::kWhole, Split::kEqualColumns, Split::kColumns, Split::kEverywhere},
+        workload);
+    for (const std::string_view format : {"json", "torchrec"}) {
+      const std::string text = value_of(export_plan(format, workload, document, {}));
+      BOOST_TEST((read_back(text, workload) == document.plan), text);
+      BOOST_TEST(value_of(export_plan(format, workload, document, {})) == text);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_plans_keep_every_device_and_width) {
+  Rng rng(2);
+  for (int round = 0; round < 200; ++round) {
+    Workload workload;
+    const PlanDocument document =
+        random_plan(rng, 1 << rng.below(4),
+                    {Split::kWhole, Split::kEqualColumns, Split::kEverywhere}, workload);
+    const std::string text = value_of(export_plan("hugectr", workload, document, {}));
+    const Plan again = read_back(text, workload);
+    BOOST_TEST((block_places(again, workload) == block_places(document.plan, workload)), text);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io

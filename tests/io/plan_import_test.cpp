@@ -1,0 +1,244 @@
+#include "io/plan_import.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "io/plan_export.h"
+#include "plans.h"
+#include "support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_prefixes_refused;
+using test::check_refused;
+using test::document_of;
+using test::three_tables;
+using test::value_of;
+
+constexpr std::string_view kTorchRec = R"({"plan": {"sparse.ebc": {
+  "user": {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [1],
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:1/cuda:1"}]},
+  "ad": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1]}},
+ "other": {
+  "item": {"sharding_type": "column_wise", "compute_kernel": "fused", "ranks": [0, 1],
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [12, 4], "placement": "rank:0/cpu"},
+               {"shard_offsets": [0, 4], "shard_sizes": [12, 12], "placement": "rank:1/cpu"}]}}}})";
+
+constexpr std::string_view kHugeCtr = R"({
+  "shard_matrix": [["user", "ad", "item"], ["user", "ad"], ["user", "ad"], ["user", "ad", "item"]],
+  "shard_strategy": [["mp", [["user", 2], "item"]], ["dp", ["ad"]]],
+  "compression_strategy": {"Unique": ["user"]}, "comm_strategy": "Uniform"})";
+
+Result<PlanInput> parse(std::string_view bytes) { return parse_plan_input(bytes, "f"); }
+
+std::string changed(std::string_view text, std::string_view from, std::string_view to) {
+  std::string copy(text);
+  const std::size_t place = copy.find(from);
+  BOOST_REQUIRE_MESSAGE(place != std::string::npos, from);
+  return copy.replace(place, from.size(), to);
+}
+
+Result<BoundPlan> bound(std::string_view text, std::int32_t devices) {
+  return bind_plan(value_of(parse(text)), three_tables(), devices);
+}
+
+std::vector<PlanFault> faults_of(std::string_view text, const PlanRules& rules) {
+  return value_of(lint_plan(value_of(parse(text)), three_tables(), rules));
+}
+
+/// Exactly one fault, with all of `parts` in its text.
+void check_fault(std::string_view text, const PlanRules& rules,
+                 std::initializer_list<std::string_view> parts) {
+  const std::vector<PlanFault> faults = faults_of(text, rules);
+  BOOST_TEST(faults.size() == 1U, text);
+  if (faults.empty()) return;
+  for (const std::string_view part : parts) {
+    BOOST_TEST(faults[0].text.find(part) != std::string::npos, faults[0].text << " lacks " << part);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE(plan_import)
+
+BOOST_AUTO_TEST_CASE(a_torchrec_plan_is_read) {
+  const PlanInput input = value_of(parse(kTorchRec));
+  BOOST_TEST(input.format() == "torchrec");
+  BOOST_TEST(input.devices() == 0);
+  const BoundPlan plan = value_of(bind_plan(input, three_tables(), 2));
+  const PlanDocument expected = document_of(2, {{0, 0, 10, 0, 8, 1},
+                                                {1, 0, 6, 0, 4, kEveryDevice},
+                                                {2, 0, 12, 0, 4, 0},
+                                                {2, 0, 12, 4, 16, 1}});
+  BOOST_TEST((plan.document.plan == expected.plan));
+  BOOST_TEST(plan.document.batch_size == 1024);
+  BOOST_TEST(plan.notes.empty());
+  BOOST_TEST(faults_of(kTorchRec, {.devices = 2}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_lists_are_read) {
+  const BoundPlan plan = value_of(bound(kHugeCtr, 0));
+  PlanDocument expected = document_of(4, {{0, 0, 5, 0, 4, 0},
+                                          {0, 5, 10, 0, 4, 1},
+                                          {0, 0, 5, 4, 8, 2},
+                                          {0, 5, 10, 4, 8, 3},
+                                          {1, 0, 6, 0, 4, kEveryDevice},
+                                          {2, 0, 6, 0, 16, 0},
+                                          {2, 6, 12, 0, 16, 3}});
+  Plan read = plan.document.plan;
+  canonicalize(read);
+  BOOST_TEST((read == expected.plan));
+  BOOST_TEST(plan.notes.size() == 2U);  // rows by key modulo, of user and item
+  BOOST_TEST(faults_of(kHugeCtr, {}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(rows_by_modulo_have_the_sizes_of_the_modulo) {
+  HugeCtrTable table;
+  table.gpus = {1, 4, 6};
+  std::vector<std::int64_t> rows;
+  for (const Shard& shard : hugectr_shards(table, test::table_of("t", 11, 4), 0)) {
+    rows.push_back(shard.rows());
+  }
+  BOOST_TEST(rows == (std::vector<std::int64_t>{4, 4, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(bad_torchrec_fields_are_named_with_their_path) {
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {"table_wise", "table_vise", "user.sharding_type: found 'table_vise', expected one of"},
+      {"\"ranks\": [1]", "\"ranks\": [65536]", "user.ranks[0]: found 65536"},
+      {"\"ranks\": [1]", "\"ranks\": [0]",
+       "shards[0]: found a placement on rank 1, expected rank 0"},
+      {"\"ranks\": [1]", "\"ranks\": []", "shards: found 1 shards and 0 ranks"},
+      {"[10, 8]", "[10, 0]", "shards[0].shard_sizes[1]: found 0"},
+      {"[10, 8]", "[-1, 8]", "shards[0].shard_sizes[0]: found -1"},
+      {"[10, 8]", "[10]", "shards[0].shard_sizes: found an array of 1"},
+      {"[0, 0]", "[9223372036854775807, 0]", "shard_offsets[0]: found 9223372036854775807"},
+      {"rank:1/cuda:1", "rank:1", "placement: found 'rank:1', expected a placement"},
+      {"rank:1/cuda:1", "rank:x/cuda:1", "placement: found 'rank:x/cuda:1'"},
+      {"rank:1/cuda:1", "rank:99999/cuda:1", "placement: found 'rank:99999/cuda:1'"},
+      {"\"compute_kernel\": \"fused\", ", "", "found no key 'compute_kernel'"},
+      {"\"ranks\": [1]", "\"ranks\": [1], \"cache\": {}", "user.cache: found an unknown key"},
+      {"\"item\"", "\"user\"", "found the table 'user' in a second module"},
+      {"{\"plan\"", "{\"version\": 1, \"plan\"", "$.version: found an unknown key"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    check_refused(parse(changed(kTorchRec, from, to)).status(), {"f: ", message});
+  }
+  check_refused(parse(R"({"plan": {}})").status(), {"f: $.plan: found no tables"});
+  check_refused(parse(R"({"plan": {"": {}}, "neuroshard": {}})").status(), {"found no tables"});
+  check_refused(parse("{}").status(), {"f: $: found no key 'format', 'plan' or 'shard_matrix'"});
+  check_refused(parse("[]").status(), {"f: $: found an array"});
+}
+
+BOOST_AUTO_TEST_CASE(bad_hugectr_fields_are_named_with_their_path) {
+  const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
+      {"[\"user\", \"ad\", \"item\"]", "[\"user\", \"user\"]",
+       "$.shard_matrix[0][1]: found 'user' a second time"},
+      {"[\"user\", \"ad\", \"item\"]", "[1]", "$.shard_matrix[0][0]: found 1"},
+      {"\"mp\"", "\"tp\"", "$.shard_strategy[0][0]: found 'tp', expected 'mp' or 'dp'"},
+      {"[\"user\", 2]", "[\"user\", 0]", "$.shard_strategy[0][1][0][1]: found 0"},
+      {"[\"user\", 2]", "[\"user\"]", "$.shard_strategy[0][1][0]: found an array of 1"},
+      {"[\"user\", 2], ", "", "$.shard_strategy: found no strategy for 'user'"},
+      {"[\"user\", 2]", "\"users\"", "$.shard_strategy[0][1][0]: found 'users'"},
+      {"[\"ad\"]]]", "[\"ad\", \"item\"]]]", "$.shard_strategy[1][1][1]: found 'item'"},
+      {"\"Uniform\"", "\"Fast\"", "$.comm_strategy: found 'Fast'"},
+      {"\"Unique\"", "\"Dense\"", "$.compression_strategy.Dense: found an unknown key"},
+  };
+  for (const auto& [from, to, message] : cases) {
+    check_refused(parse(changed(kHugeCtr, from, to)).status(), {"f: ", message});
+  }
+  check_refused(parse(R"({"shard_matrix": [], "shard_strategy": []})").status(),
+                {"$.shard_matrix: found 0 GPUs"});
+}
+
+BOOST_AUTO_TEST_CASE(every_truncation_is_refused) {
+  check_prefixes_refused(kTorchRec, "f", parse);
+  check_prefixes_refused(kHugeCtr, "f", parse);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_must_be_for_these_tables_and_a_known_number_of_devices) {
+  check_refused(bound(kTorchRec, 0).status(), {"f: found no number of devices", "--devices"});
+  check_refused(bound(kHugeCtr, 3).status(), {"f: found a plan for 4 devices, expected one for 3"});
+  check_refused(bound(kTorchRec, 1).status(), {"f: ", "device 1, expected 0 to 0"});
+  check_refused(bound(changed(kTorchRec, "\"item\"", "\"items\""), 2).status(),
+                {"f: table 'items' is not among the tables given"});
+  check_refused(bound(changed(kTorchRec, "[12, 12]", "[12, 8]"), 2).status(),
+                {"f: table 2: shards cover 144 of its 192 cells"});
+  check_refused(bound(changed(kHugeCtr, "[\"user\", 2]", "[\"user\", 3]"), 0).status(),
+                {"f: table 'user': 3 column blocks on 4 GPUs"});
+}
+
+BOOST_AUTO_TEST_CASE(the_linter_tells_every_fault) {
+  const std::string bad = changed(changed(kTorchRec, "\"item\"", "\"items\""), "[10, 8]", "[9, 8]");
+  const std::vector<PlanFault> faults = faults_of(bad, {.devices = 2});
+  BOOST_REQUIRE(faults.size() == 3U);
+  BOOST_TEST(faults[0].text == "table 'items' is not among the tables given");
+  BOOST_TEST(faults[1].text.find("table 0: shards cover 72 of its 80") != std::string::npos);
+  BOOST_TEST(faults[2].text.find("table 2: shards cover 0 of its 192") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
+  const PlanRules two{.devices = 2};
+  check_fault(changed(kTorchRec, "\"dense\"", "\"fused\""), two, {"table 1 'ad'", "'dense' with"});
+  check_fault(changed(kTorchRec, "\"fused\"", "\"dense\""), two, {"table 0 'user'", "'dense'"});
+  check_fault(changed(kTorchRec, "\"ranks\": [0, 1]}", "\"ranks\": [0]}"), two,
+              {"table 1 'ad'", "on 1 ranks, expected all 2"});
+  check_fault(changed(kTorchRec, "table_wise", "row_wise"), two,
+              {"table 0 'user'", "row_wise with 1 shards, expected one for each of 2 ranks"});
+  check_fault(changed(kTorchRec, "column_wise", "row_wise"), two,
+              {"table 2 'item'", "is called row_wise, its shards make it column_wise"});
+  const std::string widths = changed(changed(kTorchRec, "[12, 4]", "[12, 6]"), "[0, 4]", "[0, 6]");
+  check_fault(changed(widths, "[12, 12]", "[12, 10]"), two,
+              {"table 2 'item'", "6 columns", "multiple of 4"});
+  BOOST_TEST(faults_of(changed(kTorchRec, "\"table_wise\"", "\"column_wise\""), two).empty());
+}
+
+BOOST_AUTO_TEST_CASE(row_wise_shards_stand_in_rank_order) {
+  const auto rows = [](std::string_view first, std::string_view second) {
+    return R"({"plan": {"": {"t": {"sharding_type": "row_wise", "compute_kernel": "fused", "ranks": [)" +
+           std::string(first) + ", " + std::string(second) + R"(], "shards": [
+      {"shard_offsets": [0, 0], "shard_sizes": [7, 4], "placement": "rank:)" +
+           std::string(first) + R"(/cuda:0"},
+      {"shard_offsets": [7, 0], "shard_sizes": [0, 4], "placement": "rank:)" +
+           std::string(second) + R"(/cuda:0"}]}}}})";
+  };
+  const Workload one{{test::table_of("t", 7, 4)}, 64};
+  const PlanRules two{.devices = 2};
+  BOOST_TEST(value_of(lint_plan(value_of(parse(rows("0", "1"))), one, two)).empty());
+  BOOST_TEST(value_of(lint_plan(value_of(parse(rows("1", "0"))), one, two)).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_linter_knows_hugectrs_rules) {
+  check_fault(changed(kHugeCtr, "[\"user\", 2]", "[\"user\", 8]"), {},
+              {"'user'", "8 column blocks on 4 GPUs"});
+  check_fault(changed(kHugeCtr, "[\"user\", \"ad\"]", "[\"user\"]"), {},
+              {"'ad'", "'dp' on 3 GPUs"});
+  check_fault(changed(kHugeCtr, "[\"dp\", [\"ad\"]]", "[\"dp\", [[\"ad\", 2]]]"), {},
+              {"'ad'", "'dp' in 2 column blocks"});
+  Workload narrow = three_tables();
+  narrow.tables[0].dim = 7;
+  BOOST_TEST(value_of(lint_plan(value_of(parse(kHugeCtr)), narrow, {})).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_of_ours_can_be_held_against_another_target) {
+  const PlanDocument document = document_of(
+      2, {{0, 0, 10, 0, 2, 1}, {0, 0, 10, 2, 8, 0}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 16, 0}});
+  const std::string text = format_plan(document);
+  BOOST_TEST(faults_of(text, {}).empty());
+  check_fault(text, {.target = "torchrec"}, {"table 0 'user'", "2 columns", "multiple of 4"});
+  check_fault(text, {.target = "hugectr"}, {"table 0 'user'", "equal width"});
+  check_refused(lint_plan(value_of(parse(text)), three_tables(), {.target = "x"}).status(),
+                {"'x'"});
+  check_refused(lint_plan(value_of(parse(text)), three_tables(), {.devices_per_host = 3}).status(),
+                {"devices per host: found 3"});
+}
+
+BOOST_AUTO_TEST_CASE(memory_counts_on_every_device) {
+  const std::vector<PlanFault> faults = faults_of(kTorchRec, {.devices = 2, .memory_limit = 600});
+  BOOST_REQUIRE(faults.size() == 1U);  // device 0: 96 + 192 bytes, device 1: 320 + 96 + 576
+  BOOST_TEST(faults[0].memory);
+  BOOST_TEST(faults[0].text.find("device 1 holds 992 B") != std::string::npos, faults[0].text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io
