@@ -8,6 +8,8 @@ namespace neuroshard::apps {
 
 std::unique_ptr<Command> make_plan_command();
 std::unique_ptr<Command> make_simulate_command();
+std::unique_ptr<Command> make_check_command();
+std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_collect_compute_command();
 std::unique_ptr<Command> make_collect_comm_command();

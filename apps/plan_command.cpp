@@ -1,19 +1,18 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "apps/baselines.h"
 #include "apps/common_flags.h"
 #include "apps/console.h"
+#include "apps/export_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "apps/output.h"
 #include "apps/plan_report.h"
 #include "apps/progress_bar.h"
-#include "apps/text_table.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
 #include "engine/core/version.h"
@@ -23,7 +22,6 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr double kBaselineSeconds = 1;  // a baseline gets at least
 const std::string kEndedByTime =
     "time ended the search, the next run may find another plan: --evaluations makes it repeatable";
 
@@ -44,11 +42,16 @@ class PlanCommand final : public Command {
     declare_evaluations(flags, &options_.evaluations);
     declare_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
-    flags.text("output", "FILE", "write the plan as JSON; - = to stdout, and nothing else there",
+    flags.text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
                &output_);
+    declare_export_flags(flags, &export_);
   }
 
   Status run(const FlagSet&) override {
+    if (export_.format != "json" && !output_) {
+      return invalid_input("--format: found '" + export_.format +
+                           "' without --output, expected a file for the plan");
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     options_.cancel = &cancel_token();
@@ -61,26 +64,37 @@ class PlanCommand final : public Command {
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     const bool ended_by_time = best.stopped_early && !cancel_token().cancelled();
     if (ended_by_time && output_ == "-") print_note(kEndedByTime);
+    std::vector<ComparedPlan> others;
+    if (output_ != "-" || export_.format == "html") {
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          others, compare_baselines(loaded.workload, cluster_, models.models, best.algorithm,
+                                    best.seconds, options_));
+    }
     if (output_) {
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, plan_json(loaded, models, best)));
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, plan_text(loaded, models, best, others));
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
       if (*output_ == "-") return {};
     }
-    return report(loaded.workload, models, best);
+    return report(loaded.workload, models, best, others);
   }
 
  private:
-  [[nodiscard]] std::string plan_json(const LoadedWorkload& loaded, const NamedCostModels& models,
-                                      const PlanResult& best) const {
+  Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
+                                const PlanResult& best, const std::vector<ComparedPlan>& others) {
     io::PlanDocument document;
     document.plan = best.plan;
     document.batch_size = loaded.workload.batch_size;
     document.cost = best.cost;
     document.provenance = {version(),     models.name,    models.sha256,
                            loaded.sha256, best.algorithm, options_.seed};
-    return io::format_plan(document);
+    export_.options.memory_limit = cluster_.memory_bytes;
+    export_.options.cost_origin = describe(models);
+    export_.options.baselines = baseline_costs(others);
+    return io::export_plan(export_.format, loaded.workload, document, export_.options);
   }
 
-  Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best) {
+  Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
+                const std::vector<ComparedPlan>& others) {
     const Console console = Console::of(STDOUT_FILENO);
     std::int64_t bytes = 0;
     for (const Table& table : workload.tables) bytes += table_bytes(table);
@@ -97,52 +111,9 @@ class PlanCommand final : public Command {
             with_commas(best.evaluations) + " plans evaluated in " + fixed(best.seconds, 3) +
             " s)\n";
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string others,
-                                baselines(workload, models.models, best, console));
-    text += others;
+    text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);
-  }
-
-  /// What the plans of the baselines cost, none of which gets more time than this plan took. Empty
-  /// after an interrupt: the user wants to go.
-  Result<std::string> baselines(const Workload& workload, const CostModels& models,
-                                const PlanResult& best, const Console& console) {
-    if (cancel_token().cancelled()) return std::string();
-    std::vector<std::string> names = baseline_names();
-    std::erase(names, best.algorithm);
-    PlanOptions options = options_;
-    options.time_limit_s = std::max(best.seconds, kBaselineSeconds);
-    Result<std::vector<ComparedPlan>> compared =
-        compare_plans(workload, cluster_, models, names, options);
-    if (!compared.ok()) {
-      return compared.status().code() == StatusCode::kCancelled ? Result<std::string>("")
-                                                                : compared.status();
-    }
-    TextTable table({{"baseline", Align::kLeft}, {"cost ms"}, {"this plan"}});
-    const ComparedPlan* strongest = nullptr;
-    for (const ComparedPlan& other : *compared) {
-      if (!other.result.ok()) {
-        table.add({other.algorithm, "infeasible", "-"});
-        continue;
-      }
-      const double cost = other.result.value().cost.cost_ms;
-      table.add({other.algorithm, milliseconds(cost, best.cost.cost_ms), change(cost, best)});
-      if (strongest == nullptr || cost < strongest->result.value().cost.cost_ms) strongest = &other;
-    }
-    const std::string verdict =
-        strongest == nullptr ? "no baseline finds a plan that fits\n"
-                             : "the best baseline is " + strongest->algorithm + ": this plan is " +
-                                   change(strongest->result.value().cost.cost_ms, best) + "\n";
-    return "\n" + table.render(console) + verdict;
-  }
-
-  /// "12.3 % cheaper": how this plan's cost compares with another's.
-  static std::string change(double other_ms, const PlanResult& best) {
-    const double percent = 100 * (1 - best.cost.cost_ms / other_ms);
-    const std::string size = fixed(std::abs(percent), 1);
-    if (size == "0.0") return "equally good";
-    return size + (percent > 0 ? " % cheaper" : " % dearer");
   }
 
   std::string tables_;
@@ -150,6 +121,7 @@ class PlanCommand final : public Command {
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_{kDefaultCostModel};
   std::optional<std::string> output_;
+  ExportFlags export_;
   PlanOptions options_{.threads = 0};
 };
 

@@ -1,15 +1,14 @@
 #include <unistd.h>
 
-#include <optional>
 #include <string>
 
 #include "apps/common_flags.h"
 #include "apps/console.h"
 #include "apps/make_commands.h"
 #include "apps/output.h"
+#include "apps/plan_input.h"
 #include "apps/plan_report.h"
 #include "engine/planner.h"
-#include "io/plan_file.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -17,24 +16,17 @@ namespace {
 class SimulateCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.text("tables", "FILE", "the tables of the plan; - = stdin", &tables_).required();
-    flags.text("plan", "FILE", "a plan, as `neuroshard plan --output` writes it", &plan_)
-        .required();
+    declare_plan_input(flags, &input_);
     declare_device_memory(flags, &memory_);
     declare_cost_model(flags, &cost_model_);
   }
 
   Status run(const FlagSet&) override {
-    if (tables_ == "-" && plan_ == "-") {
-      return invalid_input("--plan: found '-', expected a file while --tables reads stdin");
-    }
-    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, io::read_plan(plan_));
-    // The plan says which batch it is for; the file's own value may have been overridden.
-    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded,
-                                load_workload(tables_, document.batch_size));
-    const Workload& workload = loaded.workload;
-    NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan).with_context(plan_));
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, document.plan, memory_).with_context(plan_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    const Workload& workload = input.loaded.workload;
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_memory(workload, document.plan, memory_).with_context(input.plan.source));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
                                 simulate(workload, document.plan, models.models));
@@ -47,8 +39,7 @@ class SimulateCommand final : public Command {
   }
 
  private:
-  std::string tables_;
-  std::string plan_;
+  PlanInputFlags input_;
   std::int64_t memory_ = 0;
   std::string cost_model_{kDefaultCostModel};
 };

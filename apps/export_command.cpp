@@ -1,0 +1,71 @@
+#include <optional>
+#include <string>
+
+#include "apps/baselines.h"
+#include "apps/common_flags.h"
+#include "apps/export_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "apps/output.h"
+#include "apps/plan_input.h"
+#include "apps/progress_bar.h"
+#include "engine/planner.h"
+
+namespace neuroshard::apps {
+namespace {
+
+class ExportCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    declare_plan_input(flags, &input_);
+    declare_export_flags(flags, &flags_);
+    flags
+        .bytes("device-memory", "html: memory of each device; shows the limit and the baselines",
+               &flags_.options.memory_limit)
+        .default_text("not known");
+    declare_cost_model(flags, &cost_model_);
+    flags.text("output", "FILE", "where the plan goes", &output_);
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    if (flags_.format == "html") {
+      NEUROSHARD_RETURN_IF_ERROR(add_costs(input.loaded.workload, document));
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::string text,
+        io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
+    return deliver(output_, text);
+  }
+
+ private:
+  /// What a report shows beside the plan: its costs under the cost models, where they come from,
+  /// and, when it is known what fits, the baselines.
+  Status add_costs(const Workload& workload, io::PlanDocument& document) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, simulate(workload, document.plan, models.models));
+    flags_.options.cost_origin = describe(models);
+    if (flags_.options.memory_limit == 0) return {};
+    const Cluster cluster{.devices = document.plan.devices,
+                          .memory_bytes = flags_.options.memory_limit};
+    ProgressBar progress;
+    const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ComparedPlan> others,
+                                compare_baselines(workload, cluster, models.models,
+                                                  document.provenance.algorithm, 0, options));
+    flags_.options.baselines = baseline_costs(others);
+    return {};
+  }
+
+  PlanInputFlags input_;
+  ExportFlags flags_;
+  std::string cost_model_{kDefaultCostModel};
+  std::string output_ = "-";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_export_command() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace neuroshard::apps

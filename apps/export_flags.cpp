@@ -1,0 +1,44 @@
+#include "apps/export_flags.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "apps/text_table.h"
+#include "engine/core/cluster.h"
+
+namespace neuroshard::apps {
+namespace {
+
+Result<std::string> list_of_formats() {
+  TextTable table({{"format", Align::kLeft}, {"", Align::kLeft}});
+  for (const io::PlanFormat& format : io::plan_formats()) {
+    table.add({std::string(format.name), std::string(format.summary)});
+  }
+  return table.render(Console::of(STDOUT_FILENO));
+}
+
+}  // namespace
+
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
+  return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices)
+      .default_text("all on one host");
+}
+
+void declare_export_flags(FlagSet& flags, ExportFlags* out) {
+  std::vector<std::string> names;
+  for (const io::PlanFormat& format : io::plan_formats()) names.emplace_back(format.name);
+  flags
+      .choice("format", "NAME", "format of the plan; `list` explains them: " + join(names, ", "),
+              &out->format, names)
+      .answers("list", list_of_formats);
+  flags
+      .text("torchrec-module", "NAME",
+            "torchrec: the embedding module's dotted name inside the model", &out->options.module)
+      .default_text("the model itself");
+  flags.choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
+               &out->options.trainer_device, {"cuda", "cpu"});
+  declare_devices_per_host(flags, &out->options.devices_per_host);
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "apps/flags.h"
+#include "io/plan_export.h"
+
+namespace neuroshard::apps {
+
+/// What the flags say about the format of a plan that is written.
+struct ExportFlags {
+  std::string format = "json";
+  io::PlanExportOptions options{};
+};
+
+/// --format and what single formats need.
+void declare_export_flags(FlagSet& flags, ExportFlags* out);
+/// --devices-per-host.
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,40 @@
+#include "apps/plan_input.h"
+
+#include "apps/output.h"
+#include "engine/core/cluster.h"
+
+namespace neuroshard::apps {
+
+void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
+  flags.text("tables", "FILE", "the tables of the plan; - = stdin", &out->tables).required();
+  flags
+      .text("plan", "FILE", "a plan: of `neuroshard plan`, TorchRec's JSON or HugeCTR's lists",
+            &out->plan)
+      .required();
+  flags
+      .integer("devices", "number of devices, where the plan does not hold it", &out->devices, 1,
+               kMaxDevices)
+      .default_text("the plan's");
+  declare_batch_size(flags, &out->batch_size);
+}
+
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags) {
+  if (flags.tables == "-" && flags.plan == "-") {
+    return invalid_input("--plan: found '-', expected a file while --tables reads stdin");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan, io::read_plan_input(flags.plan));
+  std::optional<std::int64_t> batch_size = flags.batch_size;
+  // The plan says which batch it is for; the tables' own value may have been overridden.
+  if (!batch_size && plan.batch_size() > 0) batch_size = plan.batch_size();
+  NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(flags.tables, batch_size));
+  return PlanAndTables{std::move(plan), std::move(loaded)};
+}
+
+Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
+                              io::bind_plan(input.plan, input.loaded.workload, devices));
+  for (const std::string& note : bound.notes) print_note(note);
+  return std::move(bound.document);
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/common_flags.h"
+#include "apps/flags.h"
+#include "io/plan_import.h"
+
+namespace neuroshard::apps {
+
+/// --tables, --plan and what foreign plans do not say.
+struct PlanInputFlags {
+  std::string tables;
+  std::string plan;
+  std::int32_t devices = 0;
+  std::optional<std::int64_t> batch_size;
+};
+void declare_plan_input(FlagSet& flags, PlanInputFlags* out);
+
+/// A plan of any format and the tables it is for. The batch size is the flag's, else the plan's,
+/// else the tables'.
+struct PlanAndTables {
+  io::PlanInput plan;
+  LoadedWorkload loaded;
+};
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags);
+
+/// The plan in the terms of its tables; remarks of the conversion go to standard error.
+Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
+
+}  // namespace neuroshard::apps

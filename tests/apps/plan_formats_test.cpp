@@ -1,0 +1,147 @@
+// Plans in the formats of other trainers, out and in, through the real command.
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::lines_of;
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+const std::string kTables = source_file("examples/dlrm_dcnv2.json");
+
+/// The example's plan on 8 devices, in `folder`.
+std::string plan_in(const TemporaryFolder& folder) {
+  const std::string plan = folder.file("plan.json");
+  const Outcome made = run_command(
+      {"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB", "--output", plan});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  return plan;
+}
+
+Outcome export_as(const std::string& plan, const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments{"export", "--tables", kTables, "--plan", plan};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return run_command(arguments);
+}
+
+Outcome simulated(const std::string& plan) {
+  return run_command({"simulate", "--tables", kTables, "--plan", plan, "--device-memory", "80GB"});
+}
+
+void expect_one_line(const Outcome& outcome, int exit_code, const std::string& expected) {
+  BOOST_TEST_CONTEXT("stderr: " << outcome.err) {
+    BOOST_TEST(outcome.exit_code == exit_code);
+    BOOST_TEST(lines_of(outcome.err).size() == 1U);
+    BOOST_TEST(outcome.err.find(expected) != std::string::npos);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_formats)
+
+BOOST_AUTO_TEST_CASE(foreign_plans_cost_what_the_plan_costs) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  const Outcome native = simulated(plan);
+  BOOST_TEST(native.exit_code == 0);
+  for (const std::string format : {"torchrec", "hugectr", "json"}) {
+    const std::string file = folder.file(format + ".json");
+    const Outcome exported = export_as(plan, {"--format", format, "--output", file});
+    BOOST_TEST(exported.exit_code == 0);
+    BOOST_TEST(exported.out.empty());
+    BOOST_TEST(exported.err.empty());
+    BOOST_TEST(simulated(file).out == native.out, format);
+    const Outcome checked = run_command({"check", "--tables", kTables, "--plan", file,
+                                         "--device-memory", "80GB", "--target", "torchrec"});
+    BOOST_TEST(checked.exit_code == 0);
+    BOOST_TEST(checked.out.find("no fault") != std::string::npos, checked.out);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  for (const std::string format : {"torchrec", "hugectr", "hugectr-python", "csv", "json"}) {
+    const Outcome direct =
+        run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                     "--format", format, "--output", "-"});
+    BOOST_TEST(direct.exit_code == 0);
+    BOOST_TEST(direct.out == export_as(plan, {"--format", format}).out, format);
+  }
+  const Outcome module = export_as(plan, {"--format", "torchrec", "--torchrec-module", "sparse.ebc",
+                                          "--trainer-device", "cpu", "--devices-per-host", "4"});
+  BOOST_TEST(module.out.find("\"sparse.ebc\": {") != std::string::npos);
+  BOOST_TEST(module.out.find("/cpu\"") != std::string::npos);
+  expect_one_line(export_as(plan, {"--format", "torchrec", "--devices-per-host", "3"}), 2,
+                  "devices per host: found 3");
+}
+
+BOOST_AUTO_TEST_CASE(the_report_shows_the_limit_and_the_baselines) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  const std::string direct = folder.file("report.html");
+  BOOST_TEST(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                          "--format", "html", "--output", direct})
+                 .exit_code == 0);
+  BOOST_TEST(export_as(plan, {"--format", "html", "--device-memory", "80GB"}).out == slurp(direct));
+  BOOST_TEST(slurp(direct).find("dim-greedy") != std::string::npos);
+  BOOST_TEST(slurp(direct).find("SIMULATED") != std::string::npos);
+  BOOST_TEST(slurp(direct).find("limit 74.5 GiB") != std::string::npos);
+  const Outcome without = export_as(plan, {"--format", "html"});
+  BOOST_TEST(without.exit_code == 0);
+  BOOST_TEST(without.out.find("dim-greedy") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(check_tells_faults_on_stdout_and_by_its_exit_code) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  const Outcome full =
+      run_command({"check", "--tables", kTables, "--plan", plan, "--device-memory", "20GB"});
+  expect_one_line(full, 3, "faults, expected none");
+  BOOST_TEST(full.out.find("devices have 18.6 GiB") != std::string::npos);
+
+  std::string torn = export_as(plan, {"--format", "torchrec"}).out;
+  torn.replace(torn.find("\"cat_1\""), 7, "\"dog_1\"");
+  const std::string bad = folder.write("bad.json", torn);
+  const Outcome outcome =
+      run_command({"check", "--tables", kTables, "--plan", bad, "--output", "-"});
+  expect_one_line(outcome, 2, "2 faults, expected none");
+  BOOST_TEST(outcome.out.find("\"kind\": \"plan\", \"text\": \"table 'dog_1' is not among") !=
+             std::string::npos);
+  expect_one_line(simulated(bad), 2, bad + ": table 'dog_1' is not among the tables given");
+}
+
+BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  expect_one_line(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory",
+                               "80GB", "--format", "torchrec"}),
+                  2, "--format: found 'torchrec' without --output");
+  expect_one_line(export_as(plan, {"--format", "torch"}), 2, "did you mean 'torchrec'?");
+  const std::string uneven = folder.write("uneven.json", R"({
+    "format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 64, "shards": [
+      {"table": 0, "rows": [0, 10], "columns": [0, 6], "device": 0},
+      {"table": 0, "rows": [0, 10], "columns": [6, 8], "device": 1}]})");
+  const std::string tables =
+      folder.write("tables.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "user", "rows": 10, "dim": 8, "pooling_factor": 1}]})");
+  for (const std::string format : {"torchrec", "hugectr"}) {
+    const std::string output = folder.file("refused");
+    expect_one_line(run_command({"export", "--tables", tables, "--plan", uneven, "--format", format,
+                                 "--output", output}),
+                    2, "table 0 'user': ");
+    BOOST_TEST(!std::filesystem::exists(output));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
