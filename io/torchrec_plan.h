@@ -14,7 +14,9 @@
 //   {"plan": {MODULE: {TABLE: {"sharding_type", "compute_kernel", "ranks",
 //     "shards": [{"shard_offsets": [row, column], "shard_sizes": [rows, columns],
 //                 "placement": "rank:R/cuda:L"}]}}}}
-// with the rules of TorchRec 1.4 (torchrec/distributed/types.py, sharding/*.py).
+// with the rules of TorchRec 1.4 (torchrec/distributed/types.py, sharding/*.py). Row types must
+// have even blocks: handed others, it looks rows up where ceil(rows / ranks) says and gives wrong
+// sums.
 
 namespace neuroshard::io {
 

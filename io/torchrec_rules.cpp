@@ -19,11 +19,19 @@ Status check_widths(std::span<const Shard> shards) {
   return {};
 }
 
-/// Rows of one column block over the devices first, first + 1, ..: block k on device first + k, in
-/// the order of rows. Devices at the end may hold nothing.
-bool in_device_order(std::span<const Shard> rows, std::int32_t first) {
-  return std::all_of(rows.begin(), rows.end(),
-                     [&](const Shard& shard) { return shard.device == first++; });
+/// Rows of one column block over the `group` devices from `first` on, dealt out as TorchRec looks
+/// them up: row r on device first + r / ceil(rows / group). Devices at the end may hold nothing.
+bool in_even_blocks(std::span<const Shard> rows, std::int32_t first, std::int32_t group) {
+  const std::int64_t total = rows.back().row_end;
+  const std::int64_t block = (total + group - 1) / group;
+  if (static_cast<std::int32_t>(rows.size()) > group) return false;
+  std::int64_t row = 0;
+  for (const Shard& shard : rows) {
+    const std::int64_t end = std::min(total, row + block);
+    if (shard.device != first++ || shard.row_begin != row || shard.row_end != end) return false;
+    row = end;
+  }
+  return true;
 }
 
 /// The shards of each column block, blocks by first column; empty when the blocks are no grid.
@@ -43,12 +51,11 @@ std::vector<std::vector<Shard>> column_blocks(std::span<const Shard> shards) {
   return blocks;
 }
 
-/// True when each column block has its rows on all devices of one host, in order.
+/// True when each column block has its rows in even blocks on the devices of one host.
 bool blocks_on_hosts(const std::vector<std::vector<Shard>>& blocks, std::int32_t host) {
   return !blocks.empty() &&
          std::all_of(blocks.begin(), blocks.end(), [&](const std::vector<Shard>& rows) {
-           const std::int32_t first = rows.front().device / host * host;
-           return static_cast<std::int32_t>(rows.size()) <= host && in_device_order(rows, first);
+           return in_even_blocks(rows, rows.front().device / host * host, host);
          });
 }
 
@@ -89,19 +96,17 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
   const std::int32_t host = devices_per_host == 0 ? devices : devices_per_host;
   const std::vector<std::vector<Shard>> blocks = column_blocks(shards);
   if (blocks.size() == 1) {
-    if (static_cast<std::int32_t>(shards.size()) <= devices && in_device_order(shards, 0)) {
-      return Type("row_wise");
-    }
+    if (in_even_blocks(shards, 0, devices)) return Type("row_wise");
     if (blocks_on_hosts(blocks, host)) return Type("table_row_wise");
     return invalid_input(
-        "TorchRec splits rows over all devices in device order (row_wise) or over the devices of "
-        "one host in order (table_row_wise), found " +
-        std::to_string(shards.size()) + " row blocks on other devices");
+        "TorchRec splits rows into blocks of ceil(rows / devices), in device order over all "
+        "devices (row_wise) or over those of one host (table_row_wise), found " +
+        std::to_string(shards.size()) + " other row blocks");
   }
   if (blocks_on_hosts(blocks, host)) return Type("grid_shard");
   return invalid_input(
-      "TorchRec splits rows and columns only into a grid of column blocks, each with its rows over "
-      "the devices of one host in order (grid_shard), found " +
+      "TorchRec splits rows and columns into column blocks, each in blocks of ceil(rows / devices) "
+      "rows over the devices of one host in order (grid_shard), found " +
       describe_shard(shards.front()) + " on device " + std::to_string(shards.front().device) +
       " and " + std::to_string(shards.size() - 1) + " more");
 }

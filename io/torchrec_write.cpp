@@ -38,7 +38,8 @@ void write_shard(const Target& target, const Shard& shard) {
 std::vector<Shard> with_empty_shards(const Target& target, std::string_view type,
                                      std::span<const Shard> shards) {
   std::vector<Shard> all;
-  if (type == "table_wise" || type == "column_wise") return {shards.begin(), shards.end()};
+  if (type != "row_wise" && type != "table_row_wise" && type != "grid_shard")
+    return {shards.begin(), shards.end()};
   const std::int32_t group = type == "row_wise" ? target.plan.devices : target.host;
   std::vector<Shard> sorted(shards.begin(), shards.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -56,7 +57,8 @@ std::vector<Shard> with_empty_shards(const Target& target, std::string_view type
   return all;
 }
 
-void write_table(const Target& target, std::string_view type, std::span<const Shard> shards) {
+/// `all` are the shards with_empty_shards() gives.
+void write_table(const Target& target, std::string_view type, std::span<const Shard> all) {
   JsonWriter& writer = target.writer;
   const bool replicated = type == "data_parallel";
   writer.begin_object();
@@ -68,7 +70,6 @@ void write_table(const Target& target, std::string_view type, std::span<const Sh
     writer.end_array().end_object();
     return;
   }
-  const std::vector<Shard> all = with_empty_shards(target, type, shards);
   for (const Shard& shard : all) writer.integer(shard.device);
   writer.end_array();
   writer.key("shards").begin_array();
@@ -109,8 +110,15 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
     if (!type.ok()) {
       return type.status().with_context(describe_table(workload, static_cast<std::int32_t>(index)));
     }
+    const std::vector<Shard> all = with_empty_shards(target, *type, shards);
+    if (all.size() != shards.size() && options.trainer_device == "cpu") {
+      return invalid_input(describe_table(workload, static_cast<std::int32_t>(index)) + ": " +
+                           std::string(*type) +
+                           " leaves a rank without rows, TorchRec fails on "
+                           "that on CPU");
+    }
     writer.key(table.name);
-    write_table(target, *type, shards);
+    write_table(target, *type, all);
   }
   writer.end_object().end_object();
   write_origin(target, document);

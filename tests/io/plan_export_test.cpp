@@ -100,30 +100,33 @@ BOOST_AUTO_TEST_CASE(torchrec_plans_have_the_shape_of_its_serializer) {
 
 BOOST_AUTO_TEST_CASE(torchrec_row_types_get_a_shard_for_every_rank) {
   const PlanDocument rows = document_of(4, {{0, 0, 10, 0, 8, 3},
-                                            {1, 0, 6, 0, 4, 0},
-                                            {2, 0, 5, 0, 16, 0},
-                                            {2, 5, 10, 0, 16, 1},
-                                            {2, 10, 12, 0, 16, 2}});
+                                            {1, 0, 2, 0, 4, 0},
+                                            {1, 2, 4, 0, 4, 1},
+                                            {1, 4, 6, 0, 4, 2},
+                                            {2, 0, 12, 0, 16, 0}});
   const std::string text = written("torchrec", rows);
   BOOST_TEST(text.find("\"sharding_type\": \"row_wise\"") != std::string::npos);
-  BOOST_TEST(text.find(R"({"shard_offsets": [12, 0], "shard_sizes": [0, 16], "placement": )"
+  BOOST_TEST(text.find(R"({"shard_offsets": [6, 0], "shard_sizes": [0, 4], "placement": )"
                        R"("rank:3/cuda:3"})") != std::string::npos,
              text);
   BOOST_TEST((read_back(text, three_tables()) == rows.plan));
+  PlanExportOptions cpu;
+  cpu.trainer_device = "cpu";
+  check_refused(refused("torchrec", rows, cpu), {"table 1 'ad'", "a rank without rows"});
 
   const PlanDocument host = document_of(
-      4, {{0, 0, 10, 0, 8, 3}, {1, 0, 6, 0, 4, 0}, {2, 0, 5, 0, 16, 2}, {2, 5, 12, 0, 16, 3}});
+      4, {{0, 0, 10, 0, 8, 3}, {1, 0, 6, 0, 4, 0}, {2, 0, 6, 0, 16, 2}, {2, 6, 12, 0, 16, 3}});
   PlanExportOptions two_hosts;
   two_hosts.devices_per_host = 2;
   const std::string one_host = written("torchrec", host, two_hosts);
   BOOST_TEST(one_host.find("\"sharding_type\": \"table_row_wise\"") != std::string::npos);
   BOOST_TEST((read_back(one_host, three_tables()) == host.plan));
-  check_refused(refused("torchrec", host), {"table 2 'item'", "row_wise", "on other devices"});
+  check_refused(refused("torchrec", host), {"table 2 'item'", "row_wise", "2 other row blocks"});
 
   const PlanDocument grid = document_of(4, {{0, 0, 10, 0, 8, 3},
                                             {1, 0, 6, 0, 4, 0},
-                                            {2, 0, 5, 0, 4, 2},
-                                            {2, 5, 12, 0, 4, 3},
+                                            {2, 0, 6, 0, 4, 2},
+                                            {2, 6, 12, 0, 4, 3},
                                             {2, 0, 6, 4, 16, 0},
                                             {2, 6, 12, 4, 16, 1}});
   const std::string blocks = written("torchrec", grid, two_hosts);
@@ -190,6 +193,10 @@ BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
   check_refused(refused("hugectr", twice), {"table 2 'item'", "two column blocks on device 3"});
   const PlanDocument rows = with_item({{2, 0, 6, 0, 16, 1}, {2, 6, 12, 0, 16, 0}});
   check_refused(refused("torchrec", rows), {"table 2 'item'", "in device order"});
+  for (const std::int64_t cut : {1, 2, 4, 11}) {  // of 4 ranks, each has ceil(12 / 4) = 3
+    const PlanDocument uneven = with_item({{2, 0, cut, 0, 16, 0}, {2, cut, 12, 0, 16, 1}});
+    check_refused(refused("torchrec", uneven), {"table 2 'item'", "ceil(rows / devices)"});
+  }
   check_refused(refused("hugectr", rows), {"table 2 'item'", "key modulo"});
   const PlanDocument brick = with_item(
       {{2, 0, 6, 0, 8, 0}, {2, 6, 12, 0, 8, 1}, {2, 0, 4, 8, 16, 2}, {2, 4, 12, 8, 16, 3}});

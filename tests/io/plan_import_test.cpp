@@ -191,19 +191,24 @@ BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
   BOOST_TEST(faults_of(changed(kTorchRec, "\"table_wise\"", "\"column_wise\""), two).empty());
 }
 
-BOOST_AUTO_TEST_CASE(row_wise_shards_stand_in_rank_order) {
-  const auto rows = [](std::string_view first, std::string_view second) {
-    return R"({"plan": {"": {"t": {"sharding_type": "row_wise", "compute_kernel": "fused", "ranks": [)" +
-           std::string(first) + ", " + std::string(second) + R"(], "shards": [
-      {"shard_offsets": [0, 0], "shard_sizes": [7, 4], "placement": "rank:)" +
-           std::string(first) + R"(/cuda:0"},
-      {"shard_offsets": [7, 0], "shard_sizes": [0, 4], "placement": "rank:)" +
-           std::string(second) + R"(/cuda:0"}]}}}})";
+BOOST_AUTO_TEST_CASE(row_wise_shards_are_even_and_stand_in_rank_order) {
+  const auto faults = [](std::int64_t cut, int first, int second) {
+    const auto shard = [](std::int64_t begin, std::int64_t rows, int rank) {
+      return R"({"shard_offsets": [)" + std::to_string(begin) + R"(, 0], "shard_sizes": [)" +
+             std::to_string(rows) + R"(, 4], "placement": "rank:)" + std::to_string(rank) +
+             R"(/cuda:0"})";
+    };
+    const std::string text =
+        R"({"plan": {"": {"t": {"sharding_type": "row_wise", "compute_kernel": "fused", "ranks": [)" +
+        std::to_string(first) + ", " + std::to_string(second) + R"(], "shards": [)" +
+        shard(0, cut, first) + ", " + shard(cut, 7 - cut, second) + "]}}}}";
+    const Workload one{{test::table_of("t", 7, 4)}, 64};
+    return value_of(lint_plan(value_of(parse(text)), one, {.devices = 2})).size();
   };
-  const Workload one{{test::table_of("t", 7, 4)}, 64};
-  const PlanRules two{.devices = 2};
-  BOOST_TEST(value_of(lint_plan(value_of(parse(rows("0", "1"))), one, two)).empty());
-  BOOST_TEST(value_of(lint_plan(value_of(parse(rows("1", "0"))), one, two)).size() == 1U);
+  BOOST_TEST(faults(4, 0, 1) == 0U);
+  BOOST_TEST(faults(4, 1, 0) == 2U);  // the order, and rows looked up on the other rank
+  BOOST_TEST(faults(3, 0, 1) == 1U);
+  BOOST_TEST(faults(5, 0, 1) == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(the_linter_knows_hugectrs_rules) {
