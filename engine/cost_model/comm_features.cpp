@@ -34,16 +34,22 @@ struct Statistics {
   double deviation = 0;
 };
 
-// A device that starts long before the last one has sent and received what it can by then: only
-// columns of late starters are still under way. Exchanges take about a millisecond, so each
-// millisecond of lead makes a device's columns count e times less.
-double late_dim(const CommInput& input, double last_start) {
-  double largest = 0;
-  for (std::size_t device = 0; device < input.starts.size(); ++device) {
-    const double weight = std::exp(input.starts[device] - last_start);
-    largest = std::max(largest, input.dims[device] * weight);
+// From the links between hosts to those inside one; the network picks what its hardware has.
+constexpr std::array kTailGigabytesPerSecond{12.5, 25.0, 50.0, 100.0, 200.0, 400.0};
+using Tails = std::array<double, kTailGigabytesPerSecond.size()>;
+
+// When the slowest device would be done after the last start, ms, at each of the speeds.
+Tails tails_of(const CommInput& input, double last_start) {
+  Tails tails{};
+  for (std::size_t k = 0; k < tails.size(); ++k) {
+    const double ms_per_dim =
+        static_cast<double>(input.batch_size) * 4e-6 / kTailGigabytesPerSecond[k];
+    for (std::size_t device = 0; device < input.starts.size(); ++device) {
+      const double done = input.starts[device] - last_start + input.dims[device] * ms_per_dim;
+      tails[k] = std::max(tails[k], done);
+    }
   }
-  return largest;
+  return tails;
 }
 
 struct Exchange {
@@ -51,7 +57,7 @@ struct Exchange {
   double batch;
   Statistics dims;
   Statistics starts;
-  double late_dim;
+  Tails tails;
 };
 
 struct Own {
@@ -89,8 +95,12 @@ constexpr std::array kKnown{
     KnownInput{"start_min", [](const E& e, const O&) { return e.starts.min; }},
     KnownInput{"start_std", [](const E& e, const O&) { return e.starts.deviation; }},
     KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }},
-    KnownInput{"start_late_dim", [](const E& e, const O&) { return e.late_dim; }},
-    KnownInput{"start_late_volume", [](const E& e, const O&) { return e.batch * e.late_dim; }},
+    KnownInput{"start_tail_12", [](const E& e, const O&) { return e.tails[0]; }},
+    KnownInput{"start_tail_25", [](const E& e, const O&) { return e.tails[1]; }},
+    KnownInput{"start_tail_50", [](const E& e, const O&) { return e.tails[2]; }},
+    KnownInput{"start_tail_100", [](const E& e, const O&) { return e.tails[3]; }},
+    KnownInput{"start_tail_200", [](const E& e, const O&) { return e.tails[4]; }},
+    KnownInput{"start_tail_400", [](const E& e, const O&) { return e.tails[5]; }},
 };
 
 const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
@@ -141,7 +151,7 @@ void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const
   const Statistics starts(input.starts);
   const Exchange exchange{static_cast<double>(input.dims.size()),
                           static_cast<double>(input.batch_size), Statistics(input.dims), starts,
-                          late_dim(input, starts.max)};
+                          tails_of(input, starts.max)};
   std::size_t at = 0;
   for (std::size_t device = 0; device < input.dims.size(); ++device) {
     const Own own{input.dims[device], input.starts.empty() ? 0 : input.starts[device]};
@@ -163,7 +173,8 @@ bool CommFeatureSet::sees_batch_size() const {
 
 std::string default_comm_features() {
   return "log_devices,volume,volume_mean,volume_max,volume_min,volume_std,"
-         "start,start_mean,start_max,start_std,start_wait,start_late_volume";
+         "start,start_mean,start_max,start_std,start_wait,"
+         "start_tail_12,start_tail_25,start_tail_50,start_tail_100,start_tail_200,start_tail_400";
 }
 
 }  // namespace neuroshard

@@ -27,9 +27,9 @@ struct CommInput {
 /// (population), dim_other (sum of the other devices' dims, what is received), dim_share (own /
 /// sum of all; 0 when all are 0); volume, volume_mean, volume_max, volume_min, volume_std: dims x
 /// batch size, the values that travel; start, start_mean, start_max, start_min, start_std (ms), and
-/// start_wait (start_max - start: how long the last device lets this one wait), start_late_dim
-/// (largest dim x exp(start - start_max) of a device: columns still under way after the last
-/// start), start_late_volume (the same x batch size).
+/// start_wait (start_max - start: how long the last device lets this one wait), start_tail_R with R
+/// of 12, 25, 50, 100, 200, 400: how long after the last start the last device is done, ms, if each
+/// needs its own volume x 4 bytes / R GB/s (12: 12.5) from its start on.
 class CommFeatureSet {
  public:
   CommFeatureSet() = default;

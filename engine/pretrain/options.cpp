@@ -109,6 +109,9 @@ CommTrainOptions default_comm_options() {
   CommTrainOptions options;
   options.features = default_comm_features();
   options.hidden_widths = {128, 64, 32, 16};
+  options.fit.batch_size = 256;
+  options.fit.average = 0.999;
+  options.fit.loss = {nn::LossKind::kSquaredOverTarget, 0.1f};
   return options;
 }
 

@@ -125,11 +125,21 @@ BOOST_AUTO_TEST_CASE(every_device_sees_itself_and_everyone) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(columns_of_early_starters_count_less) {
-  const std::vector<float> out = comm("dim,start_late_dim", {900, 100, 50}, {0, 5, 4});
-  BOOST_TEST(std::fabs(out[1] - 100) < 1e-4);  // 900 x exp(-5) is 6
-  const std::vector<float> level = comm("dim,start_late_dim", {900, 100, 50}, {3, 3, 3});
-  BOOST_TEST(std::fabs(level[1] - 900) < 1e-4);  // all together: the largest dim
+BOOST_AUTO_TEST_CASE(the_tail_is_what_the_slowest_device_needs_after_the_last_start) {
+  const std::vector<float> out = comm("dim,start_tail_50,start_tail_12", {900, 100, 50}, {0, 5, 4});
+  // 65,536 x 4 bytes a dim. At 50 GB/s the first device is done before the last one starts.
+  BOOST_TEST(std::fabs(out[1] - 100 * 65536 * 4e-6 / 50) < 1e-5);
+  BOOST_TEST(std::fabs(out[2] - (900 * 65536 * 4e-6 / 12.5 - 5)) < 1e-4);
+  const std::vector<float> level = comm("dim,start_tail_50", {900, 100, 50}, {3, 3, 3});
+  BOOST_TEST(std::fabs(level[1] - 900 * 65536 * 4e-6 / 50) < 1e-5);
+}
+
+BOOST_AUTO_TEST_CASE(lists_know_whether_they_see_the_batch_size) {
+  BOOST_TEST(!FeatureSet::parse(paper_features())->sees_batch_size());
+  BOOST_TEST(FeatureSet::parse(default_features())->sees_batch_size());
+  BOOST_TEST(FeatureSet::parse("dim,log_distinct_rows")->sees_batch_size());
+  BOOST_TEST(!CommFeatureSet::parse("dim,dim_max,start_tail_50")->sees_batch_size());
+  BOOST_TEST(CommFeatureSet::parse(default_comm_features())->sees_batch_size());
 }
 
 BOOST_AUTO_TEST_CASE(backward_inputs_are_the_forward_ones_without_starts) {
