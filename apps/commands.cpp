@@ -73,6 +73,11 @@ constexpr std::array kCommands{
                  make_summarize_command},
     CommandEntry{"bench", "a signature of what the search does, and its speed",
                  "  neuroshard bench\n", make_bench_command},
+    CommandEntry{"manual", "this help as manual pages, one a command",
+                 "  neuroshard manual --output man1\n", make_manual_command},
+    CommandEntry{"completion bash", "what makes bash complete commands, flags and values",
+                 "  neuroshard completion bash --output neuroshard.bash\n",
+                 make_bash_completion_command},
 };
 
 }  // namespace

@@ -1,6 +1,17 @@
 #include "apps/exit_code.h"
 
+#include <array>
+
 namespace neuroshard::apps {
+namespace {
+
+constexpr std::array kExitCodes{ExitCode{0, "done"},
+                                ExitCode{1, "failed (files, hardware, interrupted)"},
+                                ExitCode{2, "bad usage or input"}, ExitCode{3, "no feasible plan"}};
+
+}  // namespace
+
+std::span<const ExitCode> exit_codes() { return kExitCodes; }
 
 int exit_code(const Status& status) {
   switch (status.code()) {

@@ -1,11 +1,20 @@
 #pragma once
 
+#include <span>
+#include <string_view>
+
 #include "engine/core/status.h"
 
 namespace neuroshard::apps {
 
-/// What the process returns to its caller: 0 done; 1 failed (files, hardware, interrupted); 2 bad
-/// usage or bad input; 3 no feasible plan.
+/// One exit code as help and manual pages explain it.
+struct ExitCode {
+  int code;
+  std::string_view meaning;
+};
+std::span<const ExitCode> exit_codes();
+
+/// What the process returns to its caller.
 int exit_code(const Status& status);
 
 }  // namespace neuroshard::apps

@@ -210,8 +210,8 @@ std::string FlagSet::usage() const {
   return text + (optional ? " [flags]" : "");
 }
 
-std::string FlagSet::help() const {
-  po::options_description shown_flags(kHelpWidth, kHelpTextWidth);
+std::vector<FlagSet::Info> FlagSet::infos() const {
+  std::vector<Info> infos;
   for (const auto& flag : flags_) {
     std::string help = flag->help_;
     if (flag->required_) help += " (required)";
@@ -219,8 +219,18 @@ std::string FlagSet::help() const {
     if (!flag->required_ && !flag->default_text_.empty()) {
       help += " (default " + flag->default_text_ + ")";
     }
-    shown_flags.add_options()(
-        flag->name_.c_str(), po::value<std::string>()->value_name(flag->value_name_), help.c_str());
+    infos.push_back(
+        {flag->name_, flag->value_name_, std::move(help), flag->words_, flag->required_});
+  }
+  return infos;
+}
+
+std::string FlagSet::help() const {
+  po::options_description shown_flags(kHelpWidth, kHelpTextWidth);
+  for (const Info& flag : infos()) {
+    shown_flags.add_options()(flag.name.c_str(),
+                              po::value<std::string>()->value_name(flag.value_name),
+                              flag.help.c_str());
   }
   std::ostringstream out;
   out << shown_flags;

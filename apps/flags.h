@@ -36,6 +36,7 @@ class FlagSet {
     /// A value that asks instead of sets ("list"): the command then prints `text()` and is done,
     /// whatever the other flags.
     Flag& answers(std::string question, std::function<Result<std::string>()> text) {
+      words_.push_back(question);
       question_ = std::move(question);
       answer_ = std::move(text);
       return *this;
@@ -48,6 +49,7 @@ class FlagSet {
     std::string help_;
     std::string default_text_;
     std::string question_;
+    std::vector<std::string> words_;  // values worth offering, where they can be listed
     std::function<Result<std::string>()> answer_;
     bool required_ = false;
     bool repeatable_ = false;
@@ -105,12 +107,14 @@ class FlagSet {
   template <typename Text>
   Flag& choice(std::string name, std::string value_name, std::string help, Text* out,
                std::vector<std::string> words) {
-    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
-               [out, words = std::move(words)](const std::string& word) {
-                 const Status status = check_word(word, words);
-                 if (status.ok()) *out = word;
-                 return status;
-               });
+    Flag& flag = add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+                     [out, words](const std::string& word) {
+                       const Status status = check_word(word, words);
+                       if (status.ok()) *out = word;
+                       return status;
+                     });
+    flag.words_ = std::move(words);
+    return flag;
   }
   /// Words separated by commas, none empty, none twice.
   Flag& list(std::string name, std::string value_name, std::string help,
@@ -145,6 +149,16 @@ class FlagSet {
 
   /// Was the flag given in the last parse()?
   [[nodiscard]] bool given(std::string_view name) const;
+
+  /// One flag as help, manual pages and completion show it.
+  struct Info {
+    std::string name;
+    std::string value_name;
+    std::string help;                ///< with what is to be known: required, the default
+    std::vector<std::string> words;  ///< values to offer
+    bool required;
+  };
+  [[nodiscard]] std::vector<Info> infos() const;
 
   /// "--tables FILE --devices N [flags]": the required ones by name.
   [[nodiscard]] std::string usage() const;

@@ -17,9 +17,6 @@ namespace {
 constexpr std::string_view kProgram = "neuroshard";
 constexpr std::string_view kPurpose =
     "neuroshard - plans which shard of which embedding table lives on which device\n\n";
-constexpr std::string_view kExitCodes =
-    "\nexit codes: 0 done, 1 failed (files, hardware, interrupted), 2 bad usage or input, "
-    "3 no feasible plan\n";
 
 bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
 
@@ -46,12 +43,21 @@ std::string command_list(std::string_view group) {
   return text;
 }
 
+/// "exit codes: 0 done, 1 failed (..), .."
+std::string exit_code_line() {
+  std::vector<std::string> codes;
+  for (const ExitCode& exit : exit_codes()) {
+    codes.push_back(std::to_string(exit.code) + " " + std::string(exit.meaning));
+  }
+  return "exit codes: " + join(codes, ", ") + "\n";
+}
+
 std::string program_help() {
   return std::string(kPurpose) + "usage: neuroshard COMMAND [flags]\n\ncommands:\n" +
          command_list("") +
          "\n  neuroshard COMMAND --help shows a command's flags and an example; neuroshard "
          "--version\n" +
-         "\nexample:\n" + std::string(commands().front().examples) + std::string(kExitCodes);
+         "\nexample:\n" + std::string(commands().front().examples) + "\n" + exit_code_line();
 }
 
 std::string group_help(const std::string& group) {

@@ -1,18 +1,31 @@
 # What `cmake --install` puts where: the command, libengine with its headers, and how CMake
-# (find_package(neuroshard)) and pkg-config find it. Every path is relative, so that the installed
+# (find_package(neuroshard)) and pkg-config find it, manual pages, completion, models, documents. Every path is relative, so that the installed
 # tree may be moved.
 include(CMakePackageConfigHelpers)
 
 set(data ${CMAKE_INSTALL_DATADIR})
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/neuroshard)
 
+# Manual pages and completion, written by the command itself.
+set(manual ${PROJECT_BINARY_DIR}/man1)
+set(completion ${PROJECT_BINARY_DIR}/neuroshard.bash)
+add_custom_command(OUTPUT ${completion}
+  COMMAND neuroshard manual --output ${manual}
+  COMMAND neuroshard completion bash --output ${completion}
+  DEPENDS neuroshard COMMENT "Writing manual pages and completion" VERBATIM)
+add_custom_target(neuroshard_manual ALL DEPENDS ${completion})
+
 install(TARGETS neuroshard RUNTIME)
+install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN *.1)
+install(FILES ${completion} DESTINATION ${data}/bash-completion/completions RENAME neuroshard)
 install(TARGETS neuroshard_shared neuroshard_static EXPORT neuroshardTargets LIBRARY ARCHIVE)
 install(FILES include/neuroshard/engine.h include/neuroshard/engine.hpp
               ${PROJECT_BINARY_DIR}/include/neuroshard/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/neuroshard)
 install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors)
-install(FILES LICENSE DESTINATION ${data}/doc/neuroshard)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${data}/doc/neuroshard)
+
+install(DIRECTORY docs examples DESTINATION ${data}/doc/neuroshard)
 
 install(EXPORT neuroshardTargets NAMESPACE neuroshard:: DESTINATION ${package})
 configure_package_config_file(cmake/neuroshardConfig.cmake.in

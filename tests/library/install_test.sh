@@ -26,9 +26,36 @@ cmake --build "$room/consumer" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; f
 for program in c_shared c_static c_default cpp_shared cpp_static; do
   run "$room/consumer/$program"
 done
-if ldd "$room/consumer/cpp_static" | grep -q libengine; then fail "cpp_static needs libengine.so"; fi
-ldd "$room/consumer/c_default" | grep -q 'libengine\.so\.0 => ' || fail "c_default is not shared"
-if ldd "$room/moved/lib/libengine.so" | grep -q boost; then fail "libengine.so needs Boost"; fi
+# needs FILE: the shared libraries it loads. (Into a variable: grep -q ends a pipe early.)
+needs() { ldd "$1" || fail "ldd $1"; }
+needed=$(needs "$room/consumer/cpp_static")
+if grep -q libengine <<< "$needed"; then fail "cpp_static needs libengine.so"; fi
+needed=$(needs "$room/consumer/c_default")
+grep -q 'libengine\.so\.0 => ' <<< "$needed" || fail "c_default is not shared"
+needed=$(needs "$room/moved/lib/libengine.so")
+grep -q 'libc\.so' <<< "$needed" || fail "ldd shows nothing of libengine.so"
+if grep -q boost <<< "$needed"; then fail "libengine.so needs Boost"; fi
+
+# The examples of docs/LIBRARY.md compile as they stand and print a plan.
+for language in c cpp; do
+  sed -n '/^```'"$language"'$/,/^```$/p' "$NEUROSHARD_SOURCE/docs/LIBRARY.md" | sed '1d;$d' \
+    > "$room/example.$language"
+  [ -s "$room/example.$language" ] || fail "docs/LIBRARY.md has no example in $language"
+done
+flags=(-Wall -Wextra -Werror -pedantic -I "$room/moved/include" -L "$room/moved/lib" -lengine
+  "-Wl,-rpath,$room/moved/lib")
+"$NEUROSHARD_CC" -std=c11 "$room/example.c" "${flags[@]}" -o "$room/example_c"
+"$NEUROSHARD_CXX" -std=c++20 "$room/example.cpp" "${flags[@]}" -o "$room/example_cpp"
+"$room/example_c" > "$room/printed"
+grep -Eq '^[0-9.]+ ms$' "$room/printed" || fail "the C example prints no cost"
+grep -q '^table 1, columns ' "$room/printed" || fail "the C example prints no shard"
+"$room/example_cpp" "$tables" > "$room/printed"
+grep -q '"format": "neuroshard-plan"' "$room/printed" || fail "the C++ example prints no plan"
+
+for file in share/man/man1/neuroshard-plan.1 share/bash-completion/completions/neuroshard \
+  share/neuroshard/models/h200_sim.safetensors share/doc/neuroshard/LICENSE; do
+  [ -s "$room/moved/$file" ] || fail "$file is not installed"
+done
 
 if command -v pkg-config > /dev/null; then
   export PKG_CONFIG_PATH=$room/moved/lib/pkgconfig

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Makes build/release-files/neuroshard-VERSION-linux-MACHINE.tar.gz of the last commit, and its
+# sha256: static command, libengine (static; shared, needing the C library alone), headers, models,
+# manual pages, completion, licence, checksums. The same commit, compiler and C library give the same
+# bytes, wherever the tree lies.
+#   release.sh            makes it
+#   release.sh --verify   makes it, makes it again in a clone elsewhere, and compares
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+verify=${1:-}
+if [ $# -gt 1 ] || { [ -n "$verify" ] && [ "$verify" != --verify ]; }; then
+  echo "release.sh: found '$*', expected nothing or --verify" >&2
+  exit 2
+fi
+need_packages g++ cmake ninja-build git libboost-program-options1.81-dev
+if ! git diff --quiet HEAD --; then
+  echo "release.sh: the tree differs from its last commit; commit or stash first" >&2
+  exit 1
+fi
+export LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
+umask 022
+
+name=neuroshard-$(cat VERSION)-linux-$(uname -m)
+files=build/release-files
+rm -rf "$files"
+mkdir -p "$files"
+build static
+quietly release.log cmake --install build/static --prefix "$files/$name" --strip
+
+# Checksums of all that is in it, checked by: sha256sum --check SHA256SUMS
+(
+  cd "$files/$name"
+  find . -type f ! -name SHA256SUMS -printf '%P\0' | sort -z | xargs -0 sha256sum > SHA256SUMS
+)
+tar --create --directory "$files" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 \
+  --numeric-owner --format=ustar "$name" | gzip --no-name -9 > "$files/$name.tar.gz"
+(cd "$files" && sha256sum "$name.tar.gz" > "$name.tar.gz.sha256")
+cat "$files/$name.tar.gz.sha256"
+
+if [ "$verify" = --verify ]; then
+  elsewhere=$(mktemp -d)
+  trap 'rm -rf "$elsewhere"' EXIT
+  quietly release.log git clone --no-hardlinks . "$elsewhere/a longer path/neuroshard"
+  "$elsewhere/a longer path/neuroshard/scripts/release.sh" > /dev/null
+  cmp "$files/$name.tar.gz" "$elsewhere/a longer path/neuroshard/$files/$name.tar.gz"
+  echo "the same bytes from a clone elsewhere"
+fi
