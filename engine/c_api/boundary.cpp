@@ -52,7 +52,7 @@ neuroshard_status report_out_of_memory(neuroshard_error* error) noexcept {
 
 Result<std::string_view> view_of(neuroshard_text text, const char* name) {
   if (text.data == nullptr) {
-    if (text.size == 0 || text.size == NEUROSHARD_NUL_TERMINATED) return std::string_view();
+    if (text.size == 0 || text.size == NEUROSHARD_NUL_TERMINATED) return std::string_view("");
     return invalid_input(std::string(name) + ": found NULL with size " + std::to_string(text.size) +
                          ", expected a pointer or size 0");
   }

@@ -76,7 +76,10 @@ BOOST_AUTO_TEST_CASE(another_thread_cancels_and_the_best_plan_so_far_comes_back)
   const Cancellation cancellation = must(Cancellation::create());
   std::atomic<bool> searching{false};
   PlanOptions options{.algorithm = "neuroshard", .threads = 2, .cancellation = &cancellation};
-  options.progress = [&](auto, auto, auto, auto) { searching.store(true); };
+  options.progress = [&](auto, auto, auto, auto) {
+    searching.store(true);
+    while (!cancellation.cancelled()) std::this_thread::yield();
+  };
   std::thread other([&] {
     while (!searching.load()) std::this_thread::yield();
     cancellation.cancel();
