@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "apps/console.h"
-#include "apps/data_origin.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
 #include "io/tables.h"
@@ -84,17 +83,6 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload,
                               io::make_workload(file, path == "-" ? "<stdin>" : path));
   return loaded;
-}
-
-std::string describe(const NamedCostModels& named) {
-  const ModelOrigin& compute = named.models.compute_origin;
-  const ModelOrigin& comm = named.models.comm_origin;
-  if (!named.models.compute) return named.name + ": communication " + describe(comm);
-  if (!named.models.comm) return named.name + ": compute " + describe(compute);
-  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
-    return named.name + ": " + describe(compute);
-  }
-  return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
 }  // namespace neuroshard::apps

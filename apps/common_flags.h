@@ -36,8 +36,4 @@ struct LoadedWorkload {
 Result<LoadedWorkload> load_workload(const std::string& path,
                                      std::optional<std::int64_t> batch_size);
 
-/// "h200_sim: SIMULATED hardware H200-141G, nvswitch": name and where the numbers come from;
-/// whatever is simulated says so.
-std::string describe(const NamedCostModels& models);
-
 }  // namespace neuroshard::apps

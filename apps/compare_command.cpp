@@ -203,7 +203,7 @@ class CompareCommand final : public Command {
   std::string tables_;
   std::string tasks_;
   Cluster cluster_;
-  std::string cost_model_{kDefaultCostModel};
+  std::string cost_model_ = kDefaultCostModel;
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 1};

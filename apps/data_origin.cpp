@@ -54,12 +54,4 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                      simulated ? Provenance::kSimulated : Provenance::kMeasured};
 }
 
-std::string describe(const ModelOrigin& origin) {
-  if (origin.provenance == Provenance::kMeasured) return "measured on " + origin.hardware;
-  constexpr std::string_view kSuffix = " (simulated)";  // as the ground truth calls its hardware
-  std::string hardware = origin.hardware;
-  if (hardware.ends_with(kSuffix)) hardware.erase(hardware.size() - kSuffix.size());
-  return "SIMULATED hardware " + hardware;
-}
-
 }  // namespace neuroshard::apps

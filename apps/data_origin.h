@@ -18,7 +18,4 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                               const std::optional<std::string>& hardware,
                               const std::optional<std::string>& provenance);
 
-/// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
-std::string describe(const ModelOrigin& origin);
-
 }  // namespace neuroshard::apps

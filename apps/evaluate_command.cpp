@@ -57,7 +57,7 @@ class EvaluateCommand : public Command {
   std::vector<std::string> data_;
 
  private:
-  std::string cost_model_{kDefaultCostModel};
+  std::string cost_model_ = kDefaultCostModel;
   std::optional<std::string> output_;
 };
 

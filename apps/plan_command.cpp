@@ -119,7 +119,7 @@ class PlanCommand final : public Command {
   std::string tables_;
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
-  std::string cost_model_{kDefaultCostModel};
+  std::string cost_model_ = kDefaultCostModel;
   std::optional<std::string> output_;
   ExportFlags export_;
   PlanOptions options_{.threads = 0};

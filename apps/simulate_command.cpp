@@ -41,7 +41,7 @@ class SimulateCommand final : public Command {
  private:
   PlanInputFlags input_;
   std::int64_t memory_ = 0;
-  std::string cost_model_{kDefaultCostModel};
+  std::string cost_model_ = kDefaultCostModel;
 };
 
 }  // namespace

@@ -96,7 +96,7 @@ int main_of(int argc, char** argv) {
   po::variables_map values;
   po::store(po::parse_command_line(argc, argv, flags), values);
   po::notify(values);
-  const Result<NamedCostModels> models = load_shipped_models(std::string(kDefaultCostModel));
+  const Result<NamedCostModels> models = load_shipped_models(kDefaultCostModel);
   if (!models.ok()) return 1;
   std::printf("neuroshard %s (%s), %u hardware threads, milliseconds\n", version(), commit(),
               std::thread::hardware_concurrency());

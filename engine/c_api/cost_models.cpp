@@ -37,7 +37,7 @@ neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
                                                  neuroshard_error* error) {
   return make_handle(models, error, [&]() -> Result<Handle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(name, "name"));
-    return wrap(load_shipped_models(std::string(given.empty() ? kDefaultCostModel : given)));
+    return wrap(load_shipped_models(given.empty() ? kDefaultCostModel : std::string(given)));
   });
 }
 

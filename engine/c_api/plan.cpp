@@ -19,7 +19,7 @@ namespace {
 using Handle = std::unique_ptr<neuroshard_plan>;
 
 constexpr std::size_t kMaxShards = std::size_t{1} << 24;
-constexpr std::array<std::string_view, 1> kFormats{"neuroshard"};
+constexpr std::array<std::string_view, 1> kFormats{"json"};
 
 Status wrong(std::size_t index, const char* field, std::int64_t found,
              const std::string& expected) {

@@ -103,8 +103,7 @@ neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models
     handle->log = given.log;
     handle->log_user_data = given.log_user_data;
     if (simulated(handle->models->models)) {
-      log_line(*handle, NEUROSHARD_LOG_WARNING,
-               "cost models " + handle->models->name + ": costs are those of SIMULATED hardware");
+      log_line(*handle, NEUROSHARD_LOG_WARNING, "cost model " + describe(*handle->models));
     }
     return handle;
   });

@@ -42,6 +42,25 @@ bool simulated(const CostModels& models) {
          (models.comm && models.comm_origin.provenance == Provenance::kSimulated);
 }
 
+std::string describe(const ModelOrigin& origin) {
+  if (origin.provenance == Provenance::kMeasured) return "measured on " + origin.hardware;
+  constexpr std::string_view kSuffix = " (simulated)";  // as the ground truth calls its hardware
+  std::string hardware = origin.hardware;
+  if (hardware.ends_with(kSuffix)) hardware.erase(hardware.size() - kSuffix.size());
+  return "SIMULATED hardware " + hardware;
+}
+
+std::string describe(const NamedCostModels& named) {
+  const ModelOrigin& compute = named.models.compute_origin;
+  const ModelOrigin& comm = named.models.comm_origin;
+  if (!named.models.compute) return named.name + ": communication " + describe(comm);
+  if (!named.models.comm) return named.name + ": compute " + describe(compute);
+  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
+    return named.name + ": " + describe(compute);
+  }
+  return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
+}
+
 std::span<const EmbeddedFile> shipped_model_files() { return embedded_models(); }
 
 Result<std::vector<ShippedModelInfo>> shipped_models() {

@@ -12,7 +12,7 @@
 namespace neuroshard {
 
 /// The shipped model that is used when none is named.
-inline constexpr std::string_view kDefaultCostModel = "h200_sim";
+inline constexpr const char* kDefaultCostModel = "h200_sim";
 
 /// Cost models with what a plan's provenance records of them.
 struct NamedCostModels {
@@ -46,6 +46,13 @@ Result<NamedCostModels> parse_named_models(const std::string& name, std::string_
 
 /// Whether any half of the models comes from simulated hardware.
 bool simulated(const CostModels& models);
+
+/// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
+std::string describe(const ModelOrigin& origin);
+
+/// "h200_sim: SIMULATED hardware H200-141G, nvswitch": name and where the numbers come from;
+/// whatever is simulated says so.
+std::string describe(const NamedCostModels& models);
 
 /// What `--cost-model` means: a shipped name, else a path. Errors: kInvalidInput naming the shipped
 /// models when it is neither, or what is wrong with the file.

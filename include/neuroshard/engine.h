@@ -385,7 +385,7 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* pl
 NEUROSHARD_API size_t neuroshard_export_format_count(void);
 NEUROSHARD_API neuroshard_text neuroshard_export_format_name(size_t index);
 
-/* The plan as a file of that format; empty means "neuroshard", the plan file that
+/* The plan as a file of that format; empty means "json", the plan file that
    neuroshard_plan_parse() reads. The same plan gives the same bytes. Errors: INVALID_INPUT for an
    unknown format, a plan that does not fit the workload, or one the format cannot express. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_export(const neuroshard_plan* plan,
