@@ -9,6 +9,7 @@
 #include "engine/c_api/handles.h"
 #include "engine/c_api/inputs.h"
 #include "engine/core/version.h"
+#include "search/sharder.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -145,12 +146,14 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
   });
 }
 
-size_t neuroshard_algorithm_count(void) { return algorithms().size(); }
+size_t neuroshard_algorithm_count(void) { return search::algorithms().size(); }
 
 neuroshard_text neuroshard_algorithm_name(size_t index) {
-  return text_of(index < algorithms().size() ? algorithms()[index].name : std::string_view(""));
+  const auto algorithms = search::algorithms();
+  return text_of(index < algorithms.size() ? algorithms[index].name : std::string_view(""));
 }
 
 neuroshard_text neuroshard_algorithm_summary(size_t index) {
-  return text_of(index < algorithms().size() ? algorithms()[index].summary : std::string_view(""));
+  const auto algorithms = search::algorithms();
+  return text_of(index < algorithms.size() ? algorithms[index].summary : std::string_view(""));
 }
