@@ -28,7 +28,12 @@ struct Score {
   std::int64_t wins = 0;
   double common_cost_ms = 0;  ///< sum over the common tasks
   double seconds = 0;         ///< sum over all tasks
+  double gap = 0;             ///< sum over the tasks with an optimum of cost / optimum - 1
+  std::int64_t gaps = 0;      ///< those tasks
 };
+
+/// The algorithm whose cost is the lowest there is without splits.
+constexpr const char* kOptimum = "exact";
 
 /// Tasks whose costs can be compared: solved by every algorithm that solves any task at all.
 std::vector<const io::CompareTask*> common_tasks(const io::CompareReport& report) {
@@ -65,6 +70,10 @@ Score score_of(const io::CompareReport& report, const std::vector<const io::Comp
     if (!result.feasible) continue;
     ++score.feasible;
     if (result.cost.cost_ms <= lowest_cost(task)) ++score.wins;
+    const auto optimum = task.results.find(kOptimum);
+    if (optimum == task.results.end() || !optimum->second.feasible) continue;
+    score.gap += result.cost.cost_ms / optimum->second.cost.cost_ms - 1;
+    ++score.gaps;
   }
   for (const io::CompareTask* task : common) {
     score.common_cost_ms += task->results.at(algorithm).cost.cost_ms;
@@ -179,25 +188,37 @@ class CompareCommand final : public Command {
       if (score.feasible > 0 && (!best || score.common_cost_ms < *best))
         best = score.common_cost_ms;
     }
-    TextTable table({{"algorithm", Align::kLeft},
-                     {"feasible"},
-                     {"mean cost ms"},
-                     {"mean search ms"},
-                     {"wins"}});
+    const bool has_optimum = std::find(report.algorithms.begin(), report.algorithms.end(),
+                                       kOptimum) != report.algorithms.end();
+    std::vector<Column> columns{
+        {"algorithm", Align::kLeft}, {"feasible"}, {"mean cost ms"}, {"mean search ms"}, {"wins"}};
+    if (has_optimum) columns.push_back({"above exact"});
+    TextTable table(columns);
     for (std::size_t k = 0; k < scores.size(); ++k) {
       const Score& score = scores[k];
       const bool has_mean = score.feasible > 0 && !common.empty();
       const double mean = has_mean ? score.common_cost_ms / static_cast<double>(common.size()) : 0;
-      table.add({report.algorithms[k],
-                 std::to_string(score.feasible) + "/" + std::to_string(report.tasks.size()),
-                 has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
-                 fixed(1000 * score.seconds / total, 3), std::to_string(score.wins)},
-                has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
+      std::vector<std::string> cells{
+          report.algorithms[k],
+          std::to_string(score.feasible) + "/" + std::to_string(report.tasks.size()),
+          has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
+          fixed(1000 * score.seconds / total, 3), std::to_string(score.wins)};
+      if (has_optimum) cells.push_back(score.gaps > 0 ? gap_text(score) : "-");
+      table.add(cells, has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
     }
+    const std::string note =
+        has_optimum
+            ? "above exact: mean over the tasks that exact solves; below it only with splits\n"
+            : "";
     return table.render(Console::of(STDOUT_FILENO)) + "\nmean cost over the " +
            std::to_string(common.size()) + " of " + std::to_string(report.tasks.size()) +
            " tasks solved by every algorithm that solves any; a win is the lowest cost of a task, "
-           "ties win for all\n";
+           "ties win for all\n" +
+           note;
+  }
+
+  static std::string gap_text(const Score& score) {
+    return fixed(100 * score.gap / static_cast<double>(score.gaps), 3) + " %";
   }
 
   std::string tables_;

@@ -151,6 +151,23 @@ BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_comparison_says_how_far_from_the_optimum_plans_are) {
+  const TemporaryFolder folder;
+  const std::string pool = generated_pool(folder);
+  const auto compared = [&](const std::string& algorithms) {
+    return run_command({"compare", "--tables", pool, "--tasks",
+                        folder.write("tasks.txt", "1,2,3,4,5,6 16,16,32,16,8,4\n"), "--devices",
+                        "2", "--device-memory", "64GiB", "--evaluations", "5000", "--algorithms",
+                        algorithms})
+        .out;
+  };
+  const std::string with = compared("random,refine,exact");
+  const std::size_t row = with.rfind("\nexact ");
+  BOOST_TEST_REQUIRE(row != std::string::npos);
+  BOOST_TEST(with.substr(row, with.find('\n', row + 1) - row).ends_with("0.000 %"));
+  BOOST_TEST(compared("random,refine").find("above exact") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_task_nobody_can_solve_is_an_outcome_not_an_error) {
   const TemporaryFolder folder;
   const Outcome outcome = run_command({"compare", "--tables", generated_pool(folder), "--tasks",
