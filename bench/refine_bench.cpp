@@ -1,0 +1,269 @@
+// What `refine` is worth, in ratios of one run: against every other algorithm on given tasks, the
+// optimum of small ones, tight memory, thousands of tables and devices, and more threads.
+//
+//   refine_bench --tables POOL [--cost-model M] [--tasks F --devices N] [--seconds S] [--threads T]
+//
+// POOL: tables that tasks are drawn from (the 856 DLRM tables for the figures in the README).
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "engine/core/rng.h"
+#include "engine/core/version.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+#include "io/tables.h"
+#include "io/tasks.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+struct Setup {
+  NamedCostModels models;
+  io::TableFile pool;
+  std::vector<Workload> tasks;
+  int devices = 0;
+  double seconds = 0.1;
+  int threads = 2;
+};
+
+Cluster cluster_of(std::int32_t devices, std::int64_t memory_bytes) {
+  Cluster cluster;
+  cluster.devices = devices;
+  cluster.memory_bytes = memory_bytes;
+  return cluster;
+}
+
+/// `count` tables of the pool, with repetition, of random dims up to 128.
+Workload draw(const Setup& setup, std::int64_t count, Rng& rng) {
+  Workload workload;
+  workload.batch_size = setup.models.models.batch_size;
+  for (std::int64_t k = 0; k < count; ++k) {
+    workload.tables.push_back(setup.pool.tables[rng.below(setup.pool.tables.size())]);
+    workload.tables.back().dim = static_cast<std::int32_t>(4 << rng.below(6));
+  }
+  return workload;
+}
+
+std::int64_t total_bytes(const Workload& workload) {
+  std::int64_t total = 0;
+  for (const Table& table : workload.tables) total += table_bytes(table);
+  return total;
+}
+
+/// The paper's way: up to 15 tables a device, redrawn until they take at most 15/16 of the memory.
+Workload draw_task(const Setup& setup, const Cluster& cluster, Rng& rng) {
+  for (;;) {
+    Workload workload =
+        draw(setup, rng.between(cluster.devices * 5 / 2, cluster.devices * 15 - 1), rng);
+    if (total_bytes(workload) <= cluster.memory_bytes / 16 * 15 * cluster.devices) return workload;
+  }
+}
+
+std::vector<ComparedPlan> compare(const Setup& setup, const Workload& workload,
+                                  const Cluster& cluster, const std::vector<std::string>& names,
+                                  const PlanOptions& options) {
+  auto compared = compare_plans(workload, cluster, setup.models.models, names, options);
+  if (!compared.ok()) {
+    std::fprintf(stderr, "%s\n", compared.status().message().c_str());
+    std::exit(2);
+  }
+  return std::move(compared).value();
+}
+
+/// `refine` against one other algorithm over tasks that both solve.
+struct Versus {
+  int both = 0;
+  int dearer = 0;
+  double sum = 0;
+  double worst = -1;
+
+  void add(double cost, double other) {
+    const double ratio = cost / other - 1;
+    ++both;
+    dearer += ratio > 0;
+    sum += ratio;
+    worst = std::max(worst, ratio);
+  }
+  void print(const std::string& name) const {
+    std::printf("  refine against %-19s %3d tasks, mean %+7.2f %%, worst %+7.2f %%, dearer on %d\n",
+                name.c_str(), both, 100 * sum / std::max(both, 1), 100 * worst, dearer);
+  }
+};
+
+void against_others(const Setup& setup, const char* title, const std::vector<Workload>& tasks,
+                    const Cluster& cluster, std::vector<std::string> others) {
+  PlanOptions options;
+  options.time_limit_s = setup.seconds;
+  others.emplace_back(default_algorithm());
+  std::vector<Versus> versus(others.size());
+  std::vector<int> solved(others.size(), 0);
+  int lost = 0;  // by refine, solved by another
+  for (const Workload& workload : tasks) {
+    const std::vector<ComparedPlan> plans = compare(setup, workload, cluster, others, options);
+    const Result<PlanResult>& refined = plans.back().result;
+    bool any = false;
+    for (std::size_t k = 0; k < plans.size(); ++k) {
+      if (!plans[k].result.ok()) continue;
+      any = true;
+      ++solved[k];
+      if (refined.ok()) versus[k].add(refined->cost.cost_ms, plans[k].result->cost.cost_ms);
+    }
+    lost += any && !refined.ok();
+  }
+  std::printf("\n%s: %zu tasks, %d devices, %.2f s of refine each\n", title, tasks.size(),
+              cluster.devices, setup.seconds);
+  for (std::size_t k = 0; k + 1 < others.size(); ++k) versus[k].print(others[k]);
+  std::printf("  solved:");
+  for (std::size_t k = 0; k < others.size(); ++k) {
+    std::printf(" %s %d", others[k].c_str(), solved[k]);
+  }
+  std::printf("; by another and not by refine %d\n", lost);
+}
+
+void against_optimum(const Setup& setup) {
+  Rng rng(1);
+  std::vector<Workload> tasks;
+  for (int k = 0; k < 100; ++k) tasks.push_back(draw(setup, rng.between(5, 11), rng));
+  const Cluster cluster = cluster_of(4, 16 * kGiB);
+  against_others(setup, "random small tasks", tasks, cluster, {"neuroshard", "anneal", "exact"});
+}
+
+void tight_memory(const Setup& setup) {
+  Rng rng(2);
+  const Cluster cluster = cluster_of(16, 4 * kGiB);
+  std::vector<Workload> tasks;
+  for (int k = 0; k < 40; ++k) tasks.push_back(draw_task(setup, cluster, rng));
+  against_others(setup, "4 GiB a device", tasks, cluster, baseline_names());
+}
+
+long peak_mib() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+/// The best baseline, the first plan and what longer searches make of it.
+void scale(const Setup& setup, const char* title, const Workload& workload, const Cluster& cluster,
+           const std::vector<double>& limits) {
+  std::printf("\n%s: %zu tables, %.1f GiB, on %d devices of %.0f GiB\n", title,
+              workload.tables.size(), static_cast<double>(total_bytes(workload)) / kGiB,
+              cluster.devices, static_cast<double>(cluster.memory_bytes) / kGiB);
+  std::vector<std::string> greedy = baseline_names();
+  std::erase(greedy, "neuroshard");
+  double best = 0;
+  for (const ComparedPlan& plan : compare(setup, workload, cluster, greedy, {})) {
+    if (!plan.result.ok()) continue;
+    const double cost = plan.result->cost.cost_ms;
+    std::printf("  %-20s %9.4f ms in %.3f s\n", plan.algorithm.c_str(), cost, plan.seconds);
+    best = best == 0 ? cost : std::min(best, cost);
+  }
+  for (const double limit : limits) {
+    PlanOptions options;
+    options.time_limit_s = limit;
+    options.threads = setup.threads;
+    const std::vector<std::string> names{std::string(default_algorithm())};
+    const ComparedPlan plan = std::move(compare(setup, workload, cluster, names, options).front());
+    if (!plan.result.ok()) {
+      std::printf("  refine: %s\n", plan.result.status().message().c_str());
+      continue;
+    }
+    const double cost = plan.result->cost.cost_ms;
+    std::printf("  refine, limit %5.2f s  %9.4f ms in %.3f s", limit, cost, plan.seconds);
+    if (best > 0) std::printf(", %+.2f %% against the best baseline", 100 * (cost / best - 1));
+    std::printf("; peak memory %ld MiB\n", peak_mib());
+  }
+}
+
+void threads(const Setup& setup) {
+  Rng rng(3);
+  const Workload workload = draw(setup, 100, rng);
+  std::printf("\nthreads: 100 tables, 8 devices, 400,000 plans\n");
+  double alone = 0;
+  for (int count = 1; count <= setup.threads; ++count) {
+    PlanOptions options;
+    options.evaluations = 400000;
+    options.threads = count;
+    const auto plan = make_plan(workload, cluster_of(8, 64 * kGiB), setup.models.models, options);
+    if (!plan.ok()) continue;
+    if (count == 1) alone = plan->seconds;
+    std::printf("  %d: %.3f s, %.2f times one thread, %.6f ms\n", count, plan->seconds,
+                alone / plan->seconds, plan->cost.cost_ms);
+  }
+}
+
+Result<Setup> load(const boost::program_options::variables_map& flags) {
+  Setup setup;
+  NEUROSHARD_ASSIGN_OR_RETURN(setup.models,
+                              load_cost_models(flags["cost-model"].as<std::string>()));
+  NEUROSHARD_ASSIGN_OR_RETURN(setup.pool, io::read_tables(flags["tables"].as<std::string>()));
+  setup.devices = flags["devices"].as<int>();
+  setup.seconds = flags["seconds"].as<double>();
+  setup.threads = flags["threads"].as<int>();
+  if (flags.count("tasks") == 0) return setup;
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks,
+                              io::read_tasks(flags["tasks"].as<std::string>()));
+  for (const io::Task& task : tasks) {
+    NEUROSHARD_ASSIGN_OR_RETURN(Workload workload, io::make_workload(setup.pool, task));
+    setup.tasks.push_back(std::move(workload));
+  }
+  return setup;
+}
+
+void run(const Setup& setup) {
+  std::printf("neuroshard %s (%s), cost model %s\n", version(), commit(),
+              setup.models.name.c_str());
+#ifndef __OPTIMIZE__
+  std::printf("WARNING: built without optimisation\n");
+#endif
+  if (!setup.tasks.empty()) {
+    against_others(setup, "given tasks", setup.tasks, cluster_of(setup.devices, 4 * kGiB),
+                   baseline_names());
+    return;
+  }
+  against_optimum(setup);
+  tight_memory(setup);
+  Workload all;
+  all.batch_size = setup.models.models.batch_size;
+  all.tables = setup.pool.tables;
+  for (Table& table : all.tables) table.dim = 128;
+  scale(setup, "the whole pool", all, cluster_of(128, 40 * kGiB), {0.01, 1});
+  Rng rng(4);
+  scale(setup, "large", draw(setup, 10000, rng), cluster_of(1024, 16 * kGiB), {0.01, 10});
+  threads(setup);
+}
+
+}  // namespace
+}  // namespace neuroshard
+
+int main(int argc, char** argv) try {
+  namespace po = boost::program_options;
+  po::options_description description("refine_bench");
+  auto add = description.add_options();
+  add("tables", po::value<std::string>()->required(), "pool that tasks are drawn from");
+  add("cost-model", po::value<std::string>()->default_value("h200_sim"), "shipped name or file");
+  add("tasks", po::value<std::string>(), "these tasks alone, one a line, 4 GiB a device");
+  add("devices", po::value<int>()->default_value(4), "of the tasks");
+  add("seconds", po::value<double>()->default_value(0.1), "of refine and anneal, a task");
+  add("threads", po::value<int>()->default_value(2), "at most");
+  po::variables_map flags;
+  po::store(po::parse_command_line(argc, argv, description), flags);
+  po::notify(flags);
+  const auto setup = neuroshard::load(flags);
+  if (!setup.ok()) {
+    std::fprintf(stderr, "%s\n", setup.status().message().c_str());
+    return 2;
+  }
+  neuroshard::run(*setup);
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "%s\n", error.what());
+  return 2;
+}
