@@ -32,19 +32,6 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
   }
 }
 
-/// Splits the `count` largest shards that can be split; false when there is none.
-bool split_largest(const Problem& problem, PlanEvaluator& evaluator, std::size_t count,
-                   ShardSet& shards) {
-  std::size_t done = 0;
-  for (const std::int32_t index : shards.by_bytes()) {
-    const std::int32_t columns = split_point(shards.shard(index).dim());
-    if (columns == 0) continue;
-    shards.split(index, columns, problem.workload, evaluator);
-    if (++done == count) break;
-  }
-  return done > 0;
-}
-
 /// Shards that `grid` can place, split no further than it takes: one, then two, four, ... of the
 /// largest at a time, so that even thousands of splits take few rounds.
 Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evaluator,
@@ -57,7 +44,7 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
   GridPlacer placer(evaluator, problem.cluster, grid);
   for (std::size_t count = 1; !placer.evaluate(shards).feasible; count *= 2) {
     if (stop.cancelled()) return no_plan_yet();
-    if (!split_largest(problem, evaluator, count, shards)) {
+    if (!shards.split_largest(count, problem.workload, evaluator)) {
       return no_arrangement(problem, placer.memory_that_fits(shards));
     }
   }

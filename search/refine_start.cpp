@@ -8,6 +8,7 @@
 
 #include "search/baselines.h"
 #include "search/beam.h"
+#include "search/memory_packing.h"
 #include "search/neuroshard.h"
 
 namespace neuroshard::search {
@@ -93,6 +94,10 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
   const bool stopped_early = found.ok() && found->stopped_early;
   keep_better(std::move(found), evaluator, best);
+  if (!best && status.code() == StatusCode::kInfeasible) {
+    std::optional<Plan> packed = plan_by_memory(problem, evaluator);
+    if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
+  }
   if (!best) return status;
   best->evaluations = evaluations;
   best->stopped_early = stopped_early;

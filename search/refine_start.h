@@ -22,7 +22,8 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator);
 /// Runs all baselines and the paper's search and takes the cheapest plan, the first of equals. The
 /// paper's search is cut down by levels of its beam when tables and devices are many (10,000 on
 /// 1,024: no splits but those that memory asks for); which levels depends on the sizes alone.
-/// Errors: the paper's search's when no algorithm finds a plan.
+/// When none of them finds a plan, plan_by_memory() may.
+/// Errors: the paper's search's when that finds none either.
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options);
 

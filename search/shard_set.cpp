@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/feasibility.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -75,6 +77,18 @@ void ShardSet::split(std::int32_t index, std::int32_t columns, const Workload& w
 void ShardSet::insert(std::int32_t index, const Workload& workload, PlanEvaluator& evaluator) {
   const PlacementItem item = item_of(shard(index), index, workload, evaluator);
   order_.insert(std::lower_bound(order_.begin(), order_.end(), item, dearer), item);
+}
+
+bool ShardSet::split_largest(std::size_t count, const Workload& workload,
+                             PlanEvaluator& evaluator) {
+  std::size_t done = 0;
+  for (const std::int32_t index : by_bytes()) {
+    const std::int32_t columns = split_point(shard(index).dim());
+    if (columns == 0) continue;
+    split(index, columns, workload, evaluator);
+    if (++done == count) break;
+  }
+  return done > 0;
 }
 
 Plan ShardSet::plan(std::int32_t devices, std::span<const std::int32_t> device_of) const {

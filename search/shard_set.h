@@ -44,6 +44,10 @@ class ShardSet {
   void split(std::int32_t index, std::int32_t columns, const Workload& workload,
              PlanEvaluator& evaluator);
 
+  /// Splits the `count` largest shards that can be split in two by split_point(); false when there
+  /// is none.
+  bool split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator);
+
   /// The shards placed: device_of[index] for each. Not canonical.
   [[nodiscard]] Plan plan(std::int32_t devices, std::span<const std::int32_t> device_of) const;
 

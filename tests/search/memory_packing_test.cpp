@@ -1,0 +1,129 @@
+// Packing where nothing but memory counts: devices filled to the brim, and whole searches there.
+#include "search/memory_packing.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <vector>
+
+#include "search/refine.h"
+#include "tests/search/fused_evaluator.h"
+
+namespace neuroshard::search {
+namespace {
+
+/// Pieces that fill `devices` devices of `memory` bytes exactly, in random order.
+std::vector<std::int64_t> perfect_fit(Rng& rng, std::int32_t devices, std::int64_t memory) {
+  std::vector<std::int64_t> pieces;
+  for (std::int32_t device = 0; device < devices; ++device) {
+    std::int64_t left = memory;
+    for (std::int64_t k = rng.between(2, 6); k > 1 && left > 1; --k) {
+      pieces.push_back(rng.between(1, left - 1));
+      left -= pieces.back();
+    }
+    pieces.push_back(left);
+  }
+  for (std::size_t k = pieces.size() - 1; k > 0; --k)
+    std::swap(pieces[k], pieces[rng.below(k + 1)]);
+  return pieces;
+}
+
+bool fits(std::span<const std::int64_t> bytes, const std::vector<std::int32_t>& device_of,
+          std::int32_t devices, std::int64_t memory) {
+  std::vector<std::int64_t> used(static_cast<std::size_t>(devices));
+  for (std::size_t k = 0; k < bytes.size(); ++k) {
+    used[static_cast<std::size_t>(device_of[k])] += bytes[k];
+  }
+  return device_of.size() == bytes.size() && *std::max_element(used.begin(), used.end()) <= memory;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(memory_packing)
+
+BOOST_AUTO_TEST_CASE(evicting_packs_what_greedy_passes_do_not) {
+  Rng rng(1);
+  int packed = 0;
+  int greedy = 0;
+  constexpr int kRounds = 300;
+  for (int round = 0; round < kRounds; ++round) {
+    constexpr std::int32_t kDevices = 4;
+    constexpr std::int64_t kMemory = 1000;
+    const std::vector<std::int64_t> bytes = perfect_fit(rng, kDevices, kMemory);
+    const std::int64_t memory = kMemory + 20;  // 2 % of room
+    const auto device_of = pack_by_memory(bytes, kDevices, memory);
+    packed += device_of.has_value();
+    if (device_of) BOOST_TEST(fits(bytes, *device_of, kDevices, memory));
+    // Largest first, each to the emptiest device.
+    std::vector<std::int64_t> sorted = bytes;
+    std::sort(sorted.rbegin(), sorted.rend());
+    std::vector<std::int64_t> used(kDevices);
+    for (const std::int64_t piece : sorted) *std::min_element(used.begin(), used.end()) += piece;
+    greedy += *std::max_element(used.begin(), used.end()) <= memory;
+  }
+  BOOST_TEST_MESSAGE("packed " << packed << ", largest to the emptiest " << greedy << " of "
+                               << kRounds);
+  BOOST_TEST(packed > kRounds * 9 / 10);
+  BOOST_TEST(packed > greedy);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_fit_is_not_packed) {
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10));
+  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_tables_fill_the_devices) {
+  Rng rng(2);
+  int solved = 0;
+  int by_others = 0;
+  constexpr int kRounds = 40;
+  for (int round = 0; round < kRounds; ++round) {
+    // 4 columns cannot be split: nothing helps but the right devices.
+    Workload workload;
+    for (const std::int64_t rows : perfect_fit(rng, 3, 1000)) {
+      workload.tables.push_back(test::make_table(rows, 4, rng.uniform() * 20));
+    }
+    const Cluster cluster = test::make_cluster(3, 1020 * 4 * 4);
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
+    SearchOptions options;
+    options.evaluations = 2000;
+    const auto found = shard_refine({workload, cluster}, evaluator, options);
+    const auto paper = find_algorithm("neuroshard")->run({workload, cluster}, evaluator, options);
+    by_others += paper.ok();
+    BOOST_TEST((found.ok() || !paper.ok()));
+    if (!found.ok()) {
+      BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+      continue;
+    }
+    ++solved;
+    BOOST_TEST(validate(workload, found->plan).ok());
+    for (const std::int64_t bytes : device_bytes(workload, found->plan)) {
+      BOOST_TEST(bytes <= cluster.memory_bytes);
+    }
+  }
+  BOOST_TEST_MESSAGE("refine " << solved << ", neuroshard " << by_others << " of " << kRounds);
+  BOOST_TEST(solved > kRounds * 8 / 10);
+  BOOST_TEST(solved > by_others);
+}
+
+BOOST_AUTO_TEST_CASE(tables_larger_than_a_device_are_split) {
+  Rng rng(3);
+  Workload workload;
+  workload.tables = {test::make_table(100, 64), test::make_table(100, 32), test::make_table(10, 8)};
+  test::FusedEvaluator evaluator(workload, 4, {1, 1, 1}, 0, true);
+  const Cluster cluster = test::make_cluster(4, 24 * 100 * 4 + 10 * 8 * 4);
+  const auto plan = plan_by_memory({workload, cluster}, evaluator);
+  BOOST_REQUIRE(plan.has_value());
+  BOOST_TEST(validate(workload, *plan).ok());
+  for (const std::int64_t bytes : device_bytes(workload, *plan)) {
+    BOOST_TEST(bytes <= cluster.memory_bytes);
+  }
+  const Cluster small = test::make_cluster(4, 100 * 4);
+  BOOST_TEST(!plan_by_memory({workload, small}, evaluator).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::search
