@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
-#include "search/local/local_plan.h"
-#include "search/local/shape_catalog.h"
+#include "search/local/redraw.h"
 #include "search/refine_start.h"
 #include "search/stop_check.h"
 
@@ -38,7 +37,6 @@ class Annealing {
 
  private:
   void redraw(std::int32_t table);
-  void divide(EntryId entry, int halvings, std::vector<EntryId>& pieces) const;
   void apply(const Edit& edit) { undo_.push_back(plan_.apply(edit)); }
   [[nodiscard]] bool fits() const {
     return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
@@ -61,22 +59,8 @@ class Annealing {
   bool stopped_ = false;
 };
 
-void Annealing::divide(EntryId entry, int halvings, std::vector<EntryId>& pieces) const {
-  const CatalogEntry& whole = plan_.catalog().entry(entry);
-  if (halvings == 0 || whole.first == kNoEntry) {
-    pieces.push_back(entry);
-    return;
-  }
-  divide(whole.first, halvings - 1, pieces);
-  divide(whole.rest, halvings - 1, pieces);
-}
-
-/// Whole half of the time, in two a quarter of it, and so on up to eight.
 void Annealing::redraw(std::int32_t table) {
-  int halvings = 0;
-  while (halvings < 3 && rng_.below(2) == 0) ++halvings;
-  std::vector<EntryId> pieces;
-  divide(plan_.catalog().whole(table), halvings, pieces);
+  const std::vector<EntryId> pieces = random_division(plan_.catalog(), table, rng_);
   while (!plan_.pieces_of(table).empty()) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "search/local/local_walk.h"
+#include "search/local/redraw.h"
 #include "search/local/shape_catalog.h"
 #include "search/refine_start.h"
 #include "search/workers.h"
@@ -16,9 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kGenerations = 4;
-constexpr int kWalks = 8;               // of a generation, or the next multiple of the threads
+// Found best on the reference tasks and small ones, at 60,000 candidates a task.
+constexpr int kGenerations = 8;
+constexpr int kWalks = 4;               // of a generation, or the next multiple of the threads
 constexpr double kLaterHeat = 0.5;      // of the generations after the first, of its heat
+constexpr double kHottestWalk = 30;     // times the coolest, of the kWalks
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kReportSeconds = 0.1;  // between two progress reports
 
@@ -47,7 +51,7 @@ class Refinement {
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   LocalWalk& walker(int worker);
   [[nodiscard]] Share share(int generation, std::int64_t budget) const;
-  WalkResult walk(int worker, const WalkOptions& walk, const Share& share, const Rng& rng);
+  WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
   void report(const Share& share, std::int64_t candidates);
 
   const Problem& problem_;
@@ -115,9 +119,15 @@ void Refinement::report(const Share& share, std::int64_t candidates) {
   }
 }
 
-WalkResult Refinement::walk(int worker, const WalkOptions& walk, const Share& share,
-                            const Rng& rng) {
-  const Clock::time_point start = Clock::now();
+/// Walks differ in their random numbers, their heat, and whether a table is redrawn first.
+WalkResult Refinement::walk(int generation, std::int64_t index, int worker, const Share& share) {
+  WalkOptions options = default_walk(evaluator_.devices());
+  if (generation > 0) options.first_heat *= kLaterHeat;
+  options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
+  Rng rng = Rng(options_.seed).fork(static_cast<std::uint64_t>(generation * walks_ + index));
+  const bool redraws = (generation + index) % 2 == 1;
+  const Assignment start = redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
+  const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
     if (worker == 0) report(share, candidates);
@@ -125,10 +135,10 @@ WalkResult Refinement::walk(int worker, const WalkOptions& walk, const Share& sh
     if (share.candidates > 0) {
       done = static_cast<double>(candidates) / static_cast<double>(share.candidates);
     }
-    if (share.seconds > 0) done = std::max(done, seconds_since(start) / share.seconds);
+    if (share.seconds > 0) done = std::max(done, seconds_since(began) / share.seconds);
     return done;
   };
-  return walker(worker).run(best_, walk, response_, rng, progress);
+  return walker(worker).run(start, options, response_, rng, progress);
 }
 
 void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
@@ -138,16 +148,13 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
   const bool counted = options_.evaluations > 0;
   const std::int64_t budget = options_.evaluations - evaluations_so_far;
   if (counted && budget <= 0) return;
-  const Rng rng(options_.seed);
-  WalkOptions walk_options = default_walk(evaluator_.devices());
   for (int generation = 0; generation < kGenerations; ++generation) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) break;
     if (timed() && seconds_since(began_) >= options_.time_limit_s) break;
     const Share own = share(generation, counted ? budget : 0);
     std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
     const auto body = [&](std::int64_t index, int worker) {
-      const auto stream = static_cast<std::uint64_t>(generation * walks_ + index);
-      results[static_cast<std::size_t>(index)] = walk(worker, walk_options, own, rng.fork(stream));
+      results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
     };
     for_each_index(options_.pool, walks_, body);
     for (WalkResult& result : results) {
@@ -156,7 +163,6 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
       best_cost_ = result.cost;
       best_ = std::move(result.best);
     }
-    if (generation == 0) walk_options.first_heat *= kLaterHeat;
   }
   const bool cancelled = options_.cancel != nullptr && options_.cancel->cancelled();
   const bool by_time = timed() && seconds_since(began_) >= options_.time_limit_s;

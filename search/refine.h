@@ -6,7 +6,8 @@ namespace neuroshard::search {
 
 /// Local search on the true objective from the best plan of all baselines and the paper's search:
 /// generations of simulated annealing, several walks at a time, each generation from the best plan
-/// so far (see LocalWalk). Never worse than what it starts from.
+/// so far or that with one table redrawn (see LocalWalk, redraw_table). Never worse than what it
+/// starts from.
 ///
 /// Ends after options.evaluations candidates, or after options.time_limit_s, or, when neither is
 /// given, after kRefineSeconds. By candidates alone the plan is a function of input and seed,
