@@ -23,6 +23,7 @@ constexpr int kGenerations = 8;
 constexpr int kWalks = 4;               // of a generation, or the next multiple of the threads
 constexpr double kLaterHeat = 0.5;      // of the generations after the first, of its heat
 constexpr double kHottestWalk = 30;     // times the coolest, of the kWalks
+constexpr double kCycleGrowth = 2;      // of a cycle's seconds, over the one before
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kReportSeconds = 0.1;  // between two progress reports
 
@@ -49,8 +50,11 @@ class Refinement {
   };
 
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
+  [[nodiscard]] bool over() const;
   LocalWalk& walker(int worker);
-  [[nodiscard]] Share share(int generation, std::int64_t budget) const;
+  [[nodiscard]] Share share(int generation) const;
+  void run_cycle();
+  void run_generation(int generation);
   WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
   void report(const Share& share, std::int64_t candidates);
 
@@ -63,6 +67,9 @@ class Refinement {
   const int walks_;
   std::vector<std::unique_ptr<LocalWalk>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
+  std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
+  double cycle_end_ = 0;         // seconds after began_
+  std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;
   double best_cost_ = 0;
   std::int64_t candidates_ = 0;
@@ -92,14 +99,19 @@ LocalWalk& Refinement::walker(int worker) {
   return *own;
 }
 
-Refinement::Share Refinement::share(int generation, std::int64_t budget) const {
+bool Refinement::over() const {
+  return (options_.cancel != nullptr && options_.cancel->cancelled()) ||
+         (timed() && seconds_since(began_) >= options_.time_limit_s);
+}
+
+Refinement::Share Refinement::share(int generation) const {
   Share share;
-  if (budget > 0) {
-    share.candidates = std::max<std::int64_t>(1, budget / (kGenerations * walks_));
+  if (budget_ > 0) {
+    share.candidates = std::max<std::int64_t>(1, budget_ / (kGenerations * walks_));
   }
   if (timed()) {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
-    const double left = std::max(0.0, options_.time_limit_s - seconds_since(began_));
+    const double left = std::max(0.0, cycle_end_ - seconds_since(began_));
     share.seconds = std::max(1e-6, left / ((kGenerations - generation) * in_turn));
   }
   return share;
@@ -124,7 +136,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   WalkOptions options = default_walk(evaluator_.devices());
   if (generation > 0) options.first_heat *= kLaterHeat;
   options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
-  Rng rng = Rng(options_.seed).fork(static_cast<std::uint64_t>(generation * walks_ + index));
+  Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool redraws = (generation + index) % 2 == 1;
   const Assignment start = redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
   const Clock::time_point began = Clock::now();
@@ -141,32 +153,46 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   return walker(worker).run(start, options, response_, rng, progress);
 }
 
+void Refinement::run_generation(int generation) {
+  const Share own = share(generation);
+  std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
+  for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
+    results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
+  });
+  next_walk_ += results.size();
+  for (WalkResult& result : results) {
+    candidates_ += result.candidates;
+    if (result.cost >= best_cost_) continue;
+    best_cost_ = result.cost;
+    best_ = std::move(result.best);
+  }
+}
+
+void Refinement::run_cycle() {
+  for (int generation = 0; generation < kGenerations && !over(); ++generation) {
+    run_generation(generation);
+  }
+}
+
+/// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
+/// the limit, so that whoever interrupts a long search has the plan of a finished one.
 void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
   best_ = std::move(start);
   best_cost_ = walker(0).cost(best_);
   response_ = walker(0).probe(best_);
-  const bool counted = options_.evaluations > 0;
-  const std::int64_t budget = options_.evaluations - evaluations_so_far;
-  if (counted && budget <= 0) return;
-  for (int generation = 0; generation < kGenerations; ++generation) {
-    if (options_.cancel != nullptr && options_.cancel->cancelled()) break;
-    if (timed() && seconds_since(began_) >= options_.time_limit_s) break;
-    const Share own = share(generation, counted ? budget : 0);
-    std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
-    const auto body = [&](std::int64_t index, int worker) {
-      results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
-    };
-    for_each_index(options_.pool, walks_, body);
-    for (WalkResult& result : results) {
-      candidates_ += result.candidates;
-      if (result.cost >= best_cost_) continue;
-      best_cost_ = result.cost;
-      best_ = std::move(result.best);
+  cycle_end_ = options_.time_limit_s;
+  if (options_.evaluations > 0) {
+    budget_ = options_.evaluations - evaluations_so_far;
+    if (budget_ > 0) run_cycle();
+  } else {
+    for (double length = kRefineSeconds; !over(); length *= kCycleGrowth) {
+      const double end = seconds_since(began_) + length;
+      const bool last = end + kCycleGrowth * length > options_.time_limit_s;
+      cycle_end_ = last ? options_.time_limit_s : end;
+      run_cycle();
     }
   }
-  const bool cancelled = options_.cancel != nullptr && options_.cancel->cancelled();
-  const bool by_time = timed() && seconds_since(began_) >= options_.time_limit_s;
-  stopped_early_ = cancelled || by_time;
+  stopped_early_ = over();
 }
 
 }  // namespace
