@@ -1,5 +1,4 @@
-// Plans: made by hand, read, looked into, checked and exported.
-#include <array>
+// Plans: made by hand, read, looked into and checked.
 #include <limits>
 #include <memory>
 #include <string>
@@ -10,8 +9,6 @@
 #include "engine/c_api/inputs.h"
 #include "engine/planner.h"
 #include "io/file.h"
-#include "io/sha256.h"
-#include "io/tables.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -19,7 +16,6 @@ namespace {
 using Handle = std::unique_ptr<neuroshard_plan>;
 
 constexpr std::size_t kMaxShards = std::size_t{1} << 24;
-constexpr std::array<std::string_view, 1> kFormats{"json"};
 
 Status wrong(std::size_t index, const char* field, std::int64_t found,
              const std::string& expected) {
@@ -86,11 +82,6 @@ Status check_capacity(const void* array, const char* name, std::size_t capacity,
                          std::to_string(count));
   }
   return count == 0 ? Status() : require(array, name);
-}
-
-std::string input_sha256(const neuroshard_workload& workload) {
-  if (!workload.sha256.empty()) return workload.sha256;
-  return io::sha256_hex(io::format_tables(workload.workload));
 }
 
 }  // namespace
@@ -189,37 +180,6 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
                            " devices, expected " + std::to_string(devices.devices));
     }
     return check_memory(workload->workload, own, devices.memory_bytes);
-  });
-}
-
-size_t neuroshard_export_format_count(void) { return kFormats.size(); }
-
-neuroshard_text neuroshard_export_format_name(size_t index) {
-  return text_of(index < kFormats.size() ? kFormats[index] : std::string_view(""));
-}
-
-neuroshard_status neuroshard_plan_export(const neuroshard_plan* plan,
-                                         const neuroshard_workload* workload,
-                                         neuroshard_text format, neuroshard_bytes** bytes,
-                                         neuroshard_error* error) {
-  return make_handle(bytes, error, [&]() -> Result<std::unique_ptr<neuroshard_bytes>> {
-    NEUROSHARD_REQUIRE(plan);
-    NEUROSHARD_REQUIRE(workload);
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(format, "format"));
-    if (!name.empty() && name != kFormats[0]) {
-      return invalid_input("format: found '" + std::string(name) + "', expected " +
-                           std::string(kFormats[0]));
-    }
-    NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
-    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, plan->document.plan));
-    io::PlanDocument document = plan->document;
-    io::PlanProvenance& provenance = document.provenance;
-    if (provenance != io::PlanProvenance{} && provenance.input_sha256.empty()) {
-      provenance.input_sha256 = input_sha256(*workload);
-    }
-    auto made = std::make_unique<neuroshard_bytes>();
-    made->content = io::format_plan(document);
-    return made;
   });
 }
 

@@ -76,6 +76,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
       PlanResult result, make_plan(workload.workload, cluster, planner.models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(planner, result.algorithm, options.seed);
+  plan->cost_origin = describe(*planner.models);
   log_result(planner, result);
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
@@ -140,6 +141,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(
         result->document.cost,
         simulate(workload->workload, plan->document.plan, planner->models->models));
+    result->cost_origin = describe(*planner->models);
     const io::PlanProvenance& made = plan->document.provenance;
     result->document.provenance = provenance_of(*planner, made.algorithm, made.seed);
     return result;

@@ -357,6 +357,16 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_parse(neuroshard_text bytes,
 NEUROSHARD_API neuroshard_status neuroshard_plan_read_file(neuroshard_text path,
                                                            neuroshard_plan** plan,
                                                            neuroshard_error* error);
+/* The bytes of a plan in any format that is told apart by its content: the engine's, TorchRec's or
+   HugeCTR's JSON. Those name tables, so that it takes the workload. `devices` is for files that do
+   not say it, 0 otherwise. What had to be put differently is in neuroshard_plan_notes(). */
+NEUROSHARD_API neuroshard_status neuroshard_plan_import(neuroshard_text bytes,
+                                                        neuroshard_text source,
+                                                        const neuroshard_workload* workload,
+                                                        int32_t devices, neuroshard_plan** plan,
+                                                        neuroshard_error* error);
+/* Lines about an imported plan; empty when there is nothing to say. Belongs to `plan`. */
+NEUROSHARD_API neuroshard_text neuroshard_plan_notes(const neuroshard_plan* plan);
 
 /* Fills in *info, whose struct_size the caller has set. Texts belong to `plan`. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan,
@@ -381,18 +391,29 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* pl
                                                        const neuroshard_cluster* cluster,
                                                        neuroshard_error* error);
 
-/* The formats of neuroshard_plan_export(). Out of range: empty text. */
+/* The formats of neuroshard_plan_export(): "json" (the engine's own plan file), "torchrec", .. Out
+   of range: empty text. */
 NEUROSHARD_API size_t neuroshard_export_format_count(void);
 NEUROSHARD_API neuroshard_text neuroshard_export_format_name(size_t index);
+NEUROSHARD_API neuroshard_text neuroshard_export_format_summary(size_t index);
 
-/* The plan as a file of that format; empty means "json", the plan file that
-   neuroshard_plan_parse() reads. The same plan gives the same bytes. Errors: INVALID_INPUT for an
-   unknown format, a plan that does not fit the workload, or one the format cannot express. */
-NEUROSHARD_API neuroshard_status neuroshard_plan_export(const neuroshard_plan* plan,
-                                                        const neuroshard_workload* workload,
-                                                        neuroshard_text format,
-                                                        neuroshard_bytes** bytes,
-                                                        neuroshard_error* error);
+/* What a format needs beside the plan; formats ignore what they have no place for. */
+typedef struct neuroshard_export_options {
+  size_t struct_size;
+  /* "torchrec": dotted name of the embedding module inside the model; empty: the model itself. */
+  neuroshard_text module;
+  neuroshard_text trainer_device; /* "torchrec": "cuda" (default) or "cpu" */
+  int64_t memory_bytes;           /* "html": for tables on each device; 0: not known */
+  int32_t devices_per_host;       /* "torchrec", "hugectr": in device order; 0: all on one host */
+  int32_t reserved;               /* 0 */
+} neuroshard_export_options;
+
+/* The plan as a file of that format; empty means "json". `options` may be NULL. The same plan gives
+   the same bytes. Errors: INVALID_INPUT for an unknown format, a plan that does not fit the
+   workload, or one the format cannot express: the message names the table and the reason. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_export(
+    const neuroshard_plan* plan, const neuroshard_workload* workload, neuroshard_text format,
+    const neuroshard_export_options* options, neuroshard_bytes** bytes, neuroshard_error* error);
 NEUROSHARD_API void neuroshard_plan_destroy(neuroshard_plan* plan);
 
 #ifdef __cplusplus

@@ -266,6 +266,14 @@ struct Cluster {
   }
 };
 
+/// What a format needs beside the plan; see neuroshard_export_options.
+struct ExportOptions {
+  std::string module{};
+  std::string trainer_device{};
+  std::int64_t memory_bytes = 0;
+  std::int32_t devices_per_host = 0;
+};
+
 /// Shards, and what each device takes.
 class Plan {
  public:
@@ -285,6 +293,15 @@ class Plan {
   static Result<Plan> read_file(std::string_view path) {
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
       return neuroshard_plan_read_file(detail::text(path), out, error);
+    });
+  }
+
+  /// A plan of the engine's, TorchRec's or HugeCTR's JSON; see neuroshard_plan_import().
+  static Result<Plan> import_from(std::string_view bytes, std::string_view source,
+                                  const Workload& workload, std::int32_t devices = 0) {
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_plan_import(detail::text(bytes), detail::text(source), workload.get(),
+                                    devices, out, error);
     });
   }
 
@@ -313,18 +330,29 @@ class Plan {
       return neuroshard_plan_check(get(), workload.get(), &devices, error);
     });
   }
-  /// The bytes of a file of that format; empty means the engine's own plan file.
+  /// The bytes of a file of that format; empty means "json", the engine's own plan file.
   [[nodiscard]] Result<std::string> export_as(const Workload& workload,
-                                              std::string_view format = {}) const {
+                                              std::string_view format = {},
+                                              const ExportOptions& options = {}) const {
+    auto given = detail::versioned<neuroshard_export_options>();
+    given.module = detail::text(options.module);
+    given.trainer_device = detail::text(options.trainer_device);
+    given.memory_bytes = options.memory_bytes;
+    given.devices_per_host = options.devices_per_host;
     neuroshard_bytes* bytes = nullptr;
     if (Result<void> done = detail::checked([&](neuroshard_error* error) {
-          return neuroshard_plan_export(get(), workload.get(), detail::text(format), &bytes, error);
+          return neuroshard_plan_export(get(), workload.get(), detail::text(format), &given, &bytes,
+                                        error);
         });
         !done) {
       return done.error();
     }
     const detail::Handle<neuroshard_bytes, neuroshard_bytes_destroy> owner(bytes);
     return std::string(detail::view(neuroshard_bytes_view(bytes)));
+  }
+  /// What an import had to put differently, a line each.
+  [[nodiscard]] std::string notes() const {
+    return std::string(detail::view(neuroshard_plan_notes(get())));
   }
   [[nodiscard]] const neuroshard_plan* get() const { return handle_.get(); }
 

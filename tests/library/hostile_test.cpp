@@ -94,8 +94,9 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_plan_get_shards(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_device_costs(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_check(nullptr, workload.get(), nullptr, e), "plan: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_export(nullptr, workload.get(), {}, &bytes, e),
+  EXPECT_REFUSED(neuroshard_plan_export(nullptr, workload.get(), {}, nullptr, &bytes, e),
                  "plan: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_import({}, {}, nullptr, 0, &plan, e), "workload: found NULL");
   EXPECT_REFUSED(neuroshard_bytes_write_file(nullptr, text("x"), e), "bytes: found NULL");
   EXPECT_REFUSED(neuroshard_cancellation_create(nullptr, e), "found NULL");
 }
@@ -135,6 +136,7 @@ BOOST_AUTO_TEST_CASE(indices_out_of_range) {
   BOOST_TEST(neuroshard_algorithm_summary(SIZE_MAX).size == 0u);
   BOOST_TEST(neuroshard_shipped_model_name(SIZE_MAX).size == 0u);
   BOOST_TEST(neuroshard_export_format_name(SIZE_MAX).size == 0u);
+  BOOST_TEST(neuroshard_export_format_summary(SIZE_MAX).size == 0u);
   BOOST_TEST(std::string(neuroshard_status_name(99)) == "unknown status");
 }
 

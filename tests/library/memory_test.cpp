@@ -36,7 +36,7 @@ bool plan_and_export(const Planner& planner, const Workload& workload, int threa
   neuroshard_status status =
       neuroshard_planner_plan(planner.get(), workload.get(), &cluster, &options, &plan, nullptr);
   if (status == NEUROSHARD_OK) {
-    status = neuroshard_plan_export(plan, workload.get(), {}, &bytes, nullptr);
+    status = neuroshard_plan_export(plan, workload.get(), {}, nullptr, &bytes, nullptr);
   }
   neuroshard_bytes_destroy(bytes);
   neuroshard_plan_destroy(plan);

@@ -45,7 +45,7 @@ static void plan_file(const char* tables, const char* output, neuroshard_error* 
   must(neuroshard_workload_read_file(text(tables), 0, &workload, error), error, "tables");
   must(neuroshard_planner_plan(planner, workload, &cluster, &options, &plan, error), error, "plan");
   must(neuroshard_plan_check(plan, workload, &cluster, error), error, "check");
-  must(neuroshard_plan_export(plan, workload, text("json"), &bytes, error), error, "export");
+  must(neuroshard_plan_export(plan, workload, text("json"), NULL, &bytes, error), error, "export");
   must(neuroshard_bytes_write_file(bytes, text(output), error), error, "write");
   neuroshard_bytes_destroy(bytes);
   neuroshard_plan_destroy(plan);

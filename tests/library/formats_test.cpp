@@ -1,0 +1,87 @@
+// Every format the library lists can be written, and those it reads come back as the same plan.
+#include <string>
+#include <vector>
+
+#include "tests/library/support.h"
+
+namespace {
+
+using namespace neuroshard;
+using namespace neuroshard::test;
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < neuroshard_export_format_count(); ++i) {
+    names.emplace_back(neuroshard_export_format_name(i).data,
+                       neuroshard_export_format_name(i).size);
+    BOOST_TEST(neuroshard_export_format_summary(i).size > 0u);
+  }
+  return names;
+}
+
+/// Whole tables, round robin: what every format can express.
+Plan whole_tables(const Workload& workload, std::int32_t devices) {
+  std::vector<Shard> shards;
+  for (std::size_t i = 0; i < workload.table_count(); ++i) {
+    const Table table = must(workload.table(i));
+    shards.push_back({0, table.rows, 0, table.dim, static_cast<std::int32_t>(i),
+                      static_cast<std::int32_t>(i) % devices});
+  }
+  return must(Plan::create(devices, workload.batch_size(), shards));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(formats)
+
+BOOST_AUTO_TEST_CASE(every_listed_format_is_written) {
+  const Workload workload = make_workload(6);
+  const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
+  const std::vector<std::string> names = format_names();
+  BOOST_REQUIRE(!names.empty());
+  BOOST_TEST(names[0] == "json");
+  for (const std::string& name : names) {
+    const std::string text = must(plan.export_as(workload, name));
+    BOOST_TEST(!text.empty(), name);
+    BOOST_TEST(text == must(plan.export_as(workload, name)), name);
+  }
+  BOOST_TEST(must(plan.export_as(workload)) == must(plan.export_as(workload, "json")));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_read_is_what_was_written) {
+  const Workload workload = make_workload(6);
+  const Plan plan = whole_tables(workload, 4);
+  for (const std::string name : {"json", "torchrec", "hugectr"}) {
+    BOOST_TEST_CONTEXT(name) {
+      const std::string text = must(plan.export_as(workload, name, {.module = "sparse"}));
+      const Plan read = must(Plan::import_from(text, name, workload, name == "json" ? 0 : 4));
+      BOOST_TEST(must(read.export_as(workload, "csv")) == must(plan.export_as(workload, "csv")));
+      BOOST_TEST(read.notes().empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
+  const Workload workload = make_workload(6);
+  const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
+  const std::string report = must(plan.export_as(workload, "html", {.memory_bytes = 1 << 30}));
+  BOOST_TEST(report.find("SIMULATED") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_or_read_is_refused) {
+  const Workload workload = make_workload(2);
+  const Plan plan = whole_tables(workload, 2);
+  BOOST_TEST(!plan.export_as(workload, "stone tablets"));
+  BOOST_TEST(!plan.export_as(workload, "torchrec", {.trainer_device = "abacus"}));
+  BOOST_TEST(!plan.export_as(workload, "torchrec", {.devices_per_host = -1}));
+  BOOST_TEST(!plan.export_as(workload, "html", {.memory_bytes = -1}));
+  BOOST_TEST(!Plan::import_from("", "nothing", workload, 2));
+  BOOST_TEST(!Plan::import_from("{}", "nothing", workload, 2));
+  BOOST_TEST(!Plan::import_from("[]", "nothing", workload, -1));
+  const Result<Plan> other = Plan::import_from(must(plan.export_as(workload, "torchrec")),
+                                               "plan.json", make_workload(3), 2);
+  BOOST_REQUIRE(!other);
+  BOOST_TEST(other.error().message.starts_with("plan.json: "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
