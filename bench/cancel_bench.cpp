@@ -1,5 +1,6 @@
 // How long a search goes on after it was cancelled, by size of the task: the longest and the median
-// of cancellations at different moments, each checked to give a plan.
+// of cancellations at different moments, the first at the very start, and how many came before
+// there was any plan.
 //
 //   cancel_bench [--algorithm A].. [--rounds N]
 #include <algorithm>
@@ -25,41 +26,28 @@ struct Task {
   std::int32_t devices;
 };
 
-double milliseconds(Clock::duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
-
-/// Remembers when the search first reported progress: from then on there is a plan.
-class FirstReport final : public ProgressSink {
- public:
-  void update(std::string_view, std::int64_t, std::int64_t, std::string_view) override {
-    seen.store(true);
-  }
-  std::atomic<bool> seen{false};
+/// How one cancelled search ended.
+struct Ending {
+  double milliseconds = 0;  ///< from cancelling to the return; negative: it had ended by itself
+  bool has_plan = false;
 };
 
-/// Milliseconds between cancelling and the return of the search; negative when it had ended by
-/// itself or gave no plan.
-double latency(const Workload& workload, const Cluster& cluster, const CostModels& models,
-               PlanOptions options, std::chrono::microseconds moment) {
+Ending cancel_after(const Workload& workload, const Cluster& cluster, const CostModels& models,
+                    PlanOptions options, std::chrono::microseconds moment) {
   CancelToken token;
-  FirstReport progress;
   options.cancel = &token;
-  options.progress = &progress;
   Clock::time_point cancelled;
   std::thread other([&] {
-    while (!progress.seen.load()) std::this_thread::sleep_for(std::chrono::microseconds(50));
     std::this_thread::sleep_for(moment);
     cancelled = Clock::now();
     token.cancel();
   });
   const Result<PlanResult> result = make_plan(workload, cluster, models, options);
   const Clock::time_point returned = Clock::now();
-  progress.seen.store(true);
   other.join();
-  if (!result.ok()) std::printf("no plan: %s\n", result.status().message().c_str());
-  if (!result.ok() || !result->stopped_early || returned < cancelled) return -1;
-  return milliseconds(returned - cancelled);
+  const double milliseconds =
+      std::chrono::duration<double, std::milli>(returned - cancelled).count();
+  return {result.ok() && !result->stopped_early ? -1 : milliseconds, result.ok()};
 }
 
 void run(const CostModels& models, const std::string& algorithm, const Task& task, int rounds) {
@@ -70,20 +58,24 @@ void run(const CostModels& models, const std::string& algorithm, const Task& tas
   }
   const Cluster cluster{.devices = task.devices, .memory_bytes = std::int64_t{1} << 42};
   std::vector<double> latencies;
+  int without_plan = 0;
   for (int round = 0; round < rounds; ++round) {
     const PlanOptions options{.algorithm = algorithm, .threads = 0, .time_limit_s = 10};
-    const double found = latency(*workload, cluster, models, options,
-                                 std::chrono::microseconds(1500 * round * round));
-    if (found >= 0) latencies.push_back(found);
+    const Ending ending = cancel_after(*workload, cluster, models, options,
+                                       std::chrono::microseconds(1500 * round * round));
+    if (ending.milliseconds < 0) continue;
+    latencies.push_back(ending.milliseconds);
+    without_plan += ending.has_plan ? 0 : 1;
   }
-  std::sort(latencies.begin(), latencies.end());
   if (latencies.empty()) {
     std::printf("%-12s %6d %7d  ended before every cancellation\n", algorithm.c_str(), task.tables,
                 task.devices);
     return;
   }
-  std::printf("%-12s %6d %7d %6zu %10.2f %10.2f\n", algorithm.c_str(), task.tables, task.devices,
-              latencies.size(), latencies[latencies.size() / 2], latencies.back());
+  std::sort(latencies.begin(), latencies.end());
+  std::printf("%-12s %6d %7d %6zu %8d %10.2f %10.2f\n", algorithm.c_str(), task.tables,
+              task.devices, latencies.size(), without_plan, latencies[latencies.size() / 2],
+              latencies.back());
 }
 
 int main_of(int argc, char** argv) {
@@ -100,8 +92,8 @@ int main_of(int argc, char** argv) {
   if (!models.ok()) return 1;
   std::printf("neuroshard %s (%s), %u hardware threads, milliseconds\n", version(), commit(),
               std::thread::hardware_concurrency());
-  std::printf("%-12s %6s %7s %6s %10s %10s\n", "algorithm", "tables", "devices", "rounds", "median",
-              "longest");
+  std::printf("%-12s %6s %7s %6s %8s %10s %10s\n", "algorithm", "tables", "devices", "rounds",
+              "no plan", "median", "longest");
   for (const std::string& algorithm : algorithms) {
     for (const Task task :
          {Task{26, 8}, Task{100, 8}, Task{1000, 8}, Task{1000, 64}, Task{3000, 128}}) {

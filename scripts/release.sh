@@ -46,5 +46,7 @@ if [ "$verify" = --verify ]; then
   quietly release.log git clone --no-hardlinks . "$elsewhere/a longer path/neuroshard"
   "$elsewhere/a longer path/neuroshard/scripts/release.sh" > /dev/null
   cmp "$files/$name.tar.gz" "$elsewhere/a longer path/neuroshard/$files/$name.tar.gz"
-  echo "the same bytes from a clone elsewhere"
+  tar --extract --gzip --file "$files/$name.tar.gz" --directory "$elsewhere"
+  (cd "$elsewhere/$name" && sha256sum --check --quiet SHA256SUMS && bin/neuroshard --version)
+  echo "the same bytes from a clone elsewhere, and the checksums inside hold"
 fi
