@@ -19,7 +19,7 @@ run() {
 
 # The tree may be moved after it was installed.
 mv "$room/installed" "$room/moved"
-cmake -S "$NEUROSHARD_SOURCE/tests/library/consumer" -B "$room/consumer" \
+cmake -G Ninja -S "$NEUROSHARD_SOURCE/tests/library/consumer" -B "$room/consumer" \
   -DCMAKE_PREFIX_PATH="$room/moved" -DCMAKE_C_COMPILER="$NEUROSHARD_CC" \
   -DCMAKE_CXX_COMPILER="$NEUROSHARD_CXX" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "configure"; }
 cmake --build "$room/consumer" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "build"; }

@@ -23,13 +23,19 @@ std::int64_t resident_bytes() {
   return resident * sysconf(_SC_PAGESIZE);
 }
 
+struct Search {
+  const char* algorithm;
+  int threads;
+};
+
 /// Plans and exports by C functions alone, as nothing but these may meet exhausted memory here;
 /// false when it was.
-bool plan_and_export(const Planner& planner, const Workload& workload, int threads) {
+bool plan_and_export(const Planner& planner, const Workload& workload, const Search& search) {
   neuroshard_plan_options options{};
   options.struct_size = sizeof options;
-  options.algorithm = {"neuroshard", NEUROSHARD_NUL_TERMINATED};
-  options.threads = threads;
+  options.algorithm = {search.algorithm, NEUROSHARD_NUL_TERMINATED};
+  options.threads = search.threads;
+  options.evaluations = 64;
   const neuroshard_cluster cluster = cluster_of(2).c_struct();
   neuroshard_plan* plan = nullptr;
   neuroshard_bytes* bytes = nullptr;
@@ -58,11 +64,13 @@ BOOST_AUTO_TEST_SUITE(memory)
 BOOST_AUTO_TEST_CASE(a_planner_used_ten_thousand_times_does_not_grow) {
   const Planner planner = make_planner();
   const Workload workload = make_workload(3);
-  for (int i = 0; i < 100; ++i) BOOST_REQUIRE(plan_and_export(planner, workload, 1));
+  for (int i = 0; i < 100; ++i)
+    BOOST_REQUIRE(plan_and_export(planner, workload, {"neuroshard", 1}));
   const std::int64_t live = live_bytes();
   const std::int64_t resident = resident_bytes();
   const int rounds = kSanitized ? 500 : 10000;
-  for (int i = 0; i < rounds; ++i) BOOST_REQUIRE(plan_and_export(planner, workload, 1));
+  for (int i = 0; i < rounds; ++i)
+    BOOST_REQUIRE(plan_and_export(planner, workload, {"neuroshard", 1}));
   BOOST_TEST(live_bytes() == live);
   BOOST_TEST_MESSAGE("resident bytes: " << resident << " before, " << resident_bytes() << " after "
                                         << rounds << " plans");
@@ -73,7 +81,7 @@ BOOST_AUTO_TEST_CASE(handles_give_everything_back) {
   const auto round = [] {
     const Planner planner = make_planner();
     const Workload workload = make_workload(5);
-    BOOST_REQUIRE(plan_and_export(planner, workload, 2));
+    BOOST_REQUIRE(plan_and_export(planner, workload, {"neuroshard", 2}));
     BOOST_REQUIRE(!Plan::parse("{", "broken"));
     BOOST_REQUIRE(!CostModels::parse("no model", "broken"));
   };
@@ -84,25 +92,28 @@ BOOST_AUTO_TEST_CASE(handles_give_everything_back) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_a_status) {
-  for (const int threads : {1, 2}) {
+  for (const Search& search :
+       {Search{"neuroshard", 1}, {"neuroshard", 2}, {"refine", 1}, {"refine", 2}}) {
     const Planner planner = make_planner();
     const Workload workload = make_workload(3);
-    BOOST_REQUIRE(plan_and_export(planner, workload, threads));
+    BOOST_REQUIRE(plan_and_export(planner, workload, search));
     const std::int64_t live = live_bytes();
     const std::int64_t before = allocations();
-    BOOST_REQUIRE(plan_and_export(planner, workload, threads));
+    BOOST_REQUIRE(plan_and_export(planner, workload, search));
     const std::int64_t needed = allocations() - before;
-    const std::int64_t step = std::max<std::int64_t>(1, needed / (kSanitized ? 100 : 1000));
+    const std::int64_t step = std::max<std::int64_t>(1, needed / (kSanitized ? 100 : 400));
     int failures = 0;
     for (std::int64_t allowed = 0; allowed < needed; allowed += step) {
       std::optional<AllocationLimit> limit(allowed);
-      const bool planned = plan_and_export(planner, workload, threads);
+      const bool planned = plan_and_export(planner, workload, search);
       limit.reset();
       failures += planned ? 0 : 1;
     }
+    BOOST_TEST_MESSAGE(search.algorithm << ": " << failures << " failures, " << needed
+                                        << " allocations");
     BOOST_TEST(failures > 50, "memory ran out in hardly any of the calls");
     BOOST_TEST(live_bytes() == live);
-    BOOST_TEST(plan_and_export(planner, workload, threads));
+    BOOST_TEST(plan_and_export(planner, workload, search));
   }
 }
 
