@@ -65,19 +65,32 @@ double poisson_tail(int n, double mean, double log_factorial_n) {
   return std::clamp(1 - std::exp(log_front) * fraction, 0.0, 1.0);
 }
 
-/// Sum of r^-alpha for r = 1..rows: the first terms one by one, the rest by Euler-Maclaurin.
-double zipf_normalizer(double rows, double alpha) {
+/// Weights ((rank + shift) / q)^-alpha of the ranks 1, 2, ..: never above 1, so that no exponent
+/// overflows. Zipf's law has q = 1, shift = 0.
+struct ZipfWeights {
+  double alpha;
+  double q;
+  double shift;  ///< q - 1
+
+  [[nodiscard]] double log_of(double rank) const { return -alpha * std::log((rank + shift) / q); }
+  [[nodiscard]] double of(double rank) const { return std::pow((rank + shift) / q, -alpha); }
+  [[nodiscard]] double sum(double rows) const;
+};
+
+/// Sum of the weights of ranks 1..rows: the first one by one, the rest by Euler-Maclaurin.
+double ZipfWeights::sum(double rows) const {
   constexpr double kExact = 256;
   double sum = 0;
-  for (double r = std::min(rows, kExact); r >= 1; r -= 1) sum += std::pow(r, -alpha);
+  for (double r = std::min(rows, kExact); r >= 1; r -= 1) sum += of(r);
   if (rows <= kExact) return sum;
-  const double span = std::log(rows / kExact);
+  const double begin = (kExact + shift) / q;
+  const double end = (rows + shift) / q;
+  const double span = std::log(end / begin);
   const double exponent = (1 - alpha) * span;
-  const double integral = std::pow(kExact, 1 - alpha) *
+  const double integral = q * std::pow(begin, 1 - alpha) *
                           (std::abs(exponent) < 1e-12 ? span : std::expm1(exponent) / (1 - alpha));
-  const auto f = [&](double r) { return std::pow(r, -alpha); };
-  return sum + integral + (f(rows) - f(kExact)) / 2 +
-         alpha * (f(kExact) / kExact - f(rows) / rows) / 12;
+  return sum + integral + (of(rows) - of(kExact)) / 2 +
+         alpha * (of(kExact) / (q * begin) - of(rows) / (q * end)) / 12;
 }
 
 /// Expected numbers of rows per bin, collected from rows of equal mean count.
@@ -154,33 +167,58 @@ ReuseBinRange reuse_bin_range(int bin) {
   return {low, std::int64_t{1} << bin};
 }
 
-ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_alpha) {
-  if (!(lookups > 0)) return {};
-  const auto n = static_cast<double>(rows);
-  const double log_scale = std::log(lookups) - std::log(zipf_normalizer(n, zipf_alpha));
-  const auto mean = [&](double rank) { return std::exp(log_scale - zipf_alpha * std::log(rank)); };
+namespace {
+
+/// Adds `rows` rows that share `lookups` lookups by these weights.
+void add_zipf(double rows, double lookups, const ZipfWeights& weights, ExpectedCounts& counts) {
+  const double log_scale = std::log(lookups) - std::log(weights.sum(rows));
+  const auto mean = [&](double rank) { return std::exp(log_scale + weights.log_of(rank)); };
 
   // The hottest ranks are in the last bin for certain; where that ends follows from mean(rank).
   const double log_excess = log_scale - std::log(kCertainMean);
   double certain = 0;
   if (log_excess >= 0) {
-    certain = zipf_alpha > 0 ? std::floor(std::exp(std::min(log_excess / zipf_alpha, 700.0))) : n;
-    certain = std::min(certain, n);
+    certain = weights.alpha > 0
+                  ? std::floor(weights.q * std::exp(std::min(log_excess / weights.alpha, 700.0)) -
+                               weights.shift)
+                  : rows;
+    certain = std::clamp(certain, 0.0, rows);
   }
-  ExpectedCounts counts;
   counts.add_to_last_bin(certain);
 
   // A Poisson count spreads over sqrt(mean): groups in which the mean changes by at most two of
   // these spreads, and the rank at most doubles, are smooth enough for the quadrature.
   // Above 2^53 rows n + 1 rounds to n: the loop runs up to `last`, so that it always ends.
-  const double last = n + 1;
+  const double last = rows + 1;
   for (double begin = certain + 1; begin < last;) {
     const double log_width = 2 / std::sqrt(std::max(1.0, mean(begin)));
-    const double growth =
-        zipf_alpha > 0 ? std::min(std::numbers::ln2, log_width / zipf_alpha) : std::numbers::ln2;
+    const double growth = weights.alpha > 0 ? std::min(std::numbers::ln2, log_width / weights.alpha)
+                                            : std::numbers::ln2;
     const double end = std::min(last, std::max(begin + kFew, std::floor(begin * std::exp(growth))));
     add_group(begin, end, mean, counts);
     begin = end;
+  }
+}
+
+}  // namespace
+
+ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_alpha) {
+  return expected_reuse(rows, lookups, IndexLaw{{}, 1, zipf_alpha});
+}
+
+ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLaw& law) {
+  if (!(lookups > 0)) return {};
+  ExpectedCounts counts;
+  double left = 1;
+  for (const double probability : law.heavy_hitters) {
+    counts.add(lookups * probability, 1);
+    left -= probability;
+  }
+  const auto hitters = static_cast<double>(law.heavy_hitters.size());
+  const auto n = static_cast<double>(rows);
+  const double q = law.zipf_q + hitters;
+  if (left > 1e-12 && n > hitters) {
+    add_zipf(n - hitters, lookups * left, {law.zipf_s, q, q - 1}, counts);
   }
   return counts.expectation(n, lookups);
 }

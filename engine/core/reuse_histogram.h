@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace neuroshard {
 
@@ -29,6 +30,19 @@ struct ReuseExpectation {
 /// counts are Poisson(lookups * p_r); ranks are grouped where p_r hardly changes, so the cost does
 /// not grow with rows. REQUIRES rows >= 1, lookups >= 0 and finite, zipf_alpha >= 0 and finite.
 ReuseExpectation expected_reuse(std::int64_t rows, double lookups, double zipf_alpha);
+
+/// How lookups spread over rows in FBGEMM's benchmark configurations: k heavy hitters with a
+/// probability each; with what remains, row i of the others (i = 0, 1, ..) with probability
+/// proportional to (i + k + zipf_q)^-zipf_s.
+struct IndexLaw {
+  std::vector<double> heavy_hitters{};
+  double zipf_q = 1;
+  double zipf_s = 0;
+};
+
+/// The same for such a law. REQUIRES probabilities in [0, 1] that add up to 1 at most (beyond
+/// rounding), fewer of them than rows, zipf_q > 0, zipf_s >= 0, all finite.
+ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLaw& law);
 
 /// Mean count of a distinct index, read off a histogram (bin centres are geometric means; the last
 /// bin counts as 49,152). 0 for the all-zero histogram.

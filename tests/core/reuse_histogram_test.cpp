@@ -24,14 +24,13 @@ int bin_of(std::int64_t count) {
 }
 
 /// Row by row, count by count: what expected_reuse must equal without any grouping.
-ReuseExpectation brute_force(std::int64_t rows, double lookups, double alpha) {
-  double normalizer = 0;
-  for (std::int64_t r = 1; r <= rows; ++r) normalizer += std::pow(static_cast<double>(r), -alpha);
+ReuseExpectation brute_force(const std::vector<double>& means) {
   ReuseExpectation result;
-  for (std::int64_t r = 1; r <= rows; ++r) {
-    const double mean = lookups * std::pow(static_cast<double>(r), -alpha) / normalizer;
+  for (const double mean : means) {
+    if (mean <= 0) continue;
+    const int first = std::max(1, static_cast<int>(mean - 40 * std::sqrt(mean) - 60));
     const int last = static_cast<int>(mean + 40 * std::sqrt(mean) + 60);
-    for (int n = 1; n <= last; ++n) {
+    for (int n = first; n <= last; ++n) {
       const double probability = poisson(n, mean);
       result.histogram[static_cast<std::size_t>(bin_of(n))] += probability;
       result.distinct_rows += probability;
@@ -39,6 +38,16 @@ ReuseExpectation brute_force(std::int64_t rows, double lookups, double alpha) {
   }
   for (double& share : result.histogram) share /= result.distinct_rows;
   return result;
+}
+
+ReuseExpectation brute_force(std::int64_t rows, double lookups, double alpha) {
+  double normalizer = 0;
+  for (std::int64_t r = 1; r <= rows; ++r) normalizer += std::pow(static_cast<double>(r), -alpha);
+  std::vector<double> means;
+  for (std::int64_t r = 1; r <= rows; ++r) {
+    means.push_back(lookups * std::pow(static_cast<double>(r), -alpha) / normalizer);
+  }
+  return brute_force(means);
 }
 
 ReuseHistogram histogram_of(const std::vector<std::int64_t>& counts, double& distinct) {
@@ -91,6 +100,37 @@ BOOST_AUTO_TEST_CASE(equals_summing_row_by_row) {
         const ReuseExpectation fast = expected_reuse(rows, lookups, alpha);
         const ReuseExpectation slow = brute_force(rows, lookups, alpha);
         BOOST_TEST_CONTEXT("alpha " << alpha << " rows " << rows << " lookups " << lookups) {
+          BOOST_TEST(fast.distinct_rows == slow.distinct_rows, boost::test_tools::tolerance(1e-4));
+          BOOST_TEST(total_variation(fast.histogram, slow.histogram) < 1e-4);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(laws_with_heavy_hitters_equal_summing_row_by_row) {
+  const std::vector<double> hitters[] = {{}, {0.5}, {0.2, 0.1, 0.0, 0.05}, {0.6, 0.4}};
+  for (const std::vector<double>& heavy : hitters) {
+    for (const double q : {0.01, 0.7, 3.0, 500.0}) {
+      for (const double s : {0.2, 1.0, 1.4}) {
+        constexpr std::int64_t kRows = 3000;
+        constexpr double kLookups = 50000;
+        std::vector<double> means;
+        double left = 1;
+        for (const double probability : heavy) {
+          means.push_back(kLookups * probability);
+          left -= probability;
+        }
+        std::vector<double> tail;
+        for (std::int64_t i = 0; i + static_cast<std::int64_t>(heavy.size()) < kRows; ++i) {
+          tail.push_back(
+              std::pow(static_cast<double>(i) + static_cast<double>(heavy.size()) + q, -s));
+        }
+        const double sum = std::accumulate(tail.begin(), tail.end(), 0.0);
+        for (const double weight : tail) means.push_back(kLookups * left * weight / sum);
+        const ReuseExpectation slow = brute_force(means);
+        const ReuseExpectation fast = expected_reuse(kRows, kLookups, IndexLaw{heavy, q, s});
+        BOOST_TEST_CONTEXT("hitters " << heavy.size() << " q " << q << " s " << s) {
           BOOST_TEST(fast.distinct_rows == slow.distinct_rows, boost::test_tools::tolerance(1e-4));
           BOOST_TEST(total_variation(fast.histogram, slow.histogram) < 1e-4);
         }
