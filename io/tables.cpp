@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/json.h"
 #include "io/sha256.h"
+#include "io/table_forms.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -13,13 +14,6 @@ namespace {
 
 constexpr std::string_view kFormat = "neuroshard-tables";
 constexpr std::int64_t kVersion = 1;
-
-/// core validate with the table's place in front; a table without dims is checked as if it had 1.
-Status check_table(const JsonValue& place, Table table, bool has_dims) {
-  if (!has_dims) table.dim = 1;
-  const Status status = validate(table);
-  return status.ok() ? status : place.error(status.message());
-}
 
 Result<std::int32_t> read_dim(JsonObject& object) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t dim, object.integer("dim", 1, kMaxDim));
@@ -35,35 +29,6 @@ Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
   return {};
 }
 
-/// The histogram as written, or derived from zipf_alpha.
-Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
-  const std::optional<JsonValue> histogram = object.find("reuse_histogram");
-  const std::optional<JsonValue> alpha = object.find("zipf_alpha");
-  if (histogram && alpha) {
-    return alpha->error("found both reuse_histogram and zipf_alpha, expected at most one");
-  }
-  if (histogram) return read_histogram(*histogram, table.reuse_histogram);
-  double exponent = 0;
-  if (alpha) {
-    NEUROSHARD_ASSIGN_OR_RETURN(exponent, alpha->number(0, kMaxZipfAlpha));
-  }
-  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
-  table.reuse_histogram = expected_reuse(table.rows, lookups, exponent).histogram;
-  return {};
-}
-
-template <typename T>
-Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(std::string_view),
-                 const std::string& expected, T& word) {
-  const std::optional<JsonValue> value = object.find(key);
-  if (!value) return {};
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
-  const Result<T> parsed = parse(text);
-  if (!parsed.ok()) return value->unexpected(expected);
-  word = *parsed;
-  return {};
-}
-
 Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   Table table;
@@ -74,11 +39,10 @@ Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
                               object.number("pooling_factor", 0, kMaxPoolingFactor));
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "optimizer", parse_optimizer,
-                                       "'sgd' or 'rowwise_adagrad'", table.optimizer));
+  NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
-  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table, true));
+  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
   return table;
 }
 
@@ -122,7 +86,9 @@ Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bo
     return dim->error("found a dim, expected none as the first table has none");
   }
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
-  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table, has_dims));
+  Table checked = table;
+  if (!has_dims) checked.dim = 1;
+  NEUROSHARD_RETURN_IF_ERROR(check_table(value, checked));
   return table;
 }
 
@@ -154,27 +120,86 @@ void write_table(JsonWriter& writer, const Table& table) {
   writer.end_array().end_object();
 }
 
+/// What kind of file a text is, by its first bytes and keys.
+bool looks_like_csv(std::string_view bytes) {
+  const std::size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || bytes[first] == '{' || bytes[first] == '[') return false;
+  return bytes.substr(first, bytes.find('\n', first) - first).find(',') != std::string_view::npos;
+}
+
+/// True when the first element is an object with that key.
+bool first_has(const JsonValue& value, std::string_view key) {
+  if (!value.is_array()) return false;
+  const JsonArray array = *value.array();
+  if (array.size() == 0 || !(*array.begin()).is_object()) return false;
+  return JsonObject(*array.begin()).has(key);
+}
+
+Status read_json_tables(const JsonValue& root, std::optional<std::int64_t> batch_size,
+                        TableFile& file) {
+  if (root.is_array()) {
+    if (first_has(root, "num_embeddings")) return read_torchrec_tables(root, batch_size, file);
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, root.array());
+    return read_reference(array, batch_size, file);
+  }
+  if (!root.is_object()) {
+    return root.unexpected("a neuroshard-tables object or an array of table configs");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object());
+  if (!object.has("format")) {
+    if (object.has("indices_params")) return read_tbe_config(root, batch_size, file);
+    const std::optional<JsonValue> tables = object.find("tables");
+    if (tables && first_has(*tables, "num_embeddings")) {
+      return read_torchrec_tables(root, batch_size, file);
+    }
+  }
+  return read_ours(JsonObject(root), batch_size, file);
+}
+
 }  // namespace
+
+Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
+  const std::optional<JsonValue> histogram = object.find("reuse_histogram");
+  const std::optional<JsonValue> alpha = object.find("zipf_alpha");
+  if (histogram && alpha) {
+    return alpha->error("found both reuse_histogram and zipf_alpha, expected at most one");
+  }
+  if (histogram) return read_histogram(*histogram, table.reuse_histogram);
+  double exponent = 0;
+  if (alpha) {
+    NEUROSHARD_ASSIGN_OR_RETURN(exponent, alpha->number(0, kMaxZipfAlpha));
+  }
+  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+  table.reuse_histogram = expected_reuse(table.rows, lookups, exponent).histogram;
+  return {};
+}
+
+Status check_table(const JsonValue& place, const Table& table) {
+  const Status status = validate(table);
+  return status.ok() ? status : place.error(status.message());
+}
+
+Status read_optimizer(JsonObject& object, Table& table) {
+  return read_word(object, "optimizer", parse_optimizer, "'sgd' or 'rowwise_adagrad'",
+                   table.optimizer);
+}
 
 Result<TableFile> parse_tables(std::string_view bytes, const std::string& source,
                                std::optional<std::int64_t> batch_size) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
   if (batch_size && *batch_size < 1) {
     return invalid_input("batch size is " + std::to_string(*batch_size) + ", expected at least 1");
   }
   TableFile file;
   file.sha256 = sha256_hex(bytes);
-  const JsonValue root = document.root();
-  if (root.is_array()) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, root.array());
-    NEUROSHARD_RETURN_IF_ERROR(read_reference(array, batch_size, file));
-  } else if (root.is_object()) {
-    NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object());
-    NEUROSHARD_RETURN_IF_ERROR(read_ours(std::move(object), batch_size, file));
-  } else {
-    return root.unexpected("a neuroshard-tables object or an array of table configs");
+  if (looks_like_csv(bytes)) {
+    NEUROSHARD_RETURN_IF_ERROR(read_csv_tables(bytes, source, batch_size, file));
+    return file;
   }
-  if (file.tables.empty()) return root.error("found no tables, expected at least one");
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
+  NEUROSHARD_RETURN_IF_ERROR(read_json_tables(document.root(), batch_size, file));
+  if (file.tables.empty()) {
+    return document.root().error("found no tables, expected at least one");
+  }
   return file;
 }
 

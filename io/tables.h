@@ -27,8 +27,14 @@ struct TableFile {
   std::string sha256;                      ///< of the file's bytes
 };
 
-/// Reads `neuroshard-tables` JSON (an object) or the reference's table_configs.json (an array of
-/// `row, pooling_factor, bin_0..bin_16[, dim]`; its tables are called "table_0", "table_1", ...).
+/// Reads, told apart by what is in them:
+/// - `neuroshard-tables` JSON;
+/// - the reference's table_configs.json, an array of `row, pooling_factor, bin_0..bin_16[, dim]`,
+///   whose tables are called "table_0", "table_1", ...;
+/// - TorchRec-like configs, an array of `name, num_embeddings, embedding_dim, feature_names,
+///   pooling_factors`, or that as "tables" of an object with "batch_size";
+/// - FBGEMM's TBEDataConfig JSON, whose tables are called "table_0", ...;
+/// - CSV with a heading: name, rows, dim, pooling_factor[, data_type, optimizer, zipf_alpha].
 ///
 /// Per table of ours: name (unique), rows, dim, pooling_factor; optional data_type ("fp32"),
 /// optimizer ("sgd") and either reuse_histogram or zipf_alpha (0 = uniform), from which the
