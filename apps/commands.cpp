@@ -71,6 +71,10 @@ constexpr std::array kCommands{
     CommandEntry{"tables summarize", "counts, memory, lookups and the heaviest tables",
                  "  neuroshard tables summarize --tables examples/dlrm_dcnv2.json\n",
                  make_summarize_command},
+    CommandEntry{"tables import", "tables from the lookups of a batch, as NumPy arrays",
+                 "  neuroshard tables import --indices examples/lookups --dim 64 "
+                 "--output my_tables.json\n",
+                 make_import_command},
     CommandEntry{"bench", "a signature of what the search does, and its speed",
                  "  neuroshard bench\n", make_bench_command},
     CommandEntry{"manual", "this help as manual pages, one a command",

@@ -28,10 +28,7 @@ const std::string kEndedByTime =
 class PlanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags
-        .text("tables", "FILE",
-              "tables to place, neuroshard-tables or table_configs.json; - = stdin", &tables_)
-        .required();
+    flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_batch_size(flags, &batch_size_);

@@ -107,9 +107,7 @@ std::string summary_json(const Workload& workload, const TablesSummary& summary)
 class SummarizeCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags
-        .text("tables", "FILE", "tables, neuroshard-tables or table_configs.json; - = stdin",
-              &tables_)
+    flags.text("tables", "FILE", "tables, in any form that is read; - = stdin", &tables_)
         .required();
     declare_batch_size(flags, &batch_size_);
     flags.text("output", "FILE", "write the summary as JSON; - = to stdout, and nothing else there",

@@ -1,0 +1,86 @@
+// Tables from foreign forms and from recorded lookups, through the real command.
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::lines_of;
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+Outcome imported(const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments{"tables", "import"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return run_command(arguments);
+}
+
+void expect_refused(const Outcome& outcome, const std::string& expected) {
+  BOOST_TEST_CONTEXT("stderr: " << outcome.err) {
+    BOOST_TEST(outcome.exit_code == 2);
+    BOOST_TEST(outcome.out.empty());
+    BOOST_TEST(lines_of(outcome.err).size() == 1U);
+    BOOST_TEST(outcome.err.find(expected) != std::string::npos);
+  }
+}
+
+const std::string kLookups = source_file("examples/lookups");
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(table_sources)
+
+BOOST_AUTO_TEST_CASE(lookups_become_tables_that_can_be_planned) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--output", tables}).exit_code == 0);
+  const Outcome planned = run_command(
+      {"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GiB", "--output", "-"});
+  BOOST_TEST(planned.exit_code == 0);
+  BOOST_TEST(planned.out.find("\"batch_size\": 64") != std::string::npos);
+  const std::string one = imported({"--indices", kLookups, "--dim", "64", "--threads", "1"}).out;
+  BOOST_TEST(one == slurp(tables));
+  BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--memory", "1"}).out == one);
+  BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--min-rows", "100000"})
+                 .out.find("\"rows\": 100000,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(known_tables_keep_what_lookups_do_not_say) {
+  const TemporaryFolder folder;
+  const std::string csv =
+      "name,rows,dim,pooling_factor,data_type\nu,50,4,1,fp16\nv,1000,8,1,fp32\n"
+      "w,20000,16,1,fp32\nx,300,32,1,fp32\n";
+  const std::string tables = folder.write("tables.csv", csv);
+  const Outcome outcome = imported({"--indices", kLookups, "--tables", tables});
+  BOOST_TEST(outcome.exit_code == 0);
+  BOOST_TEST(outcome.out.find("\"name\": \"w\"") != std::string::npos);
+  BOOST_TEST(outcome.out.find("\"data_type\": \"fp16\"") != std::string::npos);
+  const std::string narrow = folder.write("narrow.csv",
+                                          "name,rows,dim,pooling_factor\nu,3,4,1\n"
+                                          "v,1000,8,1\nw,20000,16,1\nx,300,32,1\n");
+  expect_refused(imported({"--indices", kLookups, "--tables", narrow}),
+                 narrow + ": table 0 has 3 rows, expected more than row");
+  const std::string few = folder.write("few.csv", "name,rows,dim,pooling_factor\nu,50,4,1\n");
+  expect_refused(imported({"--indices", kLookups, "--tables", few}), few + ": found 1 tables");
+}
+
+BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
+  const TemporaryFolder folder;
+  expect_refused(imported({"--indices", kLookups}), "neither --tables nor --dim");
+  expect_refused(imported({"--indices", kLookups, "--dim", "4", "--tables", "x"}),
+                 "both --tables and --dim");
+  expect_refused(imported({"--indices", folder.path().string(), "--dim", "4"}),
+                 folder.file("offsets.npy"));
+  expect_refused(imported({"--indices", kLookups, "--dim", "4", "--batch-size", "32"}),
+                 "found a batch of 64");
+  const std::string bad = folder.write("bad.csv", "name,rows,dim,pooling_factor\na,0,4,1\n");
+  expect_refused(run_command({"plan", "--tables", bad, "--devices", "1", "--device-memory", "1GB"}),
+                 bad + ":2: rows: found '0'");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
