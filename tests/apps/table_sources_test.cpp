@@ -35,14 +35,13 @@ const std::string kLookups = source_file("examples/lookups");
 
 BOOST_AUTO_TEST_SUITE(table_sources)
 
-BOOST_AUTO_TEST_CASE(lookups_become_tables_that_can_be_planned) {
+BOOST_AUTO_TEST_CASE(lookups_become_tables) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables.json");
   BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--output", tables}).exit_code == 0);
-  const Outcome planned = run_command(
-      {"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GiB", "--output", "-"});
-  BOOST_TEST(planned.exit_code == 0);
-  BOOST_TEST(planned.out.find("\"batch_size\": 64") != std::string::npos);
+  const Outcome summary = run_command({"tables", "summarize", "--tables", tables});
+  BOOST_TEST(summary.exit_code == 0);
+  BOOST_TEST(summary.out.find("table_3") != std::string::npos);
   const std::string one = imported({"--indices", kLookups, "--dim", "64", "--threads", "1"}).out;
   BOOST_TEST(one == slurp(tables));
   BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--memory", "1"}).out == one);
