@@ -1,7 +1,9 @@
 // What `refine` is worth, in ratios of one run: against every other algorithm on given tasks, the
 // optimum of small ones, tight memory, thousands of tables and devices, and more threads.
 //
-//   refine_bench --tables POOL [--cost-model M] [--tasks F --devices N] [--seconds S] [--threads T]
+//   refine_bench --tables POOL [--cost-model M] [--tasks F --devices N] [--seconds S |
+//   --evaluations E]
+//                [--threads T]
 //
 // POOL: tables that tasks are drawn from (the 856 DLRM tables for the figures in the README).
 #include <sys/resource.h>
@@ -31,6 +33,7 @@ struct Setup {
   std::vector<Workload> tasks;
   int devices = 0;
   double seconds = 0.1;
+  std::int64_t evaluations = 0;  // instead of the seconds: the same plans on every run
   int threads = 2;
 };
 
@@ -93,15 +96,17 @@ struct Versus {
     worst = std::max(worst, ratio);
   }
   void print(const std::string& name) const {
+    if (both == 0) return;
     std::printf("  refine against %-19s %3d tasks, mean %+7.2f %%, worst %+7.2f %%, dearer on %d\n",
-                name.c_str(), both, 100 * sum / std::max(both, 1), 100 * worst, dearer);
+                name.c_str(), both, 100 * sum / both, 100 * worst, dearer);
   }
 };
 
 void against_others(const Setup& setup, const char* title, const std::vector<Workload>& tasks,
                     const Cluster& cluster, std::vector<std::string> others) {
   PlanOptions options;
-  options.time_limit_s = setup.seconds;
+  options.evaluations = setup.evaluations;
+  if (setup.evaluations == 0) options.time_limit_s = setup.seconds;
   others.emplace_back(default_algorithm());
   std::vector<Versus> versus(others.size());
   std::vector<int> solved(others.size(), 0);
@@ -118,8 +123,12 @@ void against_others(const Setup& setup, const char* title, const std::vector<Wor
     }
     lost += any && !refined.ok();
   }
-  std::printf("\n%s: %zu tasks, %d devices, %.2f s of refine each\n", title, tasks.size(),
-              cluster.devices, setup.seconds);
+  std::printf("\n%s: %zu tasks, %d devices, refine with ", title, tasks.size(), cluster.devices);
+  if (setup.evaluations > 0) {
+    std::printf("%lld plans a task\n", static_cast<long long>(setup.evaluations));
+  } else {
+    std::printf("%.2f s a task\n", setup.seconds);
+  }
   for (std::size_t k = 0; k + 1 < others.size(); ++k) versus[k].print(others[k]);
   std::printf("  solved:");
   for (std::size_t k = 0; k < others.size(); ++k) {
@@ -142,6 +151,13 @@ void tight_memory(const Setup& setup) {
   std::vector<Workload> tasks;
   for (int k = 0; k < 40; ++k) tasks.push_back(draw_task(setup, cluster, rng));
   against_others(setup, "4 GiB a device", tasks, cluster, baseline_names());
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec) +
+         1e-6 * static_cast<double>(usage.ru_utime.tv_usec);
 }
 
 long peak_mib() {
@@ -185,17 +201,23 @@ void scale(const Setup& setup, const char* title, const Workload& workload, cons
 void threads(const Setup& setup) {
   Rng rng(3);
   const Workload workload = draw(setup, 100, rng);
-  std::printf("\nthreads: 100 tables, 8 devices, 400,000 plans\n");
+  std::printf("\nthreads: 100 tables, 8 devices, 2,000,000 plans\n");
   double alone = 0;
+  double alone_cpu = 0;
   for (int count = 1; count <= setup.threads; ++count) {
     PlanOptions options;
-    options.evaluations = 400000;
+    options.evaluations = 2000000;
     options.threads = count;
+    const double before = cpu_seconds();
     const auto plan = make_plan(workload, cluster_of(8, 64 * kGiB), setup.models.models, options);
     if (!plan.ok()) continue;
-    if (count == 1) alone = plan->seconds;
-    std::printf("  %d: %.3f s, %.2f times one thread, %.6f ms\n", count, plan->seconds,
-                alone / plan->seconds, plan->cost.cost_ms);
+    const double cpu = cpu_seconds() - before;
+    if (count == 1) {
+      alone = plan->seconds;
+      alone_cpu = cpu;
+    }
+    std::printf("  %d: %.3f s, %.2f times one thread; work %.2f times; %.6f ms\n", count,
+                plan->seconds, alone / plan->seconds, cpu / alone_cpu, plan->cost.cost_ms);
   }
 }
 
@@ -206,6 +228,7 @@ Result<Setup> load(const boost::program_options::variables_map& flags) {
   NEUROSHARD_ASSIGN_OR_RETURN(setup.pool, io::read_tables(flags["tables"].as<std::string>()));
   setup.devices = flags["devices"].as<int>();
   setup.seconds = flags["seconds"].as<double>();
+  setup.evaluations = flags["evaluations"].as<std::int64_t>();
   setup.threads = flags["threads"].as<int>();
   if (flags.count("tasks") == 0) return setup;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks,
@@ -252,6 +275,7 @@ int main(int argc, char** argv) try {
   add("tasks", po::value<std::string>(), "these tasks alone, one a line, 4 GiB a device");
   add("devices", po::value<int>()->default_value(4), "of the tasks");
   add("seconds", po::value<double>()->default_value(0.1), "of refine and anneal, a task");
+  add("evaluations", po::value<std::int64_t>()->default_value(0), "plans, instead of seconds");
   add("threads", po::value<int>()->default_value(2), "at most");
   po::variables_map flags;
   po::store(po::parse_command_line(argc, argv, description), flags);
