@@ -170,6 +170,8 @@ class CompareCommand final : public Command {
       io::CompareResult& result = task.results[entry.algorithm];
       result.seconds = entry.seconds;
       if (!entry.result.ok()) continue;
+      // What it had when its time was over may be anything but the optimum.
+      if (entry.algorithm == kOptimum && entry.result->stopped_early) continue;
       result.feasible = true;
       result.plan = std::move(entry.result->plan);
       result.cost = std::move(entry.result->cost);

@@ -112,8 +112,11 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
     if (part.devices.empty()) continue;
     if (best == nullptr || part.cost < best->cost) best = &part;
   }
-  if (best == nullptr && result.stopped_early) {
+  if (best == nullptr && stop.cancelled()) {
     return cancelled("stopped before any feasible plan was found");
+  }
+  if (best == nullptr && result.stopped_early) {
+    return infeasible("the time limit ended the search before any plan: more time would do");
   }
   if (best == nullptr) return no_placement(problem);
   result.plan.devices = problem.cluster.devices;

@@ -13,8 +13,9 @@ inline constexpr double kMostExactPlans = 2e7;
 /// shards only: partitions instead of placements. Equal costs: the first plan in the order of the
 /// search, whatever the threads.
 ///
-/// Errors: kInfeasible, also when there may be more plans than kMostExactPlans (12 tables on 4
-/// devices are within it) or than options.evaluations; kCancelled when stopped before any plan.
+/// Errors: kInfeasible, also when time ends before any plan, or when there may be more plans than
+/// kMostExactPlans (12 tables on 4 devices are within it) or than options.evaluations; kCancelled
+/// when stopped before any plan.
 Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluator,
                                  const SearchOptions& options);
 

@@ -166,6 +166,15 @@ BOOST_AUTO_TEST_CASE(a_comparison_says_how_far_from_the_optimum_plans_are) {
   BOOST_TEST_REQUIRE(row != std::string::npos);
   BOOST_TEST(with.substr(row, with.find('\n', row + 1) - row).ends_with("0.000 %"));
   BOOST_TEST(compared("random,refine").find("above exact") == std::string::npos);
+  const std::string cut_short =
+      run_command({"compare", "--tables", pool, "--tasks",
+                   folder.write("tasks.txt",
+                                "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15 "
+                                "16,16,32,16,8,4,4,4,4,4,4,4,4,4,4\n"),
+                   "--devices", "3", "--device-memory", "64GiB", "--time-limit", "1e-6",
+                   "--algorithms", "dim-greedy,exact"})
+          .out;
+  BOOST_TEST(cut_short.find("\nexact          0/1") != std::string::npos, cut_short);
 }
 
 BOOST_AUTO_TEST_CASE(a_task_nobody_can_solve_is_an_outcome_not_an_error) {
