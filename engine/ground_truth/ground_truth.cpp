@@ -14,7 +14,7 @@ Result<std::unique_ptr<GroundTruth>> make_ground_truth(io::Backend backend,
     case io::Backend::kCpu:
       return make_cpu_ground_truth(options);
     case io::Backend::kCuda:
-      return device_available();  // no build has its kernels yet, so this is never OK
+      return cuda::device_available();  // no build has its kernels yet, so this is never OK
     case io::Backend::kUnknown:
       break;
   }

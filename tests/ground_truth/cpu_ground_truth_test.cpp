@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(it_says_what_it_is) {
 }
 
 BOOST_AUTO_TEST_CASE(without_cuda_it_says_so) {
-  if (device_available().ok()) return;
+  if (cuda::device_available().ok()) return;
   const auto cuda = make_ground_truth(io::Backend::kCuda, {});
   BOOST_TEST_REQUIRE(!cuda.ok());
   BOOST_TEST((cuda.status().code() == StatusCode::kUnavailable));

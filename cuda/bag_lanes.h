@@ -1,0 +1,347 @@
+#pragma once
+
+// What one lane does in the embedding-bag kernels: no lane reads what another one computes, so the
+// host compiler builds the same functions and tests run them lane by lane without a GPU. Only the
+// instructions that load and store differ.
+
+#include <cstdint>
+#include <cstring>
+
+#include "cuda/bag_layout.h"
+
+#if defined(__CUDACC__)
+#include <cuda_fp16.h>
+#define NEUROSHARD_LANE __host__ __device__ __forceinline__
+#else
+#define NEUROSHARD_LANE inline
+#endif
+#if defined(__CUDA_ARCH__)
+#define NEUROSHARD_UNROLL _Pragma("unroll")
+#else
+#define NEUROSHARD_UNROLL
+#endif
+
+namespace neuroshard::cuda {
+
+/// Rows a lane asks for before it uses the first of them.
+inline constexpr int kRowsInFlight = 8;
+
+template <int kWords>
+struct Words {
+  std::uint32_t word[kWords];
+};
+
+/// Reads memory that this launch does not write, past the L1 cache: rows come once. Indices and
+/// offsets are left the L1.
+template <int kWords>
+NEUROSHARD_LANE Words<kWords> load_once(const void* from) {
+  Words<kWords> words;
+#if defined(__CUDA_ARCH__)
+  std::uint32_t* w = words.word;
+  if constexpr (kWords == 4) {
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+        : "l"(from));
+  } else if constexpr (kWords == 2) {
+    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(w[0]), "=r"(w[1]) : "l"(from));
+  } else {
+    asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(w[0]) : "l"(from));
+  }
+#else
+  std::memcpy(&words, from, sizeof words);
+#endif
+  return words;
+}
+
+NEUROSHARD_LANE float float_of(std::uint32_t bits) {
+#if defined(__CUDA_ARCH__)
+  return __uint_as_float(bits);
+#else
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+#endif
+}
+
+/// a + b * scale, rounded once.
+NEUROSHARD_LANE float add_scaled(float a, float b, float scale) {
+#if defined(__CUDA_ARCH__)
+  return __fmaf_rn(b, scale, a);
+#else
+  return __builtin_fmaf(b, scale, a);
+#endif
+}
+
+/// Writes results that nobody reads soon: they leave the caches first.
+template <int kFloats>
+NEUROSHARD_LANE void store_streaming(float* to, const float* values) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (kFloats >= 4) {
+    for (int k = 0; k < kFloats; k += 4) {
+      __stcs(reinterpret_cast<float4*>(to + k),
+             make_float4(values[k], values[k + 1], values[k + 2], values[k + 3]));
+    }
+  } else {
+    for (int k = 0; k < kFloats; ++k) __stcs(to + k, values[k]);
+  }
+#else
+  std::memcpy(to, values, kFloats * sizeof(float));
+#endif
+}
+
+/// kWidth fp32 gradients or sums of one lane.
+template <int kWidth>
+struct Columns {
+  float value[kWidth];
+};
+
+template <int kWidth>
+NEUROSHARD_LANE Columns<kWidth> load_columns(const float* from) {
+  Columns<kWidth> columns;
+  if constexpr (kWidth >= 4) {
+    for (int k = 0; k < kWidth; k += 4) {
+      const Words<4> words = load_once<4>(from + k);
+      for (int j = 0; j < 4; ++j) columns.value[k + j] = float_of(words.word[j]);
+    }
+  } else {
+    for (int k = 0; k < kWidth; ++k) columns.value[k] = float_of(load_once<1>(from + k).word[0]);
+  }
+  return columns;
+}
+
+// How weights of one lane travel: Raw while on their way, floats in sums.
+template <int kFloats>
+struct Fp32Access {
+  static constexpr int kWidth = kFloats;
+  static constexpr std::int64_t kElementBytes = 4;
+  using Raw = Words<kFloats>;
+  static NEUROSHARD_LANE Raw load(const char* from) { return load_once<kFloats>(from); }
+  static NEUROSHARD_LANE float value(const Raw& raw, int k) { return float_of(raw.word[k]); }
+  /// weight -= step * sum, product and difference rounded as on the CPU.
+  static NEUROSHARD_LANE void update(char* at, const float* sum, float step) {
+    struct alignas(kFloats * 4) Floats {
+      float value[kFloats];
+    };
+    auto* weights = reinterpret_cast<Floats*>(at);
+    Floats w = *weights;  // one access of 16 bytes
+    for (int k = 0; k < kFloats; ++k) w.value[k] -= step * sum[k];
+    *weights = w;
+  }
+};
+
+#if defined(__CUDACC__)
+template <int kHalves>
+struct Fp16Access {
+  static constexpr int kWidth = kHalves;
+  static constexpr std::int64_t kElementBytes = 2;
+  struct Raw {
+    Words<(kHalves + 1) / 2> words;
+  };
+  static NEUROSHARD_LANE Raw load(const char* from) {
+    Raw raw{};
+    if constexpr (kHalves == 1) {
+      raw.words.word[0] = *reinterpret_cast<const std::uint16_t*>(from);
+    } else {
+      raw.words = load_once<kHalves / 2>(from);
+    }
+    return raw;
+  }
+  static NEUROSHARD_LANE float value(const Raw& raw, int k) {
+    __half_raw half;
+    half.x = static_cast<unsigned short>(raw.words.word[k / 2] >> (k % 2 * 16));
+    return __half2float(__half(half));
+  }
+  static NEUROSHARD_LANE void update(char* at, const float* sum, float step) {
+    struct alignas(kHalves * 2) Halves {
+      __half half[kHalves];
+    };
+    Halves w = *reinterpret_cast<const Halves*>(at);
+    for (int k = 0; k < kHalves; ++k) {
+      w.half[k] = __float2half_rn(__half2float(w.half[k]) - step * sum[k]);
+    }
+    *reinterpret_cast<Halves*>(at) = w;
+  }
+};
+#endif
+
+/// Pools bags [first_bag, last_bag) of a slice into the columns of one lane. The bags' lookups are
+/// one stream, so that short bags have as many rows on their way as long ones.
+template <typename Weights, bool kSampleWeights>
+NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::int64_t last_bag,
+                               int lane, float* out, std::int64_t out_stride) {
+  constexpr int kWidth = Weights::kWidth;
+  const int column = lane * kWidth;
+  if (column >= slice.width) return;
+  const char* weights = slice.weights + column * Weights::kElementBytes;
+  const std::int64_t begin = slice.offsets[first_bag];
+  const auto lookups = static_cast<std::int32_t>(slice.offsets[last_bag] - begin);
+  const std::int32_t* indices = slice.indices + begin;
+  const float* factors = kSampleWeights ? slice.sample_weights + begin : nullptr;
+  out += first_bag * out_stride + slice.out_column + column;
+  const std::int64_t* next_offset = slice.offsets + first_bag + 1;
+  const std::int64_t* last_offset = slice.offsets + last_bag;
+
+  std::int32_t bag_begin = 0;
+  auto bag_end = static_cast<std::int32_t>(*next_offset - begin);
+  float sum[kWidth] = {};
+  const auto finish_bag = [&] {
+    if (slice.mean != 0 && bag_end > bag_begin) {
+      const float share = 1.0F / static_cast<float>(bag_end - bag_begin);
+      for (int k = 0; k < kWidth; ++k) sum[k] *= share;
+    }
+    store_streaming<kWidth>(out, sum);
+    for (int k = 0; k < kWidth; ++k) sum[k] = 0;
+    out += out_stride;
+    bag_begin = bag_end;
+    ++next_offset;
+    if (next_offset <= last_offset) bag_end = static_cast<std::int32_t>(*next_offset - begin);
+  };
+
+  std::int32_t row[kRowsInFlight];
+  NEUROSHARD_UNROLL
+  for (int u = 0; u < kRowsInFlight; ++u) row[u] = u < lookups ? indices[u] : 0;
+  for (std::int32_t i = 0; i < lookups; i += kRowsInFlight) {
+    typename Weights::Raw raw[kRowsInFlight] = {};
+    float factor[kRowsInFlight] = {};
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      if (i + u >= lookups) continue;
+      raw[u] = Weights::load(weights + row[u] * slice.row_bytes);
+      if constexpr (kSampleWeights) factor[u] = factors[i + u];
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kRowsInFlight; ++u) {  // of the next round, while these rows travel
+      const std::int32_t next = i + kRowsInFlight + u;
+      if (next < lookups) row[u] = indices[next];
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kRowsInFlight; ++u) {
+      if (i + u >= lookups) continue;
+      while (i + u >= bag_end) finish_bag();
+      NEUROSHARD_UNROLL
+      for (int k = 0; k < kWidth; ++k) {
+        const float weight = Weights::value(raw[u], k);
+        sum[k] = kSampleWeights ? add_scaled(sum[k], weight, factor[u]) : sum[k] + weight;
+      }
+    }
+  }
+  while (next_offset <= last_offset) finish_bag();
+}
+
+/// What the sort carries beside the row of a lookup: its bag among the bags of all tables and, when
+/// some table needs one, the factor of its gradient (sample weight, share of a mean).
+using PlainLookup = std::uint32_t;
+struct ScaledLookup {
+  std::uint32_t bag;
+  float factor;
+};
+NEUROSHARD_LANE std::uint32_t bag_of(PlainLookup lookup) { return lookup; }
+NEUROSHARD_LANE std::uint32_t bag_of(ScaledLookup lookup) { return lookup.bag; }
+NEUROSHARD_LANE float factor_of(PlainLookup) { return 1; }
+NEUROSHARD_LANE float factor_of(ScaledLookup lookup) { return lookup.factor; }
+NEUROSHARD_LANE void set_lookup(PlainLookup& lookup, std::uint32_t bag, float) { lookup = bag; }
+NEUROSHARD_LANE void set_lookup(ScaledLookup& lookup, std::uint32_t bag, float factor) {
+  lookup = {bag, factor};
+}
+
+/// Key and value of a table's lookup `i`, which is in bag `bag` of it.
+template <typename Key, typename Lookup>
+NEUROSHARD_LANE void describe_lookup(const UpdateTable& table, std::int64_t first_bag,
+                                     std::int64_t bag, std::int64_t i, Key* keys, Lookup* values) {
+  float factor = 1;
+  if (table.mean != 0) {
+    factor /= static_cast<float>(table.offsets[bag + 1] - table.offsets[bag]);
+  }
+  if (table.sample_weights != nullptr) factor *= table.sample_weights[i];
+  keys[table.first_lookup + i] = static_cast<Key>(table.first_row + table.indices[i]);
+  set_lookup(values[table.first_lookup + i], static_cast<std::uint32_t>(first_bag + bag), factor);
+}
+
+/// Whether a piece begins at sorted lookup `i`: where the row changes and at every multiple of
+/// kPieceLookups.
+template <typename Key>
+NEUROSHARD_LANE bool piece_begins(const Key* keys, std::int64_t i) {
+  return i % kPieceLookups == 0 || keys[i] != keys[i - 1];
+}
+
+/// Where the sum of sorted lookups [begin, end), a piece, goes: the place of a partial sum when its
+/// row goes on before or behind, -1 when they are all of the row.
+template <typename Key>
+NEUROSHARD_LANE std::int64_t partial_place(const Key* keys, std::int64_t begin, std::int64_t end,
+                                           std::int64_t lookups) {
+  const bool cut_begin = begin % kPieceLookups == 0;
+  const bool before = cut_begin && begin > 0 && keys[begin - 1] == keys[begin];
+  const bool behind = end % kPieceLookups == 0 && end < lookups && keys[end] == keys[begin];
+  if (!before && !behind) return -1;
+  // Of the pieces between two cuts only the first and the last can be part of a longer row.
+  return begin / kPieceLookups * 2 + (cut_begin ? 0 : 1);
+}
+
+/// The partial sums of a row that begins before cut number `cut` (sorted lookup cut *
+/// kPieceLookups) and goes on behind it: place(0) .. place(count - 1), to be added in that order.
+struct PartialRun {
+  std::int64_t cut;
+  std::int64_t first;
+  std::int64_t count;  ///< 0: no row crosses the cut, or it has crossed an earlier one
+
+  [[nodiscard]] NEUROSHARD_LANE std::int64_t place(std::int64_t k) const {
+    return k == 0 ? first : 2 * (cut + k - 1);
+  }
+};
+template <typename Key>
+NEUROSHARD_LANE PartialRun partial_run(const Key* keys, std::int64_t cut, std::int64_t lookups) {
+  const std::int64_t at = cut * kPieceLookups;
+  const std::int64_t before = at - kPieceLookups;
+  const Key key = keys[at];
+  if (keys[at - 1] != key || (before > 0 && keys[before - 1] == key)) {
+    return {cut, 0, 0};
+  }
+  // The last cut that still lies inside the row.
+  std::int64_t low = cut;
+  std::int64_t high = (lookups - 1) / kPieceLookups;
+  while (low < high) {
+    const std::int64_t middle = (low + high + 1) / 2;
+    if (keys[middle * kPieceLookups] == key) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return {cut, (cut - 1) * 2 + (keys[before] == key ? 0 : 1), low - cut + 2};
+}
+
+/// Sum of the gradients of sorted lookups [begin, end) in the columns of one lane, in their order.
+/// `gradient` points at the lane's column of the table's first bag.
+template <int kWidth, typename Lookup>
+NEUROSHARD_LANE void sum_gradients(const Lookup* lookups, std::int64_t begin, std::int64_t end,
+                                   const float* gradient, std::int64_t stride,
+                                   std::int64_t first_bag, float* sum) {
+  constexpr int kInFlight = kWidth > 4 ? kRowsInFlight / 2 : kRowsInFlight;
+  for (int k = 0; k < kWidth; ++k) sum[k] = 0;
+  for (std::int64_t i = begin; i < end; i += kInFlight) {
+    const std::int64_t here = end - i;
+    Lookup lookup[kInFlight] = {};
+    Columns<kWidth> columns[kInFlight] = {};
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) {
+      if (u < here) lookup[u] = lookups[i + u];
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) {
+      if (u >= here) continue;
+      columns[u] = load_columns<kWidth>(gradient + (bag_of(lookup[u]) - first_bag) * stride);
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) {
+      if (u >= here) continue;
+      NEUROSHARD_UNROLL
+      for (int k = 0; k < kWidth; ++k) {
+        sum[k] = sizeof(Lookup) > sizeof(PlainLookup)
+                     ? add_scaled(sum[k], columns[u].value[k], factor_of(lookup[u]))
+                     : sum[k] + columns[u].value[k];
+      }
+    }
+  }
+}
+
+}  // namespace neuroshard::cuda

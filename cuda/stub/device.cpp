@@ -1,0 +1,27 @@
+// Linked instead of the CUDA sources by builds that have none: same functions, honest answers.
+#include "cuda/device.h"
+
+#include "cuda/embedding_bag.h"
+#include "cuda/memory.h"
+
+namespace neuroshard::cuda {
+
+Status device_available() {
+  return unavailable(
+      "backend cuda: this build has no CUDA kernels; use --backend cpu or --backend sim");
+}
+
+Result<DeviceInfo> device_info() { return device_available(); }
+Result<DeviceClocks> device_clocks() { return device_available(); }
+Status synchronize() { return device_available(); }
+
+Result<void*> allocate(std::size_t) { return device_available(); }
+void release(void*) noexcept {}
+Status upload(void*, const void*, std::size_t) { return device_available(); }
+Status download(void*, const void*, std::size_t) { return device_available(); }
+Status fill_zero(void*, std::size_t) { return device_available(); }
+Status fill_small_values(float*, std::size_t) { return device_available(); }
+
+Result<std::unique_ptr<EmbeddingBag>> make_embedding_bag() { return device_available(); }
+
+}  // namespace neuroshard::cuda
