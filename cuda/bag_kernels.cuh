@@ -28,8 +28,9 @@ __device__ __forceinline__ void pool_slice(const Slice& slice, std::int64_t firs
   }
 }
 
-/// One block per tile: some bags of one slice, a group of lanes for bags_per_group of them.
-__global__ void __launch_bounds__(kBlockThreads, 4)
+/// One block per tile: some bags of one slice, a group of lanes for bags_per_group of them. Three
+/// blocks a multiprocessor: with four, registers spill.
+__global__ void __launch_bounds__(kBlockThreads, 3)
     pool_kernel(const Slice* __restrict__ slices, const std::int32_t* __restrict__ slice_of_tile,
                 std::int64_t bags, float* __restrict__ out, std::int64_t stride) {
   const Slice slice = slices[slice_of_tile[blockIdx.x]];

@@ -23,8 +23,9 @@
 
 namespace neuroshard::cuda {
 
-/// Rows a lane asks for before it uses the first of them.
-inline constexpr int kRowsInFlight = 8;
+/// Rows a lane of `width` weights asks for before it uses the first of them: up to 128 bytes of
+/// fp32, which leaves 32 warps a multiprocessor their registers.
+constexpr int rows_in_flight(int width) { return width > 4 ? 4 : 8; }
 
 template <int kWords>
 struct Words {
@@ -164,25 +165,31 @@ struct Fp16Access {
 };
 #endif
 
-/// Pools bags [first_bag, last_bag) of a slice into the columns of one lane. The bags' lookups are
-/// one stream, so that short bags have as many rows on their way as long ones.
+/// Pools bags [first_bag, last_bag) of a slice, at least one, into the columns of one lane. The
+/// bags' lookups are one stream, so that short bags have as many rows on their way as long ones.
 template <typename Weights, bool kSampleWeights>
 NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::int64_t last_bag,
                                int lane, float* out, std::int64_t out_stride) {
   constexpr int kWidth = Weights::kWidth;
+  constexpr int kInFlight = rows_in_flight(kWidth);
   const int column = lane * kWidth;
   if (column >= slice.width) return;
   const char* weights = slice.weights + column * Weights::kElementBytes;
-  const std::int64_t begin = slice.offsets[first_bag];
-  const auto lookups = static_cast<std::int32_t>(slice.offsets[last_bag] - begin);
+  const std::int64_t row_bytes = slice.row_bytes;
+  const std::int64_t* offsets = slice.offsets + first_bag;
+  const std::int64_t begin = offsets[0];
+  auto bags = static_cast<std::int32_t>(last_bag - first_bag);  // not finished yet
+  // Differences of 32 bits are exact: a group's lookups are far fewer than 2^31.
+  const auto from_begin = [low = static_cast<std::uint32_t>(begin)](std::int64_t offset) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(offset) - low);
+  };
+  const std::int32_t lookups = from_begin(offsets[bags]);
   const std::int32_t* indices = slice.indices + begin;
   const float* factors = kSampleWeights ? slice.sample_weights + begin : nullptr;
   out += first_bag * out_stride + slice.out_column + column;
-  const std::int64_t* next_offset = slice.offsets + first_bag + 1;
-  const std::int64_t* last_offset = slice.offsets + last_bag;
 
   std::int32_t bag_begin = 0;
-  auto bag_end = static_cast<std::int32_t>(*next_offset - begin);
+  std::int32_t bag_end = from_begin(*++offsets);
   float sum[kWidth] = {};
   const auto finish_bag = [&] {
     if (slice.mean != 0 && bag_end > bag_begin) {
@@ -193,29 +200,28 @@ NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::
     for (int k = 0; k < kWidth; ++k) sum[k] = 0;
     out += out_stride;
     bag_begin = bag_end;
-    ++next_offset;
-    if (next_offset <= last_offset) bag_end = static_cast<std::int32_t>(*next_offset - begin);
+    if (--bags > 0) bag_end = from_begin(*++offsets);
   };
 
-  std::int32_t row[kRowsInFlight];
+  std::int32_t row[kInFlight];
   NEUROSHARD_UNROLL
-  for (int u = 0; u < kRowsInFlight; ++u) row[u] = u < lookups ? indices[u] : 0;
-  for (std::int32_t i = 0; i < lookups; i += kRowsInFlight) {
-    typename Weights::Raw raw[kRowsInFlight] = {};
-    float factor[kRowsInFlight] = {};
+  for (int u = 0; u < kInFlight; ++u) row[u] = u < lookups ? indices[u] : 0;
+  for (std::int32_t i = 0; i < lookups; i += kInFlight) {
+    typename Weights::Raw raw[kInFlight] = {};
+    float factor[kInFlight] = {};
     NEUROSHARD_UNROLL
-    for (int u = 0; u < kRowsInFlight; ++u) {
+    for (int u = 0; u < kInFlight; ++u) {
       if (i + u >= lookups) continue;
-      raw[u] = Weights::load(weights + row[u] * slice.row_bytes);
+      raw[u] = Weights::load(weights + row[u] * row_bytes);
       if constexpr (kSampleWeights) factor[u] = factors[i + u];
     }
     NEUROSHARD_UNROLL
-    for (int u = 0; u < kRowsInFlight; ++u) {  // of the next round, while these rows travel
-      const std::int32_t next = i + kRowsInFlight + u;
+    for (int u = 0; u < kInFlight; ++u) {  // of the next round, while these rows travel
+      const std::int32_t next = i + kInFlight + u;
       if (next < lookups) row[u] = indices[next];
     }
     NEUROSHARD_UNROLL
-    for (int u = 0; u < kRowsInFlight; ++u) {
+    for (int u = 0; u < kInFlight; ++u) {
       if (i + u >= lookups) continue;
       while (i + u >= bag_end) finish_bag();
       NEUROSHARD_UNROLL
@@ -225,7 +231,7 @@ NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::
       }
     }
   }
-  while (next_offset <= last_offset) finish_bag();
+  while (bags > 0) finish_bag();
 }
 
 /// What the sort carries beside the row of a lookup: its bag among the bags of all tables and, when
@@ -316,7 +322,7 @@ template <int kWidth, typename Lookup>
 NEUROSHARD_LANE void sum_gradients(const Lookup* lookups, std::int64_t begin, std::int64_t end,
                                    const float* gradient, std::int64_t stride,
                                    std::int64_t first_bag, float* sum) {
-  constexpr int kInFlight = kWidth > 4 ? kRowsInFlight / 2 : kRowsInFlight;
+  constexpr int kInFlight = rows_in_flight(kWidth) / 2;  // most rows are looked up once or twice
   for (int k = 0; k < kWidth; ++k) sum[k] = 0;
   for (std::int64_t i = begin; i < end; i += kInFlight) {
     const std::int64_t here = end - i;

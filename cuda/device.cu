@@ -1,3 +1,4 @@
+#include <cuda_fp16.h>
 #include <dlfcn.h>
 
 #include "cuda/check.h"
@@ -50,13 +51,14 @@ struct Nvml {
 };
 
 /// As Arena of the CPU's ground truth: the same position, the same value.
-__global__ void small_values(float* memory, std::size_t count) {
+template <typename Weight>
+__global__ void small_values(Weight* memory, std::size_t count) {
   const std::size_t step = std::size_t{gridDim.x} * blockDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
     std::uint64_t hash = i * 0x9e3779b97f4a7c15ULL;
     hash ^= hash >> 32;
     hash *= 0xbf58476d1ce4e5b9ULL;
-    memory[i] = (static_cast<float>(hash >> 40) * 0x1p-24F - 0.5F) * 0.02F;
+    memory[i] = Weight((static_cast<float>(hash >> 40) * 0x1p-24F - 0.5F) * 0.02F);
   }
 }
 
@@ -159,9 +161,14 @@ Status fill_zero(void* memory, std::size_t bytes) {
   return {};
 }
 
-Status fill_small_values(float* memory, std::size_t count) {
+Status fill_small_values(void* memory, std::size_t count, DataType type) {
   if (count == 0) return {};
-  small_values<<<4096, kThreads>>>(memory, count);
+  constexpr int kBlocks = 4096;
+  if (type == DataType::kFp32) {
+    small_values<<<kBlocks, kThreads>>>(static_cast<float*>(memory), count);
+  } else {
+    small_values<<<kBlocks, kThreads>>>(static_cast<__half*>(memory), count);
+  }
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
   return {};
 }

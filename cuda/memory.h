@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/core/status.h"
+#include "engine/core/table.h"
 
 namespace neuroshard::cuda {
 
@@ -20,8 +21,8 @@ void release(void* memory) noexcept;
 Status upload(void* to, const void* from, std::size_t bytes);
 Status download(void* to, const void* from, std::size_t bytes);
 Status fill_zero(void* memory, std::size_t bytes);
-/// Fills `count` floats with values in [-0.01, 0.01) that depend on their position alone.
-Status fill_small_values(float* memory, std::size_t count);
+/// Fills `count` weights with values in [-0.01, 0.01) that depend on their position alone.
+Status fill_small_values(void* memory, std::size_t count, DataType type);
 
 /// An array in the memory of the device, aligned to 256 bytes; freed with the object. Move-only,
 /// not thread-safe.

@@ -2,7 +2,9 @@
 #include "cuda/device.h"
 
 #include "cuda/embedding_bag.h"
+#include "cuda/index_pool.h"
 #include "cuda/memory.h"
+#include "cuda/timer.h"
 
 namespace neuroshard::cuda {
 
@@ -20,8 +22,17 @@ void release(void*) noexcept {}
 Status upload(void*, const void*, std::size_t) { return device_available(); }
 Status download(void*, const void*, std::size_t) { return device_available(); }
 Status fill_zero(void*, std::size_t) { return device_available(); }
-Status fill_small_values(float*, std::size_t) { return device_available(); }
+Status fill_small_values(void*, std::size_t, DataType) { return device_available(); }
 
+Result<DeviceStream> make_device_stream(std::span<const std::int64_t>,
+                                        std::span<const std::int64_t>, const Scatter&,
+                                        const Scatter&) {
+  return device_available();
+}
+Result<DeviceStream> upload_stream(std::span<const std::int64_t>, std::span<const std::int64_t>) {
+  return device_available();
+}
+Result<std::unique_ptr<Timer>> make_timer() { return device_available(); }
 Result<std::unique_ptr<EmbeddingBag>> make_embedding_bag() { return device_available(); }
 
 }  // namespace neuroshard::cuda

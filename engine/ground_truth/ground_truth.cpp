@@ -1,7 +1,7 @@
 #include "engine/ground_truth/ground_truth.h"
 
-#include "cuda/device.h"
 #include "engine/ground_truth/cpu/cpu_ground_truth.h"
+#include "engine/ground_truth/cuda/cuda_ground_truth.h"
 #include "engine/ground_truth/sim/sim_ground_truth.h"
 
 namespace neuroshard {
@@ -14,7 +14,7 @@ Result<std::unique_ptr<GroundTruth>> make_ground_truth(io::Backend backend,
     case io::Backend::kCpu:
       return make_cpu_ground_truth(options);
     case io::Backend::kCuda:
-      return cuda::device_available();  // no build has its kernels yet, so this is never OK
+      return make_cuda_ground_truth(options);
     case io::Backend::kUnknown:
       break;
   }

@@ -40,6 +40,9 @@ class GroundTruth {
   [[nodiscard]] virtual const std::string& hardware() const = 0;
   /// Name of the simulated profile, "" for other backends.
   [[nodiscard]] virtual const std::string& profile() const = 0;
+  /// What moves from measurement to measurement, as it is now, in one line for people: clocks and
+  /// temperature of a GPU. "" where there is nothing to say.
+  [[nodiscard]] virtual std::string conditions() const { return ""; }
   [[nodiscard]] Provenance provenance() const {
     return backend() == io::Backend::kSim ? Provenance::kSimulated : Provenance::kMeasured;
   }
@@ -65,11 +68,12 @@ struct GroundTruthOptions {
   /// sim: a built-in profile or a path of a profile file, optionally with "+interconnect":
   /// "H200-141G", "A100-80G+cluster", "./mine.json+pcie".
   std::string profile;
-  int threads = 0;         ///< cpu: threads of the lookup; 0 = one per hardware thread
-  std::uint64_t seed = 0;  ///< cpu: of index streams and initial weights
-  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< cpu: weights that can be measured
-  int warmup_runs = 5;                                    ///< cpu: runs before the timed ones
-  int timed_runs = 10;                                    ///< cpu: the median of these counts
+  int threads = 0;  ///< cpu: threads of the lookup; 0 = one per hardware thread
+  // The rest: cpu and cuda.
+  std::uint64_t seed = 0;                                 ///< of index streams and initial weights
+  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< weights that can be measured
+  int warmup_runs = 5;                                    ///< runs before the timed ones
+  int timed_runs = 10;                                    ///< the median of these counts
 };
 
 /// Errors: kInvalidInput for an unknown profile or a bad profile file (known names are listed),

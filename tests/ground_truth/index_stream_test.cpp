@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "engine/ground_truth/cpu/row_counts.h"
-#include "engine/ground_truth/cpu/scatter.h"
+#include "engine/core/scatter.h"
 #include "io/tables.h"
 #include "tests/support/paths.h"
 

@@ -1,12 +1,13 @@
 #include "engine/ground_truth/cpu/index_stream.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <utility>
 
 #include "engine/core/rng.h"
+#include "engine/core/scatter.h"
 #include "engine/ground_truth/cpu/row_counts.h"
-#include "engine/ground_truth/cpu/scatter.h"
 
 namespace neuroshard {
 namespace {
@@ -75,23 +76,27 @@ std::vector<std::int64_t> bag_offsets(double pooling, std::int64_t batch_size, s
 
 }  // namespace
 
-IndexStream make_index_stream(const Table& table, std::int64_t batch_size, std::uint64_t seed) {
+StreamRecipe make_stream_recipe(const Table& table, std::int64_t batch_size, std::uint64_t seed) {
   const Rng seeds(stream_seed(table, batch_size, seed));
   const std::int64_t lookups = std::llround(table.pooling_factor * static_cast<double>(batch_size));
-  IndexStream stream;
-  stream.offsets = bag_offsets(table.pooling_factor, batch_size, lookups, seeds);
+  return {bag_offsets(table.pooling_factor, batch_size, lookups, seeds),
+          row_counts(table.reuse_histogram, lookups, table.rows),
+          Scatter(static_cast<std::uint64_t>(table.rows), seeds.fork(1).next()),
+          Scatter(static_cast<std::uint64_t>(std::max<std::int64_t>(lookups, 1)),
+                  seeds.fork(2).next())};
+}
 
-  const Scatter row_of(static_cast<std::uint64_t>(table.rows), seeds.fork(1).next());
-  stream.indices.reserve(static_cast<std::size_t>(lookups));
+IndexStream make_index_stream(const Table& table, std::int64_t batch_size, std::uint64_t seed) {
+  StreamRecipe recipe = make_stream_recipe(table, batch_size, seed);
+  IndexStream stream;
+  stream.indices.resize(static_cast<std::size_t>(recipe.offsets.back()));
   std::uint64_t rank = 0;
-  for (const std::int64_t count : row_counts(table.reuse_histogram, lookups, table.rows)) {
-    stream.indices.insert(stream.indices.end(), static_cast<std::size_t>(count),
-                          static_cast<std::int64_t>(row_of(rank++)));
+  std::uint64_t number = 0;
+  for (const std::int64_t count : recipe.counts) {
+    const auto row = static_cast<std::int64_t>(recipe.row_of(rank++));
+    for (std::int64_t i = 0; i < count; ++i) stream.indices[recipe.place_of(number++)] = row;
   }
-  Rng rng = seeds.fork(2);
-  for (std::size_t left = stream.indices.size(); left > 1; --left) {
-    std::swap(stream.indices[left - 1], stream.indices[below(rng, left)]);
-  }
+  stream.offsets = std::move(recipe.offsets);
   return stream;
 }
 

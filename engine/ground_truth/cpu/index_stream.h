@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/core/scatter.h"
 #include "engine/core/table.h"
 
 namespace neuroshard {
@@ -15,6 +16,17 @@ struct IndexStream {
   [[nodiscard]] std::int64_t bags() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   [[nodiscard]] std::int64_t lookups() const { return static_cast<std::int64_t>(indices.size()); }
 };
+
+/// What a stream is made from: distinct row number r, the row row_of(r), is looked up counts[r]
+/// times; the lookups, distinct row after distinct row, go to places place_of(0), place_of(1), ...
+/// Small, and each lookup follows from it alone: a GPU makes all of them at once.
+struct StreamRecipe {
+  std::vector<std::int64_t> offsets;  ///< of the bags
+  std::vector<std::int64_t> counts;   ///< they add up to offsets.back()
+  Scatter row_of;
+  Scatter place_of;
+};
+StreamRecipe make_stream_recipe(const Table& table, std::int64_t batch_size, std::uint64_t seed);
 
 /// A batch that follows the table: round(batch_size * pooling_factor) lookups in bags of lengths
 /// around the pooling factor (up to half of it away), distinct rows and their counts as the reuse

@@ -12,9 +12,10 @@ class Scatter {
  public:
   /// REQUIRES 1 <= size <= 2^62.
   Scatter(std::uint64_t size, std::uint64_t seed)
-      : size_(size), seed_(seed), half_((std::bit_width(size - 1) + 1) / 2) {}
+      : size_(size), seed_(seed), half_(static_cast<int>(std::bit_width(size - 1) + 1) / 2) {}
 
-  std::uint64_t operator()(std::uint64_t index) const {
+  /// constexpr lets GPU code call it, too.
+  constexpr std::uint64_t operator()(std::uint64_t index) const {
     if (size_ < 2) return 0;
     do {
       index = permute(index);
@@ -23,7 +24,7 @@ class Scatter {
   }
 
  private:
-  [[nodiscard]] std::uint64_t permute(std::uint64_t value) const {
+  [[nodiscard]] constexpr std::uint64_t permute(std::uint64_t value) const {
     const std::uint64_t mask = (std::uint64_t{1} << half_) - 1;
     std::uint64_t left = value >> half_;
     std::uint64_t right = value & mask;

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "cuda/index_pool.h"
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// Lookups of tables in the memory of the GPU, made on first use and kept: tables of equal rows,
+/// pooling factor and histogram share them, whatever their dim. Not thread-safe.
+class StreamPool {
+ public:
+  /// Forgets everything when its streams exceed `limit_bytes`. `seed` is that of make_index_stream.
+  StreamPool(std::uint64_t seed, std::int64_t limit_bytes)
+      : seed_(seed), limit_bytes_(limit_bytes) {}
+
+  /// Drops all streams when they have outgrown the limit. Streams handed out before are gone then.
+  void trim();
+  /// The lookups of the shard's rows, valid until trim(). REQUIRES a valid table, a shard inside
+  /// it.
+  Result<const cuda::DeviceStream*> find(const Table& table, const Shard& shard,
+                                         std::int64_t batch_size);
+
+ private:
+  using Key = std::tuple<std::int64_t, double, ReuseHistogram, std::int64_t, std::int64_t,
+                         std::int64_t>;  // rows, pooling, histogram, batch, row range
+
+  std::uint64_t seed_;
+  std::int64_t limit_bytes_;
+  std::int64_t bytes_ = 0;
+  std::map<Key, cuda::DeviceStream> streams_;
+};
+
+}  // namespace neuroshard
