@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/backend_flag.h"
 #include "apps/common_flags.h"
 #include "apps/data_origin.h"
 #include "apps/interrupt.h"
@@ -34,13 +35,6 @@ class ResumeNote final : public ProgressSink {
   ProgressBar bar_;
   bool said_ = false;
 };
-
-Result<io::Backend> backend_of(const std::string& word) {
-  for (const io::Backend backend : {io::Backend::kCpu, io::Backend::kSim, io::Backend::kCuda}) {
-    if (to_string(backend) == word) return backend;
-  }
-  return invalid_input("--backend: found '" + word + "', expected cuda, cpu or sim");
-}
 
 class CollectCommand : public Command {
  public:
@@ -114,7 +108,11 @@ class CollectCommand : public Command {
     if (report.added > 0 && report.seconds > 0) {
       text += " (" + fixed(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
     }
-    return text + "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
+    text += "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
+    if (const std::string conditions = truth.conditions(); !conditions.empty()) {
+      text += "at the end: " + conditions + "\n";
+    }
+    return text;
   }
 
   std::string backend_;

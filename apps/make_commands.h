@@ -13,6 +13,7 @@ std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_collect_compute_command();
 std::unique_ptr<Command> make_collect_comm_command();
+std::unique_ptr<Command> make_measure_command();
 std::unique_ptr<Command> make_train_compute_command();
 std::unique_ptr<Command> make_train_comm_command();
 std::unique_ptr<Command> make_evaluate_compute_command();

@@ -1,0 +1,194 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/backend_flag.h"
+#include "apps/common_flags.h"
+#include "apps/console.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "apps/output.h"
+#include "apps/plan_report.h"
+#include "apps/progress_bar.h"
+#include "apps/text_table.h"
+#include "apps/words.h"
+#include "engine/measure.h"
+#include "engine/planner.h"
+#include "io/json_writer.h"
+#include "io/plan_file.h"
+#include "io/plan_json.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Everything there is to report.
+struct Outcome {
+  Plan plan;
+  PlanMeasurement measurement;
+  std::optional<NamedCostModels> models;
+  std::optional<PlanCost> predicted;
+  std::string hardware;
+  std::string conditions;
+};
+
+std::string communication_source(const Outcome& outcome) {
+  return outcome.measurement.comm_measured ? "measured"
+                                           : "predicted by " + describe(*outcome.models);
+}
+
+std::string measurement_table(const Console& console, const Outcome& outcome) {
+  std::vector<Column> columns{{"device"},      {"shards"},     {"lookup forward ms"},
+                              {"backward ms"}, {"compute ms"}, {"exchange forward ms"},
+                              {"backward ms"}, {"total ms"}};
+  if (outcome.predicted) {
+    columns.push_back({"predicted compute ms"});
+    columns.push_back({"error"});
+  }
+  TextTable table(columns);
+  const double largest = outcome.measurement.cost.cost_ms;
+  for (std::size_t d = 0; d < outcome.measurement.compute.size(); ++d) {
+    const DeviceCost& device = outcome.measurement.cost.per_device[d];
+    const ComputeTime& compute = outcome.measurement.compute[d];
+    const auto shards =
+        std::count_if(outcome.plan.shards.begin(), outcome.plan.shards.end(),
+                      [&](const Shard& s) { return s.device == static_cast<std::int32_t>(d); });
+    std::vector<std::string> cells{std::to_string(d), std::to_string(shards)};
+    for (const double ms : {compute.forward_ms, compute.backward_ms, device.compute_ms,
+                            device.forward_comm_ms, device.backward_comm_ms, device.total_ms()}) {
+      cells.push_back(milliseconds(ms, largest));
+    }
+    if (outcome.predicted) {
+      const double predicted = outcome.predicted->per_device[d].compute_ms;
+      cells.push_back(milliseconds(predicted, largest));
+      cells.push_back(fixed(100 * (predicted / device.compute_ms - 1), 1) + " %");
+    }
+    table.add(std::move(cells), device.total_ms() >= largest ? Style::kBold : Style::kPlain);
+  }
+  return table.render(console);
+}
+
+std::string report(const Console& console, const Outcome& outcome) {
+  std::string text = "compute measured on " + outcome.hardware +
+                     ", one device's shards after the other's\ncommunication " +
+                     communication_source(outcome) + "\n";
+  if (!outcome.conditions.empty()) text += "at the end: " + outcome.conditions + "\n";
+  text += "\n" + measurement_table(console, outcome) + "\n";
+  const double cost = outcome.measurement.cost.cost_ms;
+  text += console.paint("plan cost " + milliseconds(cost, cost) + " ms", Style::kBold);
+  text += outcome.measurement.comm_measured ? " (measured)"
+                                            : " (compute measured, communication predicted)";
+  if (outcome.predicted) {
+    text += ", predicted " + milliseconds(outcome.predicted->cost_ms, cost) + " ms by " +
+            describe(*outcome.models);
+  }
+  return text + "\n";
+}
+
+std::string to_json(const Outcome& outcome, const std::string& backend) {
+  io::JsonWriter json;
+  json.begin_object();
+  json.key("format").text("neuroshard-measurement");
+  json.key("version").integer(1);
+  json.key("backend").text(backend);
+  json.key("hardware").text(outcome.hardware);
+  json.key("conditions").text(outcome.conditions);
+  json.key("compute").text("measured");
+  json.key("communication").text(outcome.measurement.comm_measured ? "measured" : "predicted");
+  json.key("cost_model").text(outcome.models ? outcome.models->name : "");
+  json.key("cost_ms").number(outcome.measurement.cost.cost_ms);
+  json.key("per_device");
+  io::write_device_costs(json, outcome.measurement.cost.per_device);
+  if (outcome.predicted) {
+    json.key("predicted_cost_ms").number(outcome.predicted->cost_ms);
+    json.key("predicted_per_device");
+    io::write_device_costs(json, outcome.predicted->per_device);
+  }
+  json.end_object();
+  return json.take();
+}
+
+class MeasureCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags.text("tables", "FILE", "the tables of the plan", &tables_).required();
+    flags.text("plan", "FILE", "a plan, as `neuroshard plan --output` writes it", &plan_)
+        .required();
+    flags
+        .choice("backend", "NAME", "cuda (one GPU in turn for every device) or cpu (this machine)",
+                &backend_, {"cuda", "cpu"})
+        .required();
+    flags
+        .text("cost-model", "NAME|FILE",
+              "hold the plan's predicted cost beside; cuda takes the communication from it",
+              &cost_model_)
+        .default_text(std::string(kDefaultCostModel) + " for cuda, none for cpu");
+    flags.integer("threads", "cpu: threads of the lookup", &options_.threads, 1, kMaxThreads)
+        .default_text("one per hardware thread");
+    flags.integer("runs", "timed runs; the median counts", &options_.timed_runs, 1, 1000);
+    flags.seed("seed", "of the lookups", &options_.seed);
+    flags.text("output", "FILE",
+               "write the figures to a file; - = to stdout, and nothing else there", &output_);
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::Backend backend, backend_of(backend_));
+    if (backend != io::Backend::kCpu && flags.given("threads")) {
+      return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, io::read_plan(plan_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded,
+                                load_workload(tables_, document.batch_size));
+    NEUROSHARD_RETURN_IF_ERROR(validate(loaded.workload, document.plan).with_context(plan_));
+    Outcome outcome;
+    outcome.plan = document.plan;
+    NEUROSHARD_RETURN_IF_ERROR(predict(backend, loaded.workload, outcome));
+    NEUROSHARD_RETURN_IF_ERROR(measure(backend, loaded.workload, outcome));
+    if (output_) NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, to_json(outcome, backend_)));
+    if (output_ == "-") return {};
+    return print(report(Console::of(STDOUT_FILENO), outcome));
+  }
+
+ private:
+  Status predict(io::Backend backend, const Workload& workload, Outcome& outcome) {
+    if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
+    if (!cost_model_) return {};
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.models, load_cost_models(*cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted,
+                                simulate(workload, outcome.plan, outcome.models->models));
+    return {};
+  }
+
+  Status measure(io::Backend backend, const Workload& workload, Outcome& outcome) {
+    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan);
+    options_.max_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
+                                make_ground_truth(backend, options_));
+    ProgressBar progress;
+    MeasureOptions options;
+    options.measure_comm = backend == io::Backend::kCpu;
+    options.models = outcome.models ? &outcome.models->models : nullptr;
+    options.progress = &progress;
+    options.cancel = &cancel_token();
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.measurement,
+                                measure_plan(*truth, workload, outcome.plan, options));
+    outcome.hardware = truth->hardware();
+    outcome.conditions = truth->conditions();
+    return {};
+  }
+
+  std::string tables_;
+  std::string plan_;
+  std::string backend_;
+  std::optional<std::string> cost_model_;
+  std::optional<std::string> output_;
+  GroundTruthOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_measure_command() { return std::make_unique<MeasureCommand>(); }
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/progress.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+#include "engine/ground_truth/ground_truth.h"
+
+namespace neuroshard {
+
+struct MeasureOptions {
+  /// Whether the ground truth can run an all-to-all of the plan's devices; when not, communication
+  /// comes from `models`.
+  bool measure_comm = false;
+  const CostModels* models = nullptr;  ///< not owned; needed unless measure_comm
+  ProgressSink* progress = nullptr;    ///< not owned; may be null
+  const CancelToken* cancel = nullptr;
+};
+
+/// What a plan cost when it was run.
+struct PlanMeasurement {
+  PlanCost cost;  ///< compute is measured; communication is when `comm_measured`
+  bool comm_measured = false;
+  std::vector<ComputeTime> compute;  ///< per device: the two directions apart
+};
+
+/// Runs the shards of each device of `plan` in turn on the ground truth's one device, then (or by
+/// the models) its all-to-alls: backward, all devices starting together, and forward, each device
+/// starting when its lookup and backward would let it (DESIGN section 4: compute + backward, less
+/// the least of them).
+/// Errors: kInvalidInput when the plan does not cover the workload, has a replicated table, or the
+/// models do not fit it; those of the ground truth; kCancelled.
+Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workload, const Plan& plan,
+                                     const MeasureOptions& options);
+
+}  // namespace neuroshard
