@@ -155,9 +155,15 @@ Status download(void* to, const void* from, std::size_t bytes) {
   return {};
 }
 
+Status copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return {};
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice));
+  return {};
+}
+
 Status fill_zero(void* memory, std::size_t bytes) {
   if (bytes == 0) return {};
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemset(memory, 0, bytes));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemsetAsync(memory, 0, bytes));
   return {};
 }
 

@@ -44,14 +44,21 @@ class GpuEmbeddingBag final : public EmbeddingBag {
 
   Status backward(const float* gradient) override {
     if (layout_.lookups == 0) return {};
-    // Narrow keys and values sort twice as fast; the wide ones serve everything else.
-    if (layout_.rows <= INT64_C(1) << 32 && !layout_.scaled) {
-      return backward_with<std::uint32_t, PlainLookup>(gradient);
-    }
-    return backward_with<std::uint64_t, ScaledLookup>(gradient);
+    return narrow() ? backward_with<std::uint32_t, PlainLookup>(gradient)
+                    : backward_with<std::uint64_t, ScaledLookup>(gradient);
+  }
+
+  Status sort_lookups() override {
+    if (layout_.lookups == 0) return {};
+    return narrow() ? sort_with<std::uint32_t, PlainLookup>().status()
+                    : sort_with<std::uint64_t, ScaledLookup>().status();
   }
 
  private:
+  /// Narrow keys and values sort twice as fast; the wide ones serve everything else.
+  [[nodiscard]] bool narrow() const { return layout_.rows <= INT64_C(1) << 32 && !layout_.scaled; }
+  template <typename Key, typename Lookup>
+  Result<SortedLookups<Key, Lookup>> sort_with();
   template <typename Key, typename Lookup>
   Status backward_with(const float* gradient);
   template <typename Key, typename Lookup>
@@ -127,38 +134,46 @@ Status GpuEmbeddingBag::find_pieces(const Key* keys) {
 }
 
 template <typename Key, typename Lookup>
-Status GpuEmbeddingBag::backward_with(const float* gradient) {
+Result<SortedLookups<Key, Lookup>> GpuEmbeddingBag::sort_with() {
   NEUROSHARD_RETURN_IF_ERROR(reserve_scratch(sizeof(Key), sizeof(Lookup)));
-  const auto tables = static_cast<unsigned>(layout_.tables.size());
   cub::DoubleBuffer<Key> keys(reinterpret_cast<Key*>(keys_[0].data()),
                               reinterpret_cast<Key*>(keys_[1].data()));
   cub::DoubleBuffer<Lookup> lookups(reinterpret_cast<Lookup*>(lookups_[0].data()),
                                     reinterpret_cast<Lookup*>(lookups_[1].data()));
   constexpr std::int64_t kMostBlocks = 4096;  // a table; more bags take turns
-  const auto blocks = static_cast<unsigned>(
-      std::min((layout_.bags + kBlockThreads - 1) / kBlockThreads, kMostBlocks));
-  key_kernel<<<dim3(blocks, tables), kBlockThreads>>>(tables_.data(), layout_.bags, keys.Current(),
-                                                      lookups.Current());
+  const dim3 grid(static_cast<unsigned>(
+                      std::min((layout_.bags + kBlockThreads - 1) / kBlockThreads, kMostBlocks)),
+                  static_cast<unsigned>(layout_.tables.size()));
+  key_kernel<<<grid, kBlockThreads>>>(tables_.data(), layout_.bags, keys.Current(),
+                                      lookups.Current());
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
   NEUROSHARD_RETURN_IF_ERROR(sort(keys, lookups));
   NEUROSHARD_RETURN_IF_ERROR(find_pieces(keys.Current()));
+  return SortedLookups<Key, Lookup>{keys.Current(),      lookups.Current(), layout_.lookups,
+                                    piece_begin_.data(), pieces_.data(),    first_piece_.data(),
+                                    first_unit_.data()};
+}
+
+template <typename Key, typename Lookup>
+Status GpuEmbeddingBag::backward_with(const float* gradient) {
+  auto result = sort_with<Key, Lookup>();
+  if (!result.ok()) return result.status();
+  const SortedLookups<Key, Lookup> sorted = *result;
+  const auto tables = static_cast<int>(layout_.tables.size());
 
   constexpr int kBlocksPerMultiprocessor = 4;
   const auto grid = static_cast<unsigned>(multiprocessors_ * kBlocksPerMultiprocessor);
   const std::int64_t partial_stride = (layout_.widest + 3) / 4 * 4;
-  const SortedLookups<Key, Lookup> sorted{
-      keys.Current(), lookups.Current(),   layout_.lookups,   piece_begin_.data(),
-      pieces_.data(), first_piece_.data(), first_unit_.data()};
-  update_kernel<<<grid, kBlockThreads>>>(tables_.data(), static_cast<int>(tables), sorted,
-                                         layout_.bags, gradient, layout_.columns, update_,
-                                         partials_.data(), partial_stride);
+  update_kernel<<<grid, kBlockThreads>>>(tables_.data(), tables, sorted, layout_.bags, gradient,
+                                         layout_.columns, update_, partials_.data(),
+                                         partial_stride);
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
   const std::int64_t cuts = (layout_.lookups - 1) / kPieceLookups;
   if (cuts == 0) return {};
   const auto combine_grid = static_cast<unsigned>(
       std::min<std::int64_t>(multiprocessors_ * 2, (cuts + kCombineWarps - 1) / kCombineWarps));
   combine_kernel<<<combine_grid, kCombineWarps * kWarpLanes>>>(
-      tables_.data(), keys.Current(), lookups.Current(), layout_.lookups, layout_.bags, update_,
+      tables_.data(), sorted.keys, sorted.lookups, layout_.lookups, layout_.bags, update_,
       partials_.data(), partial_stride);
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
   return {};

@@ -61,6 +61,9 @@ class EmbeddingBag {
   /// gradient, as `out`: updates weights and states of the rows that were looked up. Sample weights
   /// are constants to it.
   virtual Status backward(const float* gradient) = 0;
+  /// The first part of `backward`, which needs no gradient: lookups sorted by row and cut into
+  /// pieces. On its own only for measuring.
+  virtual Status sort_lookups() = 0;
 };
 
 /// Errors: as device_available.

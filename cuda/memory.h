@@ -20,6 +20,8 @@ Result<void*> allocate(std::size_t bytes);
 void release(void* memory) noexcept;
 Status upload(void* to, const void* from, std::size_t bytes);
 Status download(void* to, const void* from, std::size_t bytes);
+/// Within the device.
+Status copy(void* to, const void* from, std::size_t bytes);
 Status fill_zero(void* memory, std::size_t bytes);
 /// Fills `count` weights with values in [-0.01, 0.01) that depend on their position alone.
 Status fill_small_values(void* memory, std::size_t count, DataType type);

@@ -21,6 +21,7 @@ Result<void*> allocate(std::size_t) { return device_available(); }
 void release(void*) noexcept {}
 Status upload(void*, const void*, std::size_t) { return device_available(); }
 Status download(void*, const void*, std::size_t) { return device_available(); }
+Status copy(void*, const void*, std::size_t) { return device_available(); }
 Status fill_zero(void*, std::size_t) { return device_available(); }
 Status fill_small_values(void*, std::size_t, DataType) { return device_available(); }
 

@@ -1,0 +1,79 @@
+// Measuring on a GPU: its lookups are the CPU's index by index, and what is measured has sane
+// sizes. Boost.Test decides nothing by time here: costs only have to be positive and finite.
+#include "engine/ground_truth/ground_truth.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "cuda/device.h"
+#include "cuda/index_pool.h"
+#include "cuda/timer.h"
+#include "engine/ground_truth/cpu/index_stream.h"
+#include "engine/measure.h"
+
+namespace neuroshard {
+namespace {
+
+Table table_of(std::int64_t rows, std::int32_t dim, double pooling, double alpha) {
+  Table table;
+  table.rows = rows;
+  table.dim = dim;
+  table.pooling_factor = pooling;
+  table.reuse_histogram = expected_reuse(rows, pooling * 1024, alpha).histogram;
+  return table;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ground_truth)
+
+BOOST_AUTO_TEST_CASE(lookups_made_on_the_gpu_are_the_cpus) {
+  for (const Table& table : {table_of(50000, 8, 12, 0), table_of(3000, 8, 40, 1.2),
+                             table_of(1, 8, 3, 0), table_of(100, 8, 0, 0)}) {
+    const IndexStream expected = make_index_stream(table, 1024, 5);
+    const StreamRecipe recipe = make_stream_recipe(table, 1024, 5);
+    const auto found =
+        cuda::make_device_stream(recipe.offsets, recipe.counts, recipe.row_of, recipe.place_of);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    std::vector<std::int32_t> indices(expected.indices.size());
+    std::vector<std::int64_t> offsets(expected.offsets.size());
+    BOOST_REQUIRE(found->indices.read(indices).ok());
+    BOOST_REQUIRE(found->offsets.read(offsets).ok());
+    BOOST_REQUIRE(std::vector<std::int64_t>(indices.begin(), indices.end()) == expected.indices);
+    BOOST_REQUIRE(offsets == expected.offsets);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sets_of_tables_are_measured) {
+  const auto made = make_ground_truth(io::Backend::kCuda, {});
+  BOOST_REQUIRE_MESSAGE(made.ok(), made.status().message());
+  GroundTruth& truth = **made;
+  Workload workload{{table_of(20000, 128, 10, 1), table_of(500, 4, 1, 0)}, 4096};
+  workload.tables[1].optimizer = Optimizer::kRowwiseAdagrad;
+  const std::vector<Shard> shards{{0, 0, 20000, 0, 64, 0},
+                                  {0, 0, 9000, 64, 128, 0},
+                                  {1, 0, 500, 0, 4, 0},
+                                  {1, 0, 500, 0, 4, 0}};
+  const auto time = truth.measure_compute(workload, shards);
+  BOOST_REQUIRE_MESSAGE(time.ok(), time.status().message());
+  BOOST_TEST(time->forward_ms > 0);
+  BOOST_TEST(time->backward_ms > 0);
+  BOOST_TEST(time->total_ms >= time->forward_ms);
+  const auto nothing = truth.measure_compute(workload, {});
+  BOOST_REQUIRE_MESSAGE(nothing.ok(), nothing.status().message());
+  BOOST_TEST(nothing->total_ms >= 0);
+  BOOST_TEST(truth.hardware().find("CUDA") != std::string::npos);
+  BOOST_TEST(!truth.conditions().empty());
+}
+
+BOOST_AUTO_TEST_CASE(an_error_of_a_step_ends_the_timing) {
+  const auto timer = cuda::make_timer();
+  BOOST_REQUIRE(timer.ok());
+  const auto times = (*timer)->time({[] { return internal_error("broken step"); }}, 1, 1);
+  BOOST_TEST(times.status().message() == "broken step");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
