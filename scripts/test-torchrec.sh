@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Runs exported plans on real TorchRec: an EmbeddingBagCollection in DistributedModelParallel on 2, 4
+# and 8 gloo ranks of this CPU. Placement must be the plan's, outputs those of the unsharded module.
+#
+#   scripts/test-torchrec.sh install   makes the environment first (7 GB from the package index)
+#   scripts/test-torchrec.sh           uses it; exit code 77 and "skipped" when it is not there
+#
+# The environment is $NEUROSHARD_TORCHREC_VENV, build/torchrec-venv by default.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+
+venv=${NEUROSHARD_TORCHREC_VENV:-build/torchrec-venv}
+
+install() {
+  echo "installing torch, torchrec and fbgemm-gpu-cpu into $venv"
+  python3 -m venv "$venv"
+  quietly torchrec-install.log "$venv/bin/pip" install -r scripts/torchrec-requirements.txt
+  quietly torchrec-install.log "$venv/bin/pip" install --no-deps torchrec==1.4.0 fbgemm-gpu-cpu==1.4.2
+}
+
+if [ "${1:-}" = install ]; then
+  install
+elif [ $# -gt 0 ]; then
+  echo "found '$1', expected nothing or install" >&2
+  exit 2
+fi
+if ! [ -x "$venv/bin/python" ]; then
+  echo "skipped: no environment in $venv; scripts/test-torchrec.sh install makes one"
+  exit 77
+fi
+
+neuroshard=build/release/neuroshard
+[ -x $neuroshard ] || build release neuroshard
+work=$(mktemp -d)
+trap 'rm -r "$work"' EXIT
+
+# run RANKS TABLES PLAN [TABLES PLAN ..] or flags of run_plans.py: shows its lines, or why it failed.
+run() {
+  "$venv/bin/python" tests/torchrec/run_plans.py "$@" > "$work/out" 2> "$work/log" || {
+    tail -n 30 "$work/log" >&2
+    return 1
+  }
+  grep '^torchrec-' "$work/out"  # the rest is Gloo's chatter
+}
+
+# Tables as uneven as real ones, small enough for a few copies on this machine.
+cat > "$work/tables.csv" << 'TABLES'
+name,rows,dim,pooling_factor,zipf_alpha
+user,20000,64,40,1.05
+item,5000,128,80,0.9
+ad,700,16,2,0
+country,3,4,1,0
+query,9000,32,12,1.1
+device,50,8,1,0
+TABLES
+"$venv/bin/python" - "$work" << 'CONVERT'
+import csv, json, sys
+work = sys.argv[1]
+rows = list(csv.DictReader(open(work + "/tables.csv")))
+tables = [{"name": r["name"], "rows": int(r["rows"]), "dim": int(r["dim"]),
+           "pooling_factor": float(r["pooling_factor"]), "zipf_alpha": float(r["zipf_alpha"])}
+          for r in rows]
+json.dump({"format": "neuroshard-tables", "version": 1, "tables": tables},
+          open(work + "/tables.json", "w"))
+
+# Written by hand: what no planner makes of these tables, but TorchRec takes.
+def plan(ranks, held):
+    shards = []
+    for index, table in enumerate(tables):
+        for rows, columns, device in held.get(index, [(None, None, index % ranks)]):
+            shards.append({"table": index, "rows": rows or [0, table["rows"]],
+                           "columns": columns or [0, table["dim"]], "device": device})
+    return {"format": "neuroshard-plan", "version": 1, "devices": ranks, "batch_size": 65536,
+            "shards": shards}
+
+for ranks in 2, 4:
+    # Unequal widths, two shards of a table on one rank, a replicated table.
+    json.dump(plan(ranks, {0: [(None, [0, 32], 1), (None, [32, 48], 0), (None, [48, 64], 1)],
+                           3: [(None, None, "all")]}), open(f"{work}/columns{ranks}.json", "w"))
+    block = -(-20000 // ranks)
+    json.dump(plan(ranks, {0: [([r * block, min(20000, (r + 1) * block)], None, r)
+                               for r in range(ranks)]}), open(f"{work}/rows{ranks}.json", "w"))
+CONVERT
+
+for ranks in 2 4; do
+  cases=()
+  # Table-wise: a greedy baseline. Column-wise: the search, under a memory limit that forces splits.
+  for algorithm in size-greedy neuroshard; do
+    $neuroshard plan --tables "$work/tables.json" --devices $ranks --device-memory 6MB \
+      --algorithm $algorithm --output "$work/$algorithm$ranks.json" > /dev/null
+  done
+  for plan in size-greedy neuroshard columns rows; do
+    $neuroshard export --tables "$work/tables.json" --plan "$work/$plan$ranks.json" \
+      --format torchrec --trainer-device cpu --output "$work/torchrec-$plan$ranks.json"
+    $neuroshard check --tables "$work/tables.json" --plan "$work/torchrec-$plan$ranks.json" > /dev/null
+    cases+=("$work/tables.json" "$work/torchrec-$plan$ranks.json")
+  done
+  run $ranks "${cases[@]}"
+done
+
+# A part of a larger model, by its dotted name.
+$neuroshard export --tables "$work/tables.json" --plan "$work/neuroshard2.json" --format torchrec \
+  --trainer-device cpu --torchrec-module sparse.bags --output "$work/torchrec-module.json"
+run 2 --module sparse.bags "$work/tables.json" "$work/torchrec-module.json"
+
+# MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
+# weights fit no test machine.
+$neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 --device-memory 80GB \
+  --format torchrec --trainer-device cpu --output "$work/torchrec-mlperf.json" > /dev/null
+run 8 --cap-rows 1000 examples/dlrm_dcnv2.json "$work/torchrec-mlperf.json"
+echo "TorchRec runs the plans as written"

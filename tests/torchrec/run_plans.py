@@ -1,0 +1,160 @@
+"""Runs exported plans on real TorchRec, on gloo ranks of this CPU. See scripts/test-torchrec.sh.
+
+    python run_plans.py RANKS [--module NAME] [--cap-rows N] TABLES.json PLAN.json [TABLES PLAN ..]
+
+For each pair: an EmbeddingBagCollection of the tables is wrapped in DistributedModelParallel with the
+plan. Every shard must stand where the plan says and hold that part of the table, and the pooled
+outputs of random lookups must equal those of the same module unsharded. Prints a line a plan.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import warnings
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
+
+BATCH = 16
+
+
+def read_case(tables_path, plan_path, cap):
+    """Tables and plan, both with rows cut to `cap` (whole-row shards only) to save memory."""
+    with open(tables_path, encoding="utf-8") as file:
+        tables = json.load(file)["tables"]
+    with open(plan_path, encoding="utf-8") as file:
+        modules = json.load(file)["plan"]
+    for table in tables if cap else []:
+        rows, table["rows"] = table["rows"], min(table["rows"], cap)
+        for entries in modules.values():
+            for shard in entries[table["name"]].get("shards", []):
+                assert shard["shard_sizes"][0] == rows, "only whole rows can be cut"
+                shard["shard_sizes"][0] = table["rows"]
+    return tables, modules
+
+
+def embedding_bags(tables):
+    from torchrec.modules.embedding_configs import EmbeddingBagConfig
+    from torchrec.modules.embedding_modules import EmbeddingBagCollection
+
+    return EmbeddingBagCollection(device=torch.device("cpu"), tables=[
+        EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
+                           feature_names=["feature_" + t["name"]]) for t in tables])
+
+
+def lookups(tables, rank):
+    """Random bags, others on every rank; some are empty."""
+    from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
+
+    generator = torch.Generator().manual_seed(1000 + rank)
+    lengths = torch.randint(0, 5, (len(tables), BATCH), generator=generator)
+    values = [torch.randint(0, t["rows"], (int(n),), generator=generator)
+              for t, n in zip(tables, lengths.sum(dim=1))]
+    return KeyedJaggedTensor(keys=["feature_" + t["name"] for t in tables],
+                             values=torch.cat(values), lengths=lengths.reshape(-1))
+
+
+def check_placement(state, whole, modules, prefix, rank):
+    """Shards as in the file, those of this rank here; fills them from the whole tables."""
+    shards = 0
+    for entries in modules.values():
+        for name, entry in entries.items():
+            key = f"{prefix}embedding_bags.{name}.weight"
+            held = state[key]
+            if "shards" not in entry:
+                assert entry["sharding_type"] == "data_parallel"
+                assert tuple(held.shape) == tuple(whole[key].shape), key
+                held.copy_(whole[key])
+                continue
+            written = [(s["shard_offsets"], s["shard_sizes"], s["placement"])
+                       for s in entry["shards"]]
+            found = [(list(m.shard_offsets), list(m.shard_sizes), str(m.placement))
+                     for m in held.metadata().shards_metadata]
+            assert found == written, f"{key}: found {found}, the plan says {written}"
+            here = [(list(s.metadata.shard_offsets), list(s.metadata.shard_sizes))
+                    for s in held.local_shards()]
+            mine = [(s["shard_offsets"], s["shard_sizes"])
+                    for s, r in zip(entry["shards"], entry["ranks"]) if r == rank]
+            assert here == mine, f"{key}: rank {rank} holds {here}, the plan says {mine}"
+            for shard in held.local_shards():
+                (row, column), (rows, columns) = (shard.metadata.shard_offsets,
+                                                  shard.metadata.shard_sizes)
+                shard.tensor.copy_(whole[key][row:row + rows, column:column + columns])
+                shards += 1
+    return shards
+
+
+def run_case(rank, tables, modules, module_name):
+    from torchrec.distributed import DistributedModelParallel
+    from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
+    from torchrec.distributed.types import ShardingEnv
+    from torchrec_plan import plan_of
+
+    torch.manual_seed(7)
+    whole = embedding_bags(tables)
+    model, prefix = embedding_bags(tables), ""
+    if module_name:  # the collection as a part of a larger model
+        for part in reversed(module_name.split(".")):
+            outer = torch.nn.Module()
+            outer.add_module(part, model)
+            model = outer
+        prefix = module_name + "."
+        model.forward = lambda bags: model.get_submodule(module_name)(bags)
+    sharded = DistributedModelParallel(
+        module=model, device=torch.device("cpu"), plan=plan_of(modules),
+        sharders=[EmbeddingBagCollectionSharder()],
+        env=ShardingEnv.from_process_group(dist.group.WORLD))
+    weights = {prefix + key: value for key, value in whole.state_dict().items()}
+    shards = check_placement(sharded.state_dict(), weights, modules, prefix, rank)
+    bags = lookups(tables, rank)
+    with torch.no_grad():
+        inner = sharded.module.get_submodule(module_name) if module_name else sharded
+        found = inner(bags).wait().to_dict()
+        expected = whole(bags).to_dict()
+    worst = max(float((found[key] - expected[key]).abs().max()) for key in expected)
+    assert found.keys() == expected.keys()
+    assert worst <= 1e-5, f"rank {rank}: outputs differ by {worst}"
+    total = torch.tensor([float(shards), worst])
+    dist.all_reduce(total[:1])
+    dist.all_reduce(total[1:], op=dist.ReduceOp.MAX)
+    return int(total[0]), float(total[1])
+
+
+def run_rank(rank, ranks, folder, arguments):
+    warnings.filterwarnings("ignore")
+    torch.set_num_threads(1)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
+                            world_size=ranks)
+    for tables_path, plan_path in zip(arguments.files[::2], arguments.files[1::2]):
+        tables, modules = read_case(tables_path, plan_path, arguments.cap_rows)
+        shards, worst = run_case(rank, tables, modules, arguments.module)
+        if rank == 0:
+            types = sorted({e["sharding_type"] for m in modules.values() for e in m.values()})
+            print(f"{os.path.basename(plan_path)}: {len(tables)} tables, {', '.join(types)}, "
+                  f"{ranks} ranks: {shards} shards in place, outputs differ by {worst:.1g} at most",
+                  flush=True)
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("ranks", type=int)
+    parser.add_argument("--module", default="")
+    parser.add_argument("--cap-rows", type=int, default=0)
+    parser.add_argument("files", nargs="+")
+    arguments = parser.parse_args()
+    if len(arguments.files) % 2:
+        parser.error("expected pairs of tables and plan")
+    with tempfile.TemporaryDirectory() as folder:
+        mp.spawn(run_rank, args=(arguments.ranks, folder, arguments), nprocs=arguments.ranks)
+
+
+if __name__ == "__main__":
+    main()
