@@ -26,6 +26,8 @@ Result<std::string> list_of_models() {
     table.add({info.name, info.provenance == Provenance::kSimulated ? "SIMULATED" : "measured",
                fixed ? std::to_string(comm->devices) : "any", info.hardware});
   }
+  table.add({std::string(kTorchRecCostModel), "SIMULATED", "any",
+             "TorchRec 1.4's estimator with its default bandwidths"});
   return table.render(Console::of(STDOUT_FILENO));
 }
 

@@ -8,8 +8,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/thread_pool.h"
-#include "engine/cost_model/mlp_evaluator.h"
-#include "nn/isa.h"
+#include "engine/cost_model/cost_evaluator.h"
 #include "search/sharder.h"
 
 namespace neuroshard {
@@ -50,9 +49,8 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<MlpEvaluator> evaluator,
-                              MlpEvaluator::create(models, workload, cluster.devices, isa));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, cluster.devices));
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   const auto start = std::chrono::steady_clock::now();
@@ -94,14 +92,20 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    if (plan.shards[index].device != kEveryDevice) continue;
+    const Shard& shard = plan.shards[index];
+    if (models.torchrec &&
+        shard.rows() != workload.tables[static_cast<std::size_t>(shard.table)].rows) {
+      return invalid_input("shards[" + std::to_string(index) + "]: a part of the rows of table " +
+                           std::to_string(shard.table) +
+                           ", the cost model torchrec knows whole rows only");
+    }
+    if (shard.device != kEveryDevice) continue;
     return invalid_input("shards[" + std::to_string(index) + "]: table " +
                          std::to_string(plan.shards[index].table) +
                          " is on every device, no cost model for data-parallel tables");
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<MlpEvaluator> evaluator,
-                              MlpEvaluator::create(models, workload, plan.devices, isa));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
   const PlanCost cost = evaluator->evaluate(canonical);

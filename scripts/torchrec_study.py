@@ -3,10 +3,12 @@
 
     build/torchrec-venv/bin/python scripts/torchrec_study.py --tables examples/dlrm_dcnv2.json --devices 8
 
-TorchRec gets what it can know: the pooling factors, the memory, and the sharding types both sides
-have (table-wise and column-wise); its bandwidths are its own defaults. Planning times are taken in
-this process (TorchRec, on a model without weights) and of whole commands (neuroshard, reading and
-writing files included), one after the other. See scripts/test-torchrec.sh for the environment.
+neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
+plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
+pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise); its
+bandwidths are its own defaults. Planning times are taken in this process (TorchRec, on a model
+without weights) and of whole commands (neuroshard, reading and writing files included), one after
+the other. See scripts/test-torchrec.sh for the environment.
 """
 
 import argparse
@@ -99,6 +101,13 @@ class TorchRec:
         return max(sums)
 
 
+def cost_of(path, plan, devices, batch, models):
+    """What neuroshard says a plan costs, whoever made it: the heading of its report."""
+    report, _ = neuroshard("export", "--tables", path, "--plan", plan, "--devices", devices,
+                           "--batch-size", batch, "--format", "html", "--cost-model", models)
+    return float(report.split("Sharding plan: ")[1].split(" ms")[0])
+
+
 def study(path, devices, memory, folder, models):
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
@@ -106,10 +115,11 @@ def study(path, devices, memory, folder, models):
     torchrec = TorchRec(tables, batch, devices, memory)
     plans = [("TorchRec", *torchrec.plan())]
     for algorithm in "neuroshard", "refine":
-        plans.append((algorithm, *neuroshard(
-            "plan", "--tables", path, "--devices", devices, "--device-memory", memory,
-            "--algorithm", algorithm, "--cost-model", models, "--format", "torchrec",
-            "--output", "-")))
+        for searched in models, "torchrec":
+            plans.append((f"{algorithm} for {searched}", *neuroshard(
+                "plan", "--tables", path, "--devices", devices, "--device-memory", memory,
+                "--algorithm", algorithm, "--cost-model", searched, "--format", "torchrec",
+                "--output", "-")))
     rows = []
     for name, text, seconds in plans:
         if text is None:
@@ -118,11 +128,10 @@ def study(path, devices, memory, folder, models):
         file = os.path.join(folder, "plan.json")
         with open(file, "w", encoding="utf-8") as out:
             out.write(text)
-        # The report's heading has the cost of any plan, whoever made it.
-        report, _ = neuroshard("export", "--tables", path, "--plan", file, "--devices", devices,
-                               "--batch-size", batch, "--format", "html", "--cost-model", models)
-        ours = float(report.split("Sharding plan: ")[1].split(" ms")[0])
-        rows.append((name, ours, torchrec.cost(json.loads(text)), seconds))
+        theirs = torchrec.cost(json.loads(text))
+        again = cost_of(path, file, devices, batch, "torchrec")
+        assert abs(again / theirs - 1) < 1e-3, f"{name}: {again} ms, TorchRec itself says {theirs}"
+        rows.append((name, cost_of(path, file, devices, batch, models), theirs, seconds))
     return len(tables), rows
 
 

@@ -8,6 +8,7 @@
 #include "engine/core/status.h"
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/features.h"
+#include "engine/cost_model/torchrec_costs.h"
 #include "nn/mlp.h"
 
 namespace neuroshard {
@@ -69,6 +70,7 @@ struct CostModels {
   ModelOrigin comm_origin;
   std::optional<ComputeModel> compute;
   std::optional<CommModels> comm;
+  std::optional<TorchRecCosts> torchrec;  ///< instead of networks: TorchRec's formula
 };
 
 }  // namespace neuroshard

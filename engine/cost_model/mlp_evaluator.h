@@ -8,6 +8,7 @@
 #include "engine/core/status.h"
 #include "engine/cost_model/comm_predictor.h"
 #include "engine/cost_model/compute_predictor.h"
+#include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
 #include "nn/isa.h"
 #include "search/plan_evaluator.h"
@@ -15,7 +16,7 @@
 namespace neuroshard {
 
 /// Cost models as the search sees them. Thread-safety: as PlanEvaluator says.
-class MlpEvaluator final : public search::PlanEvaluator {
+class MlpEvaluator final : public CostEvaluator {
  public:
   /// For plans of `workload`, which must outlive it, on `devices` devices. Errors: kInvalidInput
   /// when a half of the models is missing or malformed, they are for another device count, or for
@@ -47,9 +48,7 @@ class MlpEvaluator final : public search::PlanEvaluator {
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
                     search::Scratch& scratch) const override;
 
-  /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
-  /// is valid for the workload, for devices() devices, without replicated tables. Interns shapes.
-  PlanCost evaluate(const Plan& plan);
+  PlanCost evaluate(const Plan& plan) override;
 
  private:
   MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,

@@ -27,7 +27,17 @@ std::string shipped_names() {
   for (const EmbeddedFile& file : embedded_models()) {
     names += (names.empty() ? "" : ", ") + std::string(file.name);
   }
-  return names.empty() ? "none are shipped" : names;
+  return names + (names.empty() ? "" : ", ") + std::string(kTorchRecCostModel);
+}
+
+/// TorchRec's formula under its name; the hash is of the constants.
+NamedCostModels torchrec_models() {
+  constexpr std::string_view kConstants = "torchrec 1.4: 897, 600 and 12.5 GB/s, hosts of 8";
+  NamedCostModels named{std::string(kTorchRecCostModel), io::sha256_hex(kConstants), {}};
+  named.models.compute_origin.hardware = "TorchRec 1.4's estimator with its default bandwidths";
+  named.models.comm_origin = named.models.compute_origin;
+  named.models.torchrec.emplace();
+  return named;
 }
 
 }  // namespace
@@ -38,7 +48,8 @@ Result<NamedCostModels> parse_named_models(const std::string& name, std::string_
 }
 
 bool simulated(const CostModels& models) {
-  return (models.compute && models.compute_origin.provenance == Provenance::kSimulated) ||
+  return models.torchrec ||
+         (models.compute && models.compute_origin.provenance == Provenance::kSimulated) ||
          (models.comm && models.comm_origin.provenance == Provenance::kSimulated);
 }
 
@@ -53,6 +64,7 @@ std::string describe(const ModelOrigin& origin) {
 std::string describe(const NamedCostModels& named) {
   const ModelOrigin& compute = named.models.compute_origin;
   const ModelOrigin& comm = named.models.comm_origin;
+  if (named.models.torchrec) return named.name + ": " + describe(compute);
   if (!named.models.compute) return named.name + ": communication " + describe(comm);
   if (!named.models.comm) return named.name + ": compute " + describe(compute);
   if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
@@ -84,6 +96,7 @@ std::string_view shipped_model_bytes(std::string_view name) {
 Result<NamedCostModels> load_shipped_models(const std::string& name) {
   const std::string_view bytes = shipped_model_bytes(name);
   if (!bytes.empty()) return parse_named_models(name, bytes);
+  if (name == kTorchRecCostModel) return torchrec_models();
   return invalid_input("cost model: found '" + name +
                        "', expected a shipped one: " + shipped_names());
 }
@@ -91,6 +104,7 @@ Result<NamedCostModels> load_shipped_models(const std::string& name) {
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
   const std::string_view shipped = shipped_model_bytes(name_or_path);
   if (!shipped.empty()) return parse_named_models(name_or_path, shipped);
+  if (name_or_path == kTorchRecCostModel) return torchrec_models();
   if (!is_file(name_or_path)) {
     return invalid_input("cost model '" + name_or_path + "': neither a file nor a shipped model (" +
                          shipped_names() + ")");

@@ -54,8 +54,8 @@ std::string describe(const ModelOrigin& origin);
 /// whatever is simulated says so.
 std::string describe(const NamedCostModels& models);
 
-/// What `--cost-model` means: a shipped name, else a path. Errors: kInvalidInput naming the shipped
-/// models when it is neither, or what is wrong with the file.
+/// What `--cost-model` means: a shipped name, "torchrec" (TorchRec's formula), else a path. Errors:
+/// kInvalidInput naming the shipped models when it is neither, or what is wrong with the file.
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path);
 
 }  // namespace neuroshard

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard {
+
+/// What a search asks for costs, and what shows a plan's costs part by part.
+class CostEvaluator : public search::PlanEvaluator {
+ public:
+  /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
+  /// is valid for the workload, for devices() devices, without replicated tables. Interns shapes.
+  virtual PlanCost evaluate(const Plan& plan) = 0;
+};
+
+/// The evaluator of these cost models, networks or a formula, for plans of `workload`, which must
+/// outlive it, on `devices` devices. Errors: as MlpEvaluator::create().
+Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
+                                                      const Workload& workload,
+                                                      std::int32_t devices);
+
+}  // namespace neuroshard

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/torchrec_costs.h"
+
+namespace neuroshard {
+
+/// TorchRec's performance estimator (planner/shard_estimators.py, table-wise and column-wise fused
+/// kernels), to search and to compare under the costs that TorchRec's planner minimises: a device
+/// costs the sum of its shards', nothing is fused, waits or knows of skew. Row splits are costed as
+/// tables of that many rows, which TorchRec does not do: simulate() refuses them.
+/// Thread-safety: as PlanEvaluator says.
+class TorchRecEvaluator final : public CostEvaluator {
+ public:
+  /// REQUIRES a valid workload, which must outlive the evaluator, and devices >= 1.
+  TorchRecEvaluator(const TorchRecCosts& costs, const Workload& workload, std::int32_t devices);
+
+  [[nodiscard]] std::int32_t devices() const override { return devices_; }
+  search::ShapeId intern(const ShardShape& shape) override;
+  [[nodiscard]] double shape_cost(search::ShapeId shape) const override;
+  [[nodiscard]] std::size_t state_size() const override { return kStateSize; }
+  void clear(float* state) const override;
+  float place(search::ShapeId shape, float* state) const override;
+  [[nodiscard]] float empty_cost() const override { return 0; }
+  [[nodiscard]] const float* addend(search::ShapeId shape) const override;
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
+  [[nodiscard]] bool devices_alike() const override { return true; }
+  void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
+                  search::Scratch& scratch) const override;
+  void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
+                    search::Scratch& scratch) const override;
+  PlanCost evaluate(const Plan& plan) override;
+
+ private:
+  static constexpr std::size_t kStateSize = 8;  // compute, then padding
+
+  [[nodiscard]] double compute_ms(const ShardShape& shape) const;
+
+  const Workload& workload_;
+  const std::int32_t devices_;
+  double samples_;           ///< of the batch, as many on each device
+  double device_bandwidth_;  ///< bytes per ms
+  double comm_ms_per_dim_;   ///< of one direction
+  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t>, search::ShapeId> ids_;
+  std::deque<std::array<float, kStateSize>> addends_;
+  std::vector<double> alone_;  ///< shape_cost() of each shape
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,118 @@
+#include "engine/cost_model/torchrec_evaluator.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+
+namespace neuroshard {
+namespace {
+
+Table table_of(std::string name, std::int64_t rows, std::int32_t dim, double pooling_factor) {
+  Table table;
+  table.name = std::move(name);
+  table.rows = rows;
+  table.dim = dim;
+  table.pooling_factor = pooling_factor;
+  table.reuse_histogram[0] = 1;
+  return table;
+}
+
+Workload example() {
+  return {{table_of("a", 1000, 128, 3), table_of("b", 500, 64, 20), table_of("c", 100, 16, 1)},
+          65536};
+}
+
+CostModels torchrec() { return load_cost_models("torchrec").value().models; }
+
+BOOST_AUTO_TEST_SUITE(torchrec_evaluator)
+
+// By hand from its formula; scripts/torchrec_study.py holds whole plans against TorchRec itself.
+BOOST_AUTO_TEST_CASE(shards_cost_what_torchrecs_estimator_says) {
+  const Workload workload = example();
+  TorchRecEvaluator two({}, workload, 2);
+  const double gb = 1024.0 * 1024 * 1024 / 1000;
+  const double a = 3 * (65536 * 3 * 8 + 65536 * 3 * 128 * 4 + 65536 * 128 * 4) / (897 * gb) +
+                   2 * 65536 * 128 * 4 / (600 * gb);
+  BOOST_TEST(two.shape_cost(two.intern({0, 1000, 128})) == a, boost::test_tools::tolerance(1e-12));
+  // Narrow shards: at least 32 columns are read, and the kernels are less efficient.
+  const double c = 3 * 1.75 * (65536 * 8 + 65536 * 32 * 4 + 65536 * 16 * 4) / (897 * gb) +
+                   2 * 65536 * 16 * 4 / (600 * gb);
+  BOOST_TEST(two.shape_cost(two.intern({2, 100, 16})) == c, boost::test_tools::tolerance(1e-12));
+  // Above one host every byte goes over the slow links.
+  TorchRecEvaluator sixteen({}, workload, 16);
+  const double slow = a + 2 * 65536 * 128 * 4 * (1 / (12.5 * gb) - 1 / (600 * gb));
+  BOOST_TEST(sixteen.shape_cost(sixteen.intern({0, 1000, 128})) == slow,
+             boost::test_tools::tolerance(1e-12));
+  // TorchRec's batch is a whole number of samples on each rank.
+  Workload odd = example();
+  odd.batch_size = 65537;
+  TorchRecEvaluator rounded({}, odd, 2);
+  BOOST_TEST(rounded.shape_cost(rounded.intern({0, 1000, 128})) == a,
+             boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
+  const Workload workload = example();
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    TorchRecEvaluator evaluator({}, workload, 3);
+    Plan plan{3, {}};
+    std::vector<float> compute(3, evaluator.empty_cost());
+    std::vector<std::int64_t> dims(3);
+    std::vector<search::Scratch> states(3, search::Scratch(evaluator.state_size()));
+    for (search::Scratch& state : states) evaluator.clear(state.data());
+    for (std::int32_t table = 0; table < 3; ++table) {
+      const std::int32_t dim = workload.tables[static_cast<std::size_t>(table)].dim;
+      const auto cut = static_cast<std::int32_t>(4 * rng.between(1, dim / 4 - 1));
+      for (const auto& [begin, end] : {std::pair{0, cut}, std::pair{cut, dim}}) {
+        const auto device = static_cast<std::int32_t>(rng.below(3));
+        const auto d = static_cast<std::size_t>(device);
+        const std::int64_t rows = workload.tables[static_cast<std::size_t>(table)].rows;
+        plan.shards.push_back({table, 0, rows, begin, end, device});
+        const search::ShapeId shape = evaluator.intern(shape_of(plan.shards.back()));
+        const float* parts[] = {states[d].data(), evaluator.addend(shape)};
+        const float summed = evaluator.cost_of_sum(parts);
+        compute[d] = evaluator.place(shape, states[d].data());
+        BOOST_TEST(compute[d] == summed);
+        dims[d] += end - begin;
+      }
+    }
+    const PlanCost cost = evaluator.evaluate(plan);
+    double batch_cost = 0;
+    search::Scratch scratch;
+    evaluator.plan_costs({1, compute, dims}, {&batch_cost, 1}, scratch);
+    BOOST_TEST(batch_cost == cost.cost_ms, boost::test_tools::tolerance(1e-6));
+    std::vector<double> ready(3);
+    std::vector<double> total(3);
+    evaluator.plan_details({1, compute, dims}, {ready, total}, scratch);
+    BOOST_TEST(*std::max_element(total.begin(), total.end()) == batch_cost);
+    for (std::size_t d = 0; d < 3; ++d) {
+      BOOST_TEST(total[d] == cost.per_device[d].total_ms(), boost::test_tools::tolerance(1e-6));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(plans_are_searched_and_simulated_under_it) {
+  const Workload workload = example();
+  const Cluster cluster{.devices = 2, .memory_bytes = 1 << 30};
+  const PlanResult best =
+      make_plan(workload, cluster, torchrec(), {.algorithm = "neuroshard"}).value();
+  BOOST_TEST(simulate(workload, best.plan, torchrec()).value().cost_ms == best.cost.cost_ms);
+  const Plan rows{2,
+                  {{0, 0, 500, 0, 128, 0},
+                   {0, 500, 1000, 0, 128, 1},
+                   {1, 0, 500, 0, 64, 0},
+                   {2, 0, 100, 0, 16, 0}}};
+  const Result<PlanCost> refused = simulate(workload, rows, torchrec());
+  BOOST_TEST(!refused.ok());
+  BOOST_TEST(refused.status().message().find("whole rows only") != std::string::npos);
+  BOOST_TEST(simulated(torchrec()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard
