@@ -65,14 +65,13 @@ constexpr std::array kCommands{
                  "--samples 100 --seed 1 --output unseen\n"
                  "  neuroshard evaluate comm --data unseen --cost-model h200_sim\n",
                  make_evaluate_comm_command},
-    CommandEntry{
-        "measure", "run a plan's lookups and exchanges on hardware",
-        "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "
-        "--output pool.json\n"
-        "  neuroshard plan --tables pool.json --devices 2 --device-memory 1GiB "
-        "--algorithm size-greedy --output plan.json\n"
-        "  neuroshard measure --tables pool.json --plan plan.json --backend cpu\n",
-        make_measure_command},
+    CommandEntry{"measure", "run a plan's lookups and exchanges on hardware",
+                 "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "
+                 "--output pool.json\n"
+                 "  neuroshard plan --tables pool.json --devices 2 --device-memory 1GiB "
+                 "--algorithm size-greedy --output plan.json\n"
+                 "  neuroshard measure --tables pool.json --plan plan.json --backend cpu\n",
+                 make_measure_command},
     CommandEntry{"tables generate", "a pool of tables shaped like published ones",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n",
                  make_generate_command},

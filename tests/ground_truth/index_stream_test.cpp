@@ -7,8 +7,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "engine/ground_truth/cpu/row_counts.h"
 #include "engine/core/scatter.h"
+#include "engine/ground_truth/cpu/row_counts.h"
 #include "io/tables.h"
 #include "tests/support/paths.h"
 
