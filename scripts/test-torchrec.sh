@@ -44,25 +44,23 @@ run() {
   grep '^torchrec-' "$work/out"  # the rest is Gloo's chatter
 }
 
-# Tables as uneven as real ones, small enough for a few copies on this machine.
-cat > "$work/tables.csv" << 'TABLES'
-name,rows,dim,pooling_factor,zipf_alpha
-user,20000,64,40,1.05
-item,5000,128,80,0.9
-ad,700,16,2,0
-country,3,4,1,0
-query,9000,32,12,1.1
-device,50,8,1,0
-TABLES
-"$venv/bin/python" - "$work" << 'CONVERT'
-import csv, json, sys
+"$venv/bin/python" - "$work" 2> "$work/log" << 'TABLES' || { cat "$work/log" >&2; exit 1; }
+import json, sys
+sys.path.insert(0, "python")
+import torch
+from torchrec.modules.embedding_configs import EmbeddingBagConfig
+from torchrec.modules.embedding_modules import EmbeddingBagCollection
+from torchrec_plan import save_tables
+
+# As uneven as real tables, small enough for a few copies on this machine.
 work = sys.argv[1]
-rows = list(csv.DictReader(open(work + "/tables.csv")))
-tables = [{"name": r["name"], "rows": int(r["rows"]), "dim": int(r["dim"]),
-           "pooling_factor": float(r["pooling_factor"]), "zipf_alpha": float(r["zipf_alpha"])}
-          for r in rows]
-json.dump({"format": "neuroshard-tables", "version": 1, "tables": tables},
-          open(work + "/tables.json", "w"))
+configs = [("user", 20000, 64, 40), ("item", 5000, 128, 80), ("ad", 700, 16, 2),
+           ("country", 3, 4, 1), ("query", 9000, 32, 12), ("device", 50, 8, 1)]
+collection = EmbeddingBagCollection(device=torch.device("meta"), tables=[
+    EmbeddingBagConfig(name=name, num_embeddings=rows, embedding_dim=dim, feature_names=["f_" + name])
+    for name, rows, dim, _ in configs])
+save_tables(work + "/tables.json", collection, {"f_" + c[0]: c[3] for c in configs}, 65536)
+tables = [{"name": c[0], "rows": c[1], "dim": c[2]} for c in configs]
 
 # Written by hand: what no planner makes of these tables, but TorchRec takes.
 def plan(ranks, held):
@@ -81,13 +79,15 @@ for ranks in 2, 4:
     block = -(-20000 // ranks)
     json.dump(plan(ranks, {0: [([r * block, min(20000, (r + 1) * block)], None, r)
                                for r in range(ranks)]}), open(f"{work}/rows{ranks}.json", "w"))
-CONVERT
+TABLES
 
 for ranks in 2 4; do
   cases=()
   # Table-wise: a greedy baseline. Column-wise: the search, under a memory limit that forces splits.
   for algorithm in size-greedy neuroshard; do
-    $neuroshard plan --tables "$work/tables.json" --devices $ranks --device-memory 6MB \
+    memory=6MB  # a table alone needs 5.12 MB
+    [ $algorithm = size-greedy ] || memory=5MB
+    $neuroshard plan --tables "$work/tables.json" --devices $ranks --device-memory $memory \
       --algorithm $algorithm --output "$work/$algorithm$ranks.json" > /dev/null
   done
   for plan in size-greedy neuroshard columns rows; do

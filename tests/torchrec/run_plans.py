@@ -26,7 +26,8 @@ BATCH = 16
 def read_case(tables_path, plan_path, cap):
     """Tables and plan, both with rows cut to `cap` (whole-row shards only) to save memory."""
     with open(tables_path, encoding="utf-8") as file:
-        tables = json.load(file)["tables"]
+        tables = [{"name": t["name"], "rows": t.get("rows", t.get("num_embeddings")),
+                   "dim": t.get("dim", t.get("embedding_dim"))} for t in json.load(file)["tables"]]
     with open(plan_path, encoding="utf-8") as file:
         modules = json.load(file)["plan"]
     for table in tables if cap else []:
