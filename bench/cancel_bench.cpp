@@ -3,6 +3,8 @@
 // there was any plan.
 //
 //   cancel_bench [--algorithm A].. [--rounds N]
+#include <time.h>
+
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <chrono>
@@ -29,25 +31,36 @@ struct Task {
 /// How one cancelled search ended.
 struct Ending {
   double milliseconds = 0;  ///< from cancelling to the return; negative: it had ended by itself
+  double cpu_ms = 0;        ///< what all threads computed in that time: a busy machine adds nothing
   bool has_plan = false;
 };
+
+double cpu_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return 1e3 * static_cast<double>(now.tv_sec) + 1e-6 * static_cast<double>(now.tv_nsec);
+}
 
 Ending cancel_after(const Workload& workload, const Cluster& cluster, const CostModels& models,
                     PlanOptions options, std::chrono::microseconds moment) {
   CancelToken token;
   options.cancel = &token;
   Clock::time_point cancelled;
+  double cpu = 0;
   std::thread other([&] {
     std::this_thread::sleep_for(moment);
     cancelled = Clock::now();
+    cpu = cpu_milliseconds();
     token.cancel();
   });
   const Result<PlanResult> result = make_plan(workload, cluster, models, options);
   const Clock::time_point returned = Clock::now();
+  const double cpu_at_return = cpu_milliseconds();
   other.join();
   const double milliseconds =
       std::chrono::duration<double, std::milli>(returned - cancelled).count();
-  return {result.ok() && !result->stopped_early ? -1 : milliseconds, result.ok()};
+  return {result.ok() && !result->stopped_early ? -1 : milliseconds, cpu_at_return - cpu,
+          result.ok()};
 }
 
 void run(const CostModels& models, const std::string& algorithm, const Task& task, int rounds) {
@@ -58,6 +71,7 @@ void run(const CostModels& models, const std::string& algorithm, const Task& tas
   }
   const Cluster cluster{.devices = task.devices, .memory_bytes = std::int64_t{1} << 42};
   std::vector<double> latencies;
+  double most_cpu = 0;
   int without_plan = 0;
   for (int round = 0; round < rounds; ++round) {
     const PlanOptions options{.algorithm = algorithm, .threads = 0, .time_limit_s = 10};
@@ -65,6 +79,7 @@ void run(const CostModels& models, const std::string& algorithm, const Task& tas
                                        std::chrono::microseconds(1500 * round * round));
     if (ending.milliseconds < 0) continue;
     latencies.push_back(ending.milliseconds);
+    most_cpu = std::max(most_cpu, ending.cpu_ms);
     without_plan += ending.has_plan ? 0 : 1;
   }
   if (latencies.empty()) {
@@ -73,9 +88,9 @@ void run(const CostModels& models, const std::string& algorithm, const Task& tas
     return;
   }
   std::sort(latencies.begin(), latencies.end());
-  std::printf("%-12s %6d %7d %6zu %8d %10.2f %10.2f\n", algorithm.c_str(), task.tables,
+  std::printf("%-12s %6d %7d %6zu %8d %10.2f %10.2f %10.2f\n", algorithm.c_str(), task.tables,
               task.devices, latencies.size(), without_plan, latencies[latencies.size() / 2],
-              latencies.back());
+              latencies.back(), most_cpu);
 }
 
 int main_of(int argc, char** argv) {
@@ -92,8 +107,8 @@ int main_of(int argc, char** argv) {
   if (!models.ok()) return 1;
   std::printf("neuroshard %s (%s), %u hardware threads, milliseconds\n", version(), commit(),
               std::thread::hardware_concurrency());
-  std::printf("%-12s %6s %7s %6s %8s %10s %10s\n", "algorithm", "tables", "devices", "rounds",
-              "no plan", "median", "longest");
+  std::printf("%-12s %6s %7s %6s %8s %10s %10s %10s\n", "algorithm", "tables", "devices", "rounds",
+              "no plan", "median", "longest", "most CPU");
   for (const std::string& algorithm : algorithms) {
     for (const Task task :
          {Task{26, 8}, Task{100, 8}, Task{1000, 8}, Task{1000, 64}, Task{3000, 128}}) {
