@@ -1,0 +1,222 @@
+#!/usr/bin/env bash
+# Everything that needs a GPU, on a machine with one: tests of the kernels, their speed beside the
+# copy bandwidth (and torch.nn.EmbeddingBag where python3 has PyTorch), collecting of compute costs,
+# training, and plans measured against what was predicted. Builds nothing and needs no network:
+#
+#   cmake --preset gpu && cmake --build --preset gpu      on a machine with nvcc
+#   scripts/gpu.sh [--minutes M] [--samples N] [STEP...]  on the GPU machine, build/gpu beside it
+#
+# Steps, in this order: tests kernels torch collect train study. What is done is not done again: each
+# step leaves a file in build/gpu-results, and collecting and the study go on where they stopped, so
+# a run that ended early is run again. With OUT set, results.tar.gz and summary.txt go there, too.
+# Prints "skipped" and exits with 0 where there is no GPU; 1 when a step failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+minutes=9 samples=20000 steps=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --minutes) minutes=$2; shift 2 ;;
+    --samples) samples=$2; shift 2 ;;
+    tests | kernels | torch | collect | train | study) steps+=("$1"); shift ;;
+    *) echo "gpu.sh: found '$1', expected --minutes M, --samples N or a step" >&2; exit 2 ;;
+  esac
+done
+[ ${#steps[@]} -gt 0 ] || steps=(tests kernels torch collect train study)
+
+binaries=$PWD/build/gpu
+neuroshard=$binaries/neuroshard
+for file in "$neuroshard" "$binaries/tests/test_gpu" "$binaries/bench/gpu_lookup_bench"; do
+  if [ ! -x "$file" ]; then
+    echo "gpu.sh: $file is missing: cmake --preset gpu && cmake --build --preset gpu" >&2
+    exit 1
+  fi
+done
+"$binaries/tests/test_gpu" --list_content > /dev/null 2>&1
+if [ $? -eq 77 ]; then
+  "$binaries/tests/test_gpu"
+  exit 0
+fi
+
+results=$PWD/build/gpu-results
+mkdir -p "$results"
+summary=$results/summary.txt
+deadline=$((SECONDS + minutes * 60 - 20))
+failed=0
+
+# left SHARE: seconds for a step: at most SHARE of what is left, at least one.
+left() { echo $(((deadline - SECONDS) * $1 / 100 > 1 ? (deadline - SECONDS) * $1 / 100 : 1)); }
+
+pack() {
+  [ -n "${OUT:-}" ] || return 0
+  tar -czf "$OUT/results.tar.gz" -C "$results" .
+  [ ! -e "$summary" ] || cp "$summary" "$OUT/summary.txt"
+}
+
+# step NAME FUNCTION SHARE: unless its file is there. A step that ran out of time is tried again.
+step() {
+  local name=$1 began=$SECONDS code=0
+  [[ " ${steps[*]} " == *" $name "* ]] || return 0
+  if [ -e "$results/$name.done" ]; then
+    echo "== $name: done before"
+    return 0
+  fi
+  echo "== $name"
+  limit=$(left "$3")
+  if "$2" > "$results/$name.log" 2>&1; then
+    touch "$results/$name.done"
+  else
+    code=$?
+    [ $code -eq 75 ] || failed=1
+  fi
+  tail -n 40 "$results/$name.log"
+  case $code in
+    0) echo "== $name: ok ($((SECONDS - began)) s)" ;;
+    75) echo "== $name: not finished, run again ($((SECONDS - began)) s)" ;;
+    *) echo "== $name: FAILED with $code ($((SECONDS - began)) s)" ;;
+  esac
+}
+
+tests() { timeout "$limit" "$binaries/tests/test_gpu" --color_output=no --log_level=message; }
+kernels() { timeout "$limit" "$binaries/bench/gpu_lookup_bench"; }
+torch() {
+  if ! python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
+    echo "skipped: no PyTorch that sees the GPU"
+    return 0
+  fi
+  timeout "$limit" python3 scripts/torch_lookup_bench.py
+}
+
+# gather NAME SAMPLES SEED POOL_SEED SECONDS
+gather() {
+  local code=0
+  [ -e "$results/pool_$4.json" ] ||
+    "$neuroshard" tables generate --count 856 --seed "$4" --output "$results/pool_$4.json" || return 1
+  timeout --signal=INT --kill-after=20 "$5" "$neuroshard" collect compute --backend cuda \
+    --tables "$results/pool_$4.json" --samples "$2" --seed "$3" --output "$results/$1" || code=$?
+  [ $code -eq 0 ] && return 0
+  # Interrupted by its time: what is there stays.
+  [ $code -eq 124 ] || [ $code -eq 130 ] && return 75
+  return 1
+}
+collect() {
+  local code=0 all=$limit
+  # Held out: other sets of the same tables, and sets of other tables.
+  gather held_out_sets $((samples / 20 + 50)) 2 1 $((all * 12 / 100 + 1)) || code=$?
+  gather held_out_tables $((samples / 20 + 50)) 3 2 $((all * 12 / 100 + 1)) || code=$?
+  gather training "$samples" 1 1 $((all * 76 / 100 + 1)) || code=$?
+  wc -l "$results"/{training,held_out_sets,held_out_tables}/data.txt
+  return $code
+}
+
+train() {
+  [ -e "$results/training/data.txt" ] || { echo "no data yet"; return 75; }
+  local name
+  timeout "$limit" "$neuroshard" train compute --data "$results/training" --base h200_sim \
+    --output "$results/measured.safetensors" --report "$results/training.json" --epochs 120 || return $?
+  for name in held_out_sets held_out_tables; do
+    echo "$name:"
+    "$neuroshard" evaluate compute --data "$results/$name" \
+      --cost-model "$results/measured.safetensors" || return 1
+  done
+  rm -rf "$results/study" "$results/study.done"  # those plans were another model's
+  [ -e "$results/collect.done" ] || return 75    # of a part of the data: again with all of it
+}
+
+# Tasks of 40 tables on 4 devices of 16 GB; every plan measured, compute against the trained model.
+study() {
+  local model=$results/measured.safetensors ends=$((SECONDS + limit)) task algorithm at tables
+  [ -e "$model" ] || { echo "no trained model yet"; return 75; }
+  mkdir -p "$results/study"
+  for task in $(seq 1 20); do
+    tables=$results/study/tables_$task.json
+    [ -e "$tables" ] ||
+      "$neuroshard" tables generate --count 40 --seed $((1000 + task)) --output "$tables" || return 1
+    for algorithm in random size-greedy dim-greedy lookup-greedy size-lookup-greedy neuroshard refine; do
+      at=$results/study/${task}_$algorithm
+      [ -e "$at.json" ] || [ -s "$at.error" ] && continue
+      [ $SECONDS -lt $ends ] || { report_study; return 75; }
+      "$neuroshard" plan --tables "$tables" --devices 4 --device-memory 16GB --cost-model "$model" \
+        --algorithm "$algorithm" --output "$at.plan" > /dev/null 2> "$at.error" || continue  # none fits
+      "$neuroshard" measure --tables "$tables" --plan "$at.plan" --backend cuda \
+        --cost-model "$model" --output "$at.json" > /dev/null || return 1
+    done
+  done
+  report_study
+}
+
+# One line a plan (task, algorithm, measured, predicted), then errors, order and winners.
+report_study() {
+  local file name
+  for file in "$results"/study/*_*.json; do
+    name=$(basename "$file" .json)
+    [[ $name == tables_* ]] && continue
+    awk -v name="$name" '
+      function value(line, key) {
+        if (!match(line, "\"" key "\": [-+0-9.e]+")) return ""
+        return substr(line, RSTART + length(key) + 4, RLENGTH - length(key) - 4)
+      }
+      /^  "predicted_per_device"/ { predicted = 1 }
+      /^  "cost_ms"/ { cost = value($0, "cost_ms") }
+      /^  "predicted_cost_ms"/ { expected = value($0, "predicted_cost_ms") }
+      /"device":/ { if (predicted) { p[++np] = value($0, "compute_ms") } else { m[++nm] = value($0, "compute_ms") } }
+      END {
+        for (d = 1; d <= nm; ++d) error += (p[d] > m[d] ? p[d] - m[d] : m[d] - p[d]) / m[d]
+        split(name, part, "_")
+        print part[1], part[2], cost, expected, error / nm
+      }' "$file"
+  done > "$results/study.txt"
+  awk '
+    { plans[$1] = plans[$1] " " NR; algorithm[NR] = $2; cost[NR] = $3; expected[NR] = $4
+      error += $5; ++n; sum[$2] += $3; guess[$2] += $4; ++count[$2] }
+    END {
+      for (task in plans) {
+        k = split(plans[task], id, " "); best = 1
+        for (i = 1; i <= k; ++i) {
+          if (cost[id[i]] < cost[id[best]]) best = i
+          for (j = 1; j < i; ++j) {
+            a = cost[id[i]] - cost[id[j]]; b = expected[id[i]] - expected[id[j]]
+            if (a * b > 0) ++same; else if (a * b < 0) ++other
+          }
+        }
+        ++wins[algorithm[id[best]]]
+      }
+      printf "%-20s %6s %12s %12s %5s\n", "algorithm", "plans", "measured ms", "predicted ms", "best"
+      for (a in count) printf "%-20s %6d %12.3f %12.3f %5d\n", a, count[a], sum[a] / count[a], guess[a] / count[a], wins[a]
+      printf "compute measured, communication PREDICTED by a simulated model in both columns\n"
+      printf "mean error of compute per device %.2f %%, tau of plans within tasks %.3f (%d plans)\n", 100 * error / n, (same - other) / (same + other), n
+    }' "$results/study.txt"
+}
+
+{
+  command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=name,driver_version,clocks.sm,temperature.gpu --format=csv,noheader
+  "$neuroshard" --version
+} | tee "$results/machine.txt"
+step tests tests 30
+pack
+step kernels kernels 30
+pack
+step torch torch 20
+pack
+step collect collect 60
+pack
+step train train 60
+pack
+step study study 95
+
+{
+  echo "---- summary"
+  cat "$results/machine.txt"
+  for name in tests kernels torch collect train study; do
+    [ -e "$results/$name.log" ] || continue
+    echo "-- $name: $([ -e "$results/$name.done" ] && echo done || echo not finished)"
+    case $name in
+      tests) tail -n 2 "$results/$name.log" ;;
+      kernels | torch) cat "$results/$name.log" ;;
+      *) tail -n 14 "$results/$name.log" ;;
+    esac
+  done
+} > "$summary"
+pack
+cat "$summary"
+exit $failed
