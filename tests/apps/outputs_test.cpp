@@ -174,10 +174,8 @@ BOOST_AUTO_TEST_CASE(a_comparison_says_how_far_from_the_optimum_plans_are) {
                    "--devices", "3", "--device-memory", "64GiB", "--time-limit", "1e-6",
                    "--algorithms", "dim-greedy,exact"})
           .out;
-  const std::size_t last = cut_short.find("\nexact ");
-  BOOST_TEST_REQUIRE(last != std::string::npos, cut_short);
-  BOOST_TEST(cut_short.substr(last + 6).find_first_not_of(' ') ==
-             cut_short.substr(last + 6).find("0/1"));
+  BOOST_TEST(cut_short.find(" 1/1 ") != std::string::npos, cut_short);  // dim-greedy
+  BOOST_TEST(cut_short.find(" 0/1 ") != std::string::npos, cut_short);  // exact
 }
 
 BOOST_AUTO_TEST_CASE(a_task_nobody_can_solve_is_an_outcome_not_an_error) {
