@@ -51,7 +51,9 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out) {
 }
 
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
-  return flags.integer("threads", "threads; results do not depend on it", out, 1, kMaxThreads)
+  return flags
+      .integer("threads", "threads; results do not depend on it, but for searches that time ends",
+               out, 1, kMaxThreads)
       .default_text("one per hardware thread");
 }
 

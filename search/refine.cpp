@@ -123,8 +123,8 @@ void Refinement::report(const Share& share, std::int64_t candidates) {
   if (now - reported_ < kReportSeconds) return;
   reported_ = now;
   if (timed()) {
-    options_.progress->update("refine", static_cast<std::int64_t>(now * 1000),
-                              static_cast<std::int64_t>(options_.time_limit_s * 1000), "ms");
+    options_.progress->update("refine", static_cast<std::int64_t>(now),
+                              static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
   } else {
     options_.progress->update("refine", candidates_ + candidates,
                               share.candidates * walks_ * kGenerations, "candidates");
