@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "search/local/join.h"
 #include "search/local/local_walk.h"
 #include "search/local/redraw.h"
 #include "search/local/shape_catalog.h"
@@ -192,6 +193,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
       run_cycle();
     }
   }
+  best_ = join_pieces(std::move(best_), catalog_, walker(0));
   stopped_early_ = over();
 }
 
@@ -215,7 +217,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.
   Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) < start.cost) result.plan = std::move(plan);
+  if (plan_cost(plan, evaluator) <= start.cost) result.plan = std::move(plan);
   return result;
 }
 
