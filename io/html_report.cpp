@@ -116,8 +116,7 @@ std::string baseline_chart(const Page& page) {
     chart.bar(other.cost_ms, "other", milliseconds(other.cost_ms));
     const double saved = 1 - own / other.cost_ms;
     chart.note(milliseconds(other.cost_ms) +
-               (saved >= 0 ? ", this plan is " + percent(saved) + " cheaper"
-                           : ", this plan is " + percent(-saved) + " dearer"));
+               (saved >= 0 ? ", this saves " + percent(saved) : ", this adds " + percent(-saved)));
   }
   return "<h2>Beside the baselines</h2>\n" + chart.render();
 }
