@@ -44,6 +44,7 @@ class TrainCommand : public Command {
     declare_kind(flags);
     fit_.declare(flags);
     declare_threads(flags, &control_.threads);
+    flags.choice("backend", "NAME", "what trains: cpu or cuda (a GPU)", &backend_, {"cpu", "cuda"});
     flags.text("report", "FILE", "settings, learning curve and metrics as JSON", &report_);
     flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
                &hardware_);
@@ -58,6 +59,7 @@ class TrainCommand : public Command {
       NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels base, load_cost_models(*base_));
       models = std::move(base.models);
     }
+    control_.gpu = backend_ == "cuda";
     NEUROSHARD_RETURN_IF_ERROR(train_with_progress(models, origin));
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(models)));
     if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports())));
@@ -156,6 +158,7 @@ class TrainCommand : public Command {
   }
 
   std::string output_;
+  std::string backend_ = "cpu";
   std::optional<std::string> base_;
   std::optional<std::string> report_;
   std::optional<std::string> hardware_;

@@ -126,6 +126,9 @@ class Backend {
 
   /// As in NEUROSHARD_BACKEND.
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Sets of a batch that go through the network together. CPUs take parts, one a thread; a GPU
+  /// takes the batch whole. Part of what results depend on.
+  [[nodiscard]] virtual std::int64_t chunk_sets() const { return 64; }
 
   /// `bytes` of uninitialised memory aligned to 64 bytes; nullptr when there is none left.
   [[nodiscard]] virtual void* allocate(std::size_t bytes) const = 0;

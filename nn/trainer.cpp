@@ -92,11 +92,12 @@ Status Trainer::add_chunk() {
 Result<std::int64_t> Trainer::prepare(const SetSamples& samples,
                                       std::span<const std::int32_t> batch, bool with_gradients) {
   std::int64_t count = 0;
-  for (std::size_t begin = 0; begin < batch.size(); begin += kChunkSets, ++count) {
+  const auto chunk_sets = static_cast<std::size_t>(backend_->chunk_sets());
+  for (std::size_t begin = 0; begin < batch.size(); begin += chunk_sets, ++count) {
     if (count == static_cast<std::int64_t>(chunks_.size())) {
       NEUROSHARD_RETURN_IF_ERROR(add_chunk());
     }
-    const std::size_t size = std::min<std::size_t>(kChunkSets, batch.size() - begin);
+    const std::size_t size = std::min(chunk_sets, batch.size() - begin);
     NEUROSHARD_RETURN_IF_ERROR(load(chunks_[static_cast<std::size_t>(count)], samples,
                                     batch.subspan(begin, size), with_gradients));
   }
@@ -212,7 +213,7 @@ Status Trainer::predict(const SetSamples& samples, std::span<const std::int32_t>
   for_each_chunk(chunks, [&](std::int64_t c, int) {
     Chunk& chunk = chunks_[static_cast<std::size_t>(c)];
     const float* prediction = forward(chunk, parameters);
-    const std::size_t begin = static_cast<std::size_t>(c * kChunkSets) * outputs;
+    const std::size_t begin = static_cast<std::size_t>(c * backend_->chunk_sets()) * outputs;
     const std::size_t size = static_cast<std::size_t>(chunk.batch.sets) * outputs;
     backend_->download(out.data() + begin, prediction, size * sizeof(float));
   });

@@ -41,14 +41,12 @@ struct StepOptions {
   float average = 0.0f;  ///< share of the moving average that a step keeps; 0: it is a plain copy
 };
 
-/// Trains one set network by mini-batches. A batch is cut into chunks of a fixed number of sets;
-/// each chunk has its own gradient, and the gradients are added in the order of the chunks. The
-/// result is therefore the same, bit for bit, for any number of threads.
-/// Not thread-safe. Allocates nothing once the largest batch has been seen.
+/// Trains one set network by mini-batches. A batch is cut into chunks of the backend's number of
+/// sets; each chunk has its own gradient, and the gradients are added in the order of the chunks.
+/// The result is therefore the same, bit for bit, for any number of threads. Not thread-safe.
+/// Allocates nothing once the largest batch has been seen.
 class Trainer {
  public:
-  static constexpr std::int64_t kChunkSets = 64;
-
   /// `features` [rows, spec.inputs()] is copied to the backend. `pool` may be nullptr: one thread.
   /// Starts from parameters 0. Errors: memory. `backend` and `pool` must outlive the trainer.
   static Result<Trainer> create(const Backend& backend, ThreadPool* pool,

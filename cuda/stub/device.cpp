@@ -5,6 +5,7 @@
 #include "cuda/index_pool.h"
 #include "cuda/memory.h"
 #include "cuda/timer.h"
+#include "cuda/training_backend.h"
 
 namespace neuroshard::cuda {
 
@@ -33,6 +34,7 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t>,
 Result<DeviceStream> upload_stream(std::span<const std::int64_t>, std::span<const std::int64_t>) {
   return device_available();
 }
+Result<const nn::Backend*> training_backend() { return device_available(); }
 Result<std::unique_ptr<Timer>> make_timer() { return device_available(); }
 Result<std::unique_ptr<EmbeddingBag>> make_embedding_bag() { return device_available(); }
 

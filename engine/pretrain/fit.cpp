@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "cuda/training_backend.h"
 #include "engine/core/thread_pool.h"
 #include "engine/pretrain/member.h"
 #include "nn/backend.h"
@@ -116,7 +117,8 @@ Status validate(const FitOptions& o) {
 Result<FitResult> fit(const FitProblem& problem, const FitOptions& options,
                       const TrainControl& control, std::string_view phase) {
   NEUROSHARD_RETURN_IF_ERROR(validate(options));
-  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Backend* backend, nn::select_backend());
+  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Backend* backend,
+                              control.gpu ? cuda::training_backend() : nn::select_backend());
   ThreadPool pool(control.threads);
   std::vector<FitMember> members;
   for (std::size_t k = 0; k < problem.parts.size(); ++k) {

@@ -75,6 +75,7 @@ CommTrainOptions paper_comm_options();
 /// The surroundings of a job. Results do not depend on `threads`.
 struct TrainControl {
   int threads = 1;                      ///< 0: one per hardware thread
+  bool gpu = false;                     ///< train on a GPU: equal results within rounding only
   ProgressSink* progress = nullptr;     ///< epochs of "train compute", "train forward", ...
   const CancelToken* cancel = nullptr;  ///< polled between steps: kCancelled
 };

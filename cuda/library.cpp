@@ -1,0 +1,34 @@
+#include "cuda/library.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace neuroshard::cuda {
+
+Result<Library> Library::open(const std::string& file) {
+  std::vector<std::string> paths{file};
+  const auto add = [&](const char* variable, const std::string& below) {
+    const char* folder = std::getenv(variable);
+    if (folder != nullptr && *folder != '\0') paths.push_back(folder + below + "/" + file);
+  };
+  add("NEUROSHARD_CUDA_LIBRARIES", "");
+  add("CUDA_HOME", "/lib64");
+  paths.push_back("/usr/local/cuda/lib64/" + file);
+  std::string first_error;
+  for (const std::string& path : paths) {
+    if (void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return Library(handle, file);
+    const char* why = dlerror();
+    if (first_error.empty() && why != nullptr) first_error = why;
+  }
+  return unavailable("backend cuda: " + first_error +
+                     "; NEUROSHARD_CUDA_LIBRARIES may name the folder it is in");
+}
+
+Result<void*> Library::symbol(const char* name) const {
+  if (void* address = dlsym(handle_, name)) return address;
+  return unavailable("backend cuda: " + file_ + " has no " + name);
+}
+
+}  // namespace neuroshard::cuda
