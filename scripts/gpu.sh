@@ -6,7 +6,8 @@
 #   cmake --preset gpu && cmake --build --preset gpu      on a machine with nvcc
 #   scripts/gpu.sh [--minutes M] [--samples N] [STEP...]  on the GPU machine, build/gpu beside it
 #
-# Steps, in this order: tests kernels torch collect train study. What is done is not done again: each
+# Steps, in this order: tests kernels torch collect train study, and on request ranks (NCCL between
+# processes that share the GPU) and sanitize (two tests under compute-sanitizer). What is done is not done again: each
 # step leaves a file in build/gpu-results, and collecting and the study go on where they stopped, so
 # a run that ended early is run again. With OUT set, results.tar.gz and summary.txt go there, too.
 # Prints "skipped" and exits with 0 where there is no GPU; 1 when a step failed.
@@ -18,7 +19,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --minutes) minutes=$2; shift 2 ;;
     --samples) samples=$2; shift 2 ;;
-    tests | kernels | torch | collect | train | study) steps+=("$1"); shift ;;
+    tests | ranks | sanitize | kernels | torch | collect | train | study) steps+=("$1"); shift ;;
     *) echo "gpu.sh: found '$1', expected --minutes M, --samples N or a step" >&2; exit 2 ;;
   esac
 done
@@ -77,7 +78,13 @@ step() {
   esac
 }
 
-tests() { timeout "$limit" "$binaries/tests/test_gpu" --color_output=no --log_level=message; }
+run_tests() { timeout "$limit" "$@" "$binaries/tests/test_gpu" --color_output=no --log_level=message --run_test="$only"; }
+tests() { only='!communicator' run_tests; }
+ranks() { only=communicator run_tests; }
+sanitize() {
+  only=embedding_bag/mixed_tables_in_one_launch_agree_with_the_cpu,hot_rows_are_added_up_by_blocks_and_agree_with_the_cpu \
+    run_tests compute-sanitizer --error-exitcode 9
+}
 kernels() { timeout "$limit" "$binaries/bench/gpu_lookup_bench"; }
 torch() {
   if ! python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
@@ -194,6 +201,9 @@ report_study() {
 } | tee "$results/machine.txt"
 step tests tests 30
 pack
+step ranks ranks 50
+step sanitize sanitize 50
+pack
 step kernels kernels 30
 pack
 step torch torch 20
@@ -207,11 +217,11 @@ step study study 95
 {
   echo "---- summary"
   cat "$results/machine.txt"
-  for name in tests kernels torch collect train study; do
+  for name in tests ranks sanitize kernels torch collect train study; do
     [ -e "$results/$name.log" ] || continue
     echo "-- $name: $([ -e "$results/$name.done" ] && echo done || echo not finished)"
     case $name in
-      tests) tail -n 2 "$results/$name.log" ;;
+      tests | ranks | sanitize) tail -n 3 "$results/$name.log" ;;
       kernels | torch) cat "$results/$name.log" ;;
       *) tail -n 14 "$results/$name.log" ;;
     esac

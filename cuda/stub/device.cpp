@@ -1,6 +1,7 @@
 // Linked instead of the CUDA sources by builds that have none: same functions, honest answers.
 #include "cuda/device.h"
 
+#include "cuda/communicator.h"
 #include "cuda/embedding_bag.h"
 #include "cuda/index_pool.h"
 #include "cuda/memory.h"
@@ -32,6 +33,9 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t>,
   return device_available();
 }
 Result<DeviceStream> upload_stream(std::span<const std::int64_t>, std::span<const std::int64_t>) {
+  return device_available();
+}
+Result<std::unique_ptr<Communicator>> make_communicator(Rendezvous&, std::chrono::milliseconds) {
   return device_available();
 }
 Result<const nn::Backend*> training_backend() { return device_available(); }

@@ -1,0 +1,282 @@
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "cuda/check.h"
+#include "cuda/communicator.h"
+#include "cuda/device.h"
+#include "cuda/memory.h"
+#include "cuda/nccl_functions.h"
+
+namespace neuroshard::cuda {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::microseconds kBetweenPolls{50};
+/// Within which NCCL must have taken a call; its data moves later.
+constexpr std::chrono::seconds kTakeLimit{60};
+
+class NcclCommunicator final : public Communicator {
+ public:
+  NcclCommunicator(Rendezvous& group, const NcclFunctions& nccl) : group_(group), nccl_(nccl) {}
+  ~NcclCommunicator() override;
+
+  Status start(std::chrono::milliseconds limit);
+
+  [[nodiscard]] int rank() const override { return group_.ranks().rank; }
+  [[nodiscard]] int world() const override { return group_.ranks().world; }
+
+  Status exchange_forward(std::span<const std::int64_t> dims, std::int64_t batch,
+                          const float* pooled, float* local) override;
+  Status exchange_backward(std::span<const std::int64_t> dims, std::int64_t batch,
+                           const float* local, float* pooled) override;
+
+  Status all_reduce(float* values, std::int64_t count) override {
+    return collective([&] {
+      return nccl_.all_reduce(values, values, static_cast<std::size_t>(count), ncclFloat, ncclSum,
+                              communicator_, stream_);
+    });
+  }
+  Status reduce_scatter(const float* values, float* out, std::int64_t count) override {
+    return collective([&] {
+      return nccl_.reduce_scatter(values, out, static_cast<std::size_t>(count), ncclFloat, ncclSum,
+                                  communicator_, stream_);
+    });
+  }
+  Status all_gather(const float* values, float* out, std::int64_t count) override {
+    return collective([&] {
+      return nccl_.all_gather(values, out, static_cast<std::size_t>(count), ncclFloat,
+                              communicator_, stream_);
+    });
+  }
+
+  Status wait(std::chrono::milliseconds limit) override;
+
+ private:
+  /// The samples and columns of every rank in one exchange.
+  struct Places {
+    std::vector<std::int64_t> sample;  ///< first one, world + 1
+    std::vector<std::int64_t> column;  ///< first one, world + 1
+    std::int64_t samples(int r) const {
+      return sample[static_cast<std::size_t>(r) + 1] - sample[static_cast<std::size_t>(r)];
+    }
+    std::int64_t width(int r) const {
+      return column[static_cast<std::size_t>(r) + 1] - column[static_cast<std::size_t>(r)];
+    }
+  };
+  Result<Places> place(std::span<const std::int64_t> dims, std::int64_t batch);
+
+  template <typename Call>
+  Status collective(const Call& call);
+  /// Waits until NCCL has taken a call that it does in the background.
+  Status settle(Clock::time_point end);
+  Status follow_default_stream();
+  template <typename Call>
+  Status for_each_rank(const Places& places, const Call& call);
+  /// Moves columns between `local` and the packed pieces of the ranks in staging_.
+  Status copy_columns(const Places& places, float* local, bool to_local);
+  Status give_up(Status status);
+  [[nodiscard]] Status status_of_nccl(ncclResult_t result) const {
+    if (result == ncclSuccess || result == ncclInProgress) return {};
+    return unavailable(std::string("NCCL: ") + nccl_.error_string(result));
+  }
+
+  Rendezvous& group_;
+  NcclFunctions nccl_;
+  ncclComm_t communicator_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t event_ = nullptr;
+  Buffer<float> staging_;  ///< per rank its samples x columns, packed
+  Status failure_;
+};
+
+NcclCommunicator::~NcclCommunicator() {
+  if (communicator_ != nullptr) {
+    nccl_.finalize(communicator_);
+    // When it fails, settle() has given the communicator up itself.
+    if (settle(Clock::now() + kTakeLimit).ok()) nccl_.destroy(communicator_);
+  }
+  if (event_ != nullptr) cudaEventDestroy(event_);
+  if (stream_ != nullptr) cudaStreamDestroy(stream_);
+}
+
+Status NcclCommunicator::start(std::chrono::milliseconds limit) {
+  int devices = 0;
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetDeviceCount(&devices));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaSetDevice(group_.ranks().local_rank % devices));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
+  const Clock::time_point end = Clock::now() + limit;
+  ncclUniqueId id{};
+  if (rank() == 0) NEUROSHARD_RETURN_IF_ERROR(status_of_nccl(nccl_.get_unique_id(&id)));
+  const auto bytes = std::as_bytes(std::span(&id, 1));
+  auto shared = group_.share(bytes, limit);
+  if (!shared.ok()) return shared.status();
+  if (shared->size() != sizeof id) return unavailable("NCCL: rank 0 sent no identifier");
+  std::memcpy(&id, shared->data(), sizeof id);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;  // so that a rank that dies meanwhile is noticed
+  const ncclResult_t result = nccl_.init_rank(&communicator_, world(), id, rank(), &config);
+  NEUROSHARD_RETURN_IF_ERROR(status_of_nccl(result));
+  return settle(end);
+}
+
+Status NcclCommunicator::settle(Clock::time_point end) {
+  while (true) {
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t asked = nccl_.async_error(communicator_, &state);
+    if (asked != ncclSuccess) return give_up(status_of_nccl(asked));
+    if (state == ncclSuccess) return {};
+    if (state != ncclInProgress) return give_up(status_of_nccl(state));
+    if (const Status alive = group_.check(); !alive.ok()) return give_up(alive);
+    if (Clock::now() >= end) return give_up(unavailable("NCCL: no answer from the other ranks"));
+    std::this_thread::sleep_for(kBetweenPolls);
+  }
+}
+
+Status NcclCommunicator::give_up(Status status) {
+  if (!failure_.ok()) return failure_;
+  failure_ = std::move(status);
+  group_.abort("rank " + std::to_string(rank()) + ": " + failure_.message());
+  if (communicator_ != nullptr) nccl_.abort(std::exchange(communicator_, nullptr));
+  return failure_;
+}
+
+Status NcclCommunicator::follow_default_stream() {
+  NEUROSHARD_RETURN_IF_ERROR(failure_);
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventRecord(event_));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(stream_, event_));
+  return {};
+}
+
+template <typename Call>
+Status NcclCommunicator::collective(const Call& call) {
+  NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
+  if (const Status given = status_of_nccl(call()); !given.ok()) return give_up(given);
+  return settle(Clock::now() + kTakeLimit);
+}
+
+Result<NcclCommunicator::Places> NcclCommunicator::place(std::span<const std::int64_t> dims,
+                                                         std::int64_t batch) {
+  if (static_cast<int>(dims.size()) != world() || batch < 1) {
+    return invalid_input("an exchange of " + std::to_string(dims.size()) + " ranks and " +
+                         std::to_string(batch) + " samples, expected " + std::to_string(world()) +
+                         " ranks and at least 1 sample");
+  }
+  Places places{{0}, {0}};
+  for (int r = 0; r < world(); ++r) {
+    places.sample.push_back(first_sample(batch, world(), r + 1));
+    places.column.push_back(places.column.back() + dims[static_cast<std::size_t>(r)]);
+  }
+  NEUROSHARD_RETURN_IF_ERROR(
+      staging_.reserve(static_cast<std::size_t>(places.samples(rank()) * places.column.back())));
+  return Result<Places>(std::move(places));
+}
+
+template <typename Call>
+Status NcclCommunicator::for_each_rank(const Places& places, const Call& call) {
+  ncclResult_t result = nccl_.group_start();
+  for (int r = 0; r < world() && result == ncclSuccess; ++r) {
+    // The piece of rank r lies behind those of the ranks before it.
+    result = call(
+        r, staging_.data() + places.samples(rank()) * places.column[static_cast<std::size_t>(r)]);
+  }
+  const ncclResult_t ended = nccl_.group_end();
+  if (result == ncclSuccess) result = ended;
+  if (const Status given = status_of_nccl(result); !given.ok()) return give_up(given);
+  return settle(Clock::now() + kTakeLimit);
+}
+
+Status NcclCommunicator::copy_columns(const Places& places, float* local, bool to_local) {
+  const std::int64_t samples = places.samples(rank());
+  const std::int64_t columns = places.column.back();
+  for (int r = 0; r < world(); ++r) {
+    const std::int64_t width = places.width(r);
+    const std::int64_t first = places.column[static_cast<std::size_t>(r)];
+    if (width == 0 || samples == 0) continue;
+    float* packed = staging_.data() + samples * first;
+    float* spread = local + first;
+    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats) * 4; };
+    NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemcpy2DAsync(
+        to_local ? spread : packed, bytes(to_local ? columns : width), to_local ? packed : spread,
+        bytes(to_local ? width : columns), bytes(width), static_cast<std::size_t>(samples),
+        cudaMemcpyDeviceToDevice, stream_));
+  }
+  return {};
+}
+
+Status NcclCommunicator::exchange_forward(std::span<const std::int64_t> dims, std::int64_t batch,
+                                          const float* pooled, float* local) {
+  NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
+  NEUROSHARD_ASSIGN_OR_RETURN(const Places places, place(dims, batch));
+  const std::int64_t own_width = places.width(rank());
+  const std::int64_t own_samples = places.samples(rank());
+  NEUROSHARD_RETURN_IF_ERROR(for_each_rank(places, [&](int r, float* piece) {
+    const auto sent = static_cast<std::size_t>(places.samples(r) * own_width);
+    const auto got = static_cast<std::size_t>(own_samples * places.width(r));
+    const float* from = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
+    ncclResult_t result = ncclSuccess;
+    if (sent > 0) result = nccl_.send(from, sent, ncclFloat, r, communicator_, stream_);
+    if (got > 0 && result == ncclSuccess) {
+      result = nccl_.receive(piece, got, ncclFloat, r, communicator_, stream_);
+    }
+    return result;
+  }));
+  return copy_columns(places, local, true);
+}
+
+Status NcclCommunicator::exchange_backward(std::span<const std::int64_t> dims, std::int64_t batch,
+                                           const float* local, float* pooled) {
+  NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
+  NEUROSHARD_ASSIGN_OR_RETURN(const Places places, place(dims, batch));
+  NEUROSHARD_RETURN_IF_ERROR(copy_columns(places, const_cast<float*>(local), false));
+  const std::int64_t own_width = places.width(rank());
+  const std::int64_t own_samples = places.samples(rank());
+  return for_each_rank(places, [&](int r, float* piece) {
+    const auto sent = static_cast<std::size_t>(own_samples * places.width(r));
+    const auto got = static_cast<std::size_t>(places.samples(r) * own_width);
+    float* to = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
+    ncclResult_t result = ncclSuccess;
+    if (sent > 0) result = nccl_.send(piece, sent, ncclFloat, r, communicator_, stream_);
+    if (got > 0 && result == ncclSuccess) {
+      result = nccl_.receive(to, got, ncclFloat, r, communicator_, stream_);
+    }
+    return result;
+  });
+}
+
+Status NcclCommunicator::wait(std::chrono::milliseconds limit) {
+  NEUROSHARD_RETURN_IF_ERROR(failure_);
+  const Clock::time_point end = Clock::now() + limit;
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventRecord(event_, stream_));
+  while (true) {
+    const cudaError_t state = cudaEventQuery(event_);
+    if (state == cudaSuccess) return {};
+    if (state != cudaErrorNotReady) NEUROSHARD_CUDA_RETURN_IF_ERROR(state);
+    ncclResult_t result = ncclSuccess;
+    nccl_.async_error(communicator_, &result);
+    if (const Status fine = status_of_nccl(result); !fine.ok()) return give_up(fine);
+    if (const Status alive = group_.check(); !alive.ok()) return give_up(alive);
+    if (Clock::now() >= end) return give_up(unavailable("an exchange did not end in time"));
+    std::this_thread::sleep_for(kBetweenPolls);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Communicator>> make_communicator(Rendezvous& group,
+                                                        std::chrono::milliseconds limit) {
+  NEUROSHARD_RETURN_IF_ERROR(device_available());
+  NEUROSHARD_ASSIGN_OR_RETURN(const NcclFunctions nccl, NcclFunctions::load());
+  auto made = std::make_unique<NcclCommunicator>(group, nccl);
+  if (const Status started = made->start(limit); !started.ok()) {
+    group.abort("rank " + std::to_string(group.ranks().rank) + ": " + started.message());
+    return started;
+  }
+  return Result<std::unique_ptr<Communicator>>(std::move(made));
+}
+
+}  // namespace neuroshard::cuda
