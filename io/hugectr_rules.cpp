@@ -5,30 +5,49 @@
 
 namespace neuroshard::io {
 
-Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
-  HugeCtrTable held;
-  held.name = table.name;
-  held.column_factor = static_cast<std::int32_t>(shards.size());
-  if (shards[0].device == kEveryDevice) {
-    held.data_parallel = true;
-    return held;
-  }
+namespace {
+
+/// Column blocks that follow one another on a device as one block: the same cells on the same
+/// device, and HugeCTR has no way to hold them apart.
+Result<std::vector<Shard>> column_blocks(const Table& table, std::span<const Shard> shards) {
+  std::vector<Shard> blocks;
   for (const Shard& shard : shards) {
     if (shard.rows() != table.rows) {
       return invalid_input(describe_shard(shard) +
                            " holds a contiguous part of the rows, HugeCTR deals rows out by key "
                            "modulo and has no row ranges");
     }
-    if (shard.dim() != shards[0].dim()) {
-      return invalid_input("column blocks of " + std::to_string(shards[0].dim()) + " and " +
-                           std::to_string(shard.dim()) +
+    if (!blocks.empty() && blocks.back().device == shard.device) {
+      blocks.back().column_end = shard.column_end;
+    } else {
+      blocks.push_back(shard);
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
+  HugeCtrTable held;
+  held.name = table.name;
+  if (shards[0].device == kEveryDevice) {
+    held.data_parallel = true;
+    return held;
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Shard> blocks, column_blocks(table, shards));
+  held.column_factor = static_cast<std::int32_t>(blocks.size());
+  for (const Shard& block : blocks) {
+    if (block.dim() != blocks[0].dim()) {
+      return invalid_input("column blocks of " + std::to_string(blocks[0].dim()) + " and " +
+                           std::to_string(block.dim()) +
                            " columns, HugeCTR has column blocks of equal width only");
     }
-    if (std::find(held.gpus.begin(), held.gpus.end(), shard.device) != held.gpus.end()) {
-      return invalid_input("two column blocks on device " + std::to_string(shard.device) +
+    if (std::find(held.gpus.begin(), held.gpus.end(), block.device) != held.gpus.end()) {
+      return invalid_input("two column blocks on device " + std::to_string(block.device) +
                            ", HugeCTR places one block of a table on a GPU at most");
     }
-    held.gpus.push_back(shard.device);
+    held.gpus.push_back(block.device);
   }
   std::sort(held.gpus.begin(), held.gpus.end());
   return held;

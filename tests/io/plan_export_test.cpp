@@ -168,6 +168,18 @@ comm_strategy = "Hierarchical"
 )");
 }
 
+BOOST_AUTO_TEST_CASE(hugectr_blocks_that_follow_one_another_are_one) {
+  const PlanDocument apart = document_of(3, {{0, 0, 10, 0, 4, 1},
+                                             {0, 0, 10, 4, 8, 1},
+                                             {1, 0, 6, 0, 4, 0},
+                                             {2, 0, 12, 0, 4, 2},
+                                             {2, 0, 12, 4, 8, 2},
+                                             {2, 0, 12, 8, 16, 0}});
+  const PlanDocument together = document_of(
+      3, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 8, 2}, {2, 0, 12, 8, 16, 0}});
+  BOOST_TEST(written("hugectr", apart) == written("hugectr", together));
+}
+
 BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
   Workload workload = three_tables();
   workload.tables[0].name = "a \"b\", c";
@@ -189,7 +201,8 @@ BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
   const PlanDocument odd = with_item({{2, 0, 12, 0, 6, 0}, {2, 0, 12, 6, 16, 1}});
   check_refused(refused("torchrec", odd), {"table 2 'item'", "6 columns", "multiple of 4"});
   check_refused(refused("hugectr", odd), {"table 2 'item'", "6 and 10 columns", "equal width"});
-  const PlanDocument twice = with_item({{2, 0, 12, 0, 8, 3}, {2, 0, 12, 8, 16, 3}});
+  const PlanDocument twice = with_item(
+      {{2, 0, 12, 0, 4, 3}, {2, 0, 12, 4, 8, 0}, {2, 0, 12, 8, 12, 3}, {2, 0, 12, 12, 16, 1}});
   check_refused(refused("hugectr", twice), {"table 2 'item'", "two column blocks on device 3"});
   const PlanDocument rows = with_item({{2, 0, 6, 0, 16, 1}, {2, 6, 12, 0, 16, 0}});
   check_refused(refused("torchrec", rows), {"table 2 'item'", "in device order"});
