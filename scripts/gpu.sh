@@ -118,7 +118,13 @@ collect() {
 
 train() {
   [ -e "$results/training/data.txt" ] || { echo "no data yet"; return 75; }
-  local name
+  local name backend
+  for backend in cpu cuda; do  # which is faster here; the model comes from the first
+    local began=$SECONDS
+    timeout "$((limit / 5 + 1))" "$neuroshard" train compute --data "$results/training" --epochs 5 \
+      --backend $backend --output "$results/trial.safetensors" | tail -n 3
+    echo "5 epochs with $backend: $((SECONDS - began)) s"
+  done
   timeout "$limit" "$neuroshard" train compute --data "$results/training" --base h200_sim \
     --output "$results/measured.safetensors" --report "$results/training.json" --epochs 120 || return $?
   for name in held_out_sets held_out_tables; do
