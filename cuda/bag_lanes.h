@@ -73,19 +73,25 @@ NEUROSHARD_LANE float add_scaled(float a, float b, float scale) {
 #endif
 }
 
-/// Writes results that nobody reads soon: they leave the caches first.
+/// Writes results that nobody reads soon: whole sectors leave the caches first. Narrower ones stay
+/// until their neighbours' columns have made a sector of them.
 template <int kFloats>
-NEUROSHARD_LANE void store_streaming(float* to, const float* values) {
+NEUROSHARD_LANE void store_pooled(float* to, const float* values, bool whole_sectors) {
 #if defined(__CUDA_ARCH__)
   if constexpr (kFloats >= 4) {
     for (int k = 0; k < kFloats; k += 4) {
-      __stcs(reinterpret_cast<float4*>(to + k),
-             make_float4(values[k], values[k + 1], values[k + 2], values[k + 3]));
+      const float4 four = make_float4(values[k], values[k + 1], values[k + 2], values[k + 3]);
+      if (whole_sectors) {
+        __stcs(reinterpret_cast<float4*>(to + k), four);
+      } else {
+        *reinterpret_cast<float4*>(to + k) = four;
+      }
     }
   } else {
-    for (int k = 0; k < kFloats; ++k) __stcs(to + k, values[k]);
+    for (int k = 0; k < kFloats; ++k) to[k] = values[k];
   }
 #else
+  static_cast<void>(whole_sectors);
   std::memcpy(to, values, kFloats * sizeof(float));
 #endif
 }
@@ -196,7 +202,7 @@ NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::
       const float share = 1.0F / static_cast<float>(bag_end - bag_begin);
       for (int k = 0; k < kWidth; ++k) sum[k] *= share;
     }
-    store_streaming<kWidth>(out, sum);
+    store_pooled<kWidth>(out, sum, slice.width >= 8);
     for (int k = 0; k < kWidth; ++k) sum[k] = 0;
     out += out_stride;
     bag_begin = bag_end;

@@ -21,16 +21,17 @@ int lane_bits_for(std::int64_t width, Access access) {
   return std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(lanes - 1))), 5);
 }
 
-/// Short bags share a group of lanes, which then has as many rows on their way as for long ones.
-std::int32_t bags_per_group(const BagTable& table, std::int64_t bags) {
-  if (table.lookups == 0) return kLookupsPerGroup;
+/// Bags that make up about `lookups` of the table.
+std::int32_t bags_for(const BagTable& table, std::int64_t bags, std::int64_t lookups) {
+  if (table.lookups == 0) return static_cast<std::int32_t>(lookups);
   const double mean = static_cast<double>(table.lookups) / static_cast<double>(bags);
   return static_cast<std::int32_t>(
-      std::clamp(std::lround(kLookupsPerGroup / mean), 1L, long{kLookupsPerGroup}));
+      std::clamp<std::int64_t>(std::lround(static_cast<double>(lookups) / mean), 1, lookups));
 }
 
 /// Cuts the columns of a table evenly into as few slices as a warp's loads can span.
-Status add_slices(const BagTable& table, Access access, std::int64_t column, BagLayout& layout) {
+Status add_slices(const BagTable& table, Access access, std::int64_t column,
+                  std::int64_t group_lookups, BagLayout& layout) {
   const std::int64_t most = std::int64_t{kWarpLanes} * lane_width(access);
   const std::int64_t parts = (table.dim + most - 1) / most;
   const std::int64_t step = lane_width(access);
@@ -39,7 +40,7 @@ Status add_slices(const BagTable& table, Access access, std::int64_t column, Bag
   for (std::int64_t begin = 0; begin < table.dim; begin += even) {
     const std::int64_t width = std::min(even, table.dim - begin);
     const int lane_bits = lane_bits_for(width, access);
-    const std::int32_t per_group = bags_per_group(table, layout.bags);
+    const std::int32_t per_group = bags_for(table, layout.bags, group_lookups);
     const std::int64_t per_tile = std::int64_t{kBlockThreads >> lane_bits} * per_group;
     const std::int64_t tiles = (layout.bags + per_tile - 1) / per_tile;
     const auto first_tile = static_cast<std::int64_t>(layout.slice_of_tile.size());
@@ -90,10 +91,14 @@ Result<BagLayout> lay_out(std::span<const BagTable> tables, std::int64_t bags) {
                          std::to_string(bags) + " bags each, expected at most " +
                          std::to_string(kMaxTables) + " tables and 1 to 2^32 bags in all");
   }
+  std::int64_t lookups = 0;
+  for (const BagTable& table : tables) lookups += std::min<std::int64_t>(table.lookups, INT32_MAX);
+  const std::int64_t group_lookups =
+      std::clamp(lookups / kGroupsToFillGpu, kLeastLookupsPerGroup, kMostLookupsPerGroup);
   std::int64_t column = 0;
   for (const BagTable& table : tables) {
     const Access access = choose_access(table, column, layout.columns);
-    NEUROSHARD_RETURN_IF_ERROR(add_slices(table, access, column, layout));
+    NEUROSHARD_RETURN_IF_ERROR(add_slices(table, access, column, group_lookups, layout));
     layout.tables.push_back(
         {.weights = static_cast<char*>(table.weights),
          .state = table.optimizer == Optimizer::kRowwiseAdagrad ? table.state : nullptr,

@@ -19,6 +19,9 @@ constexpr std::chrono::microseconds kBetweenPolls{50};
 /// Within which NCCL must have taken a call; its data moves later.
 constexpr std::chrono::seconds kTakeLimit{60};
 
+/// Calls that NCCL does in the background are in progress when they return.
+bool taken(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
+
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Rendezvous& group, const NcclFunctions& nccl) : group_(group), nccl_(nccl) {}
@@ -80,7 +83,7 @@ class NcclCommunicator final : public Communicator {
   Status copy_columns(const Places& places, float* local, bool to_local);
   Status give_up(Status status);
   [[nodiscard]] Status status_of_nccl(ncclResult_t result) const {
-    if (result == ncclSuccess || result == ncclInProgress) return {};
+    if (taken(result)) return {};
     return unavailable(std::string("NCCL: ") + nccl_.error_string(result));
   }
 
@@ -128,7 +131,7 @@ Status NcclCommunicator::settle(Clock::time_point end) {
   while (true) {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t asked = nccl_.async_error(communicator_, &state);
-    if (asked != ncclSuccess) return give_up(status_of_nccl(asked));
+    if (!taken(asked)) return give_up(status_of_nccl(asked));
     if (state == ncclSuccess) return {};
     if (state != ncclInProgress) return give_up(status_of_nccl(state));
     if (const Status alive = group_.check(); !alive.ok()) return give_up(alive);
@@ -179,13 +182,13 @@ Result<NcclCommunicator::Places> NcclCommunicator::place(std::span<const std::in
 template <typename Call>
 Status NcclCommunicator::for_each_rank(const Places& places, const Call& call) {
   ncclResult_t result = nccl_.group_start();
-  for (int r = 0; r < world() && result == ncclSuccess; ++r) {
+  for (int r = 0; r < world() && taken(result); ++r) {
     // The piece of rank r lies behind those of the ranks before it.
     result = call(
         r, staging_.data() + places.samples(rank()) * places.column[static_cast<std::size_t>(r)]);
   }
   const ncclResult_t ended = nccl_.group_end();
-  if (result == ncclSuccess) result = ended;
+  if (taken(result)) result = ended;
   if (const Status given = status_of_nccl(result); !given.ok()) return give_up(given);
   return settle(Clock::now() + kTakeLimit);
 }
@@ -220,7 +223,7 @@ Status NcclCommunicator::exchange_forward(std::span<const std::int64_t> dims, st
     const float* from = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
     ncclResult_t result = ncclSuccess;
     if (sent > 0) result = nccl_.send(from, sent, ncclFloat, r, communicator_, stream_);
-    if (got > 0 && result == ncclSuccess) {
+    if (got > 0 && taken(result)) {
       result = nccl_.receive(piece, got, ncclFloat, r, communicator_, stream_);
     }
     return result;
@@ -241,7 +244,7 @@ Status NcclCommunicator::exchange_backward(std::span<const std::int64_t> dims, s
     float* to = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
     ncclResult_t result = ncclSuccess;
     if (sent > 0) result = nccl_.send(piece, sent, ncclFloat, r, communicator_, stream_);
-    if (got > 0 && result == ncclSuccess) {
+    if (got > 0 && taken(result)) {
       result = nccl_.receive(to, got, ncclFloat, r, communicator_, stream_);
     }
     return result;
