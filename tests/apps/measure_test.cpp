@@ -1,0 +1,89 @@
+// `neuroshard measure` on this machine's CPU: the documented JSON, what people see, and bad usage.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <boost/test/unit_test.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+namespace json = boost::json;
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::TemporaryFolder;
+
+/// Four small tables on two devices.
+struct SmallPlan {
+  TemporaryFolder folder;
+  std::string pool = folder.file("pool.json");
+  std::string plan = folder.file("plan.json");
+
+  SmallPlan() {
+    const Outcome tables = run_command({"tables", "generate", "--count", "4", "--seed", "1",
+                                        "--dims", "8", "--batch-size", "4096", "--output", pool});
+    BOOST_REQUIRE_MESSAGE(tables.exit_code == 0, tables.err);
+    const Outcome planned =
+        run_command({"plan", "--tables", pool, "--devices", "2", "--device-memory", "1GiB",
+                     "--algorithm", "size-greedy", "--output", plan});
+    BOOST_REQUIRE_MESSAGE(planned.exit_code == 0, planned.err);
+  }
+
+  [[nodiscard]] Outcome measure(const std::vector<std::string>& more) const {
+    std::vector<std::string> arguments{"measure", "--tables", pool,        "--plan", plan,
+                                       "--runs",  "1",        "--threads", "1"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(measure)
+
+BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
+  const SmallPlan small;
+  const Outcome outcome =
+      small.measure({"--backend", "cpu", "--cost-model", "h200_sim", "--output", "-"});
+  BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  const json::object report = json::parse(outcome.out).as_object();
+  std::set<std::string> keys;
+  for (const auto& member : report) keys.emplace(member.key());
+  const std::set<std::string> documented{
+      "format",     "version",    "backend",           "hardware",
+      "conditions", "compute",    "communication",     "cost_model",
+      "cost_ms",    "per_device", "predicted_cost_ms", "predicted_per_device"};
+  BOOST_TEST(keys == documented, boost::test_tools::per_element());
+  BOOST_TEST(report.at("format").as_string() == "neuroshard-measurement");
+  BOOST_TEST(report.at("communication").as_string() == "measured");
+  double slowest = 0;
+  for (const json::value& device : report.at("per_device").as_array()) {
+    BOOST_TEST(device.at("compute_ms").to_number<double>() > 0);
+    slowest = std::max(slowest, device.at("total_ms").to_number<double>());
+  }
+  BOOST_TEST(report.at("per_device").as_array().size() == 2u);
+  BOOST_TEST(report.at("cost_ms").to_number<double>() == slowest,
+             boost::test_tools::tolerance(1e-9));
+
+  const Outcome shown = small.measure({"--backend", "cpu"});
+  BOOST_TEST(shown.exit_code == 0);
+  BOOST_TEST(shown.out.find("communication measured") != std::string::npos);
+  BOOST_TEST(shown.out.find("predicted") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {
+  const SmallPlan small;
+  const Outcome simulated = small.measure({"--backend", "sim"});
+  BOOST_TEST(simulated.exit_code == 2);
+  const Outcome threads = small.measure({"--backend", "cuda"});
+  BOOST_TEST(threads.exit_code == 2);
+  BOOST_TEST(threads.err.find("--threads") != std::string::npos);
+  const Outcome missing =
+      run_command({"measure", "--tables", small.pool, "--plan", "nowhere", "--backend", "cpu"});
+  BOOST_TEST(missing.exit_code == 2);
+  BOOST_TEST(missing.err.find("nowhere") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
