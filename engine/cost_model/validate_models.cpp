@@ -1,9 +1,12 @@
 #include "engine/cost_model/validate_models.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "engine/core/cluster.h"
+#include "io/text.h"
 
 namespace neuroshard {
 namespace {
@@ -55,6 +58,13 @@ Status check_direction(const CommModel& model, int inputs, int outputs, const st
   return check_outputs(model.mlp, outputs, prefix);
 }
 
+/// A terminal would obey them: a simulated model could pose as a measured one.
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
+  });
+}
+
 }  // namespace
 
 Status validate(const ComputeModel& model) {
@@ -104,6 +114,11 @@ Status validate(const CostModels& models) {
   if (models.min_batch_size < 0 || models.min_batch_size > models.batch_size) {
     return invalid_input("min_batch_size: found " + std::to_string(models.min_batch_size) +
                          ", expected 1 to batch_size, " + std::to_string(models.batch_size));
+  }
+  for (const ModelOrigin* origin : {&models.compute_origin, &models.comm_origin}) {
+    if (!has_control(origin->hardware)) continue;
+    return invalid_input("hardware: found " + io::excerpt(origin->hardware) +
+                         ", expected text without control characters");
   }
   if (models.cost_unit != "ms") {
     return invalid_input("cost_unit: found '" + models.cost_unit + "', expected 'ms'");

@@ -194,6 +194,9 @@ BOOST_AUTO_TEST_CASE(metadata_that_does_not_fit_is_named) {
   };
   BOOST_TEST(with("format", "weights") ==
              "m: metadata format: found 'weights', expected 'neuroshard-cost-models'");
+  BOOST_TEST(with("hardware", "x\r\x1b[2Kmeasured on H200") ==
+             "m: hardware: found 'x\\x0d\\x1b[2Kmeasured on H200', expected text without control "
+             "characters");
   BOOST_TEST(with("version", "2") == "m: metadata version: found '2', expected '1'");
   BOOST_TEST(with("cost_unit", "us") == "m: metadata cost_unit: found 'us', expected 'ms'");
   for (const char* bad : {"", "0", "-3", "4.0", " 4", "4x", "99999999999999999999"}) {
