@@ -53,7 +53,7 @@ constexpr std::array kCommands{
                  "  neuroshard collect comm --backend sim --profile H200-141G --devices 4 "
                  "--samples 500 --output comm_data\n"
                  "  neuroshard train comm --data comm_data --epochs 30 "
-                 "--output my_models.safetensors\n",
+                 "--output my_comm_models.safetensors\n",
                  make_train_comm_command},
     CommandEntry{"evaluate compute", "how well cost models fit measured lookups",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 100 "
@@ -62,8 +62,8 @@ constexpr std::array kCommands{
                  make_evaluate_compute_command},
     CommandEntry{"evaluate comm", "how well cost models fit measured all-to-alls",
                  "  neuroshard collect comm --backend sim --profile H200-141G --devices 8 "
-                 "--samples 100 --seed 1 --output unseen\n"
-                 "  neuroshard evaluate comm --data unseen --cost-model h200_sim\n",
+                 "--samples 100 --seed 1 --output unseen_comm\n"
+                 "  neuroshard evaluate comm --data unseen_comm --cost-model h200_sim\n",
                  make_evaluate_comm_command},
     CommandEntry{"measure", "run a plan's lookups and exchanges on hardware",
                  "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "

@@ -5,9 +5,10 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr std::array kExitCodes{ExitCode{0, "done"},
-                                ExitCode{1, "failed (files, hardware, interrupted)"},
-                                ExitCode{2, "bad usage or input"}, ExitCode{3, "no feasible plan"}};
+constexpr std::array kExitCodes{
+    ExitCode{0, "done"},
+    ExitCode{1, "failed (writing files, hardware, interrupted before a result)"},
+    ExitCode{2, "bad usage or input"}, ExitCode{3, "no feasible plan"}};
 
 }  // namespace
 

@@ -16,6 +16,7 @@
 #include "apps/words.h"
 #include "engine/core/bytes.h"
 #include "engine/core/version.h"
+#include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
 #include "io/plan_file.h"
 
@@ -51,6 +52,7 @@ class PlanCommand final : public Command {
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
     options_.cancel = &cancel_token();
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
@@ -76,6 +78,15 @@ class PlanCommand final : public Command {
   }
 
  private:
+  [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
+    if (models.torchrec) return {};
+    const Status status = check_batch_size(models, workload.batch_size);
+    if (status.ok()) return status;
+    const std::string from = batch_size_ ? "--batch-size" : tables_ == "-" ? "<stdin>" : tables_;
+    return invalid_input(from + ": " + status.message() +
+                         (batch_size_ ? "" : "; --batch-size overrides the file's"));
+  }
+
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     io::PlanDocument document;
