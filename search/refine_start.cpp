@@ -8,6 +8,7 @@
 
 #include "search/baselines.h"
 #include "search/beam.h"
+#include "search/feasibility.h"
 #include "search/memory_packing.h"
 #include "search/neuroshard.h"
 
@@ -83,6 +84,8 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
 
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;
   SearchOptions quiet = options;
   quiet.progress = nullptr;
@@ -106,6 +109,8 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,
                                 const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;
   keep_greedy(problem, evaluator, options, best);
   if (!best) return best_start(problem, evaluator, options);

@@ -136,6 +136,32 @@ BOOST_AUTO_TEST_CASE(what_no_algorithm_can_place_is_refused) {
   BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
 }
 
+/// Counts what is asked of it.
+class CountingEvaluator : public test::TableEvaluator {
+ public:
+  using TableEvaluator::TableEvaluator;
+  ShapeId intern(const ShardShape& shape) override {
+    ++interned;
+    return TableEvaluator::intern(shape);
+  }
+  int interned = 0;
+};
+
+BOOST_AUTO_TEST_CASE(what_cannot_fit_is_refused_before_any_work) {
+  Workload workload;
+  workload.tables = {test::make_table(1000, 64), test::make_table(10, 64)};
+  CountingEvaluator evaluator(workload, 64, {1, 1});
+  // Too little memory in all, and a piece larger than any device.
+  for (const std::int64_t memory : {std::int64_t{1000}, std::int64_t{15999}}) {
+    const Cluster cluster = test::make_cluster(64, memory);
+    for (const char* algorithm : {"neuroshard", "refine", "anneal"}) {
+      const auto found = find_algorithm(algorithm)->run({workload, cluster}, evaluator, {});
+      BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+      BOOST_TEST(evaluator.interned == 0);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(one_device_and_one_table_are_plans_too) {
   Workload workload;
   workload.tables = {test::make_table(100, 16)};
