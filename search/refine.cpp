@@ -1,6 +1,7 @@
 #include "search/refine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -25,6 +26,7 @@ constexpr int kWalks = 4;               // of a generation, or the next multiple
 constexpr double kLaterHeat = 0.5;      // of the generations after the first, of its heat
 constexpr double kHottestWalk = 30;     // times the coolest, of the kWalks
 constexpr double kCycleGrowth = 2;      // of a cycle's seconds, over the one before
+constexpr double kLateness = 2;         // times a walk's share of the time: the budget is too large
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kReportSeconds = 0.1;  // between two progress reports
 
@@ -75,6 +77,7 @@ class Refinement {
   double best_cost_ = 0;
   std::int64_t candidates_ = 0;
   bool stopped_early_ = false;
+  std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
   double reported_ = 0;
 };
 
@@ -89,8 +92,8 @@ Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
       options_(options),
       began_(began),
       threads_(workers_of(options.pool)),
-      // What a time limit finds depends on the machine anyway: then no thread has to idle.
-      walks_(timed() ? round_up(kWalks, threads_) : kWalks) {
+      // What time alone ends depends on the machine anyway: then no thread has to idle.
+      walks_(options.evaluations == 0 ? round_up(kWalks, threads_) : kWalks) {
   walkers_.resize(static_cast<std::size_t>(threads_));
 }
 
@@ -123,7 +126,7 @@ void Refinement::report(const Share& share, std::int64_t candidates) {
   const double now = seconds_since(began_);
   if (now - reported_ < kReportSeconds) return;
   reported_ = now;
-  if (timed()) {
+  if (budget_ == 0) {
     options_.progress->update("refine", static_cast<std::int64_t>(now),
                               static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
   } else {
@@ -144,12 +147,12 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
     if (worker == 0) report(share, candidates);
-    double done = 0;
-    if (share.candidates > 0) {
-      done = static_cast<double>(candidates) / static_cast<double>(share.candidates);
-    }
-    if (share.seconds > 0) done = std::max(done, seconds_since(began) / share.seconds);
-    return done;
+    const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
+    if (share.candidates == 0) return time;
+    // Time never paces a budget, so that a limit not reached changes nothing.
+    if (time > kLateness) too_late_ = true;
+    if (too_late_) return 1.0;
+    return static_cast<double>(candidates) / static_cast<double>(share.candidates);
   };
   return walker(worker).run(start, options, response_, rng, progress);
 }
@@ -171,12 +174,14 @@ void Refinement::run_generation(int generation) {
 
 void Refinement::run_cycle() {
   for (int generation = 0; generation < kGenerations && !over(); ++generation) {
+    if (budget_ > 0 && too_late_) return;
     run_generation(generation);
   }
 }
 
 /// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
-/// the limit, so that whoever interrupts a long search has the plan of a finished one.
+/// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
+/// large for the time limit is given up early for what time is left, all of which is then used.
 void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
   best_ = std::move(start);
   best_cost_ = walker(0).cost(best_);
@@ -185,7 +190,9 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
   if (options_.evaluations > 0) {
     budget_ = options_.evaluations - evaluations_so_far;
     if (budget_ > 0) run_cycle();
-  } else {
+    budget_ = 0;
+  }
+  if (options_.evaluations == 0 || too_late_) {
     for (double length = kRefineSeconds; !over(); length *= kCycleGrowth) {
       const double end = seconds_since(began_) + length;
       const bool last = end + kCycleGrowth * length > options_.time_limit_s;

@@ -103,6 +103,32 @@ BOOST_AUTO_TEST_CASE(threads_do_not_change_plans_of_a_budget) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_time_limit_that_is_not_reached_does_not_change_plans_of_a_budget) {
+  Rng rng(9);
+  const Task task(rng, 20, 4, 1.3);
+  test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+  const auto expected = refined(task, evaluator, 20000);
+  for (const int threads : {1, 2, 3, 7}) {
+    ThreadPool pool(threads);
+    SearchOptions options;
+    options.evaluations = 20000;
+    options.time_limit_s = 1e6;
+    options.pool = &pool;
+    const auto found = shard_refine({task.workload, task.cluster}, evaluator, options);
+    BOOST_REQUIRE(found.ok());
+    BOOST_TEST((found->plan == expected->plan));
+    BOOST_TEST(found->evaluations == expected->evaluations);
+    BOOST_TEST(!found->stopped_early);
+  }
+  // A budget that no time would do for ends with the limit.
+  SearchOptions large;
+  large.evaluations = std::int64_t{1} << 60;
+  large.time_limit_s = 0.05;
+  const auto stopped = shard_refine({task.workload, task.cluster}, evaluator, large);
+  BOOST_REQUIRE(stopped.ok());
+  BOOST_TEST(stopped->stopped_early);
+}
+
 BOOST_AUTO_TEST_CASE(limits_end_it) {
   Rng rng(4);
   const Task task(rng, 20, 4, 1.3);
