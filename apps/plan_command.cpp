@@ -106,11 +106,12 @@ class PlanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     std::int64_t bytes = 0;
     for (const Table& table : workload.tables) bytes += table_bytes(table);
-    std::string text = std::to_string(workload.tables.size()) + " tables, " + format_bytes(bytes) +
-                       ", batch " + with_commas(workload.batch_size) + ", on " +
-                       std::to_string(cluster_.devices) + " devices of " +
-                       format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) +
-                       "\n\n";
+    const std::size_t tables = workload.tables.size();
+    std::string text =
+        std::to_string(tables) + (tables == 1 ? " table, " : " tables, ") + format_bytes(bytes) +
+        ", batch " + with_commas(workload.batch_size) + ", on " + std::to_string(cluster_.devices) +
+        (cluster_.devices == 1 ? " device of " : " devices of ") +
+        format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) + "\n\n";
     text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
     text += "\n" +
             console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",

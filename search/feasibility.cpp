@@ -23,6 +23,21 @@ std::int64_t total_bytes(const Workload& workload) {
   return total;
 }
 
+/// The largest of all pieces when every table is split as far as it goes; the first of equal ones.
+ShardShape largest_piece(const Workload& workload) {
+  ShardShape largest;
+  std::int64_t most = 0;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    const ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
+    const std::int64_t bytes = shard_bytes(workload, piece);
+    if (bytes <= most) continue;
+    largest = piece;
+    most = bytes;
+  }
+  return largest;
+}
+
 }  // namespace
 
 std::int32_t split_point(std::int32_t dim) { return dim < 8 ? 0 : (dim / 4 + 1) / 2 * 4; }
@@ -44,25 +59,25 @@ Status check_total_memory(const Problem& problem) {
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return {};
   const std::int64_t more = needed - problem.cluster.devices;
-  const std::int64_t per_device = (total - 1) / problem.cluster.devices + 1;
-  return infeasible(tables_of(problem.workload) + " need " + format_bytes(total) + ", more than " +
-                    devices_of(problem.cluster) + " hold: needs at least " + std::to_string(more) +
-                    " more " + (more == 1 ? "device" : "devices") + ", or at least " +
-                    format_bytes_at_least(per_device) + " of memory per device");
+  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem.workload));
+  const std::int64_t per_device = std::max((total - 1) / problem.cluster.devices + 1, piece);
+  std::string text = tables_of(problem.workload) +
+                     (problem.workload.tables.size() == 1 ? " needs " : " need ") +
+                     format_bytes(total) + ", more than " + devices_of(problem.cluster) +
+                     (problem.cluster.devices == 1 ? " holds" : " hold") + ": needs ";
+  // No number of devices helps a piece that is larger than any of them.
+  if (piece <= memory && needed <= kMaxDevices) {
+    text += "at least " + std::to_string(more) + " more " + (more == 1 ? "device" : "devices") +
+            ", or ";
+  }
+  return infeasible(text + "at least " + format_bytes_at_least(per_device) +
+                    " of memory per device");
 }
 
 Status check_finest_pieces(const Problem& problem) {
   const Workload& workload = problem.workload;
-  ShardShape worst;
-  std::int64_t worst_bytes = 0;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    const ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
-    const std::int64_t bytes = shard_bytes(workload, piece);
-    if (bytes <= worst_bytes) continue;
-    worst = piece;
-    worst_bytes = bytes;
-  }
+  const ShardShape worst = largest_piece(workload);
+  const std::int64_t worst_bytes = shard_bytes(workload, worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return {};
   return infeasible(table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
                     " even split to " + std::to_string(worst.dim) + " columns, devices have " +

@@ -19,6 +19,7 @@ std::int32_t finest_dim(std::int32_t dim);
 std::string table_label(const Workload& workload, std::int32_t table);
 
 /// kInfeasible when all tables together have more bytes than all devices: no algorithm can help.
+/// Says which change would do for the bytes in all and for the largest piece of the finest splits.
 Status check_total_memory(const Problem& problem);
 
 /// kInfeasible when a table's finest column split still has a piece that no device holds.

@@ -232,6 +232,30 @@ BOOST_AUTO_TEST_CASE(a_piece_too_large_for_any_device_is_named) {
   BOOST_TEST(shard_neuroshard({workload, make_cluster(64, 16000)}, evaluator, {}).ok());
 }
 
+BOOST_AUTO_TEST_CASE(the_change_named_is_one_that_both_the_sum_and_the_pieces_fit) {
+  Workload workload;
+  workload.tables = {make_table(1000, 4)};  // one piece of 16,000 bytes
+  TableEvaluator evaluator(workload, 2, {1});
+  const auto message = [&](std::int32_t devices, std::int64_t memory) {
+    const auto failed = shard_neuroshard({workload, make_cluster(devices, memory)}, evaluator, {});
+    BOOST_TEST((failed.status().code() == StatusCode::kInfeasible));
+    return failed.status().message();
+  };
+  BOOST_TEST(message(2, 1000) ==
+             "1 table needs 15.6 KiB, more than 2 devices of 1000 B hold: needs at least 15.63KiB "
+             "of memory per device");
+  BOOST_TEST(message(16, 1000) ==
+             "table 0 needs 15.6 KiB even split to 4 columns, devices have 1000 B: needs at least "
+             "15.63KiB of memory per device");
+  BOOST_TEST(shard_neuroshard({workload, make_cluster(2, 16000)}, evaluator, {}).ok());
+  workload.tables = {make_table(1000, 8)};
+  BOOST_TEST(message(1, 16000) ==
+             "1 table needs 31.2 KiB, more than 1 device of 15.6 KiB holds: needs at least 1 more "
+             "device, or at least 31.25KiB of memory per device");
+  TableEvaluator two(workload, 2, {1});
+  BOOST_TEST(shard_neuroshard({workload, make_cluster(2, 16000)}, two, {}).ok());
+}
+
 BOOST_AUTO_TEST_CASE(pieces_that_do_not_pack_say_which_memory_would_do) {
   // Three unsplittable pieces of 60 on two devices of 100.
   Workload workload;
