@@ -139,6 +139,10 @@ Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload,
                             std::int32_t devices) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
+  for (const auto& [index, written] : pieces.torchrec) {
+    NEUROSHARD_RETURN_IF_ERROR(check_torchrec_kernel(*written).with_context(
+        input.source + ": " + describe_table(workload, index)));
+  }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, pieces.document.plan).with_context(input.source));
   return BoundPlan{std::move(pieces.document), std::move(pieces.notes)};
 }

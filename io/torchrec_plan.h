@@ -45,6 +45,14 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
                                                 std::int32_t devices,
                                                 std::int32_t devices_per_host);
 
+/// The compute kernel of that sharding type whose cost the cost models know, and which the writer
+/// writes: rows and optimizer states in the device's memory, updated in the backward pass, or
+/// "dense" for a table that every device holds. TorchRec has others (host memory, SSD, quantized).
+std::string_view torchrec_kernel(std::string_view sharding_type);
+
+/// kInvalidInput, without its place, when `written` has another kernel than torchrec_kernel().
+Status check_torchrec_kernel(const TorchRecTable& written);
+
 /// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
 /// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
@@ -52,7 +60,7 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
 
 /// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
 /// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types
-/// and malformed placements among them. Says nothing about coverage.
+/// and compute kernels and malformed placements among them. Says nothing about coverage.
 Result<TorchRecPlan> parse_torchrec_plan(std::string_view bytes, const std::string& source);
 
 /// Reasons why TorchRec would not run `table` as it is written (type against shards and ranks,

@@ -16,6 +16,19 @@ constexpr std::array<std::string_view, 7> kShardingTypes{
     "table_wise", "column_wise",       "row_wise",     "table_row_wise",
     "grid_shard", "table_column_wise", "data_parallel"};
 
+/// TorchRec 1.4's EmbeddingComputeKernel.
+constexpr std::array<std::string_view, 11> kComputeKernels{"dense",
+                                                           "fused",
+                                                           "fused_uvm",
+                                                           "fused_uvm_caching",
+                                                           "quant",
+                                                           "quant_uvm",
+                                                           "key_value",
+                                                           "quant_uvm_caching",
+                                                           "customized_kernel",
+                                                           "ssd_virtual_table",
+                                                           "dram_virtual_table"};
+
 /// Rank of "rank:R/cuda:L", "rank:R/cpu" or "rank:R/meta".
 Result<std::int32_t> parse_placement(const JsonValue& value) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value.text());
@@ -66,13 +79,15 @@ Result<Shard> read_shard(const JsonValue& value) {
                rank};
 }
 
-Result<std::string> read_sharding_type(JsonObject& object) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at("sharding_type"));
+/// One of TorchRec's names.
+Result<std::string> read_name(JsonObject& object, std::string_view key,
+                              std::span<const std::string_view> names) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value.text());
   std::string known;
-  for (const std::string_view type : kShardingTypes) {
-    if (type == text) return std::string(text);
-    known += (known.empty() ? "" : ", ") + std::string(type);
+  for (const std::string_view name : names) {
+    if (name == text) return std::string(text);
+    known += (known.empty() ? "" : ", ") + std::string(name);
   }
   return value.unexpected("one of " + known);
 }
@@ -110,8 +125,10 @@ Result<TorchRecTable> read_table(std::string_view name, const JsonValue& value) 
   TorchRecTable table;
   table.name = name;
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
-  NEUROSHARD_ASSIGN_OR_RETURN(table.sharding_type, read_sharding_type(object));
-  NEUROSHARD_ASSIGN_OR_RETURN(table.compute_kernel, object.text("compute_kernel"));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.sharding_type,
+                              read_name(object, "sharding_type", kShardingTypes));
+  NEUROSHARD_ASSIGN_OR_RETURN(table.compute_kernel,
+                              read_name(object, "compute_kernel", kComputeKernels));
   NEUROSHARD_RETURN_IF_ERROR(read_ranks(object, table.ranks));
   if (table.sharding_type != "data_parallel") {
     NEUROSHARD_RETURN_IF_ERROR(read_shards(object, table));

@@ -82,6 +82,18 @@ void check_row_ranks(const TorchRecTable& written, std::int32_t devices,
 
 }  // namespace
 
+std::string_view torchrec_kernel(std::string_view sharding_type) {
+  return sharding_type == "data_parallel" ? "dense" : "fused";
+}
+
+Status check_torchrec_kernel(const TorchRecTable& written) {
+  const std::string_view expected = torchrec_kernel(written.sharding_type);
+  if (written.compute_kernel == expected) return {};
+  return invalid_input("compute kernel '" + written.compute_kernel + "' with " +
+                       written.sharding_type + ", expected '" + std::string(expected) +
+                       "': there is no cost model of another, and it would be lost");
+}
+
 Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<const Shard> shards,
                                                 std::int32_t devices,
                                                 std::int32_t devices_per_host) {

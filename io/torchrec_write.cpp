@@ -63,7 +63,7 @@ void write_table(const Target& target, std::string_view type, std::span<const Sh
   const bool replicated = type == "data_parallel";
   writer.begin_object();
   writer.key("sharding_type").text(type);
-  writer.key("compute_kernel").text(replicated ? "dense" : "fused");
+  writer.key("compute_kernel").text(torchrec_kernel(type));
   writer.key("ranks").begin_array(JsonWriter::Layout::kLine);
   if (replicated) {
     for (std::int32_t rank = 0; rank < target.plan.devices; ++rank) writer.integer(rank);

@@ -114,6 +114,8 @@ BOOST_AUTO_TEST_CASE(bad_torchrec_fields_are_named_with_their_path) {
       {"rank:1/cuda:1", "rank:1", "placement: found 'rank:1', expected a placement"},
       {"rank:1/cuda:1", "rank:x/cuda:1", "placement: found 'rank:x/cuda:1'"},
       {"rank:1/cuda:1", "rank:99999/cuda:1", "placement: found 'rank:99999/cuda:1'"},
+      {"\"fused\"", "\"bogus\"",
+       "user.compute_kernel: found 'bogus', expected one of dense, fused"},
       {"\"compute_kernel\": \"fused\", ", "", "found no key 'compute_kernel'"},
       {"\"ranks\": [1]", "\"ranks\": [1], \"cache\": {}", "user.cache: found an unknown key"},
       {"\"item\"", "\"user\"", "found the table 'user' in a second module"},
@@ -164,6 +166,19 @@ BOOST_AUTO_TEST_CASE(a_plan_must_be_for_these_tables_and_a_known_number_of_devic
                 {"f: table 2: shards cover 144 of its 192 cells"});
   check_refused(bound(changed(kHugeCtr, "[\"user\", 2]", "[\"user\", 3]"), 0).status(),
                 {"f: table 'user': 3 column blocks on 4 GPUs"});
+}
+
+BOOST_AUTO_TEST_CASE(kernels_without_a_cost_model_are_refused_not_rewritten) {
+  for (const std::string kernel : {"fused_uvm", "fused_uvm_caching", "key_value", "quant",
+                                   "ssd_virtual_table", "dram_virtual_table", "dense"}) {
+    const std::string text = changed(kTorchRec, "\"fused\"", "\"" + kernel + "\"");
+    check_refused(bound(text, 2).status(), {"f: table 0 'user': compute kernel '" + kernel +
+                                            "' with table_wise, expected 'fused'"});
+    // TorchRec itself runs them, "dense" apart.
+    BOOST_TEST(faults_of(text, {.devices = 2}).empty() == (kernel != "dense"));
+  }
+  check_refused(bound(changed(kTorchRec, "\"dense\"", "\"fused\""), 2).status(),
+                {"f: table 1 'ad': compute kernel 'fused' with data_parallel, expected 'dense'"});
 }
 
 BOOST_AUTO_TEST_CASE(the_linter_tells_every_fault) {
