@@ -76,11 +76,12 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   for (const std::int32_t index : pieces.unusable) {
     plan.shards.push_back(whole_table(workload, index, 0));
   }
-  canonicalize(plan);
+  // Before canonicalize(): shards are named by their place in the file.
   const std::vector<Status> shapes = find_faults(workload, plan);
   for (const Status& status : shapes) faults.push_back({false, status.message()});
   // Rules of a target and memory are about plans that place every cell once.
   if (!shapes.empty()) return faults;
+  canonicalize(plan);
   const ShardsByTable by_table(workload, plan);
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
     const auto index = static_cast<std::int32_t>(table);

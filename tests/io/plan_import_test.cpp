@@ -190,6 +190,19 @@ BOOST_AUTO_TEST_CASE(the_linter_tells_every_fault) {
   BOOST_TEST(faults[2].text.find("table 2: shards cover 0 of its 192") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(the_linter_names_a_shard_by_its_place_in_the_file) {
+  const std::string text = R"({"format": "neuroshard-plan", "version": 1, "devices": 2,
+    "batch_size": 1024, "shards": [
+      {"table": 9, "rows": [0, 10], "columns": [0, 8], "device": 1},
+      {"table": 2, "rows": [0, 12], "columns": [0, 16], "device": 0},
+      {"table": 1, "rows": [0, 6], "columns": [0, 4], "device": 0},
+      {"table": 0, "rows": [0, 10], "columns": [0, 9], "device": 0}]})";
+  const std::vector<PlanFault> faults = faults_of(text, {});
+  BOOST_REQUIRE(faults.size() == 2U);
+  BOOST_TEST(faults[0].text == "shards[0]: table 9, expected 0 to 2");
+  BOOST_TEST(faults[1].text.starts_with("shards[3]: "), faults[1].text);
+}
+
 BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
   const PlanRules two{.devices = 2};
   check_fault(changed(kTorchRec, "\"dense\"", "\"fused\""), two, {"table 1 'ad'", "'dense' with"});
