@@ -110,7 +110,10 @@ class CompareCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    io::CompareReport report{cluster_.devices, models.name, algorithms_, {}};
+    const ModelOrigin origin = origin_of(models.models);
+    io::CompareReport report{cluster_.devices, models.name,
+                             origin.hardware,  std::string(word_of(origin.provenance)),
+                             algorithms_,      {}};
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));

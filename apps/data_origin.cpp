@@ -13,10 +13,6 @@ namespace {
 
 constexpr const char* kUnknownHardware = "unknown";
 
-std::string_view word_of(Provenance provenance) {
-  return provenance == Provenance::kSimulated ? "simulated" : "measured";
-}
-
 /// What the directory says of itself; nothing without a collection.json.
 Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
   const std::string file = directory + "/collection.json";

@@ -38,7 +38,7 @@ class EvaluateCommand : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedMetrics metrics, evaluate(models));
     if (output_) {
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, format_evaluation(metrics)));
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, format_evaluation(metrics, models, origin)));
       if (*output_ == "-") return {};
     }
     TextTable table({{"network", Align::kLeft}, {"samples"}, {"MSE ms^2"}, {"MAPE"}, {"tau"}});

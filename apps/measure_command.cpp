@@ -98,6 +98,11 @@ std::string to_json(const Outcome& outcome, const std::string& backend) {
   json.key("compute").text("measured");
   json.key("communication").text(outcome.measurement.comm_measured ? "measured" : "predicted");
   json.key("cost_model").text(outcome.models ? outcome.models->name : "");
+  if (outcome.models) {
+    const ModelOrigin origin = origin_of(outcome.models->models);
+    json.key("cost_model_hardware").text(origin.hardware);
+    json.key("cost_model_provenance").text(word_of(origin.provenance));
+  }
   json.key("cost_ms").number(outcome.measurement.cost.cost_ms);
   json.key("per_device");
   io::write_device_costs(json, outcome.measurement.cost.per_device);

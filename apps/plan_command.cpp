@@ -93,8 +93,15 @@ class PlanCommand final : public Command {
     document.plan = best.plan;
     document.batch_size = loaded.workload.batch_size;
     document.cost = best.cost;
-    document.provenance = {version(),     models.name,    models.sha256,
-                           loaded.sha256, best.algorithm, options_.seed};
+    const ModelOrigin origin = origin_of(models.models);
+    document.provenance = {version(),
+                           models.name,
+                           models.sha256,
+                           origin.hardware,
+                           std::string(word_of(origin.provenance)),
+                           loaded.sha256,
+                           best.algorithm,
+                           options_.seed};
     export_.options.memory_limit = cluster_.memory_bytes;
     export_.options.cost_origin = describe(models);
     export_.options.baselines = baseline_costs(others);

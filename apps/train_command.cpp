@@ -62,7 +62,7 @@ class TrainCommand : public Command {
     control_.gpu = backend_ == "cuda";
     NEUROSHARD_RETURN_IF_ERROR(train_with_progress(models, origin));
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(models)));
-    if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports())));
+    if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports(), origin)));
     if (output_ == "-" || report_ == "-") return {};
     return print(describe(origin) + "\n" + text() + "model written to " + output_ +
                  missing_half(models) + "\n");

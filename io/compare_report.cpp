@@ -75,6 +75,8 @@ std::string format_compare(const CompareReport& report) {
   writer.begin_object();
   writer.key("devices").integer(report.devices);
   writer.key("cost_model").text(report.cost_model);
+  writer.key("hardware").text(report.hardware);
+  writer.key("cost_provenance").text(report.cost_provenance);
   writer.key("algorithms").begin_array(JsonWriter::Layout::kLine);
   for (const std::string& algorithm : report.algorithms) writer.text(algorithm);
   writer.end_array();

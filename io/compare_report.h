@@ -28,6 +28,8 @@ struct CompareTask {
 struct CompareReport {
   std::int32_t devices = 0;
   std::string cost_model;
+  std::string hardware;                 ///< what the costs are of, free text
+  std::string cost_provenance;          ///< "measured" or "simulated"
   std::vector<std::string> algorithms;  ///< the order of results and summary
   std::vector<CompareTask> tasks;
 };

@@ -14,6 +14,8 @@ struct PlanProvenance {
   std::string engine_version;
   std::string cost_model;         ///< name of a shipped model, or the file given
   std::string cost_model_sha256;  ///< of the model file's bytes
+  std::string hardware;           ///< what the costs are of, free text
+  std::string cost_provenance;    ///< "measured" or "simulated"; "" in older files, as `hardware`
   std::string input_sha256;       ///< of the table file's bytes
   std::string algorithm;
   std::uint64_t seed = 0;
@@ -32,7 +34,8 @@ struct PlanDocument {
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
 /// shards tile a workload is core validate(workload, plan). `cost_ms`, `per_device` and
-/// `provenance` are optional. Errors: kInvalidInput naming source and JSON path.
+/// `provenance` are optional, in the latter `hardware` together with `cost_provenance`. Errors:
+/// kInvalidInput naming source and JSON path.
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source);
 /// The same from a file, or standard input for "-".
 Result<PlanDocument> read_plan(const std::string& path);

@@ -7,6 +7,18 @@ void write_range(JsonWriter& writer, const char* name, std::int64_t begin, std::
   writer.key(name).begin_array().integer(begin).integer(end).end_array();
 }
 
+/// Both keys, or neither as in older files.
+Status read_cost_origin(JsonObject& object, PlanProvenance& provenance) {
+  if (!object.has("hardware") && !object.has("cost_provenance")) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.hardware, object.text("hardware"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at("cost_provenance"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_provenance, value.text());
+  if (provenance.cost_provenance == "measured" || provenance.cost_provenance == "simulated") {
+    return {};
+  }
+  return value.unexpected("'measured' or 'simulated'");
+}
+
 }  // namespace
 
 void write_shards(JsonWriter& writer, Plan plan) {
@@ -50,6 +62,10 @@ void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
   writer.key("engine_version").text(provenance.engine_version);
   writer.key("cost_model").text(provenance.cost_model);
   writer.key("cost_model_sha256").text(provenance.cost_model_sha256);
+  if (!provenance.cost_provenance.empty()) {
+    writer.key("hardware").text(provenance.hardware);
+    writer.key("cost_provenance").text(provenance.cost_provenance);
+  }
   writer.key("input_sha256").text(provenance.input_sha256);
   writer.key("algorithm").text(provenance.algorithm);
   writer.key("seed").unsigned_integer(provenance.seed);
@@ -63,6 +79,7 @@ Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.engine_version, object.text("engine_version"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model, object.text("cost_model"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model_sha256, object.text("cost_model_sha256"));
+  NEUROSHARD_RETURN_IF_ERROR(read_cost_origin(object, provenance));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.seed, object.unsigned_integer("seed"));

@@ -52,7 +52,15 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
 /// Who made a plan; the input's sha256 is added when it is exported with its workload.
 io::PlanProvenance provenance_of(const neuroshard_planner& planner, const std::string& algorithm,
                                  std::uint64_t seed) {
-  return {version(), planner.models->name, planner.models->sha256, "", algorithm, seed};
+  const ModelOrigin origin = origin_of(planner.models->models);
+  return {version(),
+          planner.models->name,
+          planner.models->sha256,
+          origin.hardware,
+          std::string(word_of(origin.provenance)),
+          "",
+          algorithm,
+          seed};
 }
 
 void log_result(const neuroshard_planner& planner, const PlanResult& result) {

@@ -164,10 +164,6 @@ std::string target_text(CostTarget target) {
   return target == CostTarget::kMilliseconds ? "ms" : "log_ms";
 }
 
-std::string provenance_text(Provenance provenance) {
-  return provenance == Provenance::kMeasured ? "measured" : "simulated";
-}
-
 void put_compute(const ComputeModel& model, io::TensorFile& file) {
   file.metadata["compute_architecture"] = kTableSum;
   file.metadata["compute_features"] = model.features.to_string();
@@ -212,14 +208,14 @@ std::string format_cost_models(const CostModels& models) {
   }
   file.metadata["cost_unit"] = models.cost_unit;
   file.metadata["hardware"] = origin.hardware;
-  file.metadata["provenance"] = provenance_text(origin.provenance);
+  file.metadata["provenance"] = word_of(origin.provenance);
   if (models.compute) put_compute(*models.compute, file);
   if (models.comm) put_comm(*models.comm, file);
   if (models.compute && models.comm &&
       (models.comm_origin.hardware != origin.hardware ||
        models.comm_origin.provenance != origin.provenance)) {
     file.metadata["comm_hardware"] = models.comm_origin.hardware;
-    file.metadata["comm_provenance"] = provenance_text(models.comm_origin.provenance);
+    file.metadata["comm_provenance"] = word_of(models.comm_origin.provenance);
   }
   return io::format_safetensors(file);
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/status.h"
@@ -54,6 +55,11 @@ struct CommModels {
 
 /// Where numbers come from. A simulated figure is never printed as a measured one.
 enum class Provenance { kMeasured, kSimulated };
+
+/// "measured" or "simulated", as files say it.
+inline std::string_view word_of(Provenance provenance) {
+  return provenance == Provenance::kMeasured ? "measured" : "simulated";
+}
 
 struct ModelOrigin {
   std::string hardware;  ///< free text, e.g. "H200-141G, NVSwitch"

@@ -53,6 +53,16 @@ bool simulated(const CostModels& models) {
          (models.comm && models.comm_origin.provenance == Provenance::kSimulated);
 }
 
+ModelOrigin origin_of(const CostModels& models) {
+  const ModelOrigin& compute = models.compute_origin;
+  const ModelOrigin& comm = models.comm_origin;
+  if (models.torchrec || !models.comm) return compute;
+  if (!models.compute) return comm;
+  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) return compute;
+  return {"compute " + describe(compute) + ", communication " + describe(comm),
+          simulated(models) ? Provenance::kSimulated : Provenance::kMeasured};
+}
+
 std::string describe(const ModelOrigin& origin) {
   if (origin.provenance == Provenance::kMeasured) return "measured on " + origin.hardware;
   constexpr std::string_view kSuffix = " (simulated)";  // as the ground truth calls its hardware

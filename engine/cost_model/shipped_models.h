@@ -47,6 +47,10 @@ Result<NamedCostModels> parse_named_models(const std::string& name, std::string_
 /// Whether any half of the models comes from simulated hardware.
 bool simulated(const CostModels& models);
 
+/// Where costs of the models come from, in one: simulated when either half is. When the halves
+/// differ, `hardware` says of each what it is.
+ModelOrigin origin_of(const CostModels& models);
+
 /// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
 std::string describe(const ModelOrigin& origin);
 

@@ -68,6 +68,11 @@ void write_report(const TrainReport& report, io::JsonWriter& json) {
   json.end_object();
 }
 
+void write_data_origin(const ModelOrigin& data, io::JsonWriter& json) {
+  json.key("data_hardware").text(data.hardware);
+  json.key("data_provenance").text(word_of(data.provenance));
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> report_rows(const TrainReport& report) {
@@ -107,12 +112,13 @@ std::vector<std::vector<std::string>> curve_rows(const TrainReport& report, std:
   return lines;
 }
 
-std::string format_training(
-    const std::vector<std::pair<std::string, const TrainReport*>>& networks) {
+std::string format_training(const std::vector<std::pair<std::string, const TrainReport*>>& networks,
+                            const ModelOrigin& data) {
   io::JsonWriter json;
   json.begin_object();
   json.key("format").text("neuroshard-training");
   json.key("version").integer(1);
+  write_data_origin(data, json);
   json.key("networks").begin_object();
   for (const auto& [name, report] : networks) {
     json.key(name);
@@ -123,11 +129,17 @@ std::string format_training(
   return json.take();
 }
 
-std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>& networks) {
+std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>& networks,
+                              const NamedCostModels& models, const ModelOrigin& data) {
   io::JsonWriter json;
   json.begin_object();
   json.key("format").text("neuroshard-evaluation");
   json.key("version").integer(1);
+  const ModelOrigin origin = origin_of(models.models);
+  json.key("cost_model").text(models.name);
+  json.key("hardware").text(origin.hardware);
+  json.key("cost_provenance").text(word_of(origin.provenance));
+  write_data_origin(data, json);
   json.key("networks").begin_object();
   for (const auto& [name, metrics] : networks) write_metrics(name, metrics, json);
   json.end_object();

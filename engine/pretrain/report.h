@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/cost_model/shipped_models.h"
 #include "engine/pretrain/metrics.h"
 
 namespace neuroshard {
@@ -37,12 +38,15 @@ std::vector<std::pair<std::string, std::string>> report_rows(const TrainReport& 
 std::vector<std::vector<std::string>> curve_rows(const TrainReport& report, std::size_t rows);
 
 /// JSON of one network or both directions ({"format": "neuroshard-training", "version": 1,
-/// "networks": {NAME: {...}}}). Deterministic.
-std::string format_training(
-    const std::vector<std::pair<std::string, const TrainReport*>>& networks);
+/// "data_hardware", "data_provenance", "networks": {NAME: {...}}}). Deterministic.
+std::string format_training(const std::vector<std::pair<std::string, const TrainReport*>>& networks,
+                            const ModelOrigin& data);
 
-/// JSON of an evaluation ({"format": "neuroshard-evaluation", "version": 1, "networks": {NAME:
-/// {"count", "mse_ms2", "mape", "kendall_tau"}}}). Deterministic.
-std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>& networks);
+/// JSON of an evaluation ({"format": "neuroshard-evaluation", "version": 1, "cost_model",
+/// "hardware", "cost_provenance", "data_hardware", "data_provenance", "networks": {NAME: {"count",
+/// "mse_ms2", "mape", "kendall_tau"}}}): where the model's costs come from, and the data's.
+/// Deterministic.
+std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>& networks,
+                              const NamedCostModels& models, const ModelOrigin& data);
 
 }  // namespace neuroshard

@@ -51,13 +51,24 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
   const json::object report = json::parse(outcome.out).as_object();
   std::set<std::string> keys;
   for (const auto& member : report) keys.emplace(member.key());
-  const std::set<std::string> documented{
-      "format",     "version",    "backend",           "hardware",
-      "conditions", "compute",    "communication",     "cost_model",
-      "cost_ms",    "per_device", "predicted_cost_ms", "predicted_per_device"};
+  const std::set<std::string> documented{"format",
+                                         "version",
+                                         "backend",
+                                         "hardware",
+                                         "conditions",
+                                         "compute",
+                                         "communication",
+                                         "cost_model",
+                                         "cost_model_hardware",
+                                         "cost_model_provenance",
+                                         "cost_ms",
+                                         "per_device",
+                                         "predicted_cost_ms",
+                                         "predicted_per_device"};
   BOOST_TEST(keys == documented, boost::test_tools::per_element());
   BOOST_TEST(report.at("format").as_string() == "neuroshard-measurement");
   BOOST_TEST(report.at("communication").as_string() == "measured");
+  BOOST_TEST(report.at("cost_model_provenance").as_string() == "simulated");
   double slowest = 0;
   for (const json::value& device : report.at("per_device").as_array()) {
     BOOST_TEST(device.at("compute_ms").to_number<double>() > 0);

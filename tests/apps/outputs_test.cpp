@@ -75,9 +75,11 @@ BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
   BOOST_TEST(plan.at("batch_size").as_int64() == 65536);
   BOOST_TEST(
       (keys_of(plan.at("shards").as_array()[0]) == Keys{"table", "rows", "columns", "device"}));
-  BOOST_TEST(
-      (keys_of(plan.at("provenance")) == Keys{"engine_version", "cost_model", "cost_model_sha256",
-                                              "input_sha256", "algorithm", "seed"}));
+  BOOST_TEST((keys_of(plan.at("provenance")) ==
+              Keys{"engine_version", "cost_model", "cost_model_sha256", "hardware",
+                   "cost_provenance", "input_sha256", "algorithm", "seed"}));
+  BOOST_TEST(plan.at("provenance").at("cost_provenance").as_string() == "simulated");
+  BOOST_TEST(!plan.at("provenance").at("hardware").as_string().empty());
   const json::array& devices = plan.at("per_device").as_array();
   BOOST_TEST(devices.size() == 8U);
   double slowest = 0;
@@ -136,7 +138,9 @@ BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {
                    "--algorithms", "random,size-greedy,neuroshard", "--output", "-"});
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   const json::object report = parsed(outcome.out);
-  BOOST_TEST((keys_of(report) == Keys{"devices", "cost_model", "algorithms", "tasks", "summary"}));
+  BOOST_TEST((keys_of(report) == Keys{"devices", "cost_model", "hardware", "cost_provenance",
+                                      "algorithms", "tasks", "summary"}));
+  BOOST_TEST(report.at("cost_provenance").as_string() == "simulated");
   const Keys algorithms{"random", "size-greedy", "neuroshard"};
   BOOST_TEST((keys_of(report.at("summary")) == algorithms));
   const json::array& tasks = report.at("tasks").as_array();

@@ -39,6 +39,21 @@ BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {
+  Rng rng(1);
+  CostModels models = test::random_models(4, rng);
+  models.compute_origin = {"H200", Provenance::kMeasured};
+  models.comm_origin = models.compute_origin;
+  BOOST_TEST(origin_of(models).hardware == "H200");
+  BOOST_TEST((origin_of(models).provenance == Provenance::kMeasured));
+  models.comm_origin.provenance = Provenance::kSimulated;
+  BOOST_TEST(origin_of(models).hardware ==
+             "compute measured on H200, communication SIMULATED hardware H200");
+  BOOST_TEST((origin_of(models).provenance == Provenance::kSimulated));
+  models.comm.reset();  // not trained yet: says nothing
+  BOOST_TEST((origin_of(models).provenance == Provenance::kMeasured));
+}
+
 BOOST_AUTO_TEST_CASE(a_path_is_read_and_hashed) {
   const std::string path =
       (std::filesystem::temp_directory_path() / "neuroshard_shipped_models_test.safetensors")

@@ -25,6 +25,8 @@ CompareReport example() {
   CompareReport report;
   report.devices = 1;
   report.cost_model = "h200";
+  report.hardware = "H200, nvswitch";
+  report.cost_provenance = "simulated";
   report.algorithms = {"random", "dim-greedy"};
   report.tasks = {{0, 2, {{"random", feasible}, {"dim-greedy", infeasible}}},
                   {1, 2, {{"random", infeasible}}}};
@@ -50,6 +52,8 @@ BOOST_AUTO_TEST_CASE(the_report_has_the_shape_the_design_gives) {
   BOOST_TEST(format_compare(example()) == R"({
   "devices": 1,
   "cost_model": "h200",
+  "hardware": "H200, nvswitch",
+  "cost_provenance": "simulated",
   "algorithms": ["random", "dim-greedy"],
   "tasks": [
     {

@@ -25,7 +25,9 @@ PlanDocument example() {
   document.batch_size = 65536;
   document.cost.cost_ms = 7.25;
   document.cost.per_device = {{1.5, 0.25, 0.5, 416, 16}, {5, 1.25, 1, 416, 16}};
-  document.provenance = {"0.1.0", "h200", std::string(64, 'a'), std::string(64, 'b'), "refine", 42};
+  document.provenance = {"0.1.0",          "h200",      std::string(64, 'a'),
+                         "H200, nvswitch", "simulated", std::string(64, 'b'),
+                         "refine",         42};
   return document;
 }
 
@@ -50,6 +52,8 @@ constexpr std::string_view kExample = R"({
     "engine_version": "0.1.0",
     "cost_model": "h200",
     "cost_model_sha256": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    "hardware": "H200, nvswitch",
+    "cost_provenance": "simulated",
     "input_sha256": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
     "algorithm": "refine",
     "seed": 42
@@ -85,6 +89,15 @@ BOOST_AUTO_TEST_CASE(a_plan_is_read_back) {
   BOOST_TEST(document.cost.per_device[1].dim_sum == 16);
   BOOST_TEST((document.provenance == expected.provenance));
   BOOST_TEST(format_plan(document) == kExample);
+}
+
+BOOST_AUTO_TEST_CASE(older_files_do_not_say_where_costs_come_from_and_stay_so) {
+  const std::string older = changed(
+      "    \"hardware\": \"H200, nvswitch\",\n    \"cost_provenance\": \"simulated\",\n", "");
+  const PlanDocument document = value_of(parse(older));
+  BOOST_TEST(document.provenance.cost_model == "h200");
+  BOOST_TEST(document.provenance.cost_provenance.empty());
+  BOOST_TEST(format_plan(document) == older);
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_written_by_hand_needs_no_costs_and_no_provenance) {
@@ -135,6 +148,10 @@ BOOST_AUTO_TEST_CASE(bad_fields_are_named_with_their_path) {
       {"\"compute_ms\": 1.5", "\"compute_ms\": 1e301", "$.per_device[0].compute_ms: found 1e301"},
       {"\"memory_bytes\": 416", "\"memory_bytes\": -1", "$.per_device[0].memory_bytes: found -1"},
       {"\"dim_sum\": 16", "\"dim_sum\": 1.5", "$.per_device[0].dim_sum: found 1.5"},
+      {"\"simulated\"", "\"guessed\"",
+       "$.provenance.cost_provenance: found 'guessed', expected 'measured' or 'simulated'"},
+      {"\"hardware\": \"H200, nvswitch\",", "", "$.provenance: found no key 'hardware'"},
+      {"\"cost_provenance\": \"simulated\",", "", "$.provenance: found no key 'cost_provenance'"},
       {"\"seed\": 42", "\"seed\": -1", "$.provenance.seed: found -1"},
       {",\n    \"seed\": 42", "", "$.provenance: found no key 'seed'"},
       {"\"seed\": 42", "\"seed\": 42, \"user\": \"me\"", "$.provenance.user: found an unknown key"},

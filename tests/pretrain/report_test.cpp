@@ -53,13 +53,23 @@ BOOST_AUTO_TEST_CASE(a_long_curve_is_thinned_and_keeps_its_best_and_last_epoch) 
 
 BOOST_AUTO_TEST_CASE(json_has_the_documented_keys) {
   const TrainReport report = example(2, 2);
-  const std::string json = format_training({{"compute", &report}});
-  for (const char* part : {"\"format\": \"neuroshard-training\"", "\"networks\"", "\"compute\"",
+  const std::string json = format_training({{"compute", &report}}, {"H200", Provenance::kMeasured});
+  for (const char* part : {"\"format\": \"neuroshard-training\"", "\"data_hardware\": \"H200\"",
+                           "\"data_provenance\": \"measured\"", "\"networks\"", "\"compute\"",
                            "\"seed\": \"3\"", "\"best_epoch\": 2", "\"mse_ms2\": 123.456",
                            "\"kendall_tau\": 0.9", "\"validation_mse_ms2\": 50"}) {
     BOOST_TEST_CONTEXT(part) { BOOST_TEST(has(json, part)); }
   }
-  const std::string evaluation = format_evaluation({{"forward", report.test}});
+  NamedCostModels models{"mine", "", {}};
+  models.models.torchrec.emplace();
+  models.models.compute_origin = {"H100", Provenance::kSimulated};
+  const std::string evaluation =
+      format_evaluation({{"forward", report.test}}, models, {"H200", Provenance::kMeasured});
+  for (const char* part :
+       {"\"cost_model\": \"mine\"", "\"hardware\": \"H100\"", "\"cost_provenance\": \"simulated\"",
+        "\"data_hardware\": \"H200\"", "\"data_provenance\": \"measured\""}) {
+    BOOST_TEST_CONTEXT(part) { BOOST_TEST(has(evaluation, part)); }
+  }
   BOOST_TEST(has(evaluation, "neuroshard-evaluation"));
   BOOST_TEST(has(evaluation, "\"forward\": {\"count\": 10"));
 }

@@ -129,8 +129,8 @@ BOOST_AUTO_TEST_CASE(equal_arguments_give_equal_bits_whatever_the_threads) {
   const auto b = train_compute({&data, 1}, options, three);
   BOOST_REQUIRE(a.ok() && b.ok());
   BOOST_TEST((parameters(a->model) == parameters(b->model)));
-  BOOST_TEST(format_training({{"compute", &a->report}}) ==
-             format_training({{"compute", &b->report}}));
+  BOOST_TEST(format_training({{"compute", &a->report}}, {}) ==
+             format_training({{"compute", &b->report}}, {}));
   options.fit.seed = 4;
   const auto other = train_compute({&data, 1}, options, {});
   BOOST_TEST((parameters(a->model) != parameters(other->model)));
