@@ -31,7 +31,7 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     if (flags_.format == "html") {
-      NEUROSHARD_RETURN_IF_ERROR(add_costs(input.loaded.workload, document));
+      NEUROSHARD_RETURN_IF_ERROR(add_costs(input, document));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,
@@ -42,9 +42,10 @@ class ExportCommand final : public Command {
  private:
   /// What a report shows beside the plan: its costs under the cost models, where they come from,
   /// and, when it is known what fits, the baselines.
-  Status add_costs(const Workload& workload, io::PlanDocument& document) {
+  Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {
+    const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, simulate(workload, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models.models));
     flags_.options.cost_origin = describe(models);
     if (flags_.options.memory_limit == 0) return {};
     const Cluster cluster{.devices = document.plan.devices,

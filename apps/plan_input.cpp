@@ -2,6 +2,7 @@
 
 #include "apps/output.h"
 #include "engine/core/cluster.h"
+#include "engine/planner.h"
 
 namespace neuroshard::apps {
 
@@ -35,6 +36,12 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
                               io::bind_plan(input.plan, input.loaded.workload, devices));
   for (const std::string& note : bound.notes) print_note(note);
   return std::move(bound.document);
+}
+
+Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models) {
+  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
+  if (!cost.ok()) return cost.status().with_context(input.plan.source);
+  return cost;
 }
 
 }  // namespace neuroshard::apps

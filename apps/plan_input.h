@@ -30,4 +30,7 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags);
 /// The plan in the terms of its tables; remarks of the conversion go to standard error.
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
+/// What the bound plan costs; refusals name the plan's file.
+Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models);
+
 }  // namespace neuroshard::apps

@@ -28,8 +28,7 @@ class SimulateCommand final : public Command {
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
-                                simulate(workload, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, costs_of(input, document.plan, models.models));
     const Console console = Console::of(STDOUT_FILENO);
     return print("cost model " + describe(models) + "\n\n" +
                  plan_table(console, document.plan, cost, memory_) + "\n" +

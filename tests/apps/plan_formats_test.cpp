@@ -122,6 +122,28 @@ BOOST_AUTO_TEST_CASE(check_tells_faults_on_stdout_and_by_its_exit_code) {
   expect_one_line(simulated(bad), 2, bad + ": table 'dog_1' is not among the tables given");
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_that_no_cost_model_describes_is_named) {
+  const TemporaryFolder folder;
+  const std::string everywhere = folder.write("everywhere.json", R"({
+    "format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 65536, "shards": [
+      {"table": 0, "rows": [0, 10], "columns": [0, 8], "device": "all"}]})");
+  const std::string tables =
+      folder.write("tables.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "user", "rows": 10, "dim": 8, "pooling_factor": 1}]})");
+  const std::vector<std::string> files{"--tables", tables, "--plan", everywhere};
+  const auto with = [&files](std::vector<std::string> arguments, std::vector<std::string> more) {
+    arguments.insert(arguments.end(), files.begin(), files.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const std::string expected =
+      everywhere + ": shards[0]: table 0 is on every device, no cost model";
+  expect_one_line(with({"simulate"}, {"--device-memory", "80GB"}), 2, expected);
+  expect_one_line(with({"export"}, {"--format", "html"}), 2, expected);
+  BOOST_TEST(with({"export"}, {"--format", "torchrec"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);
