@@ -53,6 +53,10 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
+    }
     options_.cancel = &cancel_token();
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;

@@ -79,4 +79,18 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
   return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
 }
 
+Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
+                        const PlanExportOptions& options) {
+  // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.
+  PlanDocument document;
+  document.plan.devices = devices;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    document.plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
+  }
+  document.batch_size = workload.batch_size;
+  document.cost = {1,
+                   std::vector<DeviceCost>(static_cast<std::size_t>(devices), {.compute_ms = 1})};
+  return export_plan(format, workload, document, options).status();
+}
+
 }  // namespace neuroshard::io

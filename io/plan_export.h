@@ -55,4 +55,10 @@ std::span<const PlanFormat> plan_formats();
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options);
 
+/// What of export_plan()'s refusals is known before there is a plan: the format, the options, names
+/// and dims of the tables. Refuses nothing that some plan of `workload` on `devices` could be
+/// written as.
+Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
+                        const PlanExportOptions& options);
+
 }  // namespace neuroshard::io

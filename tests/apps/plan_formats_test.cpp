@@ -150,6 +150,14 @@ BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
   expect_one_line(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory",
                                "80GB", "--format", "torchrec"}),
                   2, "--format: found 'torchrec' without --output");
+  const std::string narrow =
+      folder.write("narrow.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "user", "rows": 10, "dim": 6, "pooling_factor": 1}]})");
+  // One byte of memory: with a search first, this would be exit code 3.
+  expect_one_line(run_command({"plan", "--tables", narrow, "--devices", "2", "--device-memory",
+                               "1B", "--format", "torchrec", "--output", "-"}),
+                  2, "6 columns, TorchRec's kernels need a multiple of 4");
   expect_one_line(export_as(plan, {"--format", "torch"}), 2, "did you mean 'torchrec'?");
   const std::string uneven = folder.write("uneven.json", R"({
     "format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 64, "shards": [

@@ -268,6 +268,22 @@ BOOST_AUTO_TEST_CASE(hugectr_plans_keep_every_device_and_width) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_no_plan_could_change_is_known_before_there_is_one) {
+  Workload workload = test::three_tables();
+  for (const PlanFormat& format : plan_formats()) {
+    BOOST_TEST(check_exportable(format.name, workload, 4, {}).ok(), format.name);
+  }
+  workload.tables[1].dim = 6;
+  check_refused(check_exportable("torchrec", workload, 4, {}), {"table 1 'ad': ", "6 columns"});
+  BOOST_TEST(check_exportable("hugectr", workload, 4, {}).ok());
+  workload.tables[1].name = "user";
+  check_refused(check_exportable("hugectr", workload, 4, {}), {"'user'"});
+  check_refused(check_exportable("csw", workload, 4, {}), {"plan format: found 'csw'"});
+  PlanExportOptions uneven;
+  uneven.devices_per_host = 3;
+  check_refused(check_exportable("csv", workload, 4, uneven), {"devices per host: found 3"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
