@@ -150,7 +150,9 @@ Result<BenchSignature> bench_signature() {
       Result<search::SearchResult> found = algorithm.run({workload, cluster}, *evaluator, options);
       signature.seconds +=
           std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (!found.ok() && found.status().code() != StatusCode::kInfeasible) return found.status();
+      const StatusCode code = found.status().code();
+      const bool outcome = code == StatusCode::kInfeasible || code == StatusCode::kInvalidInput;
+      if (!found.ok() && !outcome) return found.status();
       hash.add(found.ok() ? 1 : 0);
       if (!found.ok()) continue;
       canonicalize(found->plan);

@@ -129,15 +129,26 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
                                                 const CostModels& models,
                                                 std::span<const std::string> names,
                                                 const PlanOptions& options) {
+  for (const std::string& name : names) NEUROSHARD_RETURN_IF_ERROR(algorithm_of(name).status());
   std::vector<ComparedPlan> plans;
+  Status refusal;
+  bool taken = false;
   for (const std::string& name : names) {
     PlanOptions own = options;
     own.algorithm = name;
     double seconds = 0;
     Result<PlanResult> result = search_plan(workload, cluster, models, own, seconds);
-    if (!result.ok() && result.status().code() != StatusCode::kInfeasible) return result.status();
+    const StatusCode code = result.status().code();
+    if (code == StatusCode::kInvalidInput) {
+      refusal = result.status();
+    } else if (result.ok() || code == StatusCode::kInfeasible) {
+      taken = true;
+    } else {
+      return result.status();
+    }
     plans.push_back({name, std::move(result), seconds});
   }
+  if (!taken && !refusal.ok()) return refusal;
   return plans;
 }
 

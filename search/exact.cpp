@@ -33,13 +33,13 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
 }
 
 Status too_many(const Problem& problem, bool alike, double plans, double most) {
-  return infeasible("this algorithm goes through all plans, at most " +
-                    std::to_string(static_cast<std::int64_t>(most)) + ": " +
-                    std::to_string(problem.workload.tables.size()) + " tables on " +
-                    std::to_string(problem.cluster.devices) + " devices" +
-                    (alike ? "" : ", which are not alike to the cost models,") + " have 10^" +
-                    std::to_string(static_cast<int>(std::log10(plans))) +
-                    " or more; fewer tables or another algorithm would do");
+  return invalid_input("this algorithm goes through all plans, at most " +
+                       std::to_string(static_cast<std::int64_t>(most)) + ": " +
+                       std::to_string(problem.workload.tables.size()) + " tables on " +
+                       std::to_string(problem.cluster.devices) + " devices" +
+                       (alike ? "" : ", which are not alike to the cost models,") + " have 10^" +
+                       std::to_string(static_cast<int>(std::log10(plans))) +
+                       " or more; fewer tables or another algorithm would do");
 }
 
 Status no_placement(const Problem& problem) {

@@ -41,7 +41,8 @@ struct SearchResult {
 
 /// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator
 /// for problem.workload. Errors: kInfeasible with one line that names the table or limit to blame
-/// and a change that would make it fit; kCancelled when there is no plan yet.
+/// and a change that would make it fit; kInvalidInput when the algorithm is not for a problem of
+/// this size; kCancelled when there is no plan yet.
 using Sharder = Result<SearchResult> (*)(const Problem& problem, PlanEvaluator& evaluator,
                                          const SearchOptions& options);
 
