@@ -25,6 +25,9 @@ Status check(const Workload& workload, const Plan& plan, const MeasureOptions& o
   }
   if (options.measure_comm) return {};
   if (options.models == nullptr) return invalid_input("communication needs cost models");
+  if (!options.models->comm) {
+    return invalid_input("communication needs cost models with communication networks");
+  }
   return simulate(workload, plan, *options.models).status();  // whether the models fit the plan
 }
 

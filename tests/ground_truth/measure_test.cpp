@@ -106,6 +106,12 @@ BOOST_AUTO_TEST_CASE(plans_that_cannot_be_measured_are_errors) {
   FakeTruth truth;
   Plan plan = one_table_a_device(workload);
   BOOST_TEST(!measure_plan(truth, workload, plan, {}).ok());  // neither exchanges nor models
+  const auto formula = load_cost_models("torchrec");
+  BOOST_REQUIRE(formula.ok());
+  MeasureOptions predicted;
+  predicted.models = &formula->models;
+  BOOST_TEST(measure_plan(truth, workload, plan, predicted).status().message() ==
+             "communication needs cost models with communication networks");
   MeasureOptions options;
   options.measure_comm = true;
   plan.shards[1].device = kEveryDevice;
