@@ -16,7 +16,7 @@ Status validate(const CommModels& models);
 Status validate(const CostModels& models);
 
 /// kInvalidInput when the models have not been trained on global batches of this size, neither on
-/// smaller and larger ones: what they would say is a guess.
+/// smaller and larger ones: what they would say is a guess. TorchRec's formula takes any.
 Status check_batch_size(const CostModels& models, std::int64_t batch_size);
 
 }  // namespace neuroshard
