@@ -10,6 +10,7 @@
 
 namespace {
 
+using neuroshard::test::command_names;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
@@ -17,17 +18,6 @@ using neuroshard::test::shell;
 using neuroshard::test::slurp;
 using neuroshard::test::split_words;
 using neuroshard::test::TemporaryFolder;
-
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  bool in_list = false;
-  for (const std::string& line : lines_of(run_command({"--help"}).out)) {
-    if (line.empty()) in_list = false;
-    if (in_list) names.push_back(line.substr(2, line.find("  ", 2) - 2));
-    if (line == "commands:") in_list = true;
-  }
-  return names;
-}
 
 /// The flags a command's help explains: "--tables", ..
 std::vector<std::string> flags_of(const std::string& command) {

@@ -8,6 +8,7 @@
 
 namespace {
 
+using neuroshard::test::command_names;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::ProcessOptions;
@@ -16,18 +17,6 @@ using neuroshard::test::shell;
 using neuroshard::test::source_file;
 using neuroshard::test::split_words;
 using neuroshard::test::TemporaryFolder;
-
-/// Names of all commands, read off `neuroshard --help`.
-std::vector<std::string> command_names() {
-  std::vector<std::string> names;
-  bool in_list = false;
-  for (const std::string& line : lines_of(run_command({"--help"}).out)) {
-    if (line.empty()) in_list = false;
-    if (in_list) names.push_back(line.substr(2, line.find("  ", 2) - 2));
-    if (line == "commands:") in_list = true;
-  }
-  return names;
-}
 
 std::vector<std::string> examples_in(const std::string& help) {
   std::vector<std::string> examples;

@@ -16,6 +16,7 @@
 namespace {
 
 namespace json = boost::json;
+using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
@@ -38,20 +39,6 @@ std::set<std::string> keys_of(const json::value& value) {
 
 using Keys = std::set<std::string>;
 
-std::vector<std::string> plan_arguments(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"plan",
-                                     "--tables",
-                                     source_file("examples/dlrm_dcnv2.json"),
-                                     "--devices",
-                                     "8",
-                                     "--device-memory",
-                                     "80GB",
-                                     "--evaluations",
-                                     "20000"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
-}
-
 std::string generated_pool(const TemporaryFolder& folder) {
   const std::string pool = folder.file("pool.json");
   BOOST_TEST_REQUIRE(
@@ -65,7 +52,7 @@ std::string generated_pool(const TemporaryFolder& folder) {
 BOOST_AUTO_TEST_SUITE(outputs)
 
 BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
-  const Outcome outcome = run_command(plan_arguments({"--output", "-"}));
+  const Outcome outcome = run_command(example_plan_arguments({"--output", "-"}));
   BOOST_TEST(outcome.exit_code == 0);
   const json::object plan = parsed(outcome.out);
   BOOST_TEST((keys_of(plan) == Keys{"format", "version", "devices", "batch_size", "cost_ms",
@@ -94,29 +81,31 @@ BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_is_the_same_bytes_each_time_and_on_any_number_of_threads) {
-  const std::string once = run_command(plan_arguments({"--output", "-"})).out;
+  const std::string once = run_command(example_plan_arguments({"--output", "-"})).out;
   BOOST_TEST(!once.empty());
   for (const std::string threads : {"1", "2"}) {
-    BOOST_TEST((run_command(plan_arguments({"--output", "-", "--threads", threads})).out == once));
+    BOOST_TEST(
+        (run_command(example_plan_arguments({"--output", "-", "--threads", threads})).out == once));
   }
   const Outcome timed =
       run_command({"plan", "--tables", source_file("examples/dlrm_dcnv2.json"), "--devices", "8",
                    "--device-memory", "80GB", "--time-limit", "0.05"});
   BOOST_TEST(timed.out.find("time ended the search") != std::string::npos);
   const std::string random =
-      run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"})).out;
-  BOOST_TEST(
-      (run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"})).out ==
-       random));
-  BOOST_TEST(
-      (run_command(plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "2"})).out !=
-       random));
+      run_command(example_plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"}))
+          .out;
+  BOOST_TEST((
+      run_command(example_plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "1"}))
+          .out == random));
+  BOOST_TEST((
+      run_command(example_plan_arguments({"--output", "-", "--algorithm", "random", "--seed", "2"}))
+          .out != random));
 }
 
 BOOST_AUTO_TEST_CASE(simulate_agrees_with_plan) {
   const TemporaryFolder folder;
   const std::string plan = folder.file("plan.json");
-  const Outcome planned = run_command(plan_arguments({"--output", plan}));
+  const Outcome planned = run_command(example_plan_arguments({"--output", plan}));
   const Outcome simulated =
       run_command({"simulate", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan", plan,
                    "--device-memory", "80GB"});
@@ -211,13 +200,13 @@ BOOST_AUTO_TEST_CASE(generated_tables_are_the_same_for_a_seed_and_can_be_summari
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_exit_code_1_and_leaves_nothing) {
   for (const std::string path : {"/proc/plan.json", "/no/such/folder/plan.json", "/"}) {
-    const Outcome outcome = run_command(plan_arguments({"--output", path}));
+    const Outcome outcome = run_command(example_plan_arguments({"--output", path}));
     BOOST_TEST(outcome.exit_code == 1);
     BOOST_TEST(outcome.out.empty());
     BOOST_TEST(lines_of(outcome.err).size() == 1U);
     BOOST_TEST(outcome.err.find(path) != std::string::npos, outcome.err);
   }
-  const Outcome full = run_command(plan_arguments(), {.output_path = "/dev/full"});
+  const Outcome full = run_command(example_plan_arguments(), {.output_path = "/dev/full"});
   BOOST_TEST(full.exit_code == 1);
   BOOST_TEST(full.err.find("standard output") != std::string::npos, full.err);
 }
@@ -230,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file) {
   }
   const std::string plan = folder.write("plan.json", "the old plan");
   std::ofstream(folder.file("filler")) << std::string(100'000, 'x');  // takes all that is left
-  const Outcome outcome = run_command(plan_arguments({"--output", plan}));
+  const Outcome outcome = run_command(example_plan_arguments({"--output", plan}));
   const std::string kept = slurp(plan);
   const auto files = std::distance(std::filesystem::directory_iterator(folder.path()),
                                    std::filesystem::directory_iterator());

@@ -161,4 +161,29 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  bool in_list = false;
+  for (const std::string& line : lines_of(run_command({"--help"}).out)) {
+    if (line.empty()) in_list = false;
+    if (in_list) names.push_back(line.substr(2, line.find("  ", 2) - 2));
+    if (line == "commands:") in_list = true;
+  }
+  return names;
+}
+
+std::vector<std::string> example_plan_arguments(const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"plan",
+                                     "--tables",
+                                     source_file("examples/dlrm_dcnv2.json"),
+                                     "--devices",
+                                     "8",
+                                     "--device-memory",
+                                     "80GB",
+                                     "--evaluations",
+                                     "20000"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
 }  // namespace neuroshard::test

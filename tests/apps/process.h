@@ -69,6 +69,10 @@ std::string slurp(const std::string& path);
 std::string source_file(const std::string& relative);
 /// Words between blanks.
 std::vector<std::string> split_words(const std::string& text);
+/// Names of all commands, read off `neuroshard --help`.
+std::vector<std::string> command_names();
+/// Plans the example's 26 tables by a budget that gives the same plan on every machine.
+std::vector<std::string> example_plan_arguments(const std::vector<std::string>& more = {});
 /// Lines of a text, the last one included when it does not end in '\n'.
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -13,6 +13,7 @@
 
 namespace {
 
+using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::on_terminal;
 using neuroshard::test::Outcome;
@@ -27,24 +28,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-std::vector<std::string> plan_arguments() {
-  return {"plan",
-          "--tables",
-          source_file("examples/dlrm_dcnv2.json"),
-          "--devices",
-          "8",
-          "--device-memory",
-          "80GB",
-          "--evaluations",
-          "20000"};
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(streams)
 
 BOOST_AUTO_TEST_CASE(a_pipe_gets_plain_text) {
-  const Outcome outcome = run_command(plan_arguments(), {.environment = {{"LC_ALL", "C.UTF-8"}}});
+  const Outcome outcome =
+      run_command(example_plan_arguments(), {.environment = {{"LC_ALL", "C.UTF-8"}}});
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   BOOST_TEST(outcome.err.empty());
   BOOST_TEST(!contains(outcome.out, "\x1b"));
@@ -57,7 +47,7 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
   const auto shown = [](const std::string& term, const std::string& locale,
                         const std::string& no_color) {
     return on_terminal(
-               plan_arguments(),
+               example_plan_arguments(),
                {.environment = {{"TERM", term}, {"LC_ALL", locale}, {"NO_COLOR", no_color}}})
         .out;
   };
@@ -88,7 +78,7 @@ BOOST_AUTO_TEST_CASE(tables_come_from_standard_input) {
     return text.substr(0, text.find("plans evaluated"));
   };
   BOOST_TEST(deterministic_part(outcome.out) ==
-             deterministic_part(run_command(plan_arguments()).out));
+             deterministic_part(run_command(example_plan_arguments()).out));
 }
 
 BOOST_AUTO_TEST_CASE(an_interrupted_collection_stops_cleanly_and_goes_on) {
