@@ -15,7 +15,6 @@
 #include "apps/progress_bar.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
-#include "engine/core/version.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
 #include "io/plan_file.h"
@@ -83,7 +82,6 @@ class PlanCommand final : public Command {
 
  private:
   [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
-    if (models.torchrec) return {};
     const Status status = check_batch_size(models, workload.batch_size);
     if (status.ok()) return status;
     const std::string from = batch_size_ ? "--batch-size" : tables_ == "-" ? "<stdin>" : tables_;
@@ -97,15 +95,7 @@ class PlanCommand final : public Command {
     document.plan = best.plan;
     document.batch_size = loaded.workload.batch_size;
     document.cost = best.cost;
-    const ModelOrigin origin = origin_of(models.models);
-    document.provenance = {version(),
-                           models.name,
-                           models.sha256,
-                           origin.hardware,
-                           std::string(word_of(origin.provenance)),
-                           loaded.sha256,
-                           best.algorithm,
-                           options_.seed};
+    document.provenance = provenance_of(models, loaded.sha256, best.algorithm, options_.seed);
     export_.options.memory_limit = cluster_.memory_bytes;
     export_.options.cost_origin = describe(models);
     export_.options.baselines = baseline_costs(others);

@@ -8,7 +8,6 @@
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
 #include "engine/c_api/inputs.h"
-#include "engine/core/version.h"
 #include "search/sharder.h"
 
 namespace neuroshard::c_api {
@@ -50,19 +49,6 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
 }
 
 /// Who made a plan; the input's sha256 is added when it is exported with its workload.
-io::PlanProvenance provenance_of(const neuroshard_planner& planner, const std::string& algorithm,
-                                 std::uint64_t seed) {
-  const ModelOrigin origin = origin_of(planner.models->models);
-  return {version(),
-          planner.models->name,
-          planner.models->sha256,
-          origin.hardware,
-          std::string(word_of(origin.provenance)),
-          "",
-          algorithm,
-          seed};
-}
-
 void log_result(const neuroshard_planner& planner, const PlanResult& result) {
   if (planner.log == nullptr) return;
   if (result.stopped_early) {
@@ -83,7 +69,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   NEUROSHARD_ASSIGN_OR_RETURN(
       PlanResult result, make_plan(workload.workload, cluster, planner.models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
-  plan->document.provenance = provenance_of(planner, result.algorithm, options.seed);
+  plan->document.provenance = provenance_of(*planner.models, "", result.algorithm, options.seed);
   plan->cost_origin = describe(*planner.models);
   log_result(planner, result);
   plan->document.plan = std::move(result.plan);
@@ -151,7 +137,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
         simulate(workload->workload, plan->document.plan, planner->models->models));
     result->cost_origin = describe(*planner->models);
     const io::PlanProvenance& made = plan->document.provenance;
-    result->document.provenance = provenance_of(*planner, made.algorithm, made.seed);
+    result->document.provenance = provenance_of(*planner->models, "", made.algorithm, made.seed);
     return result;
   });
 }

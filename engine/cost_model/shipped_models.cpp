@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/embedded_file.h"
+#include "engine/core/version.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "io/file.h"
 #include "io/sha256.h"
@@ -61,6 +62,19 @@ ModelOrigin origin_of(const CostModels& models) {
   if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) return compute;
   return {"compute " + describe(compute) + ", communication " + describe(comm),
           simulated(models) ? Provenance::kSimulated : Provenance::kMeasured};
+}
+
+io::PlanProvenance provenance_of(const NamedCostModels& models, const std::string& input_sha256,
+                                 const std::string& algorithm, std::uint64_t seed) {
+  const ModelOrigin origin = origin_of(models.models);
+  return {.engine_version = version(),
+          .cost_model = models.name,
+          .cost_model_sha256 = models.sha256,
+          .hardware = origin.hardware,
+          .cost_provenance = std::string(word_of(origin.provenance)),
+          .input_sha256 = input_sha256,
+          .algorithm = algorithm,
+          .seed = seed};
 }
 
 std::string describe(const ModelOrigin& origin) {

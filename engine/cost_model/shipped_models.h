@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "engine/core/embedded_file.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
+#include "io/plan_file.h"
 
 namespace neuroshard {
 
@@ -50,6 +52,10 @@ bool simulated(const CostModels& models);
 /// Where costs of the models come from, in one: simulated when either half is. When the halves
 /// differ, `hardware` says of each what it is.
 ModelOrigin origin_of(const CostModels& models);
+
+/// What a plan file records of how `algorithm` made a plan with these models.
+io::PlanProvenance provenance_of(const NamedCostModels& models, const std::string& input_sha256,
+                                 const std::string& algorithm, std::uint64_t seed);
 
 /// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
 std::string describe(const ModelOrigin& origin);
