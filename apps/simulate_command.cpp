@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 
 #include "apps/common_flags.h"
@@ -9,6 +10,7 @@
 #include "apps/plan_input.h"
 #include "apps/plan_report.h"
 #include "engine/planner.h"
+#include "io/plan_file.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -19,28 +21,44 @@ class SimulateCommand final : public Command {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &memory_);
     declare_cost_model(flags, &cost_model_);
+    flags.text("output", "FILE",
+               "write the plan with these costs to a file; - = to stdout, and nothing else there",
+               &output_);
   }
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     const Workload& workload = input.loaded.workload;
-    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, costs_of(input, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models.models));
+    if (output_) {
+      document.provenance = provenance_of(models, input.loaded.sha256,
+                                          document.provenance.algorithm, document.provenance.seed);
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
+      if (*output_ == "-") return {};
+    }
+    return report(document, models);
+  }
+
+ private:
+  Status report(const io::PlanDocument& document, const NamedCostModels& models) const {
+    const PlanCost& cost = document.cost;
     const Console console = Console::of(STDOUT_FILENO);
     return print("cost model " + describe(models) + "\n\n" +
                  plan_table(console, document.plan, cost, memory_) + "\n" +
                  console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
                                Style::kBold) +
-                 " (simulated by the cost model)\n");
+                 " (simulated by the cost model)\n" +
+                 (output_ ? "plan written to " + *output_ + "\n" : ""));
   }
 
- private:
   PlanInputFlags input_;
   std::int64_t memory_ = 0;
   std::string cost_model_ = kDefaultCostModel;
+  std::optional<std::string> output_;
 };
 
 }  // namespace

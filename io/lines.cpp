@@ -40,6 +40,12 @@ std::string join_with(const std::vector<T>& values, Format format) {
   return out;
 }
 
+/// A line of a file that went through Windows.
+std::string_view without_return(std::string_view text) {
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
 }  // namespace
 
 Status Line::error(const std::string& message) const {
@@ -54,7 +60,7 @@ Result<std::vector<Line>> split_lines(std::string_view bytes, const std::string&
   for (std::size_t start = 0; start < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', start), bytes.size());
     const Line line{&source, static_cast<std::int64_t>(lines.size()) + 1,
-                    bytes.substr(start, end - start)};
+                    without_return(bytes.substr(start, end - start))};
     if (end == bytes.size() && last == LastLine::kTornWithoutBreak) {
       return line.error("found " + excerpt(line.text) +
                         " without a line break, expected a whole line");

@@ -119,6 +119,23 @@ BOOST_AUTO_TEST_CASE(simulate_agrees_with_plan) {
   BOOST_TEST(lines_of(table_of(planned.out)).size() == 9U);
 }
 
+BOOST_AUTO_TEST_CASE(simulate_writes_the_plan_with_the_costs_of_its_cost_model) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  BOOST_TEST(run_command(example_plan_arguments({"--output", plan})).exit_code == 0);
+  const auto simulated_under = [&](const std::string& model) {
+    return run_command({"simulate", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan",
+                        plan, "--device-memory", "80GB", "--cost-model", model, "--output", "-"})
+        .out;
+  };
+  BOOST_TEST(simulated_under("h200_sim") == slurp(plan));
+  const json::object before = parsed(slurp(plan));
+  const json::object other = parsed(simulated_under("a100_sim"));
+  BOOST_TEST(other.at("shards") == before.at("shards"));
+  BOOST_TEST(other.at("cost_ms").as_double() > before.at("cost_ms").as_double());
+  BOOST_TEST(other.at("provenance").at("cost_model").as_string() == "a100_sim");
+}
+
 BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(bad_compute_lines_are_named_with_token_and_range) {
       {"1 3600001\n", "f:1: cost_ms: found '3600001'"},
       {"1 5ms\n", "f:1: cost_ms: found '5ms'"},
       {"1 0x5\n", "f:1: cost_ms: found '0x5'"},
-      {"1 5\r\n", "f:1: cost_ms: found '5\\x0d'"},
+      {"1 5\r5\n", "f:1: cost_ms: found '5\\x0d5'"},
       {"1 5\n1 \xC3\x28\n", "f:2:3: found byte '\\xc3'"},
       {"task: 1 | cost: 5\n", "f:1: found 'task: 1 | cost: 5'"},
   };
