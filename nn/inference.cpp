@@ -54,9 +54,24 @@ float sum_relu_dot_scalar(int size, const float* const* parts, int count, const 
   return sum_of(sums);
 }
 
+void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const float* addend,
+                         const float* weight, float* out) {
+  for (std::int64_t row = 0; row < rows; ++row, x += size) {
+    std::array<float, kInferenceLanes> sums{};
+    for (int i = 0; i < size; i += kInferenceLanes) {
+      for (int lane = 0; lane < kInferenceLanes; ++lane) {
+        sums[static_cast<std::size_t>(lane)] +=
+            std::max(x[i + lane], -addend[i + lane]) * weight[i + lane];
+      }
+    }
+    out[row] = sum_of(sums);
+  }
+}
+
 constexpr std::array<InferenceKernels, kIsaCount> kKernels{
-    InferenceKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar},
-    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot},
+    InferenceKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar, max_dot_rows_scalar},
+    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot,
+                     avx2::max_dot_rows},
 };
 static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1);
 

@@ -77,6 +77,33 @@ inline float sum_of(__m256 value) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+// Of kRows rows: sums of max(x, -addend) weight, eight lanes each.
+template <int kRows>
+inline void max_dot(int size, const float* x, const float* addend, const float* weight,
+                    __m256* sum) {
+  const __m256 sign = _mm256_set1_ps(-0.0f);
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) sum[r] = _mm256_setzero_ps();
+  for (int i = 0; i < size; i += kLanes) {
+    const __m256 floor = _mm256_xor_ps(sign, _mm256_loadu_ps(addend + i));
+    const __m256 w = _mm256_loadu_ps(weight + i);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+      const __m256 value = _mm256_max_ps(_mm256_loadu_ps(x + r * size + i), floor);
+      sum[r] = _mm256_fmadd_ps(value, w, sum[r]);
+    }
+  }
+}
+
+// Four rows' lane sums at once, the halves of a register still apart: (0 + 1) + (2 + 3) of each.
+inline __m256 sums_of_four(const __m256* sum) {
+  return _mm256_hadd_ps(_mm256_hadd_ps(sum[0], sum[1]), _mm256_hadd_ps(sum[2], sum[3]));
+}
+
+inline __m128 sum_of_halves(__m256 value) {
+  return _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
+}
+
 // state += addend on eight floats; returns sum + max(state, 0) weight.
 inline __m256 step(const float* addend, const float* weight, float* state, __m256 sum) {
   const __m256 value = _mm256_add_ps(_mm256_loadu_ps(state), _mm256_loadu_ps(addend));
@@ -157,6 +184,31 @@ float sum_relu_dot(int size, const float* const* parts, int count, const float* 
     sum = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i), sum);
   }
   return sum_of(sum);
+}
+
+// Sums over a register's lanes cost more than a row's arithmetic, so eight rows share them. A row
+// alone adds its lanes in the same order.
+void max_dot_rows(int size, std::int64_t rows, const float* x, const float* addend,
+                  const float* weight, float* out) {
+  __m256 sum[8];
+  std::int64_t row = 0;
+  for (; row + 8 <= rows; row += 8) {
+    max_dot<8>(size, x + row * size, addend, weight, sum);
+    const __m256 low = sums_of_four(sum);
+    const __m256 high = sums_of_four(sum + 4);
+    _mm256_storeu_ps(out + row, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
+                                              _mm256_permute2f128_ps(low, high, 0x31)));
+  }
+  if (row + 4 <= rows) {
+    max_dot<4>(size, x + row * size, addend, weight, sum);
+    _mm_storeu_ps(out + row, sum_of_halves(sums_of_four(sum)));
+    row += 4;
+  }
+  for (; row < rows; ++row) {
+    max_dot<1>(size, x + row * size, addend, weight, sum);
+    const __m256 pairs = _mm256_hadd_ps(sum[0], sum[0]);
+    out[row] = _mm_cvtss_f32(sum_of_halves(_mm256_hadd_ps(pairs, pairs)));
+  }
 }
 
 }  // namespace neuroshard::nn::avx2

@@ -14,4 +14,7 @@ float add_relu_dot(int size, const float* addend, const float* weight, float* st
 
 float sum_relu_dot(int size, const float* const* parts, int count, const float* weight);
 
+void max_dot_rows(int size, std::int64_t rows, const float* x, const float* addend,
+                  const float* weight, float* out);
+
 }  // namespace neuroshard::nn::avx2

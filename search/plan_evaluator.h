@@ -66,6 +66,12 @@ class PlanEvaluator {
   /// state, the others are addends or sums of addends. At least one part. Never NaN; another order
   /// changes the result by rounding only.
   [[nodiscard]] virtual float cost_of_sum(std::span<const float* const> parts) const = 0;
+  /// costs[d] = milliseconds of the device whose state is row d of `states`, [costs.size(),
+  /// state_size()], with the shard added: what place() returns but for rounding, the states left as
+  /// they are. A device's cost does not depend on the others. Never NaN. The fastest way to ask
+  /// where a shard costs least.
+  virtual void costs_with(ShapeId shape, std::span<const float> states,
+                          std::span<float> costs) const = 0;
 
   /// Whether a plan costs the same however its devices are renumbered.
   [[nodiscard]] virtual bool devices_alike() const = 0;

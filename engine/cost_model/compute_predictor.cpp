@@ -1,6 +1,7 @@
 #include "engine/cost_model/compute_predictor.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace neuroshard {
 namespace {
@@ -53,7 +54,11 @@ std::int32_t ComputePredictor::intern(const ShardShape& shape) {
       ids_.try_emplace(shape, static_cast<std::int32_t>(shape_costs_.size()));
   if (!is_new) return entry->second;
   contributions_.resize(contributions_.size() + bias_.size());
-  encode(shape, contributions_.data() + contributions_.size() - bias_.size());
+  float* contribution = contributions_.data() + contributions_.size() - bias_.size();
+  encode(shape, contribution);
+  offsets_.push_back(
+      static_cast<float>(std::inner_product(output_weight_.begin(), output_weight_.end(),
+                                            contribution, static_cast<double>(output_bias_))));
   clear(state_.data());
   shape_costs_.push_back(place(entry->second, state_.data()));
   return entry->second;
@@ -67,6 +72,14 @@ void ComputePredictor::encode(const ShardShape& shape, float* contribution) {
   }
   encoder_.forward(1, inputs_.data(), encoder_.inputs(), scratch_.data(), encoding_.data());
   lift_.forward(1, encoding_.data(), encoder_.output_stride(), scratch_.data(), contribution);
+}
+
+void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> states,
+                                  std::span<float> costs) const {
+  kernels_.max_dot_rows(static_cast<int>(bias_.size()), static_cast<std::int64_t>(costs.size()),
+                        states.data(), addend(shape), output_weight_.data(), costs.data());
+  const float offset = offsets_[static_cast<std::size_t>(shape)];
+  for (float& cost : costs) cost = to_ms(cost + offset);
 }
 
 void ComputePredictor::clear(float* state) const { std::copy(bias_.begin(), bias_.end(), state); }

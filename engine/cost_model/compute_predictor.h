@@ -57,6 +57,10 @@ class ComputePredictor {
                                        static_cast<int>(parts.size()), output_weight_.data()) +
                  output_bias_);
   }
+  /// Milliseconds of each of costs.size() devices with the shape added; states[d, state_size()] are
+  /// not touched. What place() returns but for rounding: at most 2^-24 state_size() times the sum
+  /// of |w2| (|state| + |contribution|) apart, before the logarithm is undone.
+  void costs_with(std::int32_t shape, std::span<const float> states, std::span<float> costs) const;
   /// Milliseconds of a device without shards: head(0).
   [[nodiscard]] float empty_cost() const { return empty_cost_; }
 
@@ -85,6 +89,7 @@ class ComputePredictor {
 
   std::unordered_map<ShardShape, std::int32_t, ShapeHash> ids_;
   AlignedVector<float> contributions_;  // [shapes, state_size]
+  std::vector<float> offsets_;          // of each shape: w2 . contribution + b2
   std::vector<double> shape_costs_;
   // Work space of encode() and intern().
   std::vector<float> inputs_;

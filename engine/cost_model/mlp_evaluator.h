@@ -42,6 +42,10 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
     return compute_.cost_of_sum(parts);
   }
+  void costs_with(search::ShapeId shape, std::span<const float> states,
+                  std::span<float> costs) const override {
+    compute_.costs_with(shape, states, costs);
+  }
   [[nodiscard]] bool devices_alike() const override { return comm_.devices_alike(); }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;

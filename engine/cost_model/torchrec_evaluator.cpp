@@ -70,6 +70,12 @@ float TorchRecEvaluator::cost_of_sum(std::span<const float* const> parts) const 
   return sum;
 }
 
+void TorchRecEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
+                                   std::span<float> costs) const {
+  const float compute = addend(shape)[0];
+  for (std::size_t d = 0; d < costs.size(); ++d) costs[d] = states[d * kStateSize] + compute;
+}
+
 void TorchRecEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                                    search::Scratch&) const {
   const auto devices = static_cast<std::size_t>(devices_);

@@ -32,6 +32,8 @@ class TorchRecEvaluator final : public CostEvaluator {
   [[nodiscard]] float empty_cost() const override { return 0; }
   [[nodiscard]] const float* addend(search::ShapeId shape) const override;
   [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
+  void costs_with(search::ShapeId shape, std::span<const float> states,
+                  std::span<float> costs) const override;
   [[nodiscard]] bool devices_alike() const override { return true; }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;

@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_the_reference_networks) {
 BOOST_AUTO_TEST_CASE(a_batch_costs_what_its_plans_cost_alone) {
   Rng rng(3);
   const Workload workload = test::random_workload(10, rng);
-  for (int round = 0; round < 2 * nn::kIsaCount; ++round) {
+  for (int round = 0; round < 2 * static_cast<int>(usable().size()); ++round) {
     const CostModels models =
         round % 2 == 0 ? test::random_models(5, rng) : test::random_pooled_models(rng);
     const nn::Isa isa = usable()[static_cast<std::size_t>(round / 2) % usable().size()];
@@ -176,6 +176,35 @@ BOOST_AUTO_TEST_CASE(sums_of_addends_cost_what_placing_costs) {
     for (const search::ShapeId shape : shapes) {
       parts.push_back(evaluator->addend(shape));
       check_close(evaluator->cost_of_sum(parts), evaluator->place(shape, state.data()), "sum");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_against_all_devices_costs_what_placing_it_costs) {
+  Rng rng(9);
+  const Workload workload = test::random_workload(30, rng);
+  for (const nn::Isa isa : usable()) {
+    for (const std::size_t devices : {1, 2, 3, 4, 8, 21, 128}) {
+      CostModels models = test::random_models(2, rng);
+      if (rng.below(2) == 0) models.compute->target = CostTarget::kLogMilliseconds;
+      const auto evaluator = MlpEvaluator::create(models, workload, 2, isa).value();
+      const std::size_t size = evaluator->state_size();
+      AlignedVector<float> states(devices * size);
+      for (std::size_t d = 0; d < devices; ++d) evaluator->clear(states.data() + d * size);
+      std::vector<float> costs(devices);
+      for (std::int32_t table = 0; table < 30; ++table) {
+        const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+        const search::ShapeId shape = evaluator->intern({table, whole.rows, whole.dim});
+        const AlignedVector<float> before = states;
+        evaluator->costs_with(shape, states, costs);
+        BOOST_TEST((states == before));
+        for (std::size_t d = 0; d < devices; ++d) {
+          AlignedVector<float> state(before.begin() + static_cast<std::ptrdiff_t>(d * size),
+                                     before.begin() + static_cast<std::ptrdiff_t>((d + 1) * size));
+          check_close(costs[d], evaluator->place(shape, state.data()), "with");
+        }
+        evaluator->place(shape, states.data() + rng.below(devices) * size);
+      }
     }
   }
 }

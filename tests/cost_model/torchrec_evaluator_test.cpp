@@ -75,8 +75,11 @@ BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
         const search::ShapeId shape = evaluator.intern(shape_of(plan.shards.back()));
         const float* parts[] = {states[d].data(), evaluator.addend(shape)};
         const float summed = evaluator.cost_of_sum(parts);
+        float with = 0;
+        evaluator.costs_with(shape, states[d], {&with, 1});
         compute[d] = evaluator.place(shape, states[d].data());
         BOOST_TEST(compute[d] == summed);
+        BOOST_TEST(compute[d] == with);
         dims[d] += end - begin;
       }
     }

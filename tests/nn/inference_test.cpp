@@ -1,5 +1,5 @@
-// Prediction kernels: the packed forward pass against a plain one in double, and AVX2 against the
-// scalar reference, on random networks of awkward sizes.
+// Prediction kernels: every instruction set against plain loops in double, on random networks of
+// awkward sizes.
 #include "nn/inference.h"
 
 #include <boost/test/unit_test.hpp>
@@ -11,19 +11,15 @@
 namespace neuroshard::nn {
 namespace {
 
-bool has_isa(Isa isa) {
-  for (const IsaInfo& info : isa_list()) {
-    if (info.isa == isa) return info.supported();
-  }
-  return false;
-}
-
+/// Every instruction set of this processor.
 std::vector<Isa> usable() {
-  std::vector<Isa> result{Isa::kScalar};
-  if (has_isa(Isa::kAvx2)) {
-    result.push_back(Isa::kAvx2);
-  } else {
-    BOOST_TEST_MESSAGE("this processor has no AVX2: its kernels are not tested");
+  std::vector<Isa> result;
+  for (const IsaInfo& info : isa_list()) {
+    if (info.supported()) {
+      result.push_back(info.isa);
+    } else {
+      BOOST_TEST_MESSAGE("skipped: this processor has no " << info.name);
+    }
   }
   return result;
 }
@@ -152,6 +148,38 @@ BOOST_AUTO_TEST_CASE(a_sum_of_parts_is_weighed_without_being_stored) {
         expected += std::max(0.0, sum) * weight[i];
       }
       BOOST_TEST(std::abs(found - expected) < 2e-4, to_string(isa) << " size " << size);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(one_addend_meets_many_rows) {
+  Rng rng(5);
+  for (const Isa isa : usable()) {
+    const InferenceKernels& kernels = inference_kernels(isa);
+    for (int size = 8; size <= 264; size += 8) {
+      const auto width = static_cast<std::size_t>(size);
+      const auto rows = static_cast<std::size_t>(rng.between(1, 70));
+      const std::vector<float> x = random_floats(rng, rows * width);
+      const std::vector<float> addend = random_floats(rng, width);
+      const std::vector<float> weight = random_floats(rng, width);
+      std::vector<float> found(rows + 1, 7.0f);
+      kernels.max_dot_rows(size, static_cast<std::int64_t>(rows), x.data(), addend.data(),
+                           weight.data(), found.data());
+      BOOST_TEST(found[rows] == 7.0f);  // not written
+      for (std::size_t row = 0; row < rows; ++row) {
+        double expected = 0;
+        double weighed = 0;
+        for (std::size_t i = 0; i < width; ++i) {
+          const double value = x[row * width + i];
+          expected += weight[i] * (std::max(value + addend[i], 0.0) - addend[i]);
+          weighed += std::abs(weight[i]) * (std::abs(value) + std::abs(addend[i]));
+        }
+        BOOST_TEST(std::abs(found[row] - expected) <= 0x1p-24 * size * weighed,
+                   to_string(isa) << " size " << size << " row " << row << " of " << rows);
+        float alone = 0;
+        kernels.max_dot_rows(size, 1, x.data() + row * width, addend.data(), weight.data(), &alone);
+        BOOST_TEST(alone == found[row]);  // to the bit: others must not change a decision
+      }
     }
   }
 }

@@ -61,6 +61,14 @@ class FusedEvaluator : public search::PlanEvaluator {
     }
     return cost_of_state(sum.data());
   }
+  void costs_with(search::ShapeId shape, std::span<const float> states,
+                  std::span<float> costs) const override {
+    for (std::size_t d = 0; d < costs.size(); ++d) {
+      std::array<float, 8> state{};
+      std::copy_n(states.begin() + static_cast<std::ptrdiff_t>(8 * d), 8, state.begin());
+      costs[d] = place(shape, state.data());
+    }
+  }
   [[nodiscard]] bool devices_alike() const override { return alike_; }
 
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,

@@ -56,6 +56,14 @@ class TableEvaluator : public search::PlanEvaluator {
     for (const float* part : parts) sum += part[0];
     return sum;
   }
+  void costs_with(search::ShapeId shape, std::span<const float> states,
+                  std::span<float> costs) const override {
+    for (std::size_t d = 0; d < costs.size(); ++d) {
+      std::array<float, 8> state{};
+      std::copy_n(states.begin() + static_cast<std::ptrdiff_t>(8 * d), 8, state.begin());
+      costs[d] = place(shape, state.data());
+    }
+  }
   [[nodiscard]] bool devices_alike() const override { return true; }
 
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
