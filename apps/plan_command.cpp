@@ -64,6 +64,10 @@ class PlanCommand final : public Command {
     progress.reset();
     options_.progress = nullptr;
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
+    if (!best.skipped.empty()) {
+      print_note("the time limit left no room for " + best.skipped +
+                 ", which may find better plans");
+    }
     const bool ended_by_time = best.stopped_early && !cancel_token().cancelled();
     if (ended_by_time && output_ == "-") print_note(kEndedByTime);
     std::vector<ComparedPlan> others;

@@ -42,6 +42,7 @@ struct PlanResult {
   std::int64_t evaluations = 0;  ///< complete plans the search has put a cost on
   double seconds = 0;            ///< the search alone
   bool stopped_early = false;    ///< by time or the cancel token: another run may differ
+  std::string skipped;           ///< what the time limit left no room for; empty: nothing
 };
 
 /// Searches a plan for `workload` on `cluster` with the lowest cost under `models`. Same input and

@@ -6,15 +6,21 @@
 neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
 pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise); its
-bandwidths are its own defaults. Planning times are taken in this process (TorchRec, on a model
-without weights) and of whole commands (neuroshard, reading and writing files included), one after
-the other. See scripts/test-torchrec.sh for the environment.
+bandwidths are its own defaults. Planning is one call in this process for both: TorchRec's planner on
+a model without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on
+one thread. They take turns, --rounds times (once where TorchRec takes more than ten seconds), and
+medians count, of the clock and of this process's CPU time, which other work on the machine changes
+less; costs are those of the dearest plan of all rounds. Commands are whole processes, files read and
+written. See scripts/test-torchrec.sh for the environment.
 """
 
 import argparse
+import ctypes
+import importlib.util
 import json
 import logging
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -39,6 +45,15 @@ from torchrec.modules.embedding_modules import EmbeddingBagCollection  # noqa: E
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 HOST_DEVICES = 8
+LONG_S = 10
+
+
+def moment():
+    return time.perf_counter(), time.process_time()
+
+
+def since(began):
+    return tuple(now - then for now, then in zip(moment(), began))
 
 
 def neuroshard(*arguments):
@@ -69,16 +84,17 @@ class TorchRec:
         self.sharder = EmbeddingBagCollectionSharder()
 
     def plan(self):
-        """Its plan as JSON text, or None, and the seconds of planning."""
+        """Its plan as JSON text, or None, and the seconds of planning, of clock and CPU."""
         planner = EmbeddingShardingPlanner(
             topology=self.topology, batch_size=self.batch, constraints=self.constraints,
             storage_reservation=FixedPercentageStorageReservation(0.0), debug=False)
-        began = time.perf_counter()
+        began = moment()
         try:
             plan = planner.plan(self.model, [self.sharder])
         except PlannerError:
-            return None, time.perf_counter() - began
-        return json.dumps(plan._serialize()), time.perf_counter() - began
+            return None, since(began)
+        taken = since(began)
+        return json.dumps(plan._serialize()), taken
 
     def cost(self, plan):
         """The rating of a plan in TorchRec's cost model: the largest sum of a device, ms."""
@@ -101,6 +117,50 @@ class TorchRec:
         return max(sums)
 
 
+def load_binding():
+    """examples/library/plan.py: libengine's structures for ctypes."""
+    path = os.path.join(ROOT, "examples", "library", "plan.py")
+    spec = importlib.util.spec_from_file_location("plan", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Library:
+    """A table file and a cost model in libengine."""
+
+    binding = load_binding()
+
+    def __init__(self, path, models):
+        self.engine = self.binding.Engine(
+            os.path.join(ROOT, "build", "release", "lib", "libengine.so"))
+        self.models = self.engine.make("cost_models_shipped", self.binding.text(models))
+        self.planner = self.engine.make("planner_create", self.models, None)
+        self.workload = self.engine.make(
+            "workload_read_file", self.binding.text(path), ctypes.c_int64(0))
+
+    def plan(self, algorithm, devices, memory, limit):
+        """A plan as JSON text for TorchRec, and the seconds of planning, of clock and CPU."""
+        binding = self.binding
+        cluster = binding.Cluster(struct_size=ctypes.sizeof(binding.Cluster),
+                                  memory_bytes=memory, devices=devices)
+        options = binding.PlanOptions(struct_size=ctypes.sizeof(binding.PlanOptions),
+                                      algorithm=binding.text(algorithm), threads=1,
+                                      time_limit_s=limit)
+        began = moment()
+        plan = self.engine.make("planner_plan", self.planner, self.workload,
+                                ctypes.byref(cluster), ctypes.byref(options))
+        taken = since(began)
+        data = self.engine.make("plan_export", plan, self.workload,
+                                binding.text("torchrec"), None)
+        self.engine.library.neuroshard_bytes_view.restype = binding.Text
+        view = self.engine.library.neuroshard_bytes_view(data)
+        text = ctypes.string_at(view.data, view.size).decode()
+        self.engine.destroy("bytes", data)
+        self.engine.destroy("plan", plan)
+        return text, taken
+
+
 def cost_of(path, plan, devices, batch, models):
     """What neuroshard says a plan costs, whoever made it: the heading of its report."""
     report, _ = neuroshard("export", "--tables", path, "--plan", plan, "--devices", devices,
@@ -108,30 +168,53 @@ def cost_of(path, plan, devices, batch, models):
     return float(report.split("Sharding plan: ")[1].split(" ms")[0])
 
 
-def study(path, devices, memory, folder, models):
+def study(path, devices, memory, folder, arguments):
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     tables, batch = document["tables"], document.get("batch_size", 65536)
     torchrec = TorchRec(tables, batch, devices, memory)
-    plans = [("TorchRec", *torchrec.plan())]
-    for algorithm in "neuroshard", "refine":
+    models = arguments.cost_model
+    library = {name: Library(path, name) for name in (models, "torchrec")}
+    planners = {"TorchRec": torchrec.plan}
+    commands = {}
+    for algorithm, limit in [("neuroshard", 0)] + [("refine", s) for s in arguments.time_limits]:
         for searched in models, "torchrec":
-            plans.append((f"{algorithm} for {searched}", *neuroshard(
-                "plan", "--tables", path, "--devices", devices, "--device-memory", memory,
-                "--algorithm", algorithm, "--cost-model", searched, "--format", "torchrec",
-                "--output", "-")))
+            name = f"{algorithm}{f' {limit:g} s' if limit else ''} for {searched}"
+            planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
+                              library[searched].plan(algorithm, devices, memory, limit))
+            commands[name] = ["plan", "--tables", path, "--devices", devices, "--device-memory",
+                              memory, "--algorithm", algorithm, "--cost-model", searched,
+                              "--format", "torchrec", "--output", "-"]
+            if limit:
+                commands[name] += ["--time-limit", limit]
+    texts = {name: [] for name in planners}
+    times = {name: [] for name in planners}
+    for _ in range(arguments.rounds):
+        for name, plan in planners.items():
+            text, taken = plan()
+            texts[name].append(text)
+            times[name].append(taken)
+        if times["TorchRec"][0][0] > LONG_S:
+            break
+    medians = {name: [statistics.median(column) for column in zip(*taken)]
+               for name, taken in times.items()}
     rows = []
-    for name, text, seconds in plans:
-        if text is None:
-            rows.append((name, None, None, seconds))
-            continue
-        file = os.path.join(folder, "plan.json")
-        with open(file, "w", encoding="utf-8") as out:
-            out.write(text)
-        theirs = torchrec.cost(json.loads(text))
-        again = cost_of(path, file, devices, batch, "torchrec")
-        assert abs(again / theirs - 1) < 1e-3, f"{name}: {again} ms, TorchRec itself says {theirs}"
-        rows.append((name, cost_of(path, file, devices, batch, models), theirs, seconds))
+    for name in planners:
+        row = {"name": name, "seconds": medians[name],
+               "ratios": [theirs / own for theirs, own in zip(medians["TorchRec"], medians[name])],
+               "command": neuroshard(*commands[name])[1] if name in commands else None}
+        rows.append(row)
+        # Where time ends a search, plans may differ.
+        for text in {text for text in texts[name] if text is not None}:
+            file = os.path.join(folder, "plan.json")
+            with open(file, "w", encoding="utf-8") as out:
+                out.write(text)
+            theirs = torchrec.cost(json.loads(text))
+            again = cost_of(path, file, devices, batch, "torchrec")
+            assert abs(again / theirs - 1) < 1e-3, f"{name}: {again} ms, TorchRec says {theirs}"
+            ours = cost_of(path, file, devices, batch, models)
+            row["ours"] = max(ours, row.get("ours", 0))
+            row["theirs"] = max(theirs, row.get("theirs", 0))
     return len(tables), rows
 
 
@@ -141,18 +224,26 @@ def main():
     parser.add_argument("--devices", nargs="+", type=int, default=[8])
     parser.add_argument("--device-memory", type=float, default=80e9)
     parser.add_argument("--cost-model", default="h200_sim")
+    parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 0.2, 1],
+                        help="of refine, seconds")
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    torch.set_num_threads(1)
     print(f"| tables | devices | planner | {arguments.cost_model} ms | TorchRec's model ms | "
-          "planning s |\n|---|---|---|---|---|---|")
+          "planning s | CPU s | times as fast as TorchRec, by CPU | command s |\n"
+          "|---|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for path in arguments.tables:
             for devices in arguments.devices:
-                count, rows = study(path, devices, int(arguments.device_memory), folder,
-                                    arguments.cost_model)
-                for name, ours, theirs, seconds in rows:
-                    costs = "no plan | no plan" if ours is None else f"{ours:.3f} | {theirs:.3f}"
-                    print(f"| {os.path.basename(path)} ({count}) | {devices} | {name} | {costs} | "
-                          f"{seconds:.3f} |", flush=True)
+                count, rows = study(path, devices, int(arguments.device_memory), folder, arguments)
+                for row in rows:
+                    costs = ("no plan | no plan" if "ours" not in row else
+                             f"{row['ours']:.3f} | {row['theirs']:.3f}")
+                    command = "" if row["command"] is None else f"{row['command']:.3f}"
+                    print(f"| {os.path.basename(path)} ({count}) | {devices} | {row['name']} | "
+                          f"{costs} | {row['seconds'][0]:.4f} | {row['seconds'][1]:.4f} | "
+                          f"{row['ratios'][0]:.0f}, {row['ratios'][1]:.0f} | {command} |",
+                          flush=True)
 
 
 if __name__ == "__main__":

@@ -5,14 +5,19 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "search/feasibility.h"
 #include "search/local/join.h"
 #include "search/local/local_walk.h"
 #include "search/local/redraw.h"
 #include "search/local/shape_catalog.h"
+#include "search/refine_fast.h"
 #include "search/refine_start.h"
+#include "search/stop_check.h"
 #include "search/workers.h"
 
 namespace neuroshard::search {
@@ -22,12 +27,16 @@ using Clock = std::chrono::steady_clock;
 
 // Found best on the reference tasks and small ones, at 60,000 candidates a task.
 constexpr int kGenerations = 8;
-constexpr int kWalks = 4;               // of a generation, or the next multiple of the threads
-constexpr double kLaterHeat = 0.5;      // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;     // times the coolest, of the kWalks
-constexpr double kCycleGrowth = 2;      // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;         // times a walk's share of the time: the budget is too large
-constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
+constexpr int kWalks = 4;             // of a generation, or the next multiple of the threads
+constexpr double kLaterHeat = 0.5;    // of the generations after the first, of its heat
+constexpr double kHottestWalk = 30;   // times the coolest, of the kWalks
+constexpr double kCycleGrowth = 2;    // of a cycle's seconds, over the one before
+constexpr double kLateness = 2;       // times a walk's share of the time: the budget is too large
+constexpr double kNoTimeLimit = 1e8;  // seconds, as in StopCheck
+constexpr double kStartShare = 0.5;   // of the time left after the fast plan, for the others
+constexpr double kFullEffortSeconds = 0.4;  // of the others
+constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
+constexpr std::string_view kNoBeam = "the paper's search";
 constexpr double kReportSeconds = 0.1;  // between two progress reports
 
 double seconds_since(Clock::time_point start) {
@@ -204,6 +213,45 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
   stopped_early_ = over();
 }
 
+struct Start {
+  StartPlan plan;
+  std::string_view skipped;
+};
+
+/// The fast plan, or that of the baselines and the paper's search if it is cheaper, as far as there
+/// is time for them.
+Result<Start> first_plan(const Problem& problem, PlanEvaluator& evaluator,
+                         const ShapeCatalog& catalog, const SearchOptions& options,
+                         Clock::time_point began) {
+  const StopCheck stop(options);
+  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, stop);
+  std::optional<StartPlan> best;
+  if (fast) {
+    best = StartPlan{plan_of(fast->pieces, problem.workload, catalog, problem.cluster.devices), 0,
+                     fast->evaluations, false};
+    best->cost = plan_cost(best->plan, evaluator);
+    if (stop.stop()) {
+      best->stopped_early = true;
+      return Start{*std::move(best), kNoBaselines};
+    }
+  }
+  SearchOptions rest = options;
+  double effort = 1;
+  if (options.time_limit_s > 0) {
+    rest.time_limit_s = std::max(1e-6, kStartShare * (options.time_limit_s - seconds_since(began)));
+    if (options.evaluations == 0) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
+  }
+  Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
+  if (!other.ok() && !best) return other.status();
+  if (other.ok()) {
+    const std::int64_t evaluations = other->evaluations + (best ? best->evaluations : 0);
+    if (!best || other->cost < best->cost) best = std::move(other).value();
+    best->evaluations = evaluations;
+  }
+  const bool shortened = effort < 1 && !effort_splits(problem, effort);
+  return Start{*std::move(best), shortened ? kNoBeam : std::string_view()};
+}
+
 }  // namespace
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
@@ -212,19 +260,25 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
-  NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
-  SearchResult result{std::move(start.plan), start.evaluations, start.stopped_early};
-  if (problem.cluster.devices == 1) return result;
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
+  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
+  if (problem.cluster.devices == 1) {
+    NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
+    return SearchResult{std::move(start.plan), start.evaluations, start.stopped_early};
+  }
   const ShapeCatalog catalog(problem.workload, evaluator);
+  NEUROSHARD_ASSIGN_OR_RETURN(Start start, first_plan(problem, evaluator, catalog, own, began));
+  SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,
+                      start.skipped};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
   Refinement refinement(problem, evaluator, catalog, own, began);
-  refinement.run(std::move(pieces), start.evaluations);
+  refinement.run(std::move(pieces), start.plan.evaluations);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.
   Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) <= start.cost) result.plan = std::move(plan);
+  if (plan_cost(plan, evaluator) <= start.plan.cost) result.plan = std::move(plan);
   return result;
 }
 

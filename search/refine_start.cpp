@@ -25,7 +25,7 @@ double plans_of_level(const BeamOptions& beam, int level) {
 }
 
 /// As many levels as the steps allow.
-BeamOptions affordable_beam(const Problem& problem) {
+BeamOptions affordable_beam(const Problem& problem, double most_steps) {
   BeamOptions beam;
   const auto tables = static_cast<double>(problem.workload.tables.size());
   const auto devices = static_cast<double>(problem.cluster.devices);
@@ -34,7 +34,7 @@ BeamOptions affordable_beam(const Problem& problem) {
   int levels = 0;
   for (; levels < beam.max_splits; ++levels) {
     steps += plans_of_level(beam, levels) * steps_per_plan;
-    if (steps > kMostSteps) break;
+    if (steps > most_steps) break;
   }
   beam.max_splits = levels;
   return beam;
@@ -83,7 +83,7 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
 }
 
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
-                             const SearchOptions& options) {
+                             const SearchOptions& options, double effort) {
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;
@@ -91,8 +91,8 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   quiet.progress = nullptr;
   keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
   keep_greedy(problem, evaluator, quiet, best);
-  Result<SearchResult> found =
-      shard_neuroshard_within(problem, evaluator, quiet, affordable_beam(problem));
+  Result<SearchResult> found = shard_neuroshard_within(
+      problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps));
   const Status status = found.status();
   const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
   const bool stopped_early = found.ok() && found->stopped_early;
@@ -105,6 +105,10 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   best->evaluations = evaluations;
   best->stopped_early = stopped_early;
   return *std::move(best);
+}
+
+bool effort_splits(const Problem& problem, double effort) {
+  return affordable_beam(problem, effort * kMostSteps).max_splits > 0;
 }
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

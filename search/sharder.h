@@ -37,6 +37,8 @@ struct SearchResult {
   /// Plans that a cost has been put on: by the evaluator in full, or (`refine`) by an estimate.
   std::int64_t evaluations = 0;
   bool stopped_early = false;  ///< by the time limit or the caller: another run may differ
+  /// What the time limit left no room for, in words; empty: nothing.
+  std::string_view skipped{};
 };
 
 /// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator

@@ -13,17 +13,19 @@ namespace neuroshard::search {
 
 /// How the communication models react to a small change, around one plan. A device is ready after
 /// compute and backward exchange; its total is `waiting` times the moment the last device is ready,
-/// plus what is its own: all devices wait for the slowest (1), or none does (0).
+/// plus what is its own: all devices wait for the slowest (1), or none does (0). The device with
+/// the most dims may make the exchanges of all longer.
 struct CommResponse {
   double waiting = 0;
-  double ready_per_dim = 0;  ///< ms of a device's ready time per dim more on it
-  double own_per_dim = 0;    ///< the same of the rest of its total
+  double ready_per_dim = 0;   ///< ms of a device's ready time per dim more on it
+  double own_per_dim = 0;     ///< the same of the rest of its total
+  double widest_per_dim = 0;  ///< ms of every device's total per dim more on the widest device
 };
 
-/// Measures the response with about 25 plans around `plan`, put to the evaluator in one batch:
+/// Measures the response with three plans a probed device, put to the evaluator in one batch:
 /// single devices get slower or wider.
-CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator,
-                            Scratch& scratch);
+CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator, Scratch& scratch,
+                            std::int32_t most_probed = 8);
 
 /// A guess at what a move does to the objective, from the last plan whose cost is known in all
 /// detail and the compute costs of the one or two devices that the move touches: time logarithmic
@@ -39,13 +41,36 @@ class CostEstimate {
       : response_(response), level_weight_(level_weight) {}
 
   /// Takes over a plan's exact details, one value a device.
-  void set(std::span<const double> ready_ms, std::span<const double> total_ms);
+  void set(std::span<const double> ready_ms, std::span<const double> total_ms,
+           std::span<const std::int64_t> dim_sums);
 
   /// The objective, milliseconds.
   [[nodiscard]] double objective() const { return objective_; }
-  /// The device that decides the plan cost.
-  [[nodiscard]] std::int32_t busiest() const;
+  /// A device that decides the plan cost: by load, or, where that counts and `by_dims`, by dims.
+  [[nodiscard]] std::int32_t busiest(bool by_dims) const;
 
+  /// A device's ready time, and what its total has beside `waiting` times the last one.
+  [[nodiscard]] double ready_ms(std::int32_t device) const { return ready_[device]; }
+  [[nodiscard]] double own_ms(std::int32_t device) const { return own_[device]; }
+  /// The devices with the most of either, the first of equals.
+  [[nodiscard]] std::int32_t last_ready() const { return ready_.argmax(); }
+  [[nodiscard]] std::int32_t largest_own() const { return own_.argmax(); }
+  [[nodiscard]] std::int32_t widest() const { return dims_.argmax(); }
+  /// The plan cost and the level alone, milliseconds.
+  [[nodiscard]] double cost() const {
+    return response_.waiting * ready_.max() + own_.max() + response_.widest_per_dim * dims_.max();
+  }
+  [[nodiscard]] double level() const { return level_ / static_cast<double>(own_values_.size()); }
+
+  /// What a move makes of the plan, and of the one or two devices that it touches.
+  struct Effect {
+    double cost = 0;
+    double level = 0;
+    double ready_ms = 0;  ///< the larger of the two devices'
+    double own_ms = 0;
+    double dims = 0;
+  };
+  [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const;
   /// The objective after `move`.
   [[nodiscard]] double objective_after(const LocalPlan& plan, const Move& move) const;
   /// Takes over the guess. REQUIRES that `plan` does not have the move yet.
@@ -55,15 +80,18 @@ class CostEstimate {
   struct After {
     std::array<double, 2> ready;
     std::array<double, 2> own;
+    std::array<double, 2> dims;
   };
   [[nodiscard]] After after(const LocalPlan& plan, const Move& move) const;
-  [[nodiscard]] double combine(double last_ready, double largest_own, double level) const;
+  [[nodiscard]] double combine(double cost, double level) const;
 
   CommResponse response_;
   double level_weight_;
   MaxTree ready_;
-  MaxTree own_;  // total - waiting x (the last ready time)
+  MaxTree own_;   // total - waiting x (the last ready time) - widest_per_dim x (the most dims)
+  MaxTree dims_;  // of interest where widest_per_dim is not 0
   std::vector<double> own_values_;
+  std::vector<double> dim_values_;
   double level_ = 0;  // sum over devices of waiting x ready + own
   double objective_ = 0;
 };

@@ -65,7 +65,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   candidates_ = 1;
   moves_per_plan_ = 1;
   estimate_ = CostEstimate(response, options.level_weight);
-  estimate_.set(ready_ms_, total_ms_);
+  estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
   standing_objective_ = estimate_.objective();
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
   const double first = options.first_heat * std::abs(best_cost_);
@@ -77,7 +77,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
     if (!wander(source, temperature, rng)) continue;
     if (!verify(temperature, rng)) {
       take_back_to(standing);
-      estimate_.set(ready_ms_, total_ms_);
+      estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
       continue;
     }
     trim_journal();
@@ -92,7 +92,7 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
   Move move;
   for (int k = 0; k < kCandidatesPerMove * moves && made < moves; ++k) {
     ++candidates_;
-    if (!source.draw(plan_, estimate_.busiest(), rng, move)) continue;
+    if (!source.draw(plan_, estimate_.busiest(k % 2 == 1), rng, move)) continue;
     const double bound = estimate_.objective() + allowance(temperature, rng);
     if (!(estimate_.objective_after(plan_, move) <= bound)) continue;
     estimate_.accept(plan_, move);
@@ -108,7 +108,7 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
 bool LocalWalk::verify(double temperature, Rng& rng) {
   ++candidates_;
   cost_all();
-  estimate_.set(new_ready_ms_, new_total_ms_);
+  estimate_.set(new_ready_ms_, new_total_ms_, plan_.dim_sums());
   const bool stands = estimate_.objective() <= standing_objective_ + allowance(temperature, rng);
   moves_per_plan_ =
       std::clamp(moves_per_plan_ * (stands ? kMoreMoves : kFewerMoves), 1.0, kMostMovesPerPlan);

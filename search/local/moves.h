@@ -19,6 +19,20 @@ struct Move {
   std::array<std::int64_t, 2> dims{};
 };
 
+/// `piece` to another device.
+Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device);
+/// `piece` and `other`, which is on another device, change places.
+Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other);
+/// One half of `piece` stays, the other goes to another device, where `other` (or kNoPiece) makes
+/// room for it by coming back. REQUIRES a piece that can be split.
+Move split_of(const LocalPlan& plan, std::int32_t piece, bool first_stays, std::int32_t device,
+              std::int32_t other);
+/// Two pieces of a table become one, `merged`, where `stays` is.
+Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged);
+
+/// Fills in dims and compute costs; false when a device has not the memory.
+bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move);
+
 /// Shares of the kinds of moves; what is left are moves of one piece to another device.
 struct MoveMix {
   double swap = 0.5;
@@ -44,7 +58,6 @@ class MoveSource {
 
  private:
   bool draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& move) const;
-  bool fits(const LocalPlan& plan, Move& move) const;
 
   const MoveMix mix_;
   const std::int64_t memory_bytes_;

@@ -33,6 +33,8 @@ class ShapeCatalog {
   [[nodiscard]] const CatalogEntry& entry(EntryId id) const {
     return entries_[static_cast<std::size_t>(id)];
   }
+  /// Entries: numbers are below this.
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::int32_t tables() const {
     return static_cast<std::int32_t>(table_begin_.size()) - 1;
   }

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "search/device_order.h"
+#include "search/local/local_plan.h"
+#include "search/local/shape_catalog.h"
+
+namespace neuroshard::search {
+
+/// Places pieces in one pass: the heaviest first, each on the device that then has the least load
+/// of those tried, which are the least loaded with the memory for it. A device's load is the
+/// predicted cost of all its pieces together, and what its dims take on top.
+///
+/// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
+class LevelPlacer {
+ public:
+  struct Dims {
+    double ms_per_dim = 0;         ///< load of one dim
+    double cap = 0;                ///< dims a device should not exceed
+    double ms_per_dim_beyond = 0;  ///< load of one dim beyond the cap, on top
+  };
+
+  LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
+
+  /// False when a piece fits nowhere. Equal weights: the later piece first.
+  bool place(std::span<const EntryId> pieces, const Dims& dims);
+
+  /// Of the last place() that succeeded.
+  [[nodiscard]] const Assignment& assignment() const { return assignment_; }
+  [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
+  [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+
+ private:
+  struct Item {
+    double weight = 0;
+    std::int32_t piece = 0;
+  };
+
+  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule) const;
+
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const std::int64_t memory_bytes_;
+  const std::size_t state_size_;
+  DeviceOrder order_;
+  AlignedVector<float> states_;  // [devices, state_size]
+  std::vector<Item> items_;
+  Assignment assignment_;
+  std::vector<float> compute_ms_;
+  std::vector<std::int64_t> dim_sums_;
+};
+
+}  // namespace neuroshard::search

@@ -1,0 +1,231 @@
+#include "search/refine_fast.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/local/descent.h"
+#include "search/local/level_placer.h"
+
+namespace neuroshard::search {
+namespace {
+
+/// Of the level: the heaviest piece that is left whole.
+constexpr std::array kHeaviest{4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35};
+constexpr int kTooFine = 2;  // multiples in a row without a gain: smaller ones are not tried
+/// Of the dims of an even share, or of the widest piece if that is more: caps on a device's dims.
+constexpr std::array kCaps{1.02, 1.1, 1.3};
+constexpr double kFirstCap = 1.05;
+constexpr double kBeyond = 64;       // times the cost of a dim of the widest device: a cap to mind
+constexpr std::int32_t kProbed = 2;  // devices
+constexpr std::int64_t kDescent = 4000;  // candidates of the descent at most
+constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
+
+/// One fast start.
+class FastStart {
+ public:
+  FastStart(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+            const StopCheck& stop)
+      : problem_(problem),
+        evaluator_(evaluator),
+        catalog_(catalog),
+        stop_(stop),
+        placer_(problem, evaluator, catalog),
+        descent_(problem, evaluator, catalog),
+        ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
+        total_ms_(ready_ms_.size()) {}
+
+  std::optional<FastPlan> run();
+
+ private:
+  using Pieces = std::vector<EntryId>;
+  enum class Decider { kTotal, kReady, kDims };
+
+  [[nodiscard]] double ms_per_dim() const {
+    return response_.ready_per_dim + response_.own_per_dim;
+  }
+  [[nodiscard]] double weight(EntryId id) const;
+  void divide(EntryId id, double heaviest, Pieces& pieces) const;
+  [[nodiscard]] Pieces divided(double heaviest) const;
+  bool place(const Pieces& pieces);
+  [[nodiscard]] double least_width(const Pieces& pieces) const;
+  void learn_response();
+  void try_levels();
+  void halve_deciding();
+  [[nodiscard]] EntryId deciding_piece(Decider decider) const;
+
+  const Problem& problem_;
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const StopCheck& stop_;
+  LevelPlacer placer_;
+  Descent descent_;
+  Scratch scratch_;
+  CommResponse response_;
+  std::vector<double> ready_ms_;  // of the last plan placed
+  std::vector<double> total_ms_;
+  double cap_ = kFirstCap;
+  double last_cost_ = 0;
+  Pieces best_pieces_;
+  double best_cost_ = 0;
+  FastPlan best_;
+};
+
+double FastStart::weight(EntryId id) const {
+  const CatalogEntry& entry = catalog_.entry(id);
+  return evaluator_.shape_cost(entry.shape) + (ms_per_dim() + response_.widest_per_dim) * entry.dim;
+}
+
+/// Halves until no piece is heavier or has more bytes than a device.
+void FastStart::divide(EntryId id, double heaviest, Pieces& pieces) const {
+  const CatalogEntry& entry = catalog_.entry(id);
+  const bool whole = weight(id) <= heaviest && entry.bytes <= problem_.cluster.memory_bytes;
+  if (whole || entry.first == kNoEntry) {
+    pieces.push_back(id);
+    return;
+  }
+  divide(entry.first, heaviest, pieces);
+  divide(entry.rest, heaviest, pieces);
+}
+
+FastStart::Pieces FastStart::divided(double heaviest) const {
+  Pieces pieces;
+  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
+    divide(catalog_.whole(table), heaviest, pieces);
+  }
+  return pieces;
+}
+
+/// The dims of the widest device at least.
+double FastStart::least_width(const Pieces& pieces) const {
+  double sum = 0;
+  double widest = 0;
+  for (const EntryId id : pieces) {
+    sum += catalog_.entry(id).dim;
+    widest = std::max(widest, static_cast<double>(catalog_.entry(id).dim));
+  }
+  return std::max(widest, sum / problem_.cluster.devices);
+}
+
+/// Places and costs; keeps the plan when it is the best. False when it does not fit.
+bool FastStart::place(const Pieces& pieces) {
+  const LevelPlacer::Dims dims{ms_per_dim(), cap_ * least_width(pieces),
+                               kBeyond * response_.widest_per_dim};
+  if (!placer_.place(pieces, dims)) return false;
+  evaluator_.plan_details({1, placer_.compute_ms(), placer_.dim_sums()}, {ready_ms_, total_ms_},
+                          scratch_);
+  last_cost_ = *std::max_element(total_ms_.begin(), total_ms_.end());
+  if (best_.evaluations++ > 0 && !(last_cost_ < best_cost_)) return true;
+  best_cost_ = last_cost_;
+  best_pieces_ = pieces;
+  best_.pieces = placer_.assignment();
+  return true;
+}
+
+void FastStart::learn_response() {
+  LocalPlan plan(problem_, evaluator_, catalog_);
+  plan.assign(best_.pieces);
+  response_ = probe_response(plan, evaluator_, scratch_, kProbed);
+}
+
+void FastStart::try_levels() {
+  const Pieces whole = best_pieces_;
+  place(whole);
+  double total = 0;
+  for (const EntryId id : whole) total += weight(id);
+  const double level = total / problem_.cluster.devices;
+  std::size_t pieces = whole.size();
+  int failures = 0;
+  for (const double heaviest : kHeaviest) {
+    if (stop_.stop()) return;
+    if (failures == kTooFine) break;
+    const Pieces trial = divided(heaviest * level);
+    if (trial.size() == pieces) continue;
+    pieces = trial.size();
+    const double before = best_cost_;
+    place(trial);
+    failures = best_cost_ < before ? 0 : failures + 1;
+  }
+  if (response_.widest_per_dim == 0) return;
+  double best_cap = cap_;
+  for (const double cap : kCaps) {
+    if (stop_.stop()) return;
+    const double before = best_cost_;
+    cap_ = cap;
+    const Pieces again = best_pieces_;
+    place(again);
+    if (best_cost_ < before) best_cap = cap;
+  }
+  cap_ = best_cap;
+}
+
+/// A piece that can be halved of the device that decides the last plan's cost: the heaviest of the
+/// one with the highest total or the last to be ready, or the widest of that with the most dims.
+EntryId FastStart::deciding_piece(Decider decider) const {
+  const std::span<const std::int64_t> dims = placer_.dim_sums();
+  const std::vector<double>& load = decider == Decider::kReady ? ready_ms_ : total_ms_;
+  const bool by_dims = decider == Decider::kDims;
+  const auto device = static_cast<std::int32_t>(
+      by_dims ? std::max_element(dims.begin(), dims.end()) - dims.begin()
+              : std::max_element(load.begin(), load.end()) - load.begin());
+  EntryId most = kNoEntry;
+  for (const Placed& piece : placer_.assignment()) {
+    const CatalogEntry& entry = catalog_.entry(piece.entry);
+    if (piece.device != device || entry.first == kNoEntry) continue;
+    const bool more = most == kNoEntry || (by_dims ? entry.dim > catalog_.entry(most).dim
+                                                   : weight(piece.entry) > weight(most));
+    if (more) most = piece.entry;
+  }
+  return most;
+}
+
+/// All pieces of the deciding table and width are halved at once: two that are level with each
+/// other have to be halved both before anything is gained.
+void FastStart::halve_deciding() {
+  Pieces pieces = best_pieces_;
+  if (!place(pieces)) return;
+  std::vector<Decider> deciders{Decider::kTotal};
+  if (response_.waiting > 0) deciders.push_back(Decider::kReady);
+  if (response_.waiting > 0.5) std::swap(deciders[0], deciders[1]);
+  if (response_.widest_per_dim > 0) deciders.push_back(Decider::kDims);
+  for (std::size_t failures = 0; failures < kPatience && !stop_.stop();) {
+    const EntryId id = deciding_piece(deciders[failures % deciders.size()]);
+    if (id == kNoEntry) return;
+    const CatalogEntry& entry = catalog_.entry(id);
+    const auto count = static_cast<std::size_t>(std::count(pieces.begin(), pieces.end(), id));
+    std::erase(pieces, id);
+    pieces.insert(pieces.end(), count, entry.first);
+    pieces.insert(pieces.end(), count, entry.rest);
+    const double before = best_cost_;
+    if (!place(pieces)) return;
+    failures = best_cost_ < before ? 0 : failures + 1;
+  }
+}
+
+std::optional<FastPlan> FastStart::run() {
+  if (!place(divided(std::numeric_limits<double>::infinity()))) return std::nullopt;
+  learn_response();
+  try_levels();
+  halve_deciding();
+  if (!stop_.stop()) {
+    WalkResult descended = descent_.run(best_.pieces, response_, [this](std::int64_t candidates) {
+      return candidates >= kDescent || stop_.stop();
+    });
+    best_.evaluations += descended.candidates;
+    best_.pieces = std::move(descended.best);
+  }
+  best_.response = response_;
+  return std::move(best_);
+}
+
+}  // namespace
+
+std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                  const ShapeCatalog& catalog, const StopCheck& stop) {
+  return FastStart(problem, evaluator, catalog, stop).run();
+}
+
+}  // namespace neuroshard::search

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "search/local/cost_estimate.h"
+#include "search/local/local_plan.h"
+#include "search/local/shape_catalog.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+
+/// A plan found in little time.
+struct FastPlan {
+  Assignment pieces;
+  CommResponse response;  ///< around it
+  std::int64_t evaluations = 0;
+};
+
+/// A good plan within a millisecond or two for a hundred tables: tables are divided until no piece
+/// is heavier than some multiple of the level (what a device would have if all had the same), for
+/// several multiples, placed by LevelPlacer; then those that decide the cost are halved as long as
+/// it falls; then the best plan descends (see Descent). Does the same work whatever the time, and
+/// ends early only when `stop` says so, with its best plan so far. Nothing when memory is too
+/// tight for placing by load.
+std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                  const ShapeCatalog& catalog, const StopCheck& stop);
+
+}  // namespace neuroshard::search

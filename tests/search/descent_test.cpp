@@ -1,0 +1,174 @@
+// What gives `refine` a good plan within a millisecond: placing by level, and descending from it.
+#include "search/local/descent.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <vector>
+
+#include "search/local/level_placer.h"
+#include "search/refine_fast.h"
+#include "tests/search/fused_evaluator.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
+
+/// What the assignment costs, from nothing.
+double full_cost(const Assignment& pieces, const Workload& workload, const ShapeCatalog& catalog,
+                 PlanEvaluator& evaluator) {
+  return test::cost_of(plan_of(pieces, workload, catalog, evaluator.devices()), evaluator);
+}
+
+std::vector<EntryId> whole_tables(const ShapeCatalog& catalog) {
+  std::vector<EntryId> pieces;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    pieces.push_back(catalog.whole(table));
+  }
+  return pieces;
+}
+
+bool within(const Workload& workload, const Plan& plan, std::int64_t memory) {
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  return *std::max_element(bytes.begin(), bytes.end()) <= memory;
+}
+
+const auto kNever = [](std::int64_t) { return false; };
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(descent)
+
+BOOST_AUTO_TEST_CASE(placing_by_level_puts_the_heaviest_first_where_least_is) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 8), test::make_table(10, 8), test::make_table(10, 8),
+                     test::make_table(10, 8), test::make_table(10, 8)};
+  test::TableEvaluator evaluator(workload, 2, {5, 3, 8, 1, 6});
+  const Cluster cluster = test::make_cluster(2, kPlenty);
+  const ShapeCatalog catalog(workload, evaluator);
+  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
+  // 8 | 6, then 5 to the 6, 3 to the 8, and 1 where there are 11 both.
+  BOOST_TEST((placer.assignment()[2].device != placer.assignment()[4].device));
+  BOOST_TEST((placer.assignment()[0].device == placer.assignment()[4].device));
+  BOOST_TEST((placer.assignment()[1].device == placer.assignment()[2].device));
+  BOOST_TEST(placer.compute_ms()[0] + placer.compute_ms()[1] == 23);
+  BOOST_TEST(std::abs(placer.compute_ms()[0] - placer.compute_ms()[1]) == 1);
+  BOOST_TEST(placer.dim_sums()[0] + placer.dim_sums()[1] == 40);
+}
+
+BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
+  Rng rng(1);
+  for (int round = 0; round < 50; ++round) {
+    const Workload workload = test::many_tables(rng, 30);
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
+    const Cluster cluster = test::make_cluster(4, test::total_bytes(workload) * 13 / 40);
+    const ShapeCatalog catalog(workload, evaluator);
+    LevelPlacer placer({workload, cluster}, evaluator, catalog);
+    const std::vector<EntryId> pieces = whole_tables(catalog);
+    if (placer.place(pieces, {})) {
+      BOOST_TEST(within(workload, plan_of(placer.assignment(), workload, catalog, 4),
+                        cluster.memory_bytes));
+    }
+    const Cluster roomy = test::make_cluster(4, kPlenty);
+    LevelPlacer capped({workload, roomy}, evaluator, catalog);
+    std::int64_t dims = 0;
+    for (const Table& table : workload.tables) dims += table.dim;
+    BOOST_REQUIRE(capped.place(pieces, {0, 1.2 * static_cast<double>(dims) / 4 + 64, 1e6}));
+    for (const std::int64_t own : capped.dim_sums()) {
+      BOOST_TEST(static_cast<double>(own) <= 1.2 * static_cast<double>(dims) / 4 + 64);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
+  Rng rng(2);
+  double before = 0;
+  double after = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto devices = static_cast<std::int32_t>(rng.between(2, 9));
+    const Workload workload = test::many_tables(rng, rng.between(1, 40));
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
+    const std::int64_t memory = round % 2 == 0 ? kPlenty : test::total_bytes(workload) * 3 / 4;
+    const Cluster cluster = test::make_cluster(devices, memory);
+    const ShapeCatalog catalog(workload, evaluator);
+    Assignment start;
+    for (const EntryId piece : whole_tables(catalog)) {
+      start.push_back(
+          {piece, static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(devices)))});
+    }
+    if (!within(workload, plan_of(start, workload, catalog, devices), memory)) continue;
+    LocalPlan plan({workload, cluster}, evaluator, catalog);
+    plan.assign(start);
+    Scratch scratch;
+    const CommResponse response = probe_response(plan, evaluator, scratch);
+    Descent descent({workload, cluster}, evaluator, catalog);
+    const WalkResult found = descent.run(start, response, kNever);
+    const Plan reached = plan_of(found.best, workload, catalog, devices);
+    BOOST_TEST(validate(workload, reached).ok());
+    BOOST_TEST(within(workload, reached, memory));
+    const double cost = full_cost(found.best, workload, catalog, evaluator);
+    BOOST_TEST(std::abs(cost - found.cost) <= 1e-5 * cost);
+    BOOST_TEST(cost <= full_cost(start, workload, catalog, evaluator) * (1 + 1e-6));
+    before += full_cost(start, workload, catalog, evaluator);
+    after += cost;
+    // The same again, whatever has been done before.
+    BOOST_TEST((descent.run(start, response, kNever).best == found.best));
+    // Stopped at once, it is where it began.
+    const auto at_once = [](std::int64_t) { return true; };
+    BOOST_TEST((descent.run(start, response, at_once).best == start));
+  }
+  BOOST_TEST(after < 0.75 * before);
+}
+
+BOOST_AUTO_TEST_CASE(a_fast_plan_is_valid_and_near_the_level) {
+  Rng rng(3);
+  double gap = 0;
+  for (int round = 0; round < 20; ++round) {
+    const Workload workload = test::many_tables(rng, 60);
+    std::vector<float> costs;
+    double total = 0;
+    for (std::size_t k = 0; k < 60; ++k) {
+      costs.push_back(static_cast<float>(1 + 9 * rng.uniform()));
+      total += costs.back();
+    }
+    test::TableEvaluator evaluator(workload, 6, costs);
+    const Cluster cluster = test::make_cluster(6, kPlenty);
+    const ShapeCatalog catalog(workload, evaluator);
+    const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
+    BOOST_REQUIRE(fast.has_value());
+    BOOST_TEST(validate(workload, plan_of(fast->pieces, workload, catalog, 6)).ok());
+    gap += full_cost(fast->pieces, workload, catalog, evaluator) / (total / 6) - 1;
+  }
+  BOOST_TEST(gap / 20 >= -1e-6);
+  BOOST_TEST(gap / 20 <= 2e-3);
+}
+
+BOOST_AUTO_TEST_CASE(two_heavy_tables_are_both_halved_though_one_alone_gains_nothing) {
+  Workload workload;
+  for (int k = 0; k < 2; ++k) workload.tables.push_back(test::make_table(100, 64));
+  for (int k = 0; k < 8; ++k) workload.tables.push_back(test::make_table(100, 8));
+  std::vector<float> costs(10, 0.1f);
+  costs[0] = costs[1] = 40;
+  test::TableEvaluator evaluator(workload, 8, costs, 0.5f);
+  const Cluster cluster = test::make_cluster(8, kPlenty);
+  const ShapeCatalog catalog(workload, evaluator);
+  const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
+  BOOST_REQUIRE(fast.has_value());
+  // Each table on four devices.
+  BOOST_TEST(full_cost(fast->pieces, workload, catalog, evaluator) < 12);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_placed_where_memory_is_too_tight) {
+  Workload workload;
+  workload.tables = {test::make_table(100, 4), test::make_table(100, 4), test::make_table(100, 4)};
+  test::TableEvaluator evaluator(workload, 2, {1, 1, 1});
+  const Cluster cluster = test::make_cluster(2, 1600);
+  const ShapeCatalog catalog(workload, evaluator);
+  BOOST_TEST(!fast_plan({workload, cluster}, evaluator, catalog, StopCheck({})).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::search
