@@ -69,13 +69,14 @@ struct SegmentSum {
   float* y;                     ///< [segments, width]
 };
 
-/// dx[i, :] = dy[s, :] for every member i of segment s.
+/// dx[i, :] = dy[s, :] for every member i of segment s, and 0 for rows behind the last segment.
 struct SegmentSumBackward {
   std::int64_t segments;
   int width;
   const std::int32_t* offsets;
-  const float* dy;  ///< [segments, width]
-  float* dx;        ///< [offsets[segments], width]
+  const float* dy;        ///< [segments, width]
+  float* dx;              ///< [max(offsets[segments], rows), width]
+  std::int64_t rows = 0;  ///< with those that belong to no segment (Backend::row_multiple)
 };
 
 /// slope[i] = scale * d loss_i / d prediction_i, and *sum += the sum of the losses (unscaled, added
@@ -129,6 +130,9 @@ class Backend {
   /// Sets of a batch that go through the network together. CPUs take parts, one a thread; a GPU
   /// takes the batch whole. Part of what results depend on.
   [[nodiscard]] virtual std::int64_t chunk_sets() const { return 64; }
+  /// What the members of a chunk are filled up to a multiple of, with rows that belong to no set: a
+  /// backend that keeps what it has prepared for a shape wants to see few of them.
+  [[nodiscard]] virtual std::int64_t row_multiple() const { return 1; }
 
   /// `bytes` of uninitialised memory aligned to 64 bytes; nullptr when there is none left.
   [[nodiscard]] virtual void* allocate(std::size_t bytes) const = 0;

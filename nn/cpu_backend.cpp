@@ -42,6 +42,9 @@ void CpuBackend::run(const SegmentSumBackward& op) const {
       std::memcpy(op.dx + i * op.width, op.dy + s * op.width, bytes);
     }
   }
+  for (std::int64_t i = op.offsets[op.segments]; i < op.rows; ++i) {
+    std::memset(op.dx + i * op.width, 0, bytes);
+  }
 }
 
 void CpuBackend::run(const Loss& op) const {

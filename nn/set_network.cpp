@@ -47,7 +47,8 @@ void SetNetwork::backward(const float* parameters, const SetBatch& batch, GradMo
                                    .width = sum_width_,
                                    .offsets = batch.offsets,
                                    .dy = d_sums_.data(),
-                                   .dx = encoder_.output_gradient()});
+                                   .dx = encoder_.output_gradient(),
+                                   .rows = batch.members});
   encoder_.backward(parameters, batch.members, batch.x, mode, d_parameters, nullptr);
 }
 

@@ -28,7 +28,7 @@ struct SetNetworkSpec {
 /// A batch of sets, in the backend's memory.
 struct SetBatch {
   std::int64_t sets = 0;
-  std::int64_t members = 0;               ///< of all sets together
+  std::int64_t members = 0;               ///< of all sets together, and rows that fill them up
   const std::int32_t* offsets = nullptr;  ///< [sets + 1]; equal neighbours are an empty set
   const float* x = nullptr;               ///< [members, inputs]
 };

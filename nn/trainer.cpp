@@ -121,6 +121,8 @@ Status Trainer::load(Chunk& chunk, const SetSamples& samples, std::span<const st
     chunk.host_targets.insert(chunk.host_targets.end(), target, target + outputs);
   }
   const auto sets = static_cast<std::int64_t>(part.size());
+  const auto multiple = static_cast<std::size_t>(backend_->row_multiple());
+  chunk.host_members.resize((chunk.host_members.size() + multiple - 1) / multiple * multiple, 0);
   const auto members = static_cast<std::int64_t>(chunk.host_members.size());
   NEUROSHARD_RETURN_IF_ERROR(chunk.network.reserve(sets, members, with_gradients));
   NEUROSHARD_RETURN_IF_ERROR(chunk.members.assign(chunk.host_members));
@@ -155,6 +157,9 @@ Status Trainer::step(const SetSamples& samples, std::span<const std::int32_t> ba
   assert(!batch.empty());
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t chunks, prepare(samples, batch, true));
   NEUROSHARD_RETURN_IF_ERROR(chunk_gradients_.reserve(static_cast<std::size_t>(chunks) * count_));
+  // Before the operations, which then are one uninterrupted list.
+  const std::int32_t offsets[] = {0, static_cast<std::int32_t>(chunks)};
+  NEUROSHARD_RETURN_IF_ERROR(reduction_offsets_.assign(offsets));
   const std::int64_t outputs = spec_.outputs();
   const double scale = 1.0 / (static_cast<double>(batch.size()) * static_cast<double>(outputs));
   for_each_chunk(chunks, [&](std::int64_t c, int) {
@@ -170,8 +175,6 @@ Status Trainer::step(const SetSamples& samples, std::span<const std::int32_t> ba
     chunk.network.backward(parameters_.data(), chunk.batch, GradMode::kOverwrite,
                            chunk_gradients_.data() + static_cast<std::size_t>(c) * count_);
   });
-  const std::int32_t offsets[] = {0, static_cast<std::int32_t>(chunks)};
-  NEUROSHARD_RETURN_IF_ERROR(reduction_offsets_.assign(offsets));
   backend_->run(SegmentSum{.segments = 1,
                            .width = static_cast<int>(count_),
                            .offsets = reduction_offsets_.data(),

@@ -176,8 +176,10 @@ BOOST_AUTO_TEST_CASE(of_the_sum_over_a_set) {
     Rng rng(6);
     const std::vector<std::int32_t> offsets{0, 3, 3, 4, 8};
     const std::vector<float> dy = random_values(rng, 4 * 3);
-    std::vector<float> dx(8 * 3);
-    backend->run(SegmentSumBackward{4, 3, offsets.data(), dy.data(), dx.data()});
+    std::vector<float> dx(10 * 3, 7.0f);
+    backend->run(SegmentSumBackward{4, 3, offsets.data(), dy.data(), dx.data(), 10});
+    for (std::size_t i = 8 * 3; i < dx.size(); ++i) BOOST_TEST(dx[i] == 0.0f);  // of no segment
+    dx.resize(8 * 3);
     const auto f = [&](const Doubles& x) {
       double total = 0;
       for (std::size_t s = 0; s < 4; ++s) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "tests/nn/backends.h"
@@ -50,9 +51,64 @@ struct Run {
   Trainer trainer;
 };
 
+/// The scalar reference for shapes that come in steps, as a GPU wants them: members filled up, the
+/// batch in one chunk.
+class Stepped final : public Backend {
+ public:
+  explicit Stepped(std::int64_t multiple) : multiple_(multiple) {}
+  [[nodiscard]] std::string_view name() const override { return "stepped"; }
+  [[nodiscard]] std::int64_t chunk_sets() const override { return 1 << 20; }
+  [[nodiscard]] std::int64_t row_multiple() const override { return multiple_; }
+
+  [[nodiscard]] void* allocate(std::size_t bytes) const override {
+    void* memory = base_.allocate(bytes);
+    std::memset(memory, 0xff, bytes);  // NaN: nothing may be read that was not written
+    return memory;
+  }
+  void release(void* memory) const override { base_.release(memory); }
+  void upload(void* to, const void* from, std::size_t bytes) const override {
+    base_.upload(to, from, bytes);
+  }
+  void download(void* to, const void* from, std::size_t bytes) const override {
+    base_.download(to, from, bytes);
+  }
+  void fill_zero(void* memory, std::size_t bytes) const override { base_.fill_zero(memory, bytes); }
+  Status synchronize() const override { return base_.synchronize(); }
+
+  void run(const GatherRows& op) const override {
+    BOOST_REQUIRE(op.rows % multiple_ == 0);
+    base_.run(op);
+  }
+  void run(const DenseForward& op) const override { base_.run(op); }
+  void run(const DenseBackward& op) const override { base_.run(op); }
+  void run(const ReluBackward& op) const override { base_.run(op); }
+  void run(const SegmentSum& op) const override { base_.run(op); }
+  void run(const SegmentSumBackward& op) const override { base_.run(op); }
+  void run(const Loss& op) const override { base_.run(op); }
+  void run(const Adam& op) const override { base_.run(op); }
+  void run(const MovingAverage& op) const override { base_.run(op); }
+
+ private:
+  const Backend& base_ = cpu_backend(Isa::kScalar);
+  std::int64_t multiple_;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(trainer)
+
+BOOST_AUTO_TEST_CASE(rows_that_fill_a_batch_up_change_nothing) {
+  const Stepped tight(1);
+  const Stepped wide(64);
+  for (const SetNetworkSpec& spec : {small_set_network(), small_dense_network()}) {
+    Run expected(tight, nullptr, spec, 0);
+    Run filled(wide, nullptr, spec, 0);
+    for (int step = 0; step < 10; ++step) BOOST_TEST(filled.step(step) == expected.step(step));
+    BOOST_TEST(
+        filled.predict(Trainer::Weights::kAverage) == expected.predict(Trainer::Weights::kAverage),
+        boost::test_tools::per_element());
+  }
+}
 
 BOOST_AUTO_TEST_CASE(first_ten_losses_are_the_golden_ones) {
   const std::vector<double> golden = {0.32262648825838419, 0.35482945737659205, 0.36374845760873087,
