@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
@@ -11,10 +10,8 @@ namespace {
 
 constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // NVIDIA's advice for Hopper
 
-/// Batches of about the same number of rows share an algorithm.
-std::int64_t size_class(std::int64_t size) {
-  return std::bit_width(static_cast<std::uint64_t>(size));
-}
+/// Kernels that are remembered, by the shape of the product; with one more all are forgotten.
+constexpr std::size_t kMostChoices = 4096;
 
 bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
@@ -61,6 +58,8 @@ struct Matmul::Descriptions {
         set(CUBLASLT_MATMUL_DESC_TRANSA, op_a) && set(CUBLASLT_MATMUL_DESC_TRANSB, op_b) &&
         set(CUBLASLT_MATMUL_DESC_EPILOGUE, p.epilogue) &&
         (p.bias == nullptr || set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias)) &&
+        (p.mask == nullptr || (set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, p.mask) &&
+                               set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, p.mask_stride))) &&
         make(a, p.transpose_a ? p.k : p.m, p.transpose_a ? p.m : p.k) &&
         make(b, p.transpose_b ? p.n : p.k, p.transpose_b ? p.k : p.n) && make(d, p.m, p.n);
   }
@@ -113,10 +112,9 @@ Result<std::unique_ptr<Matmul>> Matmul::create() {
   return Result<std::unique_ptr<Matmul>>(std::move(made));
 }
 
-bool Matmul::find_algorithm(const Product& p, const Descriptions& described,
-                            cublasLtMatmulAlgo_t& algorithm) {
+Matmul::Choice Matmul::choose(const Product& p, const Descriptions& described) const {
   cublasLtMatmulPreference_t preference = nullptr;
-  if (functions_->preference_create(&preference) != CUBLAS_STATUS_SUCCESS) return false;
+  if (functions_->preference_create(&preference) != CUBLAS_STATUS_SUCCESS) return {};
   const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
     functions_->preference_set(preference, attribute, &value, sizeof value);
   };
@@ -134,39 +132,34 @@ bool Matmul::find_algorithm(const Product& p, const Descriptions& described,
       functions_->heuristic(handle_, described.product, described.a, described.b, described.d,
                             described.d, preference, 1, &best, &found);
   functions_->preference_destroy(preference);
-  algorithm = best.algo;
-  return status == CUBLAS_STATUS_SUCCESS && found == 1;
+  if (status != CUBLAS_STATUS_SUCCESS || found != 1 || best.state != CUBLAS_STATUS_SUCCESS) {
+    return {};
+  }
+  return {true, best.algo};
 }
 
-bool Matmul::run(const Product& p) {
-  // cuBLASLt takes 16-byte vectors of a bias whatever it is told; others go the plain way.
-  if (p.bias != nullptr && !aligned(p.bias)) return false;
+bool Matmul::run(const Product& p, cudaStream_t stream) {
+  // cuBLASLt takes 16-byte vectors of bias and mask whatever it is told; others go the plain way.
+  if (!aligned(p.bias) || !aligned(p.mask)) return false;
   const Descriptions described(*functions_, p);
   if (!described.good()) return false;
-  const bool all_aligned = aligned(p.a) && aligned(p.b) && aligned(p.d);
-  const Key key{size_class(p.m),
-                size_class(p.n),
-                size_class(p.k),
-                p.transpose_a,
-                p.transpose_b,
-                p.accumulate,
-                static_cast<int>(p.epilogue),
-                all_aligned};
+  const int alignments = (aligned(p.a) ? 1 : 0) + (aligned(p.b) ? 2 : 0) + (aligned(p.d) ? 4 : 0);
+  const Key key{p.m,       p.n, p.k, p.transpose_a, p.transpose_b, static_cast<int>(p.epilogue),
+                alignments};
+  auto known = choices_.find(key);
+  if (known == choices_.end()) {
+    if (choices_.size() == kMostChoices) choices_.clear();
+    known = choices_.emplace(key, choose(p, described)).first;
+  }
+  if (!known->second.there) return false;
   const float one = 1;
-  const float beta = p.accumulate ? 1 : 0;
-  const auto launch = [&](const cublasLtMatmulAlgo_t& algorithm) {
-    return functions_->matmul(handle_, described.product, &one, p.a, described.a, p.b, described.b,
-                              &beta, p.d, described.d, p.d, described.d, &algorithm,
-                              workspace_.data(), kWorkspaceBytes, nullptr) == CUBLAS_STATUS_SUCCESS;
-  };
-  // One at a time: products share the workspace, and the stream orders them as they are given.
-  const std::lock_guard lock(mutex_);
-  const auto known = algorithms_.find(key);
-  if (known != algorithms_.end() && launch(known->second)) return true;
-  cublasLtMatmulAlgo_t algorithm{};
-  if (!find_algorithm(p, described, algorithm) || !launch(algorithm)) return false;
-  algorithms_.insert_or_assign(key, algorithm);
-  return true;
+  const float zero = 0;
+  const bool taken =
+      functions_->matmul(handle_, described.product, &one, p.a, described.a, p.b, described.b,
+                         &zero, p.d, described.d, p.d, described.d, &known->second.algorithm,
+                         workspace_.data(), kWorkspaceBytes, stream) == CUBLAS_STATUS_SUCCESS;
+  if (!taken) known->second.there = false;
+  return taken;
 }
 
 }  // namespace neuroshard::cuda

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
+#include <memory>
 #include <tuple>
 
 #include "cuda/library.h"
@@ -25,35 +25,40 @@ struct Product {
   const float* b = nullptr;
   bool transpose_b = false;
   float* d = nullptr;
-  bool accumulate = false;
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const void* bias = nullptr;  ///< read or written, as the epilogue says
+  const void* bias = nullptr;    ///< read or written, as the epilogue says
+  void* mask = nullptr;          ///< of a ReLU, a bit a value; read or written likewise
+  std::int64_t mask_stride = 0;  ///< bits between its columns: a multiple of 128, at least m
 };
 
-/// Thread-safe; products run in the default stream.
+/// For one stream: its products share a workspace. Not thread-safe.
 class Matmul {
  public:
   /// Opens cuBLASLt. Errors: kUnavailable.
   static Result<std::unique_ptr<Matmul>> create();
   ~Matmul();
 
-  /// Gives the product to the GPU; false when cuBLASLt has no kernel for it and nothing was done.
-  bool run(const Product& product);
+  /// Gives the product to the stream; false when cuBLASLt has no kernel for it and nothing was
+  /// done. Equal products use equal kernels, whatever came between them.
+  bool run(const Product& product, cudaStream_t stream);
 
  private:
   struct Functions;
   struct Descriptions;
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, bool, int, bool>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, int, int>;
 
   explicit Matmul(std::unique_ptr<Functions> functions);
-  bool find_algorithm(const Product& product, const Descriptions& described,
-                      cublasLtMatmulAlgo_t& algorithm);
+  /// A kernel of cuBLASLt for a product, if there is one.
+  struct Choice {
+    bool there = false;
+    cublasLtMatmulAlgo_t algorithm{};
+  };
+  Choice choose(const Product& product, const Descriptions& described) const;
 
   std::unique_ptr<Functions> functions_;
   cublasLtHandle_t handle_ = nullptr;
   Buffer<std::byte> workspace_;
-  std::mutex mutex_;
-  std::map<Key, cublasLtMatmulAlgo_t> algorithms_;  // guarded by mutex_
+  std::map<Key, Choice> choices_;
 };
 
 }  // namespace neuroshard::cuda

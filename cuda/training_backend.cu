@@ -1,153 +1,202 @@
-#include <cmath>
+#include <cuda_runtime.h>
+
 #include <mutex>
 #include <utility>
 
 #include "cuda/check.h"
 #include "cuda/device.h"
-#include "cuda/matmul.h"
+#include "cuda/issuer.h"
+#include "cuda/memory.h"
+#include "cuda/op_list.h"
+#include "cuda/replay_cache.h"
+#include "cuda/staging.h"
 #include "cuda/training_backend.h"
-#include "cuda/training_kernels.cuh"
 
 namespace neuroshard::cuda {
 namespace {
 
-class TrainingBackend final : public nn::Backend {
+/// Members of a batch come in multiples of this: a batch of 512 sets has 3 or 4 shapes, at the
+/// price of 3 % more rows.
+constexpr std::int64_t kRowMultiple = 256;
+
+/// A step in executable form; freed with the object. Move-only.
+class Graph {
  public:
-  explicit TrainingBackend(std::unique_ptr<Matmul> matmul) : matmul_(std::move(matmul)) {}
+  Graph() = default;
+  explicit Graph(cudaGraphExec_t graph) : graph_(graph) {}
+  Graph(Graph&& other) noexcept : graph_(std::exchange(other.graph_, nullptr)) {}
+  Graph& operator=(Graph&& other) noexcept {
+    std::swap(graph_, other.graph_);
+    return *this;
+  }
+  ~Graph() {
+    if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
+  }
+  [[nodiscard]] cudaGraphExec_t get() const { return graph_; }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
+};
+
+class GpuTrainingBackend final : public TrainingBackend {
+ public:
+  GpuTrainingBackend(const TrainingOptions& options, cudaStream_t stream,
+                     std::unique_ptr<Issuer> issuer)
+      : options_(options), stream_(stream), issuer_(std::move(issuer)) {}
+  ~GpuTrainingBackend() override {
+    cudaStreamSynchronize(stream_);
+    graphs_.clear();
+    issuer_.reset();
+    cudaStreamDestroy(stream_);
+  }
 
   [[nodiscard]] std::string_view name() const override { return "cuda"; }
   [[nodiscard]] std::int64_t chunk_sets() const override { return std::int64_t{1} << 30; }
+  [[nodiscard]] std::int64_t row_multiple() const override { return kRowMultiple; }
+  [[nodiscard]] TrainingCounts counts() const override {
+    const std::lock_guard lock(mutex_);
+    return counts_;
+  }
 
   [[nodiscard]] void* allocate(std::size_t bytes) const override {
     Result<void*> memory = cuda::allocate(bytes);
     return memory.ok() ? *memory : nullptr;
   }
-  void release(void* memory) const override { cuda::release(memory); }
+  void release(void* memory) const override {
+    if (memory == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    flush();
+    note(status_of(cudaStreamSynchronize(stream_), "release", __FILE__, __LINE__));
+    graphs_.clear();  // one of them may use it
+    issuer_->forget(memory);
+    cuda::release(memory);
+  }
   void upload(void* to, const void* from, std::size_t bytes) const override {
-    note(cuda::upload(to, from, bytes));
+    const std::lock_guard lock(mutex_);
+    flush();
+    note(staging_.copy(to, from, bytes, stream_));
   }
   void download(void* to, const void* from, std::size_t bytes) const override {
-    note(cuda::download(to, from, bytes));
+    const std::lock_guard lock(mutex_);
+    flush();
+    if (bytes == 0) return;
+    note(status_of(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "download",
+                   __FILE__, __LINE__));
   }
   void fill_zero(void* memory, std::size_t bytes) const override {
-    note(cuda::fill_zero(memory, bytes));
+    const std::lock_guard lock(mutex_);
+    flush();
+    if (bytes == 0) return;
+    note(status_of(cudaMemsetAsync(memory, 0, bytes, stream_), "fill_zero", __FILE__, __LINE__));
   }
   Status synchronize() const override {
-    note(cuda::synchronize());
     const std::lock_guard lock(mutex_);
+    flush();
+    note(status_of(cudaStreamSynchronize(stream_), "synchronize", __FILE__, __LINE__));
     return std::exchange(first_error_, Status());
   }
 
-  void run(const nn::GatherRows& op) const override {
-    launch(gather_kernel, op.rows * op.width, op);
-  }
-
-  void run(const nn::DenseForward& op) const override {
-    // Row-major y = x W^T is column-major y' = W x': [outputs, rows] = [outputs, inputs] [inputs,
-    // rows], and the bias goes to the rows of y'.
-    const bool relu = op.spec.activation == nn::Activation::kRelu;
-    if (op.rows > 0 && op.spec.outputs > 1 &&
-        matmul_->run({.m = op.spec.outputs,
-                      .n = op.rows,
-                      .k = op.spec.inputs,
-                      .a = op.weight,
-                      .transpose_a = true,
-                      .b = op.x,
-                      .d = op.y,
-                      .epilogue = relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS,
-                      .bias = op.bias})) {
-      return;
-    }
-    launch(dense_kernel, op.rows * op.spec.outputs, op);
-  }
-
-  void run(const nn::DenseBackward& op) const override {
-    // dW' [inputs, outputs] = x' dy'^T, and the bias gradient sums the columns of that right side.
-    const bool fused = op.rows > 0 && op.mode == nn::GradMode::kOverwrite &&
-                       matmul_->run({.m = op.spec.inputs,
-                                     .n = op.spec.outputs,
-                                     .k = op.rows,
-                                     .a = op.x,
-                                     .b = op.dy,
-                                     .transpose_b = true,
-                                     .d = op.dweight,
-                                     .epilogue = CUBLASLT_EPILOGUE_BGRADB,
-                                     .bias = op.dbias});
-    if (!fused) {
-      launch(weight_gradient_kernel, (std::int64_t{op.spec.inputs} + 1) * op.spec.outputs, op);
-    }
-    if (op.dx == nullptr) return;
-    // dx' [inputs, rows] = W' dy'.
-    if (op.rows > 0 && matmul_->run({.m = op.spec.inputs,
-                                     .n = op.rows,
-                                     .k = op.spec.outputs,
-                                     .a = op.weight,
-                                     .b = op.dy,
-                                     .d = op.dx})) {
-      if (op.x_activation != nn::Activation::kRelu) return;
-      run(nn::ReluBackward{op.rows * op.spec.inputs, op.x, op.dx});
-      return;
-    }
-    launch(input_gradient_kernel, op.rows * op.spec.inputs, op);
-  }
-
-  void run(const nn::ReluBackward& op) const override {
-    launch(relu_backward_kernel, op.count, op);
-  }
-  void run(const nn::SegmentSum& op) const override {
-    launch(segment_sum_kernel, op.segments * op.width, op);
-  }
-  void run(const nn::SegmentSumBackward& op) const override {
-    launch(segment_sum_backward_kernel, op.segments * op.width, op);
-  }
-  void run(const nn::Loss& op) const override {
-    loss_kernel<<<1, kTrainingThreads>>>(op);
-    note_launch();
-  }
-  void run(const nn::Adam& op) const override {
-    const auto step = static_cast<double>(op.step);
-    launch(adam_kernel, op.count, op,
-           static_cast<float>(1 / (1 - std::pow(double{op.beta1}, step))),
-           static_cast<float>(1 / (1 - std::pow(double{op.beta2}, step))));
-  }
-  void run(const nn::MovingAverage& op) const override {
-    launch(moving_average_kernel, op.count, op);
-  }
+  void run(const nn::GatherRows& op) const override { add(op); }
+  void run(const nn::DenseForward& op) const override { add(op); }
+  void run(const nn::DenseBackward& op) const override { add(op); }
+  void run(const nn::ReluBackward& op) const override { add(op); }
+  void run(const nn::SegmentSum& op) const override { add(op); }
+  void run(const nn::SegmentSumBackward& op) const override { add(op); }
+  void run(const nn::Loss& op) const override { add(op); }
+  void run(const nn::Adam& op) const override { add(op); }
+  void run(const nn::MovingAverage& op) const override { add(op); }
 
  private:
-  template <typename Kernel, typename... Arguments>
-  void launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments) const {
-    if (threads <= 0) return;
-    const auto blocks = static_cast<unsigned>((threads + kTrainingThreads - 1) / kTrainingThreads);
-    kernel<<<blocks, kTrainingThreads>>>(arguments...);
-    note_launch();
+  // What follows: with mutex_ held.
+
+  void add(const TrainingOp& op) const {
+    constexpr std::size_t kMostOps = 1024;  // who never waits still gets work done
+    const std::lock_guard lock(mutex_);
+    list_.add(op);
+    if (list_.ops().size() == kMostOps) flush();
   }
-  void note_launch() const {
-    note(status_of(cudaGetLastError(), "kernel of the training backend", __FILE__, __LINE__));
+  /// Gives the list to the GPU.
+  void flush() const {
+    if (list_.empty()) return;
+    const Turn turn =
+        options_.graphs && list_.replayable() ? graphs_.next(list_.key()) : Turn::kIssue;
+    const bool ready = turn == Turn::kReplay || (turn == Turn::kCapture && capture(list_.key()));
+    note(ready ? replay() : issue());
+    counts_.replayed += turn == Turn::kReplay ? 1 : 0;
+    list_.clear();
+  }
+  Status issue() const {
+    ++counts_.issued;
+    const Status status = issuer_->issue(list_, false);
+    if (issuer_->take_moved()) graphs_.clear();
+    return status;
+  }
+  Status replay() const {
+    if (const nn::Adam* adam = list_.adam()) {
+      NEUROSHARD_RETURN_IF_ERROR(issuer_->store(scalars_of(*adam)));
+    }
+    return status_of(cudaGraphLaunch(graphs_.at(list_.key()).get(), stream_), "graph launch",
+                     __FILE__, __LINE__);
+  }
+  /// Whether the list is a graph now. Nothing has run then, nor when it has failed.
+  bool capture(const std::vector<std::uint64_t>& key) const {
+    cudaGraph_t recorded = nullptr;
+    cudaGraphExec_t made = nullptr;
+    bool good = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal) == cudaSuccess;
+    if (good) {
+      const Status issued = issuer_->issue(list_, true);
+      good = cudaStreamEndCapture(stream_, &recorded) == cudaSuccess && issued.ok() &&
+             cudaGraphInstantiate(&made, recorded, 0) == cudaSuccess;
+    }
+    if (recorded != nullptr) cudaGraphDestroy(recorded);
+    if (good) {
+      graphs_.keep(key, Graph(made));
+      ++counts_.captured;
+      return true;
+    }
+    cudaGetLastError();  // it is no error of the work
+    graphs_.give_up(key);
+    ++counts_.refused;
+    return false;
   }
   /// Keeps the first error for `synchronize`.
   void note(const Status& status) const {
-    if (status.ok()) return;
-    const std::lock_guard lock(mutex_);
-    if (first_error_.ok()) first_error_ = status;
+    if (!status.ok() && first_error_.ok()) first_error_ = status;
   }
 
-  std::unique_ptr<Matmul> matmul_;
-  mutable std::mutex mutex_;
+  TrainingOptions options_;
+  cudaStream_t stream_;
+  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::unique_ptr<Issuer> issuer_;
+  mutable Staging staging_;
+  mutable OpList list_;
+  mutable ReplayCache<Graph> graphs_;
+  mutable TrainingCounts counts_;
   mutable Status first_error_;
 };
 
-Result<const nn::Backend*> make_backend() {
-  NEUROSHARD_RETURN_IF_ERROR(device_available());
-  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> matmul, Matmul::create());
-  // Never freed: at the end of the program the driver is gone before statics are.
-  return static_cast<const nn::Backend*>(new TrainingBackend(std::move(matmul)));
-}
-
 }  // namespace
 
+Result<std::unique_ptr<TrainingBackend>> make_training_backend(const TrainingOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(device_available());
+  cudaStream_t stream = nullptr;
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  Result<std::unique_ptr<Issuer>> issuer = Issuer::create(stream);
+  if (!issuer.ok()) {
+    cudaStreamDestroy(stream);
+    return issuer.status();
+  }
+  return std::unique_ptr<TrainingBackend>(
+      std::make_unique<GpuTrainingBackend>(options, stream, std::move(*issuer)));
+}
+
 Result<const nn::Backend*> training_backend() {
-  static const Result<const nn::Backend*> made = make_backend();
+  // Never freed: at the end of the program the driver is gone before statics are.
+  static const Result<const nn::Backend*> made = []() -> Result<const nn::Backend*> {
+    NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<TrainingBackend> backend,
+                                make_training_backend({}));
+    return static_cast<const nn::Backend*>(backend.release());
+  }();
   return made;
 }
 

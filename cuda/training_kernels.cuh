@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "nn/backend.h"
+#include "cuda/op_list.h"
 
 namespace neuroshard::cuda {
 
@@ -36,21 +36,52 @@ __global__ void dense_kernel(nn::DenseForward op) {
   op.y[i] = op.spec.activation == nn::Activation::kRelu && !(sum > 0) ? 0 : sum;
 }
 
-/// The plain form of the weight gradient; value inputs * outputs + o is the bias gradient of o.
-__global__ void weight_gradient_kernel(nn::DenseBackward op) {
-  const std::int64_t i = thread_number();
-  const std::int64_t inputs = op.spec.inputs;
-  const std::int64_t outputs = op.spec.outputs;
-  if (i >= (inputs + 1) * outputs) return;
-  const bool bias = i >= inputs * outputs;
-  const std::int64_t o = bias ? i - inputs * outputs : i / inputs;
-  const std::int64_t k = bias ? 0 : i - o * inputs;
-  float* target = bias ? op.dbias + o : op.dweight + i;
-  float sum = op.mode == nn::GradMode::kAccumulate ? *target : 0;
-  for (std::int64_t row = 0; row < op.rows; ++row) {
-    sum = __fmaf_rn(op.dy[row * outputs + o], bias ? 1.0F : op.x[row * inputs + k], sum);
+// Sums over the rows of a batch: a block has kSumColumns sums, its kSumParts warps every
+// kSumParts-th row each; their parts are added in order.
+inline constexpr int kSumColumns = 32;
+inline constexpr int kSumParts = 16;
+
+/// The sum of `parts` over the warps of a block, in the first warp; column by column.
+__device__ __forceinline__ float add_parts(float part) {
+  __shared__ float parts[kSumParts][kSumColumns];
+  parts[threadIdx.y][threadIdx.x] = part;
+  __syncthreads();
+  float sum = 0;
+  if (threadIdx.y == 0) {
+    for (int k = 0; k < kSumParts; ++k) sum += parts[k][threadIdx.x];
   }
-  *target = sum;
+  return sum;
+}
+
+/// The plain form of the weight gradient; blockIdx.y is the output.
+__global__ void __launch_bounds__(kSumColumns* kSumParts)
+    weight_gradient_kernel(nn::DenseBackward op) {
+  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
+  const std::int64_t o = blockIdx.y;
+  const bool mine = k < op.spec.inputs;
+  float part = 0;
+  for (std::int64_t row = threadIdx.y; mine && row < op.rows; row += kSumParts) {
+    part = __fmaf_rn(op.dy[row * op.spec.outputs + o], op.x[row * op.spec.inputs + k], part);
+  }
+  const float sum = add_parts(part);
+  if (!mine || threadIdx.y != 0) return;
+  float& target = op.dweight[o * op.spec.inputs + k];
+  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
+}
+
+/// The plain form of the bias gradient.
+__global__ void __launch_bounds__(kSumColumns* kSumParts)
+    bias_gradient_kernel(nn::DenseBackward op) {
+  const std::int64_t o = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
+  const bool mine = o < op.spec.outputs;
+  float part = 0;
+  for (std::int64_t row = threadIdx.y; mine && row < op.rows; row += kSumParts) {
+    part += op.dy[row * op.spec.outputs + o];
+  }
+  const float sum = add_parts(part);
+  if (!mine || threadIdx.y != 0) return;
+  float& target = op.dbias[o];
+  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
 }
 
 /// The plain form of the input gradient, its gate included.
@@ -84,13 +115,16 @@ __global__ void segment_sum_kernel(nn::SegmentSum op) {
   op.y[i] = sum;
 }
 
+/// For one segment more than there are: the rows behind the last one, whose gradient is 0.
 __global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op) {
   const std::int64_t i = thread_number();
-  if (i >= op.segments * op.width) return;
+  if (i >= (op.segments + 1) * op.width) return;
   const std::int64_t segment = i / op.width;
   const std::int64_t column = i - segment * op.width;
-  const float value = op.dy[i];
-  for (std::int64_t k = op.offsets[segment]; k < op.offsets[segment + 1]; ++k) {
+  const bool fills = segment == op.segments;
+  const float value = fills ? 0.0F : op.dy[i];
+  const std::int64_t end = fills ? op.rows : op.offsets[segment + 1];
+  for (std::int64_t k = op.offsets[segment]; k < end; ++k) {
     op.dx[k * op.width + column] = value;
   }
 }
@@ -141,16 +175,19 @@ __global__ void loss_kernel(nn::Loss op) {
   if (threadIdx.x == 0) *op.sum += sums[0];
 }
 
-__global__ void adam_kernel(nn::Adam op, float m_scale, float v_scale) {
+__global__ void store_kernel(AdamScalars scalars, AdamScalars* to) { *to = scalars; }
+
+__global__ void adam_kernel(nn::Adam op, const AdamScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
   if (i >= op.count) return;
+  const AdamScalars by = *scalars;
   const float g = op.gradient[i];
-  const float m = op.beta1 * op.m[i] + (1 - op.beta1) * g;
-  const float v = op.beta2 * op.v[i] + (1 - op.beta2) * g * g;
+  const float m = by.beta1 * op.m[i] + (1 - by.beta1) * g;
+  const float v = by.beta2 * op.v[i] + (1 - by.beta2) * g * g;
   op.m[i] = m;
   op.v[i] = v;
-  const float shrunk = op.parameter[i] * (1 - op.rate * op.decay);
-  op.parameter[i] = shrunk - op.rate * (m * m_scale) / (sqrtf(v * v_scale) + op.epsilon);
+  const float shrunk = op.parameter[i] * by.keep;
+  op.parameter[i] = shrunk - by.rate * (m * by.m_scale) / (sqrtf(v * by.v_scale) + by.epsilon);
 }
 
 __global__ void moving_average_kernel(nn::MovingAverage op) {

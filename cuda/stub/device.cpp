@@ -38,6 +38,9 @@ Result<DeviceStream> upload_stream(std::span<const std::int64_t>, std::span<cons
 Result<std::unique_ptr<Communicator>> make_communicator(Rendezvous&, std::chrono::milliseconds) {
   return device_available();
 }
+Result<std::unique_ptr<TrainingBackend>> make_training_backend(const TrainingOptions&) {
+  return device_available();
+}
 Result<const nn::Backend*> training_backend() { return device_available(); }
 Result<std::unique_ptr<Timer>> make_timer() { return device_available(); }
 Result<std::unique_ptr<EmbeddingBag>> make_embedding_bag() { return device_available(); }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "cuda/training_backend.h"
+#include "nn/dense_stack.h"
 #include "nn/device_array.h"
 #include "tests/nn/backends.h"
 
@@ -76,6 +78,58 @@ std::vector<Values> run_layer(const Backend& backend, const Shape& shape, const 
           values_of(dbias, layer.bias.size()), values_of(dx, layer.x.size())};
 }
 
+SetNetworkSpec network(int inputs, int hidden, int outputs) {
+  const int head[] = {inputs, hidden, outputs};
+  return {{}, dense_stack(head, Activation::kNone)};
+}
+
+SetNetworkSpec paper_network() {
+  const int encoder[] = {20, 128, 32};
+  const int head[] = {32, 64, 1};
+  return {dense_stack(encoder, Activation::kRelu), dense_stack(head, Activation::kNone)};
+}
+
+/// An index that says row 0, in the memory of each backend.
+DeviceArray<std::int32_t>& first_row(const Backend& backend) {
+  static std::map<const Backend*, DeviceArray<std::int32_t>> known;
+  auto found = known.find(&backend);
+  if (found == known.end()) {
+    found = known.emplace(&backend, on(backend, std::vector<std::int32_t>{0})).first;
+  }
+  return found->second;
+}
+
+struct TrainingRun {
+  std::vector<double> losses;
+  Values outputs;
+};
+
+/// 30 steps, every tenth of another size, as the last batch of an epoch is.
+TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
+  Rng rng(3);
+  const Values features = random_values(rng, std::int64_t{40} * spec.inputs());
+  const SetSamples samples = random_samples(spec, 40, 300, 0, rng);
+  auto trainer = Trainer::create(backend, nullptr, spec, features);
+  BOOST_REQUIRE(trainer.ok());
+  BOOST_REQUIRE(trainer->start(random_parameters(spec, rng)).ok());
+  TrainingRun run;
+  for (int step = 0; step < 30; ++step) {
+    const int size = step % 10 == 9 ? 30 : 200;
+    std::vector<std::int32_t> batch;
+    for (int i = 0; i < size; ++i) batch.push_back((step * 37 + i) % 300);
+    StepOptions options;
+    options.rate = 1e-3F / static_cast<float>(1 + step / 10);
+    options.decay = 0.01F;
+    options.average = 0.9F;
+    BOOST_REQUIRE(trainer->step(samples, batch, options).ok());
+    run.losses.push_back(trainer->take_loss().value() / size);
+  }
+  run.outputs.resize(300 * static_cast<std::size_t>(spec.outputs()));
+  BOOST_REQUIRE(
+      trainer->predict(samples, first_ids(300), Trainer::Weights::kAverage, run.outputs).ok());
+  return run;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(training)
@@ -135,42 +189,74 @@ BOOST_AUTO_TEST_CASE(every_loss_agrees_with_the_reference) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(whole_runs_have_the_references_losses_and_repeat_bit_for_bit) {
-  for (const SetNetworkSpec& spec : {small_set_network(), small_dense_network()}) {
-    std::vector<std::vector<double>> losses;
-    std::vector<Values> outputs;
-    for (const Backend* backend : {&cpu_backend(Isa::kScalar), &gpu(), &gpu()}) {
-      Rng rng(3);
-      const Values features = random_values(rng, std::int64_t{40} * spec.inputs());
-      const SetSamples samples = random_samples(spec, 40, 300, 0, rng);
-      auto trainer = Trainer::create(*backend, nullptr, spec, features);
-      BOOST_REQUIRE(trainer.ok());
-      BOOST_REQUIRE(trainer->start(random_parameters(spec, rng)).ok());
-      std::vector<double> run;
-      for (int step = 0; step < 20; ++step) {
-        std::vector<std::int32_t> batch;
-        for (int i = 0; i < 200; ++i) batch.push_back((step * 37 + i) % 300);
-        StepOptions options;
-        options.decay = 0.01F;
-        options.average = 0.9F;
-        BOOST_REQUIRE(trainer->step(samples, batch, options).ok());
-        run.push_back(trainer->take_loss().value() / 200);
+BOOST_AUTO_TEST_CASE(gradients_through_a_relu_agree_with_the_reference) {
+  Rng rng(4);
+  for (const int hidden : {128, 64, 32, 24, 7}) {  // whole and part columns of a mask
+    const SetNetworkSpec spec = network(20, hidden, 12);
+    const std::int64_t rows = 300;
+    const Values x = random_values(rng, rows * 20);
+    const Values parameters = random_parameters(spec, rng);
+    const Values dy = random_values(rng, rows * 12);
+    std::vector<Values> gradients;
+    for (const Backend* backend : {&cpu_backend(Isa::kScalar), &gpu()}) {
+      const auto input = on(*backend, x);
+      const auto weights = on(*backend, parameters);
+      const auto slope = on(*backend, dy);
+      auto gradient = on(*backend, Values(parameters.size(), 77.0F));
+      DenseStack stack(*backend, spec.head);
+      BOOST_REQUIRE(stack.reserve(rows, true).ok());
+      Values once;
+      for (int repeat = 0; repeat < 4; ++repeat) {  // issued, captured, replayed
+        stack.forward(weights.data(), rows, input.data());
+        backend->run(GatherRows{1, static_cast<int>(rows) * 12, first_row(*backend).data(),
+                                slope.data(), stack.output_gradient()});
+        stack.backward(weights.data(), rows, input.data(), GradMode::kOverwrite, gradient.data(),
+                       nullptr);
+        const Values now = values_of(gradient, parameters.size());
+        if (repeat > 0) BOOST_TEST_REQUIRE((now == once));
+        once = now;
       }
-      losses.push_back(run);
-      Values out(300 * static_cast<std::size_t>(spec.outputs()));
-      BOOST_REQUIRE(
-          trainer->predict(samples, first_ids(300), Trainer::Weights::kAverage, out).ok());
-      outputs.push_back(out);
+      gradients.push_back(once);
     }
-    for (std::size_t step = 0; step < losses[0].size(); ++step) {
-      BOOST_TEST(losses[1][step] == losses[0][step], boost::test_tools::tolerance(1e-3));
-    }
-    BOOST_TEST(losses[1] == losses[2], boost::test_tools::per_element());
-    BOOST_TEST(outputs[1] == outputs[2], boost::test_tools::per_element());
-    for (std::size_t i = 0; i < outputs[0].size(); ++i) {
-      BOOST_REQUIRE_SMALL(outputs[1][i] - outputs[0][i], 2e-3F);
+    BOOST_TEST_CONTEXT(hidden << " hidden values") {
+      for (std::size_t i = 0; i < gradients[0].size(); ++i) {
+        BOOST_REQUIRE_SMALL(gradients[1][i] - gradients[0][i], 2e-4F);
+      }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(whole_runs_have_the_references_losses_and_repeat_bit_for_bit) {
+  const auto eager = cuda::make_training_backend({.graphs = false});
+  const auto graphs = cuda::make_training_backend({.graphs = true});
+  BOOST_REQUIRE(eager.ok());
+  BOOST_REQUIRE(graphs.ok());
+  for (const SetNetworkSpec& spec : {small_set_network(), small_dense_network(), paper_network()}) {
+    std::vector<TrainingRun> runs;
+    for (const Backend* backend :
+         {&cpu_backend(Isa::kScalar), static_cast<const Backend*>(&**eager),
+          static_cast<const Backend*>(&**graphs), static_cast<const Backend*>(&**graphs)}) {
+      runs.push_back(train(*backend, spec));
+    }
+    for (std::size_t step = 0; step < runs[0].losses.size(); ++step) {
+      BOOST_TEST(runs[1].losses[step] == runs[0].losses[step], boost::test_tools::tolerance(1e-3));
+    }
+    for (std::size_t i = 0; i < runs[0].outputs.size(); ++i) {
+      BOOST_REQUIRE_SMALL(runs[1].outputs[i] - runs[0].outputs[i], 2e-3F);
+    }
+    for (const std::size_t again : {2, 3}) {  // graphs, twice: the stream's bits
+      BOOST_TEST(runs[again].losses == runs[1].losses, boost::test_tools::per_element());
+      BOOST_TEST(runs[again].outputs == runs[1].outputs, boost::test_tools::per_element());
+    }
+  }
+  const cuda::TrainingCounts counts = (*graphs)->counts();
+  BOOST_TEST_MESSAGE("lists issued " << counts.issued << ", captured " << counts.captured
+                                     << ", replayed " << counts.replayed << ", refused "
+                                     << counts.refused);
+  BOOST_TEST(counts.refused == 0);
+  BOOST_TEST(counts.captured > 0);
+  BOOST_TEST(counts.replayed > counts.captured);
+  BOOST_TEST((*eager)->counts().captured == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

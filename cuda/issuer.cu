@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <utility>
+
+#include "cuda/check.h"
+#include "cuda/issuer.h"
+#include "cuda/training_kernels.cuh"
+
+namespace neuroshard::cuda {
+namespace {
+
+/// cuBLASLt wants the columns of a mask this many bits apart, or a multiple.
+constexpr std::int64_t kMaskBits = 128;
+
+std::int64_t mask_stride(int outputs) { return (outputs + kMaskBits - 1) / kMaskBits * kMaskBits; }
+
+Status check_launch() {
+  return status_of(cudaGetLastError(), "kernel of the training backend", __FILE__, __LINE__);
+}
+
+unsigned blocks_for(std::int64_t count, std::int64_t per_block) {
+  return static_cast<unsigned>((count + per_block - 1) / per_block);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Issuer>> Issuer::create(cudaStream_t stream) {
+  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> matmul, Matmul::create());
+  std::unique_ptr<Issuer> made(new Issuer(stream, std::move(matmul)));
+  NEUROSHARD_RETURN_IF_ERROR(made->scalars_.reserve(1));
+  return Result<std::unique_ptr<Issuer>>(std::move(made));
+}
+
+template <typename Kernel, typename... Arguments>
+Status Issuer::launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments) {
+  if (threads <= 0) return {};
+  kernel<<<blocks_for(threads, kTrainingThreads), kTrainingThreads, 0, stream_>>>(arguments...);
+  return check_launch();
+}
+
+Status Issuer::store(const AdamScalars& scalars) {
+  store_kernel<<<1, 1, 0, stream_>>>(scalars, scalars_.data());
+  return check_launch();
+}
+
+void Issuer::forget(const void* memory) {
+  if (masks_.erase(static_cast<const float*>(memory)) > 0) moved_ = true;
+}
+
+Status Issuer::issue(const OpList& list, bool capturing) {
+  bias_done_ = nullptr;
+  for (auto& [y, mask] : masks_) mask.valid = false;
+  for (std::size_t i = 0; i < list.ops().size(); ++i) {
+    const TrainingOp& op = list.ops()[i];
+    Status status;
+    if (const auto* forward = std::get_if<nn::DenseForward>(&op)) {
+      status = run(*forward, list.wants_mask(i));
+    } else if (const auto* backward = std::get_if<nn::DenseBackward>(&op)) {
+      status = run(*backward, list.bias_of_input(i));
+    } else {
+      if (const auto* adam = std::get_if<nn::Adam>(&op); adam != nullptr && !capturing) {
+        NEUROSHARD_RETURN_IF_ERROR(store(scalars_of(*adam)));
+      }
+      status = std::visit(
+          [this](const auto& other) -> Status {
+            using Op = std::decay_t<decltype(other)>;
+            if constexpr (std::is_same_v<Op, nn::DenseForward> ||
+                          std::is_same_v<Op, nn::DenseBackward>) {
+              return {};  // done above
+            } else {
+              return run(other);
+            }
+          },
+          op);
+    }
+    NEUROSHARD_RETURN_IF_ERROR(status);
+  }
+  return {};
+}
+
+Status Issuer::run(const nn::GatherRows& op) {
+  return launch(gather_kernel, op.rows * op.width, op);
+}
+
+Status Issuer::reserve_mask(Mask& mask, const nn::DenseForward& op) {
+  const auto bytes = static_cast<std::size_t>(mask_stride(op.spec.outputs) / 8 * op.rows);
+  if (bytes <= mask.bits.capacity()) return {};
+  moved_ = moved_ || mask.bits.capacity() > 0;
+  return mask.bits.reserve(bytes);
+}
+
+Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
+  // Row-major y = x W^T is column-major y' = W x': [outputs, rows] = [outputs, inputs] [inputs,
+  // rows], and the bias goes to the rows of y'.
+  Product product{.m = op.spec.outputs,
+                  .n = op.rows,
+                  .k = op.spec.inputs,
+                  .a = op.weight,
+                  .transpose_a = true,
+                  .b = op.x,
+                  .d = op.y,
+                  .epilogue = CUBLASLT_EPILOGUE_BIAS,
+                  .bias = op.bias};
+  if (op.rows > 0 && op.spec.outputs > 1) {
+    if (wants_mask) {
+      Mask& mask = masks_[op.y];
+      NEUROSHARD_RETURN_IF_ERROR(reserve_mask(mask, op));
+      Product masked = product;
+      masked.epilogue = CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
+      masked.mask = mask.bits.data();
+      masked.mask_stride = mask_stride(op.spec.outputs);
+      mask.valid = matmul_->run(masked, stream_);
+      if (mask.valid) return {};
+    }
+    if (op.spec.activation == nn::Activation::kRelu) {
+      product.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
+    }
+    if (matmul_->run(product, stream_)) return {};
+  }
+  return launch(dense_kernel, op.rows * op.spec.outputs, op);
+}
+
+Status Issuer::run(const nn::DenseBackward& op, float* bias_of_input) {
+  NEUROSHARD_RETURN_IF_ERROR(weight_gradient(op, std::exchange(bias_done_, nullptr) == op.dbias));
+  return op.dx != nullptr ? input_gradient(op, bias_of_input) : Status();
+}
+
+/// A block of sums next to each other, its threads sharing the rows.
+template <typename Kernel>
+Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_of_blocks,
+                           const nn::DenseBackward& op) {
+  const dim3 grid(blocks_for(sums, kSumColumns), static_cast<unsigned>(rows_of_blocks));
+  kernel<<<grid, dim3(kSumColumns, kSumParts), 0, stream_>>>(op);
+  return check_launch();
+}
+
+Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
+  // dW' [inputs, outputs] = x' dy'^T, and the bias gradient sums the columns of that right side.
+  Product product{.m = op.spec.inputs,
+                  .n = op.spec.outputs,
+                  .k = op.rows,
+                  .a = op.x,
+                  .b = op.dy,
+                  .transpose_b = true,
+                  .d = op.dweight};
+  const bool by_product = op.rows > 0 && op.mode == nn::GradMode::kOverwrite;
+  if (by_product && !bias_done) {
+    Product with_bias = product;
+    with_bias.epilogue = CUBLASLT_EPILOGUE_BGRADB;
+    with_bias.bias = op.dbias;
+    if (matmul_->run(with_bias, stream_)) return {};
+  }
+  if (!by_product || !matmul_->run(product, stream_)) {
+    NEUROSHARD_RETURN_IF_ERROR(
+        launch_sums(weight_gradient_kernel, op.spec.inputs, op.spec.outputs, op));
+  }
+  return bias_done ? Status() : launch_sums(bias_gradient_kernel, op.spec.outputs, 1, op);
+}
+
+Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input) {
+  // dx' [inputs, rows] = W' dy'.
+  Product product{.m = op.spec.inputs,
+                  .n = op.rows,
+                  .k = op.spec.outputs,
+                  .a = op.weight,
+                  .b = op.dy,
+                  .d = op.dx};
+  const bool gated = op.x_activation == nn::Activation::kRelu;
+  if (op.rows > 0 && gated) {
+    const auto mask = masks_.find(op.x);
+    if (mask != masks_.end() && mask->second.valid) {
+      Product masked = product;
+      masked.mask = mask->second.bits.data();
+      masked.mask_stride = mask_stride(op.spec.inputs);
+      if (bias_of_input != nullptr) {
+        masked.epilogue = CUBLASLT_EPILOGUE_DRELU_BGRAD;
+        masked.bias = bias_of_input;
+        if (matmul_->run(masked, stream_)) {
+          bias_done_ = bias_of_input;
+          return {};
+        }
+        masked.bias = nullptr;
+      }
+      masked.epilogue = CUBLASLT_EPILOGUE_DRELU;
+      if (matmul_->run(masked, stream_)) return {};
+    }
+  }
+  if (op.rows > 0 && matmul_->run(product, stream_)) {
+    return gated ? run(nn::ReluBackward{op.rows * op.spec.inputs, op.x, op.dx}) : Status();
+  }
+  return launch(input_gradient_kernel, op.rows * op.spec.inputs, op);
+}
+
+Status Issuer::run(const nn::ReluBackward& op) {
+  return launch(relu_backward_kernel, op.count, op);
+}
+
+Status Issuer::run(const nn::SegmentSum& op) {
+  return launch(segment_sum_kernel, op.segments * op.width, op);
+}
+
+Status Issuer::run(const nn::SegmentSumBackward& op) {
+  // One more segment: the rows that belong to none.
+  return launch(segment_sum_backward_kernel, (op.segments + 1) * op.width, op);
+}
+
+Status Issuer::run(const nn::Loss& op) {
+  loss_kernel<<<1, kTrainingThreads, 0, stream_>>>(op);
+  return check_launch();
+}
+
+Status Issuer::run(const nn::Adam& op) {
+  return launch(adam_kernel, op.count, op, scalars_.data());
+}
+
+Status Issuer::run(const nn::MovingAverage& op) {
+  return launch(moving_average_kernel, op.count, op);
+}
+
+}  // namespace neuroshard::cuda

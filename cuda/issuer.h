@@ -1,0 +1,68 @@
+#pragma once
+
+// For CUDA sources only.
+
+#include <cuda_runtime.h>
+
+#include <map>
+#include <memory>
+
+#include "cuda/matmul.h"
+#include "cuda/memory.h"
+#include "cuda/op_list.h"
+
+namespace neuroshard::cuda {
+
+/// Gives lists of operations to a stream, which may be capturing. Not thread-safe.
+class Issuer {
+ public:
+  /// `stream` must outlive the object.
+  static Result<std::unique_ptr<Issuer>> create(cudaStream_t stream);
+
+  /// What Adam takes from memory; for a list with one step of it before its graph is launched.
+  Status store(const AdamScalars& scalars);
+  /// While the stream captures, scalars are left to store(), and nothing may have to grow: the list
+  /// has been issued before.
+  Status issue(const OpList& list, bool capturing);
+  /// The memory is given back: what is kept beside it goes, too.
+  void forget(const void* memory);
+  /// Whether memory that captured lists use has moved since the last call.
+  bool take_moved() { return std::exchange(moved_, false); }
+
+ private:
+  /// One bit per output of a layer with a ReLU, as cuBLASLt writes and reads them.
+  struct Mask {
+    Buffer<std::byte> bits;
+    bool valid = false;
+  };
+
+  Issuer(cudaStream_t stream, std::unique_ptr<Matmul> matmul)
+      : stream_(stream), matmul_(std::move(matmul)) {}
+
+  Status run(const nn::GatherRows& op);
+  Status run(const nn::DenseForward& op, bool wants_mask);
+  Status run(const nn::DenseBackward& op, float* bias_of_input);
+  Status run(const nn::ReluBackward& op);
+  Status run(const nn::SegmentSum& op);
+  Status run(const nn::SegmentSumBackward& op);
+  Status run(const nn::Loss& op);
+  Status run(const nn::Adam& op);
+  Status run(const nn::MovingAverage& op);
+  Status weight_gradient(const nn::DenseBackward& op, bool bias_done);
+  Status input_gradient(const nn::DenseBackward& op, float* bias_of_input);
+  Status reserve_mask(Mask& mask, const nn::DenseForward& op);
+  template <typename Kernel, typename... Arguments>
+  Status launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments);
+  template <typename Kernel>
+  Status launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_of_blocks,
+                     const nn::DenseBackward& op);
+
+  cudaStream_t stream_;
+  std::unique_ptr<Matmul> matmul_;
+  Buffer<AdamScalars> scalars_;
+  std::map<const float*, Mask> masks_;  ///< by the layer's outputs
+  const float* bias_done_ = nullptr;    ///< the bias gradient that the last product wrote
+  bool moved_ = false;
+};
+
+}  // namespace neuroshard::cuda

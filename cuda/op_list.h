@@ -1,0 +1,63 @@
+#pragma once
+
+// A step of training as a list of operations, looked at before it is given to the GPU. Knows no
+// CUDA: what is decided here is tested without a GPU.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "nn/backend.h"
+
+namespace neuroshard::cuda {
+
+using TrainingOp =
+    std::variant<nn::GatherRows, nn::DenseForward, nn::DenseBackward, nn::ReluBackward,
+                 nn::SegmentSum, nn::SegmentSumBackward, nn::Loss, nn::Adam, nn::MovingAverage>;
+
+/// What changes of Adam from step to step. The GPU reads it from memory, so that a captured step
+/// serves all of them.
+struct AdamScalars {
+  float rate = 0;
+  float beta1 = 0;
+  float beta2 = 0;
+  float epsilon = 0;
+  float keep = 0;     ///< share of a parameter that weight decay leaves
+  float m_scale = 0;  ///< bias corrections of the moments
+  float v_scale = 0;
+};
+AdamScalars scalars_of(const nn::Adam& op);
+
+/// Operations that were issued one after the other. Not thread-safe; keeps its memory.
+class OpList {
+ public:
+  void add(const TrainingOp& op);
+  void clear();
+
+  [[nodiscard]] bool empty() const { return ops_.empty(); }
+  [[nodiscard]] std::span<const TrainingOp> ops() const { return ops_; }
+  /// Every argument of every operation, pointers included, but AdamScalars: lists of equal keys do
+  /// the same work on the same memory.
+  [[nodiscard]] const std::vector<std::uint64_t>& key() const { return key_; }
+  /// The last step of Adam, null when there is none.
+  [[nodiscard]] const nn::Adam* adam() const;
+  /// Whether one set of AdamScalars serves the list.
+  [[nodiscard]] bool replayable() const { return adams_ <= 1; }
+
+  /// Whether operation `i`, a dense layer with a ReLU, shall keep which of its outputs are
+  /// positive: a later DenseBackward sends a gradient through that ReLU.
+  [[nodiscard]] bool wants_mask(std::size_t i) const;
+  /// Where the column sums of operation `i`'s dx are wanted, by the DenseBackward that follows it,
+  /// as the bias gradient of the layer before; null when they are not.
+  [[nodiscard]] float* bias_of_input(std::size_t i) const;
+
+ private:
+  std::vector<TrainingOp> ops_;
+  std::vector<std::uint64_t> key_;
+  std::size_t adam_ = 0;  ///< place of the last one
+  int adams_ = 0;
+};
+
+}  // namespace neuroshard::cuda

@@ -1,0 +1,151 @@
+// What the GPU's training backend decides about a list of operations, without a GPU: which lists
+// are the same work, what can be fused, and when a list is captured.
+#include "cuda/op_list.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cuda/replay_cache.h"
+
+namespace neuroshard::cuda {
+namespace {
+
+using nn::Activation;
+using nn::DenseSpec;
+
+/// Memory that is pointed at and never touched.
+struct Memory {
+  std::vector<float> floats = std::vector<float>(64);
+  float* at(std::size_t i) { return floats.data() + i; }
+};
+
+constexpr DenseSpec kHidden{20, 128, Activation::kRelu};
+constexpr DenseSpec kLast{128, 1, Activation::kNone};
+
+nn::Adam adam(Memory& memory, std::int64_t step) {
+  return {.count = 4,
+          .step = step,
+          .gradient = memory.at(10),
+          .parameter = memory.at(11),
+          .m = memory.at(12),
+          .v = memory.at(13)};
+}
+
+/// Two layers forward and back, then Adam: x 0, hidden 1, out 2, their gradients 3 and 4.
+OpList step_of(Memory& memory, std::int64_t rows, std::int64_t step = 1,
+               nn::GradMode mode = nn::GradMode::kOverwrite) {
+  OpList list;
+  list.add(
+      nn::DenseForward{rows, kHidden, memory.at(0), memory.at(20), memory.at(21), memory.at(1)});
+  list.add(nn::DenseForward{rows, kLast, memory.at(1), memory.at(22), memory.at(23), memory.at(2)});
+  list.add(nn::DenseBackward{rows, kLast, memory.at(1), memory.at(22), memory.at(4), mode,
+                             memory.at(32), memory.at(33), Activation::kRelu, memory.at(3)});
+  list.add(nn::DenseBackward{rows, kHidden, memory.at(0), memory.at(20), memory.at(3), mode,
+                             memory.at(30), memory.at(31), Activation::kNone, nullptr});
+  list.add(adam(memory, step));
+  return list;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(op_list)
+
+BOOST_AUTO_TEST_CASE(keys_differ_by_any_argument_but_adams_scalars) {
+  Memory memory;
+  const OpList list = step_of(memory, 512);
+  BOOST_TEST((step_of(memory, 512, 7).key() == list.key()));
+  BOOST_TEST((step_of(memory, 256).key() != list.key()));
+  Memory elsewhere;
+  BOOST_TEST((step_of(elsewhere, 512).key() != list.key()));
+  OpList longer = step_of(memory, 512);
+  longer.add(nn::MovingAverage{4, 0.9F, memory.at(11), memory.at(14)});
+  BOOST_TEST((longer.key() != list.key()));
+  OpList other = step_of(memory, 512);
+  other.add(nn::MovingAverage{4, 0.8F, memory.at(11), memory.at(14)});
+  BOOST_TEST((other.key() != longer.key()));
+  other.clear();
+  BOOST_TEST(other.empty());
+  BOOST_TEST(other.key().empty());
+}
+
+BOOST_AUTO_TEST_CASE(one_step_of_adam_is_replayable_and_its_scalars_are_the_references) {
+  Memory memory;
+  OpList list = step_of(memory, 8, 3);
+  BOOST_TEST(list.replayable());
+  BOOST_REQUIRE(list.adam() != nullptr);
+  nn::Adam op = *list.adam();
+  BOOST_TEST(op.step == 3);
+  op.rate = 0.01F;
+  op.decay = 0.5F;
+  const AdamScalars scalars = scalars_of(op);
+  BOOST_TEST(scalars.m_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta1}, 3.0))));
+  BOOST_TEST(scalars.v_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta2}, 3.0))));
+  BOOST_TEST(scalars.keep == 1 - 0.01F * 0.5F);
+  list.add(adam(memory, 4));
+  BOOST_TEST(!list.replayable());
+  BOOST_TEST(list.adam()->step == 4);
+  list.clear();
+  BOOST_TEST((list.adam() == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_is_wanted_where_a_gradient_goes_through_the_relu) {
+  Memory memory;
+  const OpList list = step_of(memory, 512);
+  BOOST_TEST(list.wants_mask(0));
+  BOOST_TEST(!list.wants_mask(1));  // no ReLU
+  BOOST_TEST(!list.wants_mask(2));
+  OpList forward;  // a prediction: nothing comes back
+  forward.add(list.ops()[0]);
+  forward.add(list.ops()[1]);
+  BOOST_TEST(!forward.wants_mask(0));
+  OpList fewer = forward;  // rows that do not match
+  nn::DenseBackward backward = std::get<nn::DenseBackward>(list.ops()[2]);
+  backward.rows = 511;
+  fewer.add(backward);
+  BOOST_TEST(!fewer.wants_mask(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_bias_gradient_is_summed_by_the_product_before_when_it_overwrites) {
+  Memory memory;
+  const OpList list = step_of(memory, 512);
+  BOOST_TEST((list.bias_of_input(2) == memory.at(31)));
+  BOOST_TEST((list.bias_of_input(3) == nullptr));  // nothing follows that takes its dx
+  BOOST_TEST((list.bias_of_input(0) == nullptr));
+  BOOST_TEST((list.bias_of_input(4) == nullptr));
+  const OpList added = step_of(memory, 512, 1, nn::GradMode::kAccumulate);
+  BOOST_TEST((added.bias_of_input(2) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_is_captured_when_it_comes_again) {
+  using Key = std::vector<std::uint64_t>;
+  ReplayCache<std::string> cache;
+  const Key step{1, 2, 3};
+  BOOST_TEST((cache.next(step) == Turn::kIssue));
+  BOOST_TEST((cache.next(step) == Turn::kCapture));
+  cache.keep(step, "graph");
+  BOOST_TEST((cache.next(step) == Turn::kReplay));
+  BOOST_TEST(cache.at(step) == "graph");
+
+  const Key stubborn{1, 2, 4};
+  BOOST_TEST((cache.next(stubborn) == Turn::kIssue));
+  BOOST_TEST((cache.next(stubborn) == Turn::kCapture));
+  cache.give_up(stubborn);
+  for (int i = 0; i < 3; ++i) BOOST_TEST((cache.next(stubborn) == Turn::kIssue));
+  BOOST_TEST((cache.next(step) == Turn::kReplay));
+
+  cache.clear();  // its memory has moved
+  BOOST_TEST((cache.next(step) == Turn::kIssue));
+}
+
+BOOST_AUTO_TEST_CASE(lists_that_never_come_again_do_not_pile_up) {
+  ReplayCache<int> cache;
+  for (std::uint64_t list = 0; list < 10 * ReplayCache<int>::kMostLists; ++list) {
+    BOOST_TEST((cache.next({list}) == Turn::kIssue));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::cuda
