@@ -1,73 +1,55 @@
 // How fast the networks of the paper train: epochs/s, steps/s and GFMA/s of every backend, one
 // thread, in turns in one run. Losses of all backends are compared before anything is timed.
 //
-//   train_bench [--samples N] [--epochs E] [--repeat R]
+//   train_bench [--backend cpu|cuda] [--samples N] [--epochs E] [--repeat R] [--json FILE]
+//               [--export DIR]
+//
+// cuda: the GPU's backend with and without CUDA graphs beside the best of the CPU's, wall clock
+// (the machine should be idle). --export writes the compute network's data, first parameters and
+// losses for scripts/torch_training_bench.py. Exits with 77 where there is no GPU.
 //
 // The set network is the paper's (20 -> 128 -> 32, sum, 32 -> 64 -> 1) on sets of 1..15 of 5,136
 // rows, 8 on average; the dense one is its forward communication network for 8 devices (16 -> 128
 // -> 64 -> 32 -> 16 -> 8). Batch 512. GFMA counts multiply-adds of the layers: forward, and both
-// products backward (the first layer needs none by its inputs). Times are of the process's CPU,
-// best of the repeats: a busy machine only adds to them.
+// products backward (the first layer needs none by its inputs). cpu: times are of the process's
+// CPU, best of the repeats: a busy machine only adds to them.
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "engine/core/rng.h"
+#include "bench/training_case.h"
+#include "cuda/device.h"
+#include "cuda/training_backend.h"
 #include "engine/core/version.h"
-#include "nn/backend.h"
-#include "nn/trainer.h"
+#include "io/file.h"
+#include "io/json_writer.h"
 
 namespace neuroshard {
 namespace {
-
-constexpr int kPoolRows = 5136;
-constexpr std::size_t kBatch = 512;
 
 struct Setup {
   int samples = 5019;  // as many as the reference's training that took 137 s for 300 epochs
   int epochs = 10;
   int repeat = 3;
+  bool gpu = false;
+  std::string json;
+  std::string directory;  // to export to
 };
 
-struct Case {
-  const char* name;
-  nn::SetNetworkSpec spec;
-  int largest_set;
+/// A backend and what to call it.
+struct Entry {
+  std::string name;
+  const nn::Backend* backend;
 };
 
-std::vector<Case> cases() {
-  const int encoder[] = {20, 128, 32};
-  const int head[] = {32, 64, 1};
-  const int comm[] = {16, 128, 64, 32, 16, 8};
-  return {{"compute",
-           {nn::dense_stack(encoder, nn::Activation::kRelu),
-            nn::dense_stack(head, nn::Activation::kNone)},
-           15},
-          {"communication", {{}, nn::dense_stack(comm, nn::Activation::kNone)}, 1}};
-}
-
-std::vector<float> uniform(Rng& rng, std::size_t count) {
-  std::vector<float> values(count);
-  for (float& value : values) value = static_cast<float>(2 * rng.uniform() - 1);
-  return values;
-}
-
-double fmas(const std::vector<nn::DenseSpec>& layers, bool inputs_need_gradients) {
-  double total = 0;
-  for (std::size_t k = 0; k < layers.size(); ++k) {
-    const double weights = static_cast<double>(layers[k].inputs) * layers[k].outputs;
-    total += weights * (k > 0 || inputs_need_gradients ? 3 : 2);
-  }
-  return total;
-}
-
-double cpu_seconds() {
+double seconds_now(bool wall) {
   std::timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(wall ? CLOCK_MONOTONIC : CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
@@ -87,54 +69,6 @@ std::string processor() {
   return model;
 }
 
-class Training {
- public:
-  Training(const nn::Backend& backend, const Case& c, int samples) : rng_(1) {
-    features_ = uniform(rng_, static_cast<std::size_t>(kPoolRows * c.spec.inputs()));
-    for (int s = 0; s < samples; ++s) {
-      std::vector<std::int32_t> set;
-      const std::int64_t size = rng_.between(1, c.largest_set);
-      for (std::int64_t k = 0; k < size; ++k) {
-        set.push_back(static_cast<std::int32_t>(rng_.below(kPoolRows)));
-      }
-      samples_.add(set, uniform(rng_, static_cast<std::size_t>(c.spec.outputs())));
-      order_.push_back(s);
-    }
-    auto trainer = nn::Trainer::create(backend, nullptr, c.spec, features_);
-    std::vector<float> parameters;
-    for (const auto* layers : {&c.spec.encoder, &c.spec.head}) {
-      nn::Mlp mlp(*layers);
-      nn::initialize(mlp, rng_);
-      parameters.insert(parameters.end(), mlp.parameters().begin(), mlp.parameters().end());
-    }
-    if (!trainer.ok() || !trainer->start(parameters).ok()) return;
-    trainer_.push_back(std::move(trainer).value());
-  }
-
-  [[nodiscard]] bool ok() const { return !trainer_.empty(); }
-  [[nodiscard]] double members_per_sample() const {
-    return static_cast<double>(samples_.members.size()) / static_cast<double>(samples_.size());
-  }
-
-  /// Mean loss of the epoch; NaN on an error.
-  double epoch() {
-    for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[rng_.below(i)]);
-    for (std::size_t begin = 0; begin < order_.size(); begin += kBatch) {
-      const auto size = std::min(kBatch, order_.size() - begin);
-      if (!trainer_[0].step(samples_, std::span(order_).subspan(begin, size), {}).ok()) return NAN;
-    }
-    const auto loss = trainer_[0].take_loss();
-    return loss.ok() ? *loss / static_cast<double>(samples_.targets.size()) : NAN;
-  }
-
- private:
-  Rng rng_;
-  std::vector<float> features_;
-  nn::SetSamples samples_;
-  std::vector<std::int32_t> order_;
-  std::vector<nn::Trainer> trainer_;  // at most one
-};
-
 /// Whether the first epochs of both backends have the same losses, up to rounding.
 bool agree(const nn::Backend& a, const nn::Backend& b, const Case& c) {
   Training first(a, c, 600);
@@ -147,54 +81,116 @@ bool agree(const nn::Backend& a, const nn::Backend& b, const Case& c) {
   return true;
 }
 
-bool run(const Case& c, const Setup& setup) {
-  std::vector<const nn::Backend*> backends;
+/// What there is to compare, the scalar reference first.
+std::vector<Entry> cpu_entries() {
+  std::vector<Entry> entries;
   for (auto info = nn::isa_list().rbegin(); info != nn::isa_list().rend(); ++info) {
-    if (info->supported()) backends.push_back(&nn::cpu_backend(info->isa));
+    if (!info->supported()) continue;
+    const nn::Backend& backend = nn::cpu_backend(info->isa);
+    entries.push_back({std::string(backend.name()), &backend});
   }
+  return entries;
+}
+
+void report(const Case& c, const Setup& setup, const Entry& entry, const Training& training,
+            double seconds, io::JsonWriter& json) {
+  const double steps = std::ceil(setup.samples / static_cast<double>(kBatch)) / seconds;
+  const bool set = !c.spec.encoder.empty();
+  const double per_sample =
+      training.members_per_sample() * fmas(c.spec.encoder, false) + fmas(c.spec.head, set);
+  std::printf("%-14s %-10s %9.1f %10.0f %9.1f %14.2f\n", c.name, entry.name.c_str(), 1 / seconds,
+              steps, 1e-9 * per_sample * setup.samples / seconds, 300 * seconds);
+  std::fflush(stdout);
+  json.begin_object();
+  json.key("network").text(c.name);
+  json.key("backend").text(entry.name);
+  json.key("steps_per_second").number(steps);
+  json.end_object();
+}
+
+bool run(const Case& c, const Setup& setup, const std::vector<Entry>& entries,
+         io::JsonWriter& json) {
   std::vector<Training> trainings;
-  for (const nn::Backend* backend : backends) {
-    if (!agree(*backends.front(), *backend, c)) {
-      std::printf("%s: losses of %s differ from scalar's\n", c.name,
-                  std::string(backend->name()).c_str());
+  for (const Entry& entry : entries) {
+    if (!agree(nn::cpu_backend(nn::Isa::kScalar), *entry.backend, c)) {
+      std::printf("%s: losses of %s differ from scalar's\n", c.name, entry.name.c_str());
       return false;
     }
-    trainings.emplace_back(*backend, c, setup.samples);
+    trainings.emplace_back(*entry.backend, c, setup.samples);
     if (!trainings.back().ok()) return false;
     trainings.back().epoch();  // warm-up
   }
-  std::vector<double> best(backends.size(), INFINITY);
+  std::vector<double> best(entries.size(), INFINITY);
   for (int repeat = 0; repeat < setup.repeat; ++repeat) {
-    for (std::size_t k = 0; k < backends.size(); ++k) {
-      const double start = cpu_seconds();
+    for (std::size_t k = 0; k < entries.size(); ++k) {
+      const double start = seconds_now(setup.gpu);
       for (int epoch = 0; epoch < setup.epochs; ++epoch) trainings[k].epoch();
-      best[k] = std::min(best[k], (cpu_seconds() - start) / setup.epochs);
+      best[k] = std::min(best[k], (seconds_now(setup.gpu) - start) / setup.epochs);
     }
   }
-  const double steps = std::ceil(setup.samples / static_cast<double>(kBatch));
-  for (std::size_t k = 0; k < backends.size(); ++k) {
-    const bool set = !c.spec.encoder.empty();
-    const double per_sample =
-        trainings[k].members_per_sample() * fmas(c.spec.encoder, false) + fmas(c.spec.head, set);
-    std::printf("%-14s %-7s %9.1f %10.0f %9.1f %14.2f\n", c.name,
-                std::string(backends[k]->name()).c_str(), 1 / best[k], steps / best[k],
-                1e-9 * per_sample * setup.samples / best[k], 300 * best[k]);
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    report(c, setup, entries[k], trainings[k], best[k], json);
   }
   return true;
 }
 
-int bench(const Setup& setup) {
-  std::printf("neuroshard %s (%s), %s, 1 thread, %d samples, batch %zu, CPU seconds\n", version(),
-              commit(), processor().c_str(), setup.samples, kBatch);
+Status run_all(const Setup& setup, const std::vector<Entry>& entries, const std::string& hardware) {
+  std::printf("neuroshard %s (%s), %s, 1 thread, %d samples, batch %zu, %s seconds\n", version(),
+              commit(), hardware.c_str(), setup.samples, kBatch, setup.gpu ? "wall-clock" : "CPU");
 #ifndef NDEBUG
   std::printf("warning: a debug build\n");
 #endif
-  std::printf("%-14s %-7s %9s %10s %9s %14s\n", "network", "backend", "epochs/s", "steps/s",
+  std::printf("%-14s %-10s %9s %10s %9s %14s\n", "network", "backend", "epochs/s", "steps/s",
               "GFMA/s", "300 epochs, s");
+  io::JsonWriter json;
+  json.begin_object();
+  json.key("hardware").text(hardware);
+  json.key("commit").text(commit());
+  json.key("samples").integer(setup.samples);
+  json.key("results").begin_array();
   for (const Case& c : cases()) {
-    if (!run(c, setup)) return 1;
+    if (!run(c, setup, entries, json)) return internal_error("no result");
   }
-  return 0;
+  json.end_array();
+  json.end_object();
+  if (!setup.json.empty()) {
+    NEUROSHARD_RETURN_IF_ERROR(io::write_file_atomically(setup.json, json.take()));
+  }
+  if (setup.directory.empty()) return {};
+  constexpr int kEpochs = 3;
+  return export_training(*entries.back().backend, cases().front(), setup.samples, kEpochs,
+                         setup.directory);
+}
+
+Status bench_gpu(const Setup& setup) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const cuda::DeviceInfo info, cuda::device_info());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<cuda::TrainingBackend> eager,
+                              cuda::make_training_backend({.graphs = false}));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<cuda::TrainingBackend> graphs,
+                              cuda::make_training_backend({.graphs = true}));
+  std::vector<Entry> entries{cpu_entries().back()};
+  entries.push_back({"cuda-eager", eager.get()});
+  entries.push_back({"cuda", graphs.get()});
+  const std::string hardware = info.name + ", CUDA " + info.driver + "; " + processor();
+  NEUROSHARD_RETURN_IF_ERROR(run_all(setup, entries, hardware));
+  const cuda::TrainingCounts counts = graphs->counts();
+  std::printf("cuda: %lld steps issued, %lld captured, %lld replayed, %lld captures refused\n",
+              static_cast<long long>(counts.issued), static_cast<long long>(counts.captured),
+              static_cast<long long>(counts.replayed), static_cast<long long>(counts.refused));
+  return {};
+}
+
+int bench(const Setup& setup) {
+  if (setup.gpu) {
+    if (const Status available = cuda::device_available(); !available.ok()) {
+      std::printf("skipped: %s\n", available.message().c_str());
+      return 77;
+    }
+  }
+  const Status status = setup.gpu ? bench_gpu(setup) : run_all(setup, cpu_entries(), processor());
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "train_bench: %s\n", status.message().c_str());
+  return 1;
 }
 
 }  // namespace
@@ -204,7 +200,11 @@ int main(int argc, char** argv) {
   namespace po = boost::program_options;
   neuroshard::Setup setup;
   po::options_description options("train_bench");
-  options.add_options()("help", "this text")(
+  std::string backend = "cpu";
+  options.add_options()("help", "this text")("backend", po::value(&backend)->default_value(backend),
+                                             "cpu or cuda")("json", po::value(&setup.json),
+                                                            "write the speeds to a file")(
+      "export", po::value(&setup.directory), "write data and losses into a directory")(
       "samples", po::value(&setup.samples)->default_value(setup.samples), "samples an epoch")(
       "epochs", po::value(&setup.epochs)->default_value(setup.epochs), "epochs a repeat")(
       "repeat", po::value(&setup.repeat)->default_value(setup.repeat), "repeats, best counts");
@@ -218,6 +218,12 @@ int main(int argc, char** argv) {
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "train_bench: %s\n", error.what());
+    return 2;
+  }
+  setup.gpu = backend == "cuda";
+  if (!setup.gpu && backend != "cpu") {
+    std::fprintf(stderr, "train_bench: --backend: found '%s', expected cpu or cuda\n",
+                 backend.c_str());
     return 2;
   }
   if (setup.samples < 1 || setup.epochs < 1 || setup.repeat < 1) {
