@@ -1,7 +1,7 @@
 # One room of the code = one static library made of every source in its folder.
 #   neuroshard_room(NAME [FOLDERS sub...] [LINK target...])
-# Files named *_avx2.cpp are compiled for that instruction set and reached only through run-time
-# dispatch. -ffp-contract=off keeps scalar results equal on every compiler.
+# Files named *_avx2.cpp and *_avx512.cpp are compiled for that instruction set and reached only
+# through run-time dispatch. -ffp-contract=off keeps scalar results equal on every compiler.
 add_library(neuroshard_flags INTERFACE)
 target_include_directories(neuroshard_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(neuroshard_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
@@ -24,11 +24,18 @@ if(NEUROSHARD_FUZZ)
 endif()
 
 set(NEUROSHARD_AVX2_FLAGS "-mavx2;-mfma;-mf16c;-ffp-contract=fast")
+set(NEUROSHARD_AVX512_FLAGS "${NEUROSHARD_AVX2_FLAGS};-mavx512f;-mavx512vl;-mavx512dq;-mavx512bw")
+# g++ 12 takes what its own AVX-512 headers leave undefined on purpose for a mistake (GCC bug 105593).
+list(APPEND NEUROSHARD_AVX512_FLAGS
+     $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
 function(neuroshard_simd_flags)
   foreach(source IN LISTS ARGN)
     if(source MATCHES "_avx2\\.cpp$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX2_FLAGS}"
+                                  SKIP_PRECOMPILE_HEADERS ON)
+    elseif(source MATCHES "_avx512\.cpp$")
+      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX512_FLAGS}"
                                   SKIP_PRECOMPILE_HEADERS ON)
     endif()
   endforeach()

@@ -58,7 +58,7 @@ void CpuBackend::run(const Loss& op) const {
 }
 
 const Backend& cpu_backend(Isa isa) {
-  return isa == Isa::kAvx2 ? avx2_backend() : scalar_backend();
+  return isa == Isa::kScalar ? scalar_backend() : avx2_backend();
 }
 
 Result<const Backend*> select_backend() {

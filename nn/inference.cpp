@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "nn/inference_avx2.h"
+#include "nn/inference_avx512.h"
 
 namespace neuroshard::nn {
 namespace {
@@ -72,8 +73,11 @@ constexpr std::array<InferenceKernels, kIsaCount> kKernels{
     InferenceKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar, max_dot_rows_scalar},
     InferenceKernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot,
                      avx2::max_dot_rows},
+    InferenceKernels{avx512::dense_packed, avx512::add_relu_dot, avx512::sum_relu_dot,
+                     avx512::max_dot_rows},
 };
-static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1);
+static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1 &&
+              static_cast<int>(Isa::kAvx512) == 2);
 
 }  // namespace
 

@@ -17,7 +17,7 @@ inline constexpr int padded_width(int width) {
 }
 
 /// The operations behind a prediction, for one instruction set. Sizes marked "padded" are multiples
-/// of kInferenceLanes; rows need no alignment but are fastest at 32 bytes.
+/// of kInferenceLanes; rows need no alignment but are fastest at 64 bytes.
 struct InferenceKernels {
   /// y[r, o] = sum over i of x[r, i] weight[i, o] + bias[o], then max(., 0) if `relu`, for r below
   /// `rows` and o below `outputs` (padded). Rows of x and y are x_stride and y_stride apart; weight

@@ -15,7 +15,17 @@ bool has_avx2() {
 #endif
 }
 
+bool has_avx512() {
+#if defined(__x86_64__)
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+#else
+  return false;
+#endif
+}
+
 constexpr std::array kIsaList{
+    IsaInfo{Isa::kAvx512, "avx512", has_avx512},
     IsaInfo{Isa::kAvx2, "avx2", has_avx2},
     IsaInfo{Isa::kScalar, "scalar", [] { return true; }},
 };

@@ -50,7 +50,7 @@ class PlanEvaluator {
   /// Milliseconds of a device that holds this shape alone.
   [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;
 
-  /// Floats per device state, a multiple of 8; states aligned to 32 bytes are fastest.
+  /// Floats per device state, a multiple of 8; states aligned to 64 bytes are fastest.
   [[nodiscard]] virtual std::size_t state_size() const = 0;
   /// Makes `state` that of a device without shards.
   virtual void clear(float* state) const = 0;

@@ -56,7 +56,7 @@ constexpr LookupKernels kScalarLookupKernels{pool_bags, update_rows};
 
 const LookupKernels& lookup_kernels(nn::Isa isa) {
 #if defined(__x86_64__)
-  if (isa == nn::Isa::kAvx2) return kAvx2LookupKernels;
+  if (isa != nn::Isa::kScalar) return kAvx2LookupKernels;  // those with AVX-512 have it, too
 #endif
   static_cast<void>(isa);
   return kScalarLookupKernels;
