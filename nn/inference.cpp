@@ -118,17 +118,47 @@ std::size_t PackedMlp::scratch_size(std::int64_t rows) const {
 
 void PackedMlp::forward(std::int64_t rows, const float* x, std::int64_t x_stride, float* scratch,
                         float* y) const {
-  float* other = scratch + scratch_size(rows) / 2;
-  for (std::size_t k = 0; k < layers_.size(); ++k) {
-    const Layer& layer = layers_[k];
-    const int outputs = padded_width(layer.outputs);
+  forward_from(0, rows, x, x_stride, scratch, scratch + scratch_size(rows) / 2, y);
+}
+
+/// The layers from `layer` on; what they compute alternates between the two work spaces.
+void PackedMlp::forward_from(std::size_t layer, std::int64_t rows, const float* x,
+                             std::int64_t x_stride, float* scratch, float* other, float* y) const {
+  for (std::size_t k = layer; k < layers_.size(); ++k) {
+    const Layer& spec = layers_[k];
+    const int outputs = padded_width(spec.outputs);
     float* to = k + 1 == layers_.size() ? y : scratch;
-    kernels_->dense(rows, layer.inputs, outputs, x, x_stride, parameters_.data() + layer.weight,
-                    parameters_.data() + layer.bias, layer.relu, to, outputs);
+    kernels_->dense(rows, spec.inputs, outputs, x, x_stride, parameters_.data() + spec.weight,
+                    parameters_.data() + spec.bias, spec.relu, to, outputs);
     x = to;
     x_stride = outputs;
     std::swap(scratch, other);
   }
+}
+
+std::size_t PackedMlp::scratch_size(const Groups& groups) const {
+  return scratch_size(groups.groups * groups.rows) + static_cast<std::size_t>(widest_);
+}
+
+void PackedMlp::forward_groups(const Groups& groups, float* scratch, float* y) const {
+  const Layer& first = layers_.front();
+  const int outputs = padded_width(first.outputs);
+  const int own = first.inputs - groups.common;
+  const std::int64_t rows = groups.groups * groups.rows;
+  float* base = scratch;  // what the common inputs and the bias come to
+  scratch += widest_;
+  float* other = scratch + scratch_size(rows) / 2;
+  float* to = layers_.size() == 1 ? y : scratch;
+  const float* weight = parameters_.data() + first.weight;
+  const float* bias = parameters_.data() + first.bias;
+  for (std::int64_t group = 0; group < groups.groups; ++group) {
+    kernels_->dense(1, groups.common, outputs, groups.common_x + group * groups.common,
+                    groups.common, weight, bias, false, base, outputs);
+    kernels_->dense(groups.rows, own, outputs, groups.x + group * groups.rows * own, own,
+                    weight + static_cast<std::ptrdiff_t>(groups.common) * outputs, base, first.relu,
+                    to + group * groups.rows * outputs, outputs);
+  }
+  forward_from(1, rows, to, outputs, other, scratch, y);
 }
 
 }  // namespace neuroshard::nn

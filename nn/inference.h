@@ -55,6 +55,20 @@ class PackedMlp {
   /// Floats of scratch that forward() needs for `rows` rows.
   [[nodiscard]] std::size_t scratch_size(std::int64_t rows) const;
 
+  /// Groups of rows whose first inputs are the same for all rows of a group.
+  struct Groups {
+    std::int64_t groups = 0;
+    std::int64_t rows = 0;            ///< of each
+    int common = 0;                   ///< inputs, 0 <= common <= inputs()
+    const float* common_x = nullptr;  ///< [groups, common]
+    const float* x = nullptr;         ///< [groups, rows, inputs() - common], the others
+  };
+  /// Floats of scratch that forward_groups() needs.
+  [[nodiscard]] std::size_t scratch_size(const Groups& groups) const;
+  /// y[groups, rows, output_stride()], the first layer of the common inputs computed once a group:
+  /// as if by forward() but for rounding. A group's result does not depend on the others.
+  void forward_groups(const Groups& groups, float* scratch, float* y) const;
+
   /// y[rows, output_stride()] = network(x[rows, inputs()]), rows of x `x_stride` apart. Padding
   /// columns of y become 0.
   void forward(std::int64_t rows, const float* x, std::int64_t x_stride, float* scratch,
@@ -68,6 +82,9 @@ class PackedMlp {
     std::size_t weight;  // offsets into parameters_
     std::size_t bias;
   };
+
+  void forward_from(std::size_t layer, std::int64_t rows, const float* x, std::int64_t x_stride,
+                    float* scratch, float* other, float* y) const;
 
   const InferenceKernels* kernels_;
   std::vector<Layer> layers_;

@@ -41,18 +41,27 @@ using Tails = std::array<double, kTailGigabytesPerSecond.size()>;
 // When the slowest device would be done after the last start, ms, at each of the speeds.
 Tails tails_of(const CommInput& input, double last_start) {
   Tails tails{};
+  Tails ms_per_dim{};
   for (std::size_t k = 0; k < tails.size(); ++k) {
-    const double ms_per_dim =
-        static_cast<double>(input.batch_size) * 4e-6 / kTailGigabytesPerSecond[k];
-    for (std::size_t device = 0; device < input.starts.size(); ++device) {
-      const double done = input.starts[device] - last_start + input.dims[device] * ms_per_dim;
-      tails[k] = std::max(tails[k], done);
+    ms_per_dim[k] = static_cast<double>(input.batch_size) * 4e-6 / kTailGigabytesPerSecond[k];
+  }
+  for (std::size_t device = 0; device < input.starts.size(); ++device) {
+    const double start = input.starts[device] - last_start;
+    for (std::size_t k = 0; k < tails.size(); ++k) {
+      tails[k] = std::max(tails[k], start + input.dims[device] * ms_per_dim[k]);
     }
   }
   return tails;
 }
 
 struct Exchange {
+  explicit Exchange(const CommInput& input)
+      : devices(static_cast<double>(input.dims.size())),
+        batch(static_cast<double>(input.batch_size)),
+        dims(input.dims),
+        starts(input.starts),
+        tails(tails_of(input, starts.max)) {}
+
   double devices;
   double batch;
   Statistics dims;
@@ -61,13 +70,15 @@ struct Exchange {
 };
 
 struct Own {
-  double dim;
-  double start;
+  double dim = 0;
+  double start = 0;
 };
 
+/// A device's own input reads both, one that all devices have in common the exchange alone.
 struct KnownInput {
   std::string_view name;
   double (*formula)(const Exchange&, const Own&);
+  bool own = false;
 };
 
 using E = Exchange;
@@ -76,25 +87,26 @@ constexpr std::array kKnown{
     KnownInput{"devices", [](const E& e, const O&) { return e.devices; }},
     KnownInput{"log_devices", [](const E& e, const O&) { return std::log(e.devices); }},
     KnownInput{"log_batch_size", [](const E& e, const O&) { return std::log(e.batch); }},
-    KnownInput{"dim", [](const E&, const O& o) { return o.dim; }},
+    KnownInput{"dim", [](const E&, const O& o) { return o.dim; }, true},
     KnownInput{"dim_mean", [](const E& e, const O&) { return e.dims.mean; }},
     KnownInput{"dim_max", [](const E& e, const O&) { return e.dims.max; }},
     KnownInput{"dim_min", [](const E& e, const O&) { return e.dims.min; }},
     KnownInput{"dim_std", [](const E& e, const O&) { return e.dims.deviation; }},
-    KnownInput{"dim_other", [](const E& e, const O& o) { return e.dims.sum - o.dim; }},
+    KnownInput{"dim_other", [](const E& e, const O& o) { return e.dims.sum - o.dim; }, true},
     KnownInput{"dim_share",
-               [](const E& e, const O& o) { return e.dims.sum > 0 ? o.dim / e.dims.sum : 0; }},
-    KnownInput{"volume", [](const E& e, const O& o) { return e.batch * o.dim; }},
+               [](const E& e, const O& o) { return e.dims.sum > 0 ? o.dim / e.dims.sum : 0; },
+               true},
+    KnownInput{"volume", [](const E& e, const O& o) { return e.batch * o.dim; }, true},
     KnownInput{"volume_mean", [](const E& e, const O&) { return e.batch * e.dims.mean; }},
     KnownInput{"volume_max", [](const E& e, const O&) { return e.batch * e.dims.max; }},
     KnownInput{"volume_min", [](const E& e, const O&) { return e.batch * e.dims.min; }},
     KnownInput{"volume_std", [](const E& e, const O&) { return e.batch * e.dims.deviation; }},
-    KnownInput{"start", [](const E&, const O& o) { return o.start; }},
+    KnownInput{"start", [](const E&, const O& o) { return o.start; }, true},
     KnownInput{"start_mean", [](const E& e, const O&) { return e.starts.mean; }},
     KnownInput{"start_max", [](const E& e, const O&) { return e.starts.max; }},
     KnownInput{"start_min", [](const E& e, const O&) { return e.starts.min; }},
     KnownInput{"start_std", [](const E& e, const O&) { return e.starts.deviation; }},
-    KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }},
+    KnownInput{"start_wait", [](const E& e, const O& o) { return e.starts.max - o.start; }, true},
     KnownInput{"start_tail_12", [](const E& e, const O&) { return e.tails[0]; }},
     KnownInput{"start_tail_25", [](const E& e, const O&) { return e.tails[1]; }},
     KnownInput{"start_tail_50", [](const E& e, const O&) { return e.tails[2]; }},
@@ -104,6 +116,10 @@ constexpr std::array kKnown{
 };
 
 const KnownInput& known(int id) { return kKnown[static_cast<std::size_t>(id)]; }
+
+Own own_of(const CommInput& input, std::size_t device) {
+  return {input.dims[device], input.starts.empty() ? 0 : input.starts[device]};
+}
 
 bool needs_starts(int id) { return known(id).name.starts_with("start"); }
 
@@ -125,15 +141,16 @@ Result<CommFeatureSet> CommFeatureSet::parse(std::string_view comma_list) {
     const std::size_t comma = comma_list.find(',');
     const std::string_view name = comma_list.substr(0, comma);
     NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_input(name));
-    if (std::find(set.ids_.begin(), set.ids_.end(), id) != set.ids_.end()) {
+    const std::vector<int>& taken = set.forward_.ids;
+    if (std::find(taken.begin(), taken.end(), id) != taken.end()) {
       return invalid_input("communication feature \"" + io::printable(name) + "\" is named twice");
     }
-    set.ids_.push_back(id);
-    if (!needs_starts(id)) ++set.backward_size_;
+    set.forward_.add(id);
+    if (!needs_starts(id)) set.backward_.add(id);
     more = comma != std::string_view::npos;
     if (more) comma_list.remove_prefix(comma + 1);
   }
-  if (set.backward_size_ == 0) {
+  if (set.backward_.ids.empty()) {
     return invalid_input(
         "communication features: every one is about starts, expected at least one "
         "for the backward direction");
@@ -143,28 +160,53 @@ Result<CommFeatureSet> CommFeatureSet::parse(std::string_view comma_list) {
 
 std::string CommFeatureSet::to_string() const {
   std::string text;
-  for (const int id : ids_) text += (text.empty() ? "" : ",") + std::string(known(id).name);
+  for (const int id : forward_.ids) text += (text.empty() ? "" : ",") + std::string(known(id).name);
   return text;
 }
 
+void CommFeatureSet::Direction::add(int id) {
+  ids.push_back(id);
+  (known(id).own ? own : common).push_back(id);
+}
+
 void CommFeatureSet::compute(const CommInput& input, std::span<float> out) const {
-  const Statistics starts(input.starts);
-  const Exchange exchange{static_cast<double>(input.dims.size()),
-                          static_cast<double>(input.batch_size), Statistics(input.dims), starts,
-                          tails_of(input, starts.max)};
+  const Exchange exchange(input);
   std::size_t at = 0;
   for (std::size_t device = 0; device < input.dims.size(); ++device) {
-    const Own own{input.dims[device], input.starts.empty() ? 0 : input.starts[device]};
-    for (const int id : ids_) {
-      if (input.starts.empty() && needs_starts(id)) continue;
+    const Own own = own_of(input, device);
+    for (const int id : direction(!input.starts.empty()).ids) {
       out[at++] = static_cast<float>(known(id).formula(exchange, own));
+    }
+  }
+}
+
+CommFeatureSet::Split CommFeatureSet::split(bool with_starts) const {
+  Split split;
+  const std::vector<int>& ids = direction(with_starts).ids;
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    (known(ids[k]).own ? split.own : split.common).push_back(static_cast<int>(k));
+  }
+  return split;
+}
+
+void CommFeatureSet::compute_split(const CommInput& input, std::span<float> common,
+                                   std::span<float> own) const {
+  const Exchange exchange(input);
+  const Direction& inputs = direction(!input.starts.empty());
+  for (std::size_t k = 0; k < inputs.common.size(); ++k) {
+    common[k] = static_cast<float>(known(inputs.common[k]).formula(exchange, {}));
+  }
+  std::size_t at = 0;
+  for (std::size_t device = 0; device < input.dims.size(); ++device) {
+    for (const int id : inputs.own) {
+      own[at++] = static_cast<float>(known(id).formula(exchange, own_of(input, device)));
     }
   }
 }
 
 bool CommFeatureSet::sees_batch_size() const {
   const std::vector<float> dims = {64, 128};
-  std::vector<float> small(2 * static_cast<std::size_t>(backward_size_));
+  std::vector<float> small(2 * static_cast<std::size_t>(backward_size()));
   std::vector<float> large = small;
   compute({dims, {}, 1024}, small);
   compute({dims, {}, 4096}, large);

@@ -41,17 +41,41 @@ class CommFeatureSet {
   /// Whether an input changes with the batch size, in both directions.
   [[nodiscard]] bool sees_batch_size() const;
   /// Number of inputs a device with starts (forward) or without (backward).
-  [[nodiscard]] int forward_size() const { return static_cast<int>(ids_.size()); }
-  [[nodiscard]] int backward_size() const { return backward_size_; }
+  [[nodiscard]] int forward_size() const { return static_cast<int>(forward_.ids.size()); }
+  [[nodiscard]] int backward_size() const { return static_cast<int>(backward_.ids.size()); }
   /// Writes [devices, forward_size()] values, or [devices, backward_size()] when input.starts is
   /// empty; unscaled. REQUIRES dims not empty, starts empty or as long.
   void compute(const CommInput& input, std::span<float> out) const;
 
+  /// Positions of the forward (`with_starts`) or backward inputs: first those that are the same for
+  /// all devices, then those that are a device's own.
+  struct Split {
+    std::vector<int> common;
+    std::vector<int> own;
+  };
+  [[nodiscard]] Split split(bool with_starts) const;
+  /// What compute() writes, split that way: the values that all devices have in common once, and
+  /// [devices, own] others. For predictions, which need a first layer of the common ones only once.
+  void compute_split(const CommInput& input, std::span<float> common, std::span<float> own) const;
+
   friend bool operator==(const CommFeatureSet&, const CommFeatureSet&) = default;
 
  private:
-  std::vector<int> ids_;  // indices into the list of known names
-  int backward_size_ = 0;
+  /// Indices into the list of known names: in order, and split.
+  struct Direction {
+    std::vector<int> ids;
+    std::vector<int> common;
+    std::vector<int> own;
+
+    void add(int id);
+    friend bool operator==(const Direction&, const Direction&) = default;
+  };
+  [[nodiscard]] const Direction& direction(bool with_starts) const {
+    return with_starts ? forward_ : backward_;
+  }
+
+  Direction forward_;
+  Direction backward_;
 };
 
 /// What `train comm` uses unless told otherwise.

@@ -23,21 +23,69 @@ void fill_starts(std::int32_t devices, const float* compute, const float* backwa
   }
 }
 
+std::int64_t whole_lines(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
 /// Room for one float a device of each plan, a multiple of a cache line: what follows stays
 /// aligned.
 std::int64_t padded_values(const CommBatch& batch) {
-  return (batch.plans * batch.devices + 15) / 16 * 16;
+  return whole_lines(batch.plans * batch.devices);
+}
+
+/// Common inputs first, then a device's own.
+std::vector<int> order_of(const CommFeatureSet::Split& split) {
+  std::vector<int> order = split.common;
+  order.insert(order.end(), split.own.begin(), split.own.end());
+  return order;
+}
+
+/// The network for inputs in another order; no order: as they are.
+nn::Mlp reordered(const nn::Mlp& mlp, const std::vector<int>& order) {
+  if (order.empty()) return mlp;
+  nn::Mlp result = mlp;
+  const std::size_t inputs = order.size();
+  for (std::size_t at = 0; at < mlp.weight(0).size(); ++at) {
+    const auto from = static_cast<std::size_t>(order[at % inputs]);
+    result.weight(0)[at] = mlp.weight(0)[at / inputs * inputs + from];
+  }
+  return result;
+}
+
+Scaling reordered(const Scaling& scaling, const std::vector<int>& order) {
+  if (order.empty()) return scaling;
+  Scaling result;
+  for (const int from : order) {
+    result.mean.push_back(scaling.mean[static_cast<std::size_t>(from)]);
+    result.std.push_back(scaling.std[static_cast<std::size_t>(from)]);
+  }
+  return result;
+}
+
+/// Standardises `rows` rows of `width` inputs, those of the scaling from `first` on.
+void scale(std::int64_t rows, std::size_t first, std::size_t width, const Scaling& scaling,
+           float* values) {
+  const float* mean = scaling.mean.data() + first;
+  const float* std = scaling.std.data() + first;
+  for (std::int64_t row = 0; row < rows; ++row, values += width) {
+    for (std::size_t k = 0; k < width; ++k) values[k] = (values[k] - mean[k]) / std[k];
+  }
 }
 
 }  // namespace
+
+CommPredictor::Direction::Direction(const CommModel& model, const CommFeatureSet::Split& split,
+                                    const nn::InferenceKernels& kernels)
+    : common(split.common.size()),
+      scaling(reordered(model.scaling, order_of(split))),
+      target(model.target),
+      network(reordered(model.mlp, order_of(split)), kernels) {}
 
 CommPredictor::CommPredictor(const CommModels& models, std::int64_t batch_size,
                              const nn::InferenceKernels& kernels)
     : architecture_(models.architecture),
       features_(models.features),
       batch_size_(batch_size),
-      forward_(models.forward, kernels),
-      backward_(models.backward, kernels) {}
+      forward_(models.forward, features_.split(true), kernels),
+      backward_(models.backward, features_.split(false), kernels) {}
 
 std::size_t CommPredictor::scratch_size(const CommBatch& batch) const {
   return 2 * static_cast<std::size_t>(padded_values(batch)) +
@@ -46,10 +94,14 @@ std::size_t CommPredictor::scratch_size(const CommBatch& batch) const {
 
 std::size_t CommPredictor::work_size(const Direction& direction, const CommBatch& batch) const {
   const nn::PackedMlp& network = direction.network;
-  const std::int64_t rows = batch.plans * rows_per_plan(batch.devices);
-  const int widths = nn::padded_width(network.inputs()) + network.output_stride();
-  return static_cast<std::size_t>(rows) * static_cast<std::size_t>(widths) +
-         network.scratch_size(rows);
+  const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
+  const std::int64_t rows = fixed ? batch.plans : batch.plans * batch.devices;
+  const auto common = static_cast<std::int64_t>(direction.common);
+  const std::int64_t inputs =
+      whole_lines(batch.plans * common) + whole_lines(rows * (network.inputs() - common));
+  return static_cast<std::size_t>(inputs + whole_lines(rows * network.output_stride())) +
+         (fixed ? network.scratch_size(rows)
+                : network.scratch_size({.groups = batch.plans, .rows = batch.devices}));
 }
 
 void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
@@ -67,45 +119,66 @@ void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
   run(forward_, batch, dims, starts, work, batch.forward_ms);
 }
 
-/// The network's inputs for one plan, unscaled; `starts` is null for the backward direction.
-void CommPredictor::fill_inputs(std::int32_t devices, const float* dims, const float* starts,
-                                std::span<float> inputs) const {
-  const auto count = static_cast<std::size_t>(devices);
-  const std::size_t with_starts = starts == nullptr ? 0 : count;
-  if (architecture_ == CommArchitecture::kFixedDevices) {
-    std::copy_n(dims, count, inputs.begin());
-    std::copy_n(starts, with_starts, inputs.begin() + devices);
-  } else {
-    features_.compute({{dims, count}, {starts, with_starts}, batch_size_}, inputs);
+/// One row of the network a plan: all dims, then all starts unless null. Returns the outputs, of
+/// which a row is output_stride() apart.
+const float* CommPredictor::run_fixed(const Direction& direction, const CommBatch& batch,
+                                      const float* dims, const float* starts, float* work) const {
+  const nn::PackedMlp& network = direction.network;
+  const auto width = static_cast<std::size_t>(network.inputs());
+  float* inputs = work;
+  float* outputs = inputs + whole_lines(batch.plans * network.inputs());
+  float* layers = outputs + whole_lines(batch.plans * network.output_stride());
+  for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
+    const std::int64_t at = plan * batch.devices;
+    float* row = std::copy_n(dims + at, batch.devices, inputs + plan * network.inputs());
+    if (starts != nullptr) std::copy_n(starts + at, batch.devices, row);
   }
+  scale(batch.plans, 0, width, direction.scaling, inputs);
+  network.forward(batch.plans, inputs, network.inputs(), layers, outputs);
+  return outputs;
+}
+
+/// One row a device; what a plan's devices have in common meets the first layer once.
+const float* CommPredictor::run_pooled(const Direction& direction, const CommBatch& batch,
+                                       const float* dims, const float* starts, float* work) const {
+  const nn::PackedMlp& network = direction.network;
+  const auto devices = static_cast<std::size_t>(batch.devices);
+  const std::size_t own_size = direction.own();
+  const std::int64_t rows = batch.plans * batch.devices;
+  const auto common_values = batch.plans * static_cast<std::int64_t>(direction.common);
+  float* common = work;
+  float* own = common + whole_lines(common_values);
+  float* outputs = own + whole_lines(rows * static_cast<std::int64_t>(own_size));
+  float* layers = outputs + whole_lines(rows * network.output_stride());
+  for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
+    const std::int64_t at = plan * batch.devices;
+    const CommInput input{
+        {dims + at, devices},
+        {starts == nullptr ? nullptr : starts + at, starts == nullptr ? std::size_t{0} : devices},
+        batch_size_};
+    features_.compute_split(
+        input, {common + plan * static_cast<std::int64_t>(direction.common), direction.common},
+        {own + at * static_cast<std::int64_t>(own_size), devices * own_size});
+  }
+  scale(batch.plans, 0, direction.common, direction.scaling, common);
+  scale(rows, direction.common, own_size, direction.scaling, own);
+  network.forward_groups(
+      {batch.plans, batch.devices, static_cast<int>(direction.common), common, own}, layers,
+      outputs);
+  return outputs;
 }
 
 void CommPredictor::run(const Direction& direction, const CommBatch& batch, const float* dims,
                         const float* starts, float* work, float* out) const {
-  const nn::PackedMlp& network = direction.network;
-  const auto width = static_cast<std::size_t>(network.inputs());
-  const std::int64_t plan_rows = rows_per_plan(batch.devices);
-  const std::int64_t rows = batch.plans * plan_rows;
-  float* inputs = work;
-  float* outputs = inputs + rows * nn::padded_width(network.inputs());
-  float* layers = outputs + rows * network.output_stride();
-  for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
-    const std::int64_t at = plan * batch.devices;
-    const std::span<float> plan_inputs(inputs + plan * plan_rows * network.inputs(),
-                                       static_cast<std::size_t>(plan_rows) * width);
-    fill_inputs(batch.devices, dims + at, starts == nullptr ? nullptr : starts + at, plan_inputs);
-    for (std::size_t k = 0; k < plan_inputs.size(); ++k) {
-      const std::size_t feature = k % width;
-      plan_inputs[k] =
-          (plan_inputs[k] - direction.scaling.mean[feature]) / direction.scaling.std[feature];
-    }
-  }
-  network.forward(rows, inputs, network.inputs(), layers, outputs);
-  const std::int64_t row_values = batch.devices / plan_rows;
-  for (std::int64_t row = 0; row < rows; ++row) {
+  const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
+  const float* outputs = fixed ? run_fixed(direction, batch, dims, starts, work)
+                               : run_pooled(direction, batch, dims, starts, work);
+  const int stride = direction.network.output_stride();
+  const std::int64_t row_values = fixed ? batch.devices : 1;
+  const std::int64_t rows = batch.plans * batch.devices / row_values;
+  for (std::int64_t row = 0; row < rows; ++row, outputs += stride) {
     for (std::int64_t k = 0; k < row_values; ++k) {
-      out[row * row_values + k] =
-          cost_of(outputs[row * network.output_stride() + k], direction.target);
+      *out++ = cost_of(outputs[k], direction.target);
     }
   }
 }

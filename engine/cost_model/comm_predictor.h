@@ -40,21 +40,24 @@ class CommPredictor {
 
  private:
   struct Direction {
-    Direction(const CommModel& model, const nn::InferenceKernels& kernels)
-        : scaling(model.scaling), target(model.target), network(model.mlp, kernels) {}
+    Direction(const CommModel& model, const CommFeatureSet::Split& split,
+              const nn::InferenceKernels& kernels);
 
+    [[nodiscard]] std::size_t own() const { return scaling.mean.size() - common; }
+
+    /// Inputs that all devices have in common are the first ones, `common` of them; 0 of
+    /// fixed-devices models.
+    std::size_t common;
     Scaling scaling;
     CostTarget target;
     nn::PackedMlp network;
   };
 
-  /// Rows of network inputs a plan: one with all devices' values, or one a device.
-  [[nodiscard]] std::int64_t rows_per_plan(std::int32_t devices) const {
-    return architecture_ == CommArchitecture::kFixedDevices ? 1 : devices;
-  }
   [[nodiscard]] std::size_t work_size(const Direction& direction, const CommBatch& batch) const;
-  void fill_inputs(std::int32_t devices, const float* dims, const float* starts,
-                   std::span<float> inputs) const;
+  const float* run_fixed(const Direction& direction, const CommBatch& batch, const float* dims,
+                         const float* starts, float* work) const;
+  const float* run_pooled(const Direction& direction, const CommBatch& batch, const float* dims,
+                          const float* starts, float* work) const;
   void run(const Direction& direction, const CommBatch& batch, const float* dims,
            const float* starts, float* work, float* out) const;
 

@@ -106,6 +106,48 @@ BOOST_AUTO_TEST_CASE(a_row_is_the_same_bits_in_any_batch) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_rows_have_in_common_may_be_given_once) {
+  Rng rng(6);
+  for (int network = 0; network < 30; ++network) {
+    const Mlp mlp = random_mlp(rng);
+    const auto inputs = static_cast<std::size_t>(mlp.inputs());
+    const auto groups = static_cast<std::size_t>(rng.between(1, 4));
+    const auto rows = static_cast<std::size_t>(rng.between(1, 13));
+    const auto common = static_cast<std::size_t>(rng.between(0, mlp.inputs()));
+    std::vector<float> shared = random_floats(rng, groups * common);
+    const std::vector<float> own = random_floats(rng, groups * rows * (inputs - common));
+    for (const Isa isa : usable()) {
+      const PackedMlp packed(mlp, inference_kernels(isa));
+      PackedMlp::Groups all{static_cast<std::int64_t>(groups), static_cast<std::int64_t>(rows),
+                            static_cast<int>(common), shared.data(), own.data()};
+      const auto width = static_cast<std::size_t>(packed.output_stride());
+      std::vector<float> scratch(packed.scratch_size(all));
+      std::vector<float> y(groups * rows * width);
+      packed.forward_groups(all, scratch.data(), y.data());
+      for (std::size_t row = 0; row < groups * rows; ++row) {
+        const auto begin = shared.begin() + static_cast<std::ptrdiff_t>(row / rows * common);
+        std::vector<float> x(begin, begin + static_cast<std::ptrdiff_t>(common));
+        const auto others = own.begin() + static_cast<std::ptrdiff_t>(row * (inputs - common));
+        x.insert(x.end(), others, others + static_cast<std::ptrdiff_t>(inputs - common));
+        const std::vector<double> expected = plain_forward(mlp, x.data());
+        for (std::size_t o = 0; o < expected.size(); ++o) {
+          BOOST_TEST(
+              std::abs(y[row * width + o] - expected[o]) <= 2e-5 * (1 + std::abs(expected[o])),
+              to_string(isa) << " row " << row << " output " << o);
+        }
+      }
+      // The last group alone has the same bits.
+      all.groups = 1;
+      all.common_x += (groups - 1) * common;
+      all.x += (groups - 1) * rows * (inputs - common);
+      std::vector<float> alone(rows * width);
+      packed.forward_groups(all, scratch.data(), alone.data());
+      BOOST_TEST(std::equal(alone.begin(), alone.end(),
+                            y.end() - static_cast<std::ptrdiff_t>(alone.size())));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(adding_a_shape_updates_the_state_and_weighs_it) {
   Rng rng(3);
   for (const Isa isa : usable()) {

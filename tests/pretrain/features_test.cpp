@@ -151,6 +151,36 @@ BOOST_AUTO_TEST_CASE(backward_inputs_are_the_forward_ones_without_starts) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(split_inputs_are_the_inputs) {
+  // Every name there is.
+  const auto set = CommFeatureSet::parse(
+      "start_wait,devices,log_devices,log_batch_size,dim,dim_mean,dim_max,dim_min,dim_std,dim_"
+      "other,"
+      "dim_share,volume,volume_mean,volume_max,volume_min,volume_std,start,start_mean,start_max,"
+      "start_min,start_std,start_tail_12,start_tail_25,start_tail_50,start_tail_100,start_tail_200,"
+      "start_tail_400");
+  BOOST_REQUIRE(set.ok());
+  const std::vector<float> dims = {900, 100, 52, 8};
+  for (const std::vector<float>& starts : {std::vector<float>{}, std::vector<float>{3, 1, 0, 7}}) {
+    const CommFeatureSet::Split split = set->split(!starts.empty());
+    const std::size_t width = split.common.size() + split.own.size();
+    const int size = starts.empty() ? set->backward_size() : set->forward_size();
+    BOOST_TEST(width == static_cast<std::size_t>(size));
+    std::vector<float> whole(dims.size() * width);
+    set->compute({dims, starts, 65536}, whole);
+    std::vector<float> common(split.common.size());
+    std::vector<float> own(dims.size() * split.own.size());
+    set->compute_split({dims, starts, 65536}, common, own);
+    for (std::size_t device = 0; device < dims.size(); ++device) {
+      const float* row = whole.data() + device * width;
+      for (std::size_t k = 0; k < common.size(); ++k) BOOST_TEST(common[k] == row[split.common[k]]);
+      for (std::size_t k = 0; k < split.own.size(); ++k) {
+        BOOST_TEST(own[device * split.own.size() + k] == row[split.own[k]]);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(devices_without_dims_have_finite_inputs) {
   for (const float v : comm(default_comm_features(), {0, 0}, {0, 0})) {
     BOOST_TEST(std::isfinite(v));
