@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
-"""Cost-model inference here and in PyTorch, on the same weights, one thread each, in one run.
+"""Cost-model inference here and in PyTorch, on the same weights and the same core, in one run.
 
-    torch_inference_bench.py --cost-model F --tables F --tasks F --devices N [--onnx]
+    torch_inference_bench.py --cost-model F --devices N [--onnx] [--rounds R] [--build DIR]
 
-F is a model file with fixed-devices-mlp networks. PyTorch's part is what a search in it does: for a
-shard and the sums of all devices one eager call of the compute head, for a complete plan one of each
-communication network. ONNX Runtime does the same with --onnx (needs onnx and onnxruntime). Ours is
-build/release/bench/search_bench. Every figure is the median of several rounds."""
+F is a model file with fixed-devices-mlp networks for N devices. PyTorch's part is what a search in it
+does: for a shard and the sums of some devices one eager call of the compute head, for new shapes one of
+the table encoder, for complete plans one of each communication network. ONNX Runtime does the same with
+--onnx (needs onnx and onnxruntime). Ours is DIR/bench/search_bench. Both take turns for R rounds, CPU
+time of one thread each; a ratio is the median over the rounds."""
 import argparse
 import json
-import re
+import os
 import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import warnings
 
@@ -54,97 +56,107 @@ def network(tensors, prefix):
     return torch.nn.Sequential(*layers[:-1])
 
 
-def nanoseconds(call, rounds=7, calls=2000):
-    for _ in range(200):
+# Questions by what search_bench calls them: network and rows a call.
+def questions(devices):
+    asked = {f"head: {name}": ("head", rows) for name, rows in (
+        ("1 device", 1), ("2 devices of a move", 2), ("a shard against 4", 4), ("a shard against 8", 8),
+        ("a shard against 128", 128))}
+    for rows in (1, 66):
+        asked[f"encoder: {rows} at a time"] = ("encoder", rows)
+    for rows in (1, 11):
+        asked[f"plan: {devices} devices, {rows} at a time"] = ("plan", rows)
+    return asked
+
+
+def nanoseconds(call, calls=1000):
+    begin = time.thread_time_ns()
+    for _ in range(calls):
         call()
-    times = []
-    for _ in range(rounds):
-        begin = time.thread_time_ns()
-        for _ in range(calls):
-            call()
-        times.append((time.thread_time_ns() - begin) / calls)
-    return statistics.median(times)
+    return (time.thread_time_ns() - begin) / calls
 
 
-def torch_calls(head, forward, backward, devices):
-    sums, shard = torch.rand(devices, head[0].in_features), torch.rand(head[0].in_features)
-    dims, both = torch.rand(1, devices), torch.rand(1, 2 * devices)
+def torch_call(networks, kind, rows):
+    inputs = {name: torch.rand(rows, net[0].in_features) for name, net in networks.items()}
+    if kind == "plan":
+        return lambda: (networks["backward"](inputs["backward"]), networks["forward"](inputs["forward"]))
+    if kind == "head":
+        shard = torch.rand(networks["head"][0].in_features)
+        return lambda: networks["head"](inputs["head"] + shard)
+    return lambda: networks[kind](inputs[kind])
 
-    def plan():
-        backward(dims)
-        forward(both)
 
-    return {"place a shard": (lambda: head(sums + shard), devices), "cost a plan": (plan, 1)}
-
-
-def onnx_calls(head, forward, backward, devices):
+def onnx_call(networks, kind, rows):
     import io
 
     import onnxruntime
 
-    def session(model, inputs):
+    def session(model):
         file = io.BytesIO()
-        torch.onnx.export(model, torch.rand(inputs), file, input_names=["x"], dynamo=False)
+        x = torch.rand(rows, model[0].in_features)
+        torch.onnx.export(model, x, file, input_names=["x"], dynamo=False)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        return onnxruntime.InferenceSession(file.getvalue(), options, ["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(file.getvalue(), options, ["CPUExecutionProvider"]), x.numpy()
 
-    width = head[0].in_features
-    sums, shard = torch.rand(devices, width).numpy(), torch.rand(width).numpy()
-    dims, both = torch.rand(1, devices).numpy(), torch.rand(1, 2 * devices).numpy()
-    run_head, run_forward, run_backward = (
-        session(model, shape)
-        for model, shape in ((head, sums.shape), (forward, both.shape), (backward, dims.shape))
-    )
-
-    def plan():
-        run_backward.run(None, {"x": dims})
-        run_forward.run(None, {"x": both})
-
-    return {
-        "place a shard": (lambda: run_head.run(None, {"x": sums + shard}), devices),
-        "cost a plan": (plan, 1),
-    }
+    if kind == "plan":
+        parts = [session(networks[name]) for name in ("backward", "forward")]
+        return lambda: [run.run(None, {"x": x}) for run, x in parts]
+    run, x = session(networks[kind])
+    if kind == "head":
+        shard = torch.rand(x.shape[1]).numpy()
+        return lambda: run.run(None, {"x": x + shard})
+    return lambda: run.run(None, {"x": x})
 
 
 def ours(flags):
-    """Of search_bench's last column, its fastest instruction set."""
-    text = subprocess.run(
-        ["build/release/bench/search_bench", "--cost-model", flags.cost_model, "--tables", flags.tables,
-         "--tasks", flags.tasks, "--devices", str(flags.devices)],
-        check=True, capture_output=True, text=True,
-    ).stdout
-    rows = {"place a shard": r"^place a shard .*", "cost a plan": r"^cost a plan, alone .*"}
-    found = {}
-    for name, pattern in rows.items():
-        line = re.search(pattern, text, re.MULTILINE).group(0)
-        found[name] = float(re.findall(r"([\d.]+) ns", line)[-1])
-    return found
+    """Medians by name, of the instruction set that is taken unless told otherwise."""
+    with tempfile.NamedTemporaryFile() as file:
+        subprocess.run(
+            [f"{flags.build}/bench/search_bench", "--cost-model", flags.cost_model, "--devices",
+             str(flags.devices), "--operations", "--threads", "1", "--repeat", "5", "--json", file.name],
+            check=True, stdout=subprocess.DEVNULL,
+        )
+        with open(file.name) as json_file:
+            rows = json.load(json_file)["rows"]
+    return {row["name"]: row["median"] for row in rows}  # the best instruction set comes last
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--cost-model", "--tables", "--tasks"):
-        parser.add_argument(name, required=True)
+    parser.add_argument("--cost-model", required=True)
     parser.add_argument("--devices", type=int, required=True)
     parser.add_argument("--onnx", action="store_true")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--build", default="build/release")
     flags = parser.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", category=DeprecationWarning)  # of the ONNX export
     tensors = load(flags.cost_model)
-    networks = [network(tensors, p) for p in ("compute.head.", "forward_comm.", "backward_comm.")]
-    peers = {f"PyTorch {torch.__version__} eager": torch_calls}
+    prefixes = {"head": "compute.head.", "encoder": "compute.table.", "forward": "forward_comm.",
+                "backward": "backward_comm."}
+    networks = {name: network(tensors, prefix) for name, prefix in prefixes.items()}
+    peers = {f"PyTorch {torch.__version__} eager": torch_call}
     if flags.onnx:
         import onnxruntime
 
-        peers[f"ONNX Runtime {onnxruntime.__version__}"] = onnx_calls
-    here = ours(flags)
+        peers[f"ONNX Runtime {onnxruntime.__version__}"] = onnx_call
+    asked = questions(flags.devices)
     with torch.inference_mode():
-        for peer, make in peers.items():
-            for name, (call, evaluations) in make(*networks, flags.devices).items():
-                theirs = nanoseconds(call) / evaluations
-                print(f"{name:14} {flags.devices} devices: here {here[name]:9.1f} ns, {peer} "
-                      f"{theirs:9.1f} ns, ratio {theirs / here[name]:7.0f}")
+        calls = {(name, peer): make(networks, *asked[name]) for name in asked for peer, make in peers.items()}
+        for call in calls.values():
+            nanoseconds(call, 200)
+        rounds = []
+        for _ in range(flags.rounds):
+            here = ours(flags)
+            rounds.append({key: (here[key[0]], nanoseconds(call) / asked[key[0]][1])
+                           for key, call in calls.items()})
+    for name, peer in calls:
+        pairs = [found[name, peer] for found in rounds]
+        ratios = [theirs / here for here, theirs in pairs]
+        here, theirs = (statistics.median(values) for values in zip(*pairs))
+        print(f"{name:32} here {here:8.1f} ns, {peer:26} {theirs:9.1f} ns, ratio "
+              f"{statistics.median(ratios):6.0f} ({min(ratios):.0f}..{max(ratios):.0f})")
 
 
 if __name__ == "__main__":
