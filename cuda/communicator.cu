@@ -7,6 +7,7 @@
 #include "cuda/check.h"
 #include "cuda/communicator.h"
 #include "cuda/device.h"
+#include "cuda/exchange_plan.h"
 #include "cuda/memory.h"
 #include "cuda/nccl_functions.h"
 
@@ -15,6 +16,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// A call is usually taken within microseconds, and work that is being timed waits for it.
+constexpr std::chrono::milliseconds kEagerPolls{2};
 constexpr std::chrono::microseconds kBetweenPolls{50};
 /// Within which NCCL must have taken a call; its data moves later.
 constexpr std::chrono::seconds kTakeLimit{60};
@@ -56,31 +59,23 @@ class NcclCommunicator final : public Communicator {
     });
   }
 
+  Status barrier() override;
+  Status join() override;
   Status wait(std::chrono::milliseconds limit) override;
 
  private:
-  /// The samples and columns of every rank in one exchange.
-  struct Places {
-    std::vector<std::int64_t> sample;  ///< first one, world + 1
-    std::vector<std::int64_t> column;  ///< first one, world + 1
-    std::int64_t samples(int r) const {
-      return sample[static_cast<std::size_t>(r) + 1] - sample[static_cast<std::size_t>(r)];
-    }
-    std::int64_t width(int r) const {
-      return column[static_cast<std::size_t>(r) + 1] - column[static_cast<std::size_t>(r)];
-    }
-  };
-  Result<Places> place(std::span<const std::int64_t> dims, std::int64_t batch);
-
+  Result<ExchangePlan> plan(std::span<const std::int64_t> dims, std::int64_t batch);
   template <typename Call>
   Status collective(const Call& call);
   /// Waits until NCCL has taken a call that it does in the background.
   Status settle(Clock::time_point end);
   Status follow_default_stream();
+  /// Sends and receives of all peers at once.
   template <typename Call>
-  Status for_each_rank(const Places& places, const Call& call);
+  Status for_each_peer(const ExchangePlan& plan, const Call& call);
+  ncclResult_t move(int peer, const float* from, std::int64_t sent, float* to, std::int64_t got);
   /// Moves columns between `local` and the packed pieces of the ranks in staging_.
-  Status copy_columns(const Places& places, float* local, bool to_local);
+  Status copy_columns(const ExchangePlan& plan, float* local, bool to_local);
   Status give_up(Status status);
   [[nodiscard]] Status status_of_nccl(ncclResult_t result) const {
     if (taken(result)) return {};
@@ -92,7 +87,8 @@ class NcclCommunicator final : public Communicator {
   ncclComm_t communicator_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t event_ = nullptr;
-  Buffer<float> staging_;  ///< per rank its samples x columns, packed
+  Buffer<float> staging_;  ///< the pieces of all peers, packed
+  Buffer<float> mark_;     ///< what barrier() adds up: one zero
   Status failure_;
 };
 
@@ -128,12 +124,14 @@ Status NcclCommunicator::start(std::chrono::milliseconds limit) {
 }
 
 Status NcclCommunicator::settle(Clock::time_point end) {
+  const Clock::time_point eager = Clock::now() + kEagerPolls;
   while (true) {
     ncclResult_t state = ncclSuccess;
     const ncclResult_t asked = nccl_.async_error(communicator_, &state);
     if (!taken(asked)) return give_up(status_of_nccl(asked));
     if (state == ncclSuccess) return {};
     if (state != ncclInProgress) return give_up(status_of_nccl(state));
+    if (Clock::now() < eager) continue;
     if (const Status alive = group_.check(); !alive.ok()) return give_up(alive);
     if (Clock::now() >= end) return give_up(unavailable("NCCL: no answer from the other ranks"));
     std::this_thread::sleep_for(kBetweenPolls);
@@ -162,30 +160,38 @@ Status NcclCommunicator::collective(const Call& call) {
   return settle(Clock::now() + kTakeLimit);
 }
 
-Result<NcclCommunicator::Places> NcclCommunicator::place(std::span<const std::int64_t> dims,
-                                                         std::int64_t batch) {
-  if (static_cast<int>(dims.size()) != world() || batch < 1) {
-    return invalid_input("an exchange of " + std::to_string(dims.size()) + " ranks and " +
-                         std::to_string(batch) + " samples, expected " + std::to_string(world()) +
-                         " ranks and at least 1 sample");
+Status NcclCommunicator::barrier() {
+  if (mark_.capacity() == 0) {
+    NEUROSHARD_RETURN_IF_ERROR(mark_.reserve(1));
+    NEUROSHARD_RETURN_IF_ERROR(mark_.zero(1));
   }
-  Places places{{0}, {0}};
-  for (int r = 0; r < world(); ++r) {
-    places.sample.push_back(first_sample(batch, world(), r + 1));
-    places.column.push_back(places.column.back() + dims[static_cast<std::size_t>(r)]);
+  return all_reduce(mark_.data(), 1);
+}
+
+Status NcclCommunicator::join() {
+  NEUROSHARD_RETURN_IF_ERROR(failure_);
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventRecord(event_, stream_));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(nullptr, event_));
+  return {};
+}
+
+Result<ExchangePlan> NcclCommunicator::plan(std::span<const std::int64_t> dims,
+                                            std::int64_t batch) {
+  if (static_cast<int>(dims.size()) != world()) {
+    return invalid_input("an exchange of " + std::to_string(dims.size()) + " ranks, expected " +
+                         std::to_string(world()));
   }
+  NEUROSHARD_ASSIGN_OR_RETURN(ExchangePlan made, plan_exchange(dims, batch, rank()));
   NEUROSHARD_RETURN_IF_ERROR(
-      staging_.reserve(static_cast<std::size_t>(places.samples(rank()) * places.column.back())));
-  return Result<Places>(std::move(places));
+      staging_.reserve(static_cast<std::size_t>(made.samples * made.columns)));
+  return Result<ExchangePlan>(std::move(made));
 }
 
 template <typename Call>
-Status NcclCommunicator::for_each_rank(const Places& places, const Call& call) {
+Status NcclCommunicator::for_each_peer(const ExchangePlan& plan, const Call& call) {
   ncclResult_t result = nccl_.group_start();
   for (int r = 0; r < world() && taken(result); ++r) {
-    // The piece of rank r lies behind those of the ranks before it.
-    result = call(
-        r, staging_.data() + places.samples(rank()) * places.column[static_cast<std::size_t>(r)]);
+    result = call(r, plan.peers[static_cast<std::size_t>(r)]);
   }
   const ncclResult_t ended = nccl_.group_end();
   if (taken(result)) result = ended;
@@ -193,20 +199,30 @@ Status NcclCommunicator::for_each_rank(const Places& places, const Call& call) {
   return settle(Clock::now() + kTakeLimit);
 }
 
-Status NcclCommunicator::copy_columns(const Places& places, float* local, bool to_local) {
-  const std::int64_t samples = places.samples(rank());
-  const std::int64_t columns = places.column.back();
-  for (int r = 0; r < world(); ++r) {
-    const std::int64_t width = places.width(r);
-    const std::int64_t first = places.column[static_cast<std::size_t>(r)];
-    if (width == 0 || samples == 0) continue;
-    float* packed = staging_.data() + samples * first;
-    float* spread = local + first;
+ncclResult_t NcclCommunicator::move(int peer, const float* from, std::int64_t sent, float* to,
+                                    std::int64_t got) {
+  ncclResult_t result = ncclSuccess;
+  if (sent > 0) {
+    result =
+        nccl_.send(from, static_cast<std::size_t>(sent), ncclFloat, peer, communicator_, stream_);
+  }
+  if (got > 0 && taken(result)) {
+    result =
+        nccl_.receive(to, static_cast<std::size_t>(got), ncclFloat, peer, communicator_, stream_);
+  }
+  return result;
+}
+
+Status NcclCommunicator::copy_columns(const ExchangePlan& plan, float* local, bool to_local) {
+  for (const ExchangePlan::Peer& peer : plan.peers) {
+    if (peer.packed == 0) continue;
+    float* packed = staging_.data() + peer.packed_at;
+    float* spread = local + peer.column;
     const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats) * 4; };
     NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemcpy2DAsync(
-        to_local ? spread : packed, bytes(to_local ? columns : width), to_local ? packed : spread,
-        bytes(to_local ? width : columns), bytes(width), static_cast<std::size_t>(samples),
-        cudaMemcpyDeviceToDevice, stream_));
+        to_local ? spread : packed, bytes(to_local ? plan.columns : peer.width),
+        to_local ? packed : spread, bytes(to_local ? peer.width : plan.columns), bytes(peer.width),
+        static_cast<std::size_t>(plan.samples), cudaMemcpyDeviceToDevice, stream_));
   }
   return {};
 }
@@ -214,40 +230,22 @@ Status NcclCommunicator::copy_columns(const Places& places, float* local, bool t
 Status NcclCommunicator::exchange_forward(std::span<const std::int64_t> dims, std::int64_t batch,
                                           const float* pooled, float* local) {
   NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
-  NEUROSHARD_ASSIGN_OR_RETURN(const Places places, place(dims, batch));
-  const std::int64_t own_width = places.width(rank());
-  const std::int64_t own_samples = places.samples(rank());
-  NEUROSHARD_RETURN_IF_ERROR(for_each_rank(places, [&](int r, float* piece) {
-    const auto sent = static_cast<std::size_t>(places.samples(r) * own_width);
-    const auto got = static_cast<std::size_t>(own_samples * places.width(r));
-    const float* from = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
-    ncclResult_t result = ncclSuccess;
-    if (sent > 0) result = nccl_.send(from, sent, ncclFloat, r, communicator_, stream_);
-    if (got > 0 && taken(result)) {
-      result = nccl_.receive(piece, got, ncclFloat, r, communicator_, stream_);
-    }
-    return result;
+  NEUROSHARD_ASSIGN_OR_RETURN(const ExchangePlan made, plan(dims, batch));
+  NEUROSHARD_RETURN_IF_ERROR(for_each_peer(made, [&](int r, const ExchangePlan::Peer& peer) {
+    return move(r, pooled + peer.pooled_at, peer.pooled, staging_.data() + peer.packed_at,
+                peer.packed);
   }));
-  return copy_columns(places, local, true);
+  return copy_columns(made, local, true);
 }
 
 Status NcclCommunicator::exchange_backward(std::span<const std::int64_t> dims, std::int64_t batch,
                                            const float* local, float* pooled) {
   NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
-  NEUROSHARD_ASSIGN_OR_RETURN(const Places places, place(dims, batch));
-  NEUROSHARD_RETURN_IF_ERROR(copy_columns(places, const_cast<float*>(local), false));
-  const std::int64_t own_width = places.width(rank());
-  const std::int64_t own_samples = places.samples(rank());
-  return for_each_rank(places, [&](int r, float* piece) {
-    const auto sent = static_cast<std::size_t>(own_samples * places.width(r));
-    const auto got = static_cast<std::size_t>(places.samples(r) * own_width);
-    float* to = pooled + places.sample[static_cast<std::size_t>(r)] * own_width;
-    ncclResult_t result = ncclSuccess;
-    if (sent > 0) result = nccl_.send(piece, sent, ncclFloat, r, communicator_, stream_);
-    if (got > 0 && taken(result)) {
-      result = nccl_.receive(to, got, ncclFloat, r, communicator_, stream_);
-    }
-    return result;
+  NEUROSHARD_ASSIGN_OR_RETURN(const ExchangePlan made, plan(dims, batch));
+  NEUROSHARD_RETURN_IF_ERROR(copy_columns(made, const_cast<float*>(local), false));
+  return for_each_peer(made, [&](int r, const ExchangePlan::Peer& peer) {
+    return move(r, staging_.data() + peer.packed_at, peer.packed, pooled + peer.pooled_at,
+                peer.pooled);
   });
 }
 

@@ -38,6 +38,13 @@ class Communicator {
   /// out [world x count]: the values, [count], of all ranks.
   virtual Status all_gather(const float* values, float* out, std::int64_t count) = 0;
 
+  /// Meets all ranks, on the GPUs: what is given to the communicator behind it begins when all of
+  /// them have come to it.
+  virtual Status barrier() = 0;
+  /// Has what is given to the GPU's default stream from now on wait for this rank's work, so that
+  /// exchanges can stand between kernels and be timed among them.
+  virtual Status join() = 0;
+
   /// Waits until this rank's work is done. Errors: kUnavailable when a rank has died or the limit
   /// has passed; then the group is over: work is given up, here and by the others, and every later
   /// call fails.
@@ -49,8 +56,5 @@ class Communicator {
 /// Errors: kUnavailable without NCCL or a GPU, or when a rank is missing or dies.
 Result<std::unique_ptr<Communicator>> make_communicator(Rendezvous& group,
                                                         std::chrono::milliseconds limit);
-
-/// The first of the samples that `rank` keeps; that of rank `world` is the batch.
-std::int64_t first_sample(std::int64_t batch, std::int64_t world, std::int64_t rank);
 
 }  // namespace neuroshard::cuda

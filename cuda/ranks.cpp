@@ -72,6 +72,11 @@ Result<Ranks> ranks_from_environment(const Variable& variable) {
   }
   if (variable("MASTER_PORT") != nullptr) {
     NEUROSHARD_ASSIGN_OR_RETURN(ranks.port, integer(variable, "MASTER_PORT", 1, 65535));
+    // torchrun itself listens there.
+    const char* agent = variable("TORCHELASTIC_USE_AGENT_STORE");
+    if (agent != nullptr && std::strcmp(agent, "True") == 0) {
+      ranks.port += ranks.port < 65535 ? 1 : -1;
+    }
   }
   return ranks;
 }

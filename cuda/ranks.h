@@ -22,7 +22,8 @@ inline constexpr int kMaxWorld = 65536;
 /// Reads what the launcher left in the environment: torchrun's variables (RANK, WORLD_SIZE,
 /// LOCAL_RANK), else Slurm's (SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID), else Open MPI's
 /// (OMPI_COMM_WORLD_RANK, .._SIZE, .._LOCAL_RANK), else one process on its own. The address is
-/// MASTER_ADDR, under Slurm else the first host of SLURM_JOB_NODELIST; the port is MASTER_PORT.
+/// MASTER_ADDR, under Slurm else the first host of SLURM_JOB_NODELIST; the port is MASTER_PORT, or
+/// the next one where torchrun listens on that itself (TORCHELASTIC_USE_AGENT_STORE).
 /// `variable` gives the value of a name or null (std::getenv).
 /// Errors: kInvalidInput naming the variable, what was found and what was expected.
 Result<Ranks> ranks_from_environment(const std::function<const char*(const char* name)>& variable);

@@ -126,8 +126,6 @@ Status Rendezvous::receive(Peer& peer) {
   }
   switch (message->kind) {
     case MessageKind::kArrive:
-      peer.arrived = true;
-      return {};
     case MessageKind::kGo:
       peer.arrived = true;
       peer.bytes = std::move(message->bytes);
@@ -166,27 +164,50 @@ Status Rendezvous::wait_for_peers(Clock::time_point end) {
   }
 }
 
-Result<std::vector<std::byte>> Rendezvous::share(std::span<const std::byte> bytes,
-                                                 std::chrono::milliseconds limit) {
+Status Rendezvous::meet(std::span<const std::byte> bytes, std::chrono::milliseconds limit) {
   NEUROSHARD_RETURN_IF_ERROR(failure_);
   const Clock::time_point end = Clock::now() + limit;
-  const bool first = ranks_.rank == 0;
-  if (!first) {
-    const Status sent =
-        peers_.front().connection.send(MessageKind::kArrive, {}, Clock::now() + kPromptly);
-    if (!sent.ok() && !peers_.front().left) {
-      const Status told = check();  // rank 0 may have said why before it closed
-      return told.ok() ? fail(unavailable("rank 0 died")) : told;
-    }
+  if (ranks_.rank == 0) return wait_for_peers(end);
+  const Status sent =
+      peers_.front().connection.send(MessageKind::kArrive, bytes, Clock::now() + kPromptly);
+  if (!sent.ok() && !peers_.front().left) {
+    const Status told = check();  // rank 0 may have said why before it closed
+    return told.ok() ? fail(unavailable("rank 0 died")) : told;
   }
-  NEUROSHARD_RETURN_IF_ERROR(wait_for_peers(first ? end : end + kGrace));
+  NEUROSHARD_RETURN_IF_ERROR(wait_for_peers(end + kGrace));
+  peers_.front().arrived = false;
+  return {};
+}
+
+Status Rendezvous::let_go(std::span<const std::byte> bytes) {
   for (Peer& peer : peers_) {
     peer.arrived = false;
-    if (!first) return std::exchange(peer.bytes, {});
     const Status sent = peer.connection.send(MessageKind::kGo, bytes, Clock::now() + kPromptly);
     if (!sent.ok()) return fail(unavailable(name_of(peer.rank) + " died"));
   }
+  return {};
+}
+
+Result<std::vector<std::byte>> Rendezvous::share(std::span<const std::byte> bytes,
+                                                 std::chrono::milliseconds limit) {
+  NEUROSHARD_RETURN_IF_ERROR(meet({}, limit));
+  if (ranks_.rank != 0) return std::exchange(peers_.front().bytes, {});
+  NEUROSHARD_RETURN_IF_ERROR(let_go(bytes));
   return std::vector<std::byte>(bytes.begin(), bytes.end());
+}
+
+Result<std::vector<std::vector<std::byte>>> Rendezvous::gather(std::span<const std::byte> bytes,
+                                                               std::chrono::milliseconds limit) {
+  NEUROSHARD_RETURN_IF_ERROR(meet(bytes, limit));
+  std::vector<std::vector<std::byte>> all;
+  if (ranks_.rank != 0) return all;
+  all.resize(static_cast<std::size_t>(ranks_.world));
+  all.front().assign(bytes.begin(), bytes.end());
+  for (Peer& peer : peers_) {
+    all[static_cast<std::size_t>(peer.rank)] = std::exchange(peer.bytes, {});
+  }
+  NEUROSHARD_RETURN_IF_ERROR(let_go({}));
+  return all;
 }
 
 Status Rendezvous::check() {

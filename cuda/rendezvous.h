@@ -36,6 +36,11 @@ class Rendezvous {
   Result<std::vector<std::byte>> share(std::span<const std::byte> bytes,
                                        std::chrono::milliseconds limit);
 
+  /// Waits for everybody and gives rank 0 the `bytes` of all ranks, by rank (at most 64 KiB each);
+  /// the others get nothing. Errors: as share().
+  Result<std::vector<std::vector<std::byte>>> gather(std::span<const std::byte> bytes,
+                                                     std::chrono::milliseconds limit);
+
   /// Whether nobody has died, without waiting: for polling while a GPU works. Errors: as share().
   Status check();
 
@@ -50,7 +55,7 @@ class Rendezvous {
     int rank = 0;
     bool arrived = false;          ///< waits in share()
     bool left = false;             ///< has said that it is done
-    std::vector<std::byte> bytes;  ///< what came with kGo
+    std::vector<std::byte> bytes;  ///< what came with kArrive or kGo
   };
 
   explicit Rendezvous(Ranks ranks) : ranks_(std::move(ranks)) {}
@@ -59,6 +64,11 @@ class Rendezvous {
   Status reach_first(Clock::time_point end);
   /// Reads one message of a peer and keeps what follows from it.
   Status receive(Peer& peer);
+  /// Waits for everybody; at rank 0 until all have arrived with their bytes, at the others, who
+  /// arrive with `bytes`, until rank 0 lets them go.
+  Status meet(std::span<const std::byte> bytes, std::chrono::milliseconds limit);
+  /// Rank 0 to the others, who are in meet().
+  Status let_go(std::span<const std::byte> bytes);
   /// Waits until every peer has arrived.
   Status wait_for_peers(Clock::time_point end);
   /// Remembers the first failure and passes it on.

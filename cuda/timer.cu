@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "cuda/check.h"
 #include "cuda/device.h"
@@ -21,6 +22,16 @@ __global__ void read_kernel(const uint4* __restrict__ buffer, std::size_t count,
     bits |= values.x | values.y | values.z | values.w;
   }
   if (bits != 0) *sink = bits;
+}
+
+__global__ void delay_kernel(std::uint64_t nanoseconds) {
+  const auto now = [] {
+    std::uint64_t time = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+    return time;
+  };
+  const std::uint64_t start = now();
+  while (now() - start < nanoseconds) __nanosleep(100);
 }
 
 class Events {
@@ -58,11 +69,13 @@ class EventTimer final : public Timer {
   explicit EventTimer(Buffer<std::byte> flush) : flush_(std::move(flush)) {}
 
   Result<std::vector<std::vector<double>>> time(const std::vector<std::function<Status()>>& steps,
-                                                int warmup, int timed) override {
+                                                int warmup, int timed,
+                                                const Surroundings& surroundings) override {
     const std::size_t marks = steps.size() + 1;
     NEUROSHARD_RETURN_IF_ERROR(events_.reserve(marks * static_cast<std::size_t>(timed)));
     for (int run = -warmup; run < timed; ++run) {
       NEUROSHARD_RETURN_IF_ERROR(flush());
+      if (surroundings.before) NEUROSHARD_RETURN_IF_ERROR(surroundings.before());
       const std::size_t first = static_cast<std::size_t>(std::max(run, 0)) * marks;
       if (run >= 0) NEUROSHARD_RETURN_IF_ERROR(events_.record(first));
       for (std::size_t step = 0; step < steps.size(); ++step) {
@@ -70,6 +83,7 @@ class EventTimer final : public Timer {
         if (run >= 0) NEUROSHARD_RETURN_IF_ERROR(events_.record(first + step + 1));
       }
     }
+    if (surroundings.at_end) NEUROSHARD_RETURN_IF_ERROR(surroundings.at_end());
     NEUROSHARD_RETURN_IF_ERROR(synchronize());
     std::vector<std::vector<double>> times(marks);
     for (int run = 0; run < timed; ++run) {
@@ -101,6 +115,13 @@ class EventTimer final : public Timer {
 };
 
 }  // namespace
+
+Status delay(std::chrono::nanoseconds time) {
+  if (time.count() <= 0) return {};
+  delay_kernel<<<1, 1>>>(static_cast<std::uint64_t>(time.count()));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  return {};
+}
 
 Result<std::unique_ptr<Timer>> make_timer() {
   NEUROSHARD_ASSIGN_OR_RETURN(const DeviceInfo info, device_info());

@@ -42,6 +42,7 @@ Result<std::unique_ptr<TrainingBackend>> make_training_backend(const TrainingOpt
   return device_available();
 }
 Result<const nn::Backend*> training_backend() { return device_available(); }
+Status delay(std::chrono::nanoseconds) { return device_available(); }
 Result<std::unique_ptr<Timer>> make_timer() { return device_available(); }
 Result<std::unique_ptr<EmbeddingBag>> make_embedding_bag() { return device_available(); }
 

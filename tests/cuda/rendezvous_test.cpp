@@ -2,8 +2,6 @@
 // waits for somebody who is absent, dead or gone.
 #include "cuda/rendezvous.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/ranks.h"
+
 namespace neuroshard::cuda {
 namespace {
 
@@ -23,56 +23,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kEnough = seconds(20);
-
-/// A port that was free a moment ago.
-int free_port() {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  BOOST_REQUIRE(bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  BOOST_REQUIRE(getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  close(socket);
-  return ntohs(address.sin_port);
-}
-
-Ranks ranks_of(int rank, int world, int port) {
-  Ranks ranks;
-  ranks.rank = rank;
-  ranks.world = world;
-  ranks.port = port;
-  return ranks;
-}
-
-/// A process that runs `body`; it is what the body returns that its exit code says.
-pid_t start(const std::function<bool()>& body) {
-  const pid_t child = fork();
-  BOOST_REQUIRE(child >= 0);
-  if (child == 0) {
-    alarm(60);  // a hang is a failure, not a hang of the test
-    _exit(body() ? 0 : 1);
-  }
-  return child;
-}
-
-/// Whether the process said yes; one that was killed did not.
-bool succeeded(pid_t child) {
-  int status = 0;
-  BOOST_REQUIRE(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/// Runs `body` in a process per rank that has one; the ranks that said no.
-std::vector<int> run_ranks(const std::map<int, std::function<bool()>>& bodies) {
-  std::map<int, pid_t> children;
-  for (const auto& [rank, body] : bodies) children[rank] = start(body);
-  std::vector<int> failed;
-  for (const auto& [rank, child] : children) {
-    if (!succeeded(child)) failed.push_back(rank);
-  }
-  return failed;
-}
 
 bool says(const Status& status, const std::string& text) {
   return status.code() == StatusCode::kUnavailable &&
@@ -108,6 +58,12 @@ BOOST_AUTO_TEST_CASE(launchers_say_who_is_who) {
                              .value();
   BOOST_TEST((torchrun.rank == 5 && torchrun.world == 8 && torchrun.local_rank == 1));
   BOOST_TEST((torchrun.address == "gpu7" && torchrun.port == 1234));
+  const Ranks agent = ranks_from({{"RANK", "0"},
+                                  {"WORLD_SIZE", "2"},
+                                  {"MASTER_PORT", "1234"},
+                                  {"TORCHELASTIC_USE_AGENT_STORE", "True"}})
+                          .value();
+  BOOST_TEST(agent.port == 1235);  // torchrun's agent has the other
   const Ranks slurm = ranks_from({{"SLURM_PROCID", "3"},
                                   {"SLURM_NTASKS", "4"},
                                   {"SLURM_LOCALID", "1"},
@@ -176,6 +132,30 @@ BOOST_AUTO_TEST_CASE(an_absent_rank_ends_the_others_and_is_named) {
     };
   };
   BOOST_TEST(run_ranks({{0, body(0)}, {1, body(1)}, {3, body(3)}}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(rank_0_gathers_what_all_bring_again_and_again) {
+  const int port = free_port();
+  const auto body = [port](int rank) {
+    return [rank, port] {
+      auto group = Rendezvous::join(ranks_of(rank, 3, port), kEnough);
+      if (!group.ok()) return false;
+      for (int round = 0; round < 5; ++round) {
+        const auto text = [&](int r) {
+          return std::string(static_cast<std::size_t>(r * round), 'x');
+        };
+        const auto all = (*group)->gather(bytes_of(text(rank)), kEnough);
+        if (!all.ok() || all->size() != (rank == 0 ? 3U : 0U)) return false;
+        for (std::size_t r = 0; r < all->size(); ++r) {
+          if ((*all)[r] != bytes_of(text(static_cast<int>(r)))) return false;
+        }
+        const auto shared = (*group)->share(bytes_of("go"), kEnough);
+        if (!shared.ok() || *shared != bytes_of("go")) return false;
+      }
+      return true;
+    };
+  };
+  BOOST_TEST(run_ranks({{0, body(0)}, {1, body(1)}, {2, body(2)}}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(without_rank_0_the_others_end) {
