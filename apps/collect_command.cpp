@@ -12,6 +12,7 @@
 #include "apps/words.h"
 #include "engine/core/bytes.h"
 #include "engine/ground_truth/collect.h"
+#include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
 #include "engine/table_pool.h"
 #include "io/tables.h"
@@ -81,15 +82,22 @@ class CollectCommand : public Command {
     truth_options.threads = threads_;
     truth_options.seed = options_.seed;
     truth_options.max_memory_bytes = options_.max_memory_bytes;
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
-                                make_ground_truth(backend, truth_options));
     if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
     options_.cancel = &cancel_token();
-    NEUROSHARD_ASSIGN_OR_RETURN(const CollectReport report, collect_with_progress(*truth));
-    return print(summary(report, *truth));
+    return run_on(backend, truth_options, flags);
   }
 
  protected:
+  virtual Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
+                        const FlagSet&) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
+                                make_ground_truth(backend, truth_options));
+    return collect_and_print(*truth);
+  }
+  Status collect_and_print(GroundTruth& truth) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const CollectReport report, collect_with_progress(truth));
+    return print(summary(report, truth));
+  }
   virtual void declare_kind(FlagSet& flags) = 0;
   virtual Result<CollectReport> collect(GroundTruth& truth) = 0;
 
@@ -152,7 +160,29 @@ class CollectComputeCommand final : public CollectCommand {
 class CollectCommCommand final : public CollectCommand {
  protected:
   void declare_kind(FlagSet& flags) override {
-    flags.integer("devices", "devices of the all-to-all", &options_.devices, 1, 1024);
+    flags.integer("devices", "devices of the all-to-all", &options_.devices, 1, 1024)
+        .default_text("4; for cuda, the processes of the launcher");
+  }
+
+  /// On GPUs a process each, started by a launcher; rank 0 writes.
+  Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
+                const FlagSet& flags) override {
+    if (backend != io::Backend::kCuda) {
+      return CollectCommand::run_on(backend, truth_options, flags);
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t world, RankGroup::world_from_environment());
+    if (world < 2 || (flags.given("devices") && options_.devices != world)) {
+      return invalid_input("--backend cuda: found " + std::to_string(world) +
+                           (world == 1 ? " process" : " processes") + ", expected " +
+                           (flags.given("devices") && options_.devices > 1
+                                ? std::to_string(options_.devices) + ", "
+                                : "at least 2, ") +
+                           "one a GPU, started by torchrun, srun or mpirun");
+    }
+    options_.devices = world;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<RankGroup> group,
+                                RankGroup::join(truth_options));
+    return group->leads() ? group->end(collect_and_print(group->truth())) : group->follow();
   }
 
   Result<CollectReport> collect(GroundTruth& truth) override {

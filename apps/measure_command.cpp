@@ -15,6 +15,7 @@
 #include "apps/progress_bar.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/measure.h"
 #include "engine/planner.h"
 #include "io/json_writer.h"
@@ -72,8 +73,9 @@ std::string measurement_table(const Console& console, const Outcome& outcome) {
 
 std::string report(const Console& console, const Outcome& outcome) {
   std::string text = "compute measured on " + outcome.hardware +
-                     ", one device's shards after the other's\ncommunication " +
-                     communication_source(outcome) + "\n";
+                     (outcome.measurement.at_once ? ", a GPU for every device, all at once"
+                                                  : ", one device's shards after the other's") +
+                     "\ncommunication " + communication_source(outcome) + "\n";
   if (!outcome.conditions.empty()) text += "at the end: " + outcome.conditions + "\n";
   text += "\n" + measurement_table(console, outcome) + "\n";
   const double cost = outcome.measurement.cost.cost_ms;
@@ -122,7 +124,9 @@ class MeasureCommand final : public Command {
     flags.text("plan", "FILE", "a plan, as `neuroshard plan --output` writes it", &plan_)
         .required();
     flags
-        .choice("backend", "NAME", "cuda (one GPU in turn for every device) or cpu (this machine)",
+        .choice("backend", "NAME",
+                "cuda (a GPU for every device under a launcher, else one in turn) or cpu (this "
+                "machine)",
                 &backend_, {"cuda", "cpu"})
         .required();
     flags
@@ -150,7 +154,17 @@ class MeasureCommand final : public Command {
     Outcome outcome;
     outcome.plan = document.plan;
     NEUROSHARD_RETURN_IF_ERROR(predict(backend, loaded.workload, outcome));
-    NEUROSHARD_RETURN_IF_ERROR(measure(backend, loaded.workload, outcome));
+    std::int32_t world = 1;
+    if (backend == io::Backend::kCuda) {
+      NEUROSHARD_ASSIGN_OR_RETURN(world, RankGroup::world_from_environment());
+    }
+    if (world > 1) {
+      NEUROSHARD_ASSIGN_OR_RETURN(const bool leads,
+                                  measure_together(world, loaded.workload, outcome));
+      if (!leads) return {};
+    } else {
+      NEUROSHARD_RETURN_IF_ERROR(measure(backend, loaded.workload, outcome));
+    }
     if (output_) NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, to_json(outcome, backend_)));
     if (output_ == "-") return {};
     return print(report(Console::of(STDOUT_FILENO), outcome));
@@ -164,6 +178,27 @@ class MeasureCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted,
                                 simulate(workload, outcome.plan, outcome.models->models));
     return {};
+  }
+
+  /// In a process a GPU, all of them reading the same files; whether this is the one that reports.
+  Result<bool> measure_together(std::int32_t world, const Workload& workload, Outcome& outcome) {
+    if (world != outcome.plan.devices) {
+      return invalid_input("--backend cuda: found " + std::to_string(world) +
+                           " processes for a plan of " + std::to_string(outcome.plan.devices) +
+                           " devices, expected as many, or one on its own");
+    }
+    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan);
+    options_.max_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<RankGroup> group, RankGroup::join(options_));
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.measurement, group->measure(workload, outcome.plan));
+    outcome.hardware = std::to_string(world) + " x " + group->hardware();
+    outcome.conditions = group->conditions();
+    if (!group->leads()) {
+      NEUROSHARD_RETURN_IF_ERROR(group->follow());
+      return false;
+    }
+    NEUROSHARD_RETURN_IF_ERROR(group->end({}));
+    return true;
   }
 
   Status measure(io::Backend backend, const Workload& workload, Outcome& outcome) {

@@ -15,28 +15,13 @@ namespace neuroshard {
 namespace {
 
 Status check(const Workload& workload, const Plan& plan, const MeasureOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    if (plan.shards[index].device != kEveryDevice) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                         std::to_string(plan.shards[index].table) +
-                         " is on every device: data-parallel tables are not measured");
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_measurable(workload, plan));
   if (options.measure_comm) return {};
   if (options.models == nullptr) return invalid_input("communication needs cost models");
   if (!options.models->comm) {
     return invalid_input("communication needs cost models with communication networks");
   }
   return simulate(workload, plan, *options.models).status();  // whether the models fit the plan
-}
-
-std::vector<Shard> shards_of(const Plan& plan, std::int32_t device) {
-  std::vector<Shard> shards;
-  for (const Shard& shard : plan.shards) {
-    if (shard.device == device) shards.push_back(shard);
-  }
-  return shards;
 }
 
 Status measure_compute(GroundTruth& truth, const Workload& workload, const Plan& plan,
@@ -104,11 +89,28 @@ Status predict_comm(const CostModels& models, std::int64_t batch_size, PlanCost&
 
 }  // namespace
 
-Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workload, const Plan& plan,
-                                     const MeasureOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(check(workload, plan, options));
+Status check_measurable(const Workload& workload, const Plan& plan) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    if (plan.shards[index].device != kEveryDevice) continue;
+    return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                         std::to_string(plan.shards[index].table) +
+                         " is on every device: data-parallel tables are not measured");
+  }
+  return {};
+}
+
+std::vector<Shard> shards_of(const Plan& plan, std::int32_t device) {
+  std::vector<Shard> shards;
+  for (const Shard& shard : plan.shards) {
+    if (shard.device == device) shards.push_back(shard);
+  }
+  return shards;
+}
+
+PlanMeasurement not_yet_measured(const Workload& workload, const Plan& plan) {
   PlanMeasurement measurement;
-  measurement.comm_measured = options.measure_comm;
   std::vector<DeviceCost>& devices = measurement.cost.per_device;
   devices.resize(static_cast<std::size_t>(plan.devices));
   const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
@@ -116,11 +118,19 @@ Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workloa
   for (const Shard& shard : plan.shards) {
     devices[static_cast<std::size_t>(shard.device)].dim_sum += shard.dim();
   }
+  return measurement;
+}
+
+Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workload, const Plan& plan,
+                                     const MeasureOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check(workload, plan, options));
+  PlanMeasurement measurement = not_yet_measured(workload, plan);
+  measurement.comm_measured = options.measure_comm;
   NEUROSHARD_RETURN_IF_ERROR(measure_compute(truth, workload, plan, options, measurement));
   NEUROSHARD_RETURN_IF_ERROR(
       options.measure_comm ? measure_comm(truth, workload.batch_size, measurement.cost)
                            : predict_comm(*options.models, workload.batch_size, measurement.cost));
-  for (const DeviceCost& device : devices) {
+  for (const DeviceCost& device : measurement.cost.per_device) {
     measurement.cost.cost_ms = std::max(measurement.cost.cost_ms, device.total_ms());
   }
   if (options.progress != nullptr) {

@@ -24,8 +24,15 @@ struct MeasureOptions {
 struct PlanMeasurement {
   PlanCost cost;  ///< compute is measured; communication is when `comm_measured`
   bool comm_measured = false;
+  bool at_once = false;  ///< every device on hardware of its own, all of them at the same time
   std::vector<ComputeTime> compute;  ///< per device: the two directions apart
 };
+
+/// kInvalidInput when the plan does not cover the workload or has a replicated table.
+Status check_measurable(const Workload& workload, const Plan& plan);
+std::vector<Shard> shards_of(const Plan& plan, std::int32_t device);
+/// Memory and dims of every device; no times. REQUIRES check_measurable.
+PlanMeasurement not_yet_measured(const Workload& workload, const Plan& plan);
 
 /// Runs the shards of each device of `plan` in turn on the ground truth's one device, then (or by
 /// the models) its all-to-alls: backward, all devices starting together, and forward, each device

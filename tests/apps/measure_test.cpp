@@ -97,4 +97,28 @@ BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {
   BOOST_TEST(missing.err.find("nowhere") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(gpus_of_several_processes_need_a_launcher_and_one_process_each) {
+  const TemporaryFolder folder;
+  const std::string data = folder.file("data");
+  const Outcome alone =
+      run_command({"collect", "comm", "--backend", "cuda", "--devices", "4", "--output", data});
+  BOOST_TEST(alone.exit_code == 2);
+  BOOST_TEST(alone.err.find("found 1 process, expected 4, one a GPU") != std::string::npos);
+  BOOST_TEST(!std::filesystem::exists(data));
+
+  const SmallPlan small;
+  ::setenv("RANK", "0", 1);
+  ::setenv("WORLD_SIZE", "3", 1);
+  const Outcome three =
+      run_command({"measure", "--tables", small.pool, "--plan", small.plan, "--backend", "cuda"});
+  ::setenv("WORLD_SIZE", "three", 1);
+  const Outcome words = run_command({"collect", "comm", "--backend", "cuda", "--output", data});
+  ::unsetenv("RANK");
+  ::unsetenv("WORLD_SIZE");
+  BOOST_TEST(three.exit_code == 2);
+  BOOST_TEST(three.err.find("found 3 processes for a plan of 2 devices") != std::string::npos);
+  BOOST_TEST(words.exit_code == 2);
+  BOOST_TEST(words.err.find("WORLD_SIZE: found 'three'") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
@@ -15,8 +16,10 @@
 #include <thread>
 #include <vector>
 
+#include "cuda/exchange_plan.h"
 #include "cuda/memory.h"
 #include "engine/ground_truth/cpu/all_to_all.h"
+#include "engine/ground_truth/cuda/rank_device.h"
 
 extern char** environ;
 
@@ -126,6 +129,45 @@ void check_collectives(Communicator& communicator) {
   }
 }
 
+/// What a plan and an all-to-all cost between these ranks: times that are there, of all of them.
+void check_measuring(Rendezvous& group) {
+  GroundTruthOptions options;
+  options.warmup_runs = 1;
+  options.timed_runs = 3;
+  const auto device = make_cuda_rank_device(group, options);
+  BOOST_REQUIRE_MESSAGE(device.ok(), device.status().message());
+  const int world = group.ranks().world;
+  const std::vector<std::int64_t> dims = dims_of(world);
+  std::vector<double> starts(dims.size(), 0.0);
+  starts.back() = 5;
+  const auto exchange = (*device)->measure_exchange(dims, starts, kBatch);
+  BOOST_REQUIRE_MESSAGE(exchange.ok(), exchange.status().message());
+  // How long is nobody's promise here: ranks that share a GPU take turns on it.
+  BOOST_TEST(exchange->forward_ms > 0);
+  BOOST_TEST(exchange->backward_ms > 0);
+  BOOST_TEST_MESSAGE("rank " << group.ranks().rank << ": forward " << exchange->forward_ms
+                             << " ms, backward " << exchange->backward_ms << " ms");
+
+  Workload workload;
+  workload.batch_size = kBatch;
+  std::vector<Shard> own;
+  for (int r = 0; r < world; ++r) {
+    Table table;
+    table.rows = 500;
+    table.dim =
+        static_cast<std::int32_t>(std::max<std::int64_t>(dims[static_cast<std::size_t>(r)], 4));
+    table.pooling_factor = 3;
+    table.reuse_histogram = expected_reuse(500, 3.0 * kBatch, 0).histogram;
+    workload.tables.push_back(table);
+    const bool mine = r == group.ranks().rank && dims[static_cast<std::size_t>(r)] > 0;
+    if (mine) own.push_back(whole_table(workload, r, r));
+  }
+  const auto step = (*device)->measure_step(workload, own, dims);
+  BOOST_REQUIRE_MESSAGE(step.ok(), step.status().message());
+  BOOST_TEST(step->exchange_forward_ms > 0);
+  BOOST_TEST(step->compute_ms >= 0);
+}
+
 pid_t start_member(int rank, int world, int port, const std::string& role) {
   std::vector<std::string> variables;  // ours first: those are found
   const std::string number = std::to_string(rank);
@@ -189,6 +231,8 @@ BOOST_AUTO_TEST_CASE(member) {
   if (role == std::string("dies")) raise(SIGKILL);
   if (role == std::string("works")) {
     check_collectives(**made);
+    made->reset();
+    check_measuring(**group);
     BOOST_REQUIRE((*group)->share({}, seconds(60)).ok());
     return;
   }
