@@ -1,37 +1,45 @@
 #!/usr/bin/env bash
 # Everything that needs a GPU, on a machine with one: tests of the kernels, their speed beside the
-# copy bandwidth (and torch.nn.EmbeddingBag where python3 has PyTorch), collecting of compute costs,
-# training, and plans measured against what was predicted. Builds nothing and needs no network:
+# copy bandwidth, training, PyTorch beside both (where python3 has it), NCCL, collecting of compute
+# costs, and plans measured against what was predicted. Builds nothing and needs no network:
 #
 #   cmake --preset gpu && cmake --build --preset gpu      on a machine with nvcc
 #   scripts/gpu.sh [--minutes M] [--samples N] [STEP...]  on the GPU machine, build/gpu beside it
 #
-# Steps, in this order: tests kernels torch collect train study, and on request ranks (NCCL between
-# processes that share the GPU) and sanitize (two tests under compute-sanitizer). What is done is not done again: each
-# step leaves a file in build/gpu-results, and collecting and the study go on where they stopped, so
-# a run that ended early is run again. With OUT set, results.tar.gz and summary.txt go there, too.
-# Prints "skipped" and exits with 0 where there is no GPU; 1 when a step failed.
+# Steps, in this order: tests kernels torch speed ranks collect train study, and on request sanitize
+# (two tests under compute-sanitizer). Each has a time limit, and none that fails keeps the others
+# from running. What is done is not done again: each step leaves a file in build/gpu-results, and
+# collecting and the study go on where they stopped, so a run that ended early is run again; on a
+# fresh machine build/gpu-results.tar.gz is unpacked first. With OUT set, results.tar.gz and
+# summary.txt go there, too. A short table comes last. Exits with 0 when all is well or there is no
+# GPU ("skipped"), 1 when a step failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 minutes=9 samples=20000 steps=()
 while [ $# -gt 0 ]; do
   case $1 in
-    --minutes) minutes=$2; shift 2 ;;
-    --samples) samples=$2; shift 2 ;;
-    tests | ranks | sanitize | kernels | torch | collect | train | study) steps+=("$1"); shift ;;
+    --minutes | --samples)
+      [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "gpu.sh: $1: found '${2:-}', expected a number" >&2; exit 2; }
+      [ "$1" = --minutes ] && minutes=$2 || samples=$2
+      shift 2 ;;
+    tests | kernels | torch | speed | ranks | sanitize | collect | train | study) steps+=("$1"); shift ;;
     *) echo "gpu.sh: found '$1', expected --minutes M, --samples N or a step" >&2; exit 2 ;;
   esac
 done
-[ ${#steps[@]} -gt 0 ] || steps=(tests kernels torch collect train study)
+[ ${#steps[@]} -gt 0 ] || steps=(tests kernels torch speed ranks collect train study)
 
 binaries=$PWD/build/gpu
 neuroshard=$binaries/neuroshard
-for file in "$neuroshard" "$binaries/tests/test_gpu" "$binaries/bench/gpu_lookup_bench"; do
+for file in "$neuroshard" "$binaries/tests/test_gpu" "$binaries/bench/gpu_lookup_bench" "$binaries/bench/train_bench"; do
   if [ ! -x "$file" ]; then
     echo "gpu.sh: $file is missing: cmake --preset gpu && cmake --build --preset gpu" >&2
     exit 1
   fi
+done
+# The driver may lie where only a container's own programs look.
+for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib; do
+  [ ! -e "$folder/libcuda.so.1" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
 done
 "$binaries/tests/test_gpu" --list_content > /dev/null 2>&1
 if [ $? -eq 77 ]; then
@@ -39,14 +47,23 @@ if [ $? -eq 77 ]; then
   exit 0
 fi
 
+# cuBLASLt and NCCL may be there as PyTorch's alone, in folders that nobody looks into.
+for name in libcublasLt.so.13 libnccl.so.2; do
+  found=$(find /usr/local/cuda*/lib* /usr/local/cuda*/targets /opt /usr/local/lib /usr/lib -name "$name" -print -quit 2> /dev/null)
+  [ -z "$found" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${found%/*}"
+done
+
 results=$PWD/build/gpu-results
+if [ ! -e "$results" ] && [ -e "$results.tar.gz" ]; then
+  mkdir -p "$results" && tar -xzf "$results.tar.gz" -C "$results"
+fi
 mkdir -p "$results"
 summary=$results/summary.txt
 deadline=$((SECONDS + minutes * 60 - 20))
 failed=0
 
-# left SHARE: seconds for a step: at most SHARE of what is left, at least one.
-left() { echo $(((deadline - SECONDS) * $1 / 100 > 1 ? (deadline - SECONDS) * $1 / 100 : 1)); }
+# within SECONDS COMMAND...: ended when that is over, killed 10 s later.
+within() { timeout --kill-after=10 "$@"; }
 
 pack() {
   [ -n "${OUT:-}" ] || return 0
@@ -54,45 +71,54 @@ pack() {
   [ ! -e "$summary" ] || cp "$summary" "$OUT/summary.txt"
 }
 
-# step NAME FUNCTION SHARE: unless its file is there. A step that ran out of time is tried again.
+# step NAME SECONDS: runs the function of that name, within those seconds and what is left of all,
+# unless it was done before. A step that ran out of time is tried again by the next run.
 step() {
-  local name=$1 began=$SECONDS code=0
+  local name=$1 began=$SECONDS code=0 left=$((deadline - SECONDS)) word
   [[ " ${steps[*]} " == *" $name "* ]] || return 0
   if [ -e "$results/$name.done" ]; then
     echo "== $name: done before"
     return 0
   fi
-  echo "== $name"
-  limit=$(left "$3")
-  if "$2" > "$results/$name.log" 2>&1; then
-    touch "$results/$name.done"
-  else
-    code=$?
-    [ $code -eq 75 ] || failed=1
+  limit=$(($2 < left ? $2 : left))
+  if [ $limit -lt 5 ]; then
+    echo "no time left, run again" > "$results/$name.state"
+    echo "== $name: no time left, run again"
+    return 0
   fi
-  tail -n 40 "$results/$name.log"
+  echo "== $name (at most $limit s)"
+  "$name" > "$results/$name.log" 2>&1 < /dev/null || code=$?
   case $code in
-    0) echo "== $name: ok ($((SECONDS - began)) s)" ;;
-    75) echo "== $name: not finished, run again ($((SECONDS - began)) s)" ;;
-    *) echo "== $name: FAILED with $code ($((SECONDS - began)) s)" ;;
+    0) word=ok; touch "$results/$name.done" ;;
+    75) word="not finished, run again" ;;
+    77) word="skipped" ;;
+    124 | 137) word="OUT OF TIME"; failed=1 ;;
+    *) word="FAILED with $code"; failed=1 ;;
   esac
+  echo "$word ($((SECONDS - began)) s)" > "$results/$name.state"
+  tail -n 40 "$results/$name.log"
+  echo "== $name: $word ($((SECONDS - began)) s)"
+  pack
 }
 
-run_tests() { timeout "$limit" "$@" "$binaries/tests/test_gpu" --color_output=no --log_level=message --run_test="$only"; }
+run_tests() { within "$limit" "$@" "$binaries/tests/test_gpu" --color_output=no --log_level=message --run_test="$only"; }
 tests() { only='!communicator' run_tests; }
 ranks() { only=communicator run_tests; }
 sanitize() {
-  command -v compute-sanitizer > /dev/null || { echo "skipped: no compute-sanitizer"; return 0; }
+  command -v compute-sanitizer > /dev/null || { echo "skipped: no compute-sanitizer"; return 77; }
   only=embedding_bag/mixed_tables_in_one_launch_agree_with_the_cpu,hot_rows_are_added_up_by_blocks_and_agree_with_the_cpu \
     run_tests compute-sanitizer --error-exitcode 9
 }
-kernels() { timeout "$limit" "$binaries/bench/gpu_lookup_bench"; }
-torch() {
-  if ! python3 -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
-    echo "skipped: no PyTorch that sees the GPU"
-    return 0
-  fi
-  timeout "$limit" python3 scripts/torch_lookup_bench.py
+kernels() { within "$limit" "$binaries/bench/gpu_lookup_bench"; }
+torch() { within "$limit" python3 scripts/torch_lookup_bench.py; }
+# Ours alone when there is no PyTorch to stand beside it.
+speed() {
+  local ends=$((SECONDS + limit)) code=0
+  within $((limit / 2 + 1)) "$binaries/bench/train_bench" --backend cuda --samples 51200 --epochs 2 || return $?
+  within $((ends - SECONDS > 1 ? ends - SECONDS : 1)) python3 scripts/torch_training_bench.py \
+    --bench "$binaries/bench/train_bench" --seconds 4 --epochs 2 --json "$results/torch_training.json" || code=$?
+  [ $code -eq 77 ] && return 0
+  return $code
 }
 
 # gather NAME SAMPLES SEED POOL_SEED SECONDS
@@ -122,15 +148,15 @@ train() {
   local name backend
   for backend in cpu cuda; do  # which is faster here; the model comes from the first
     local began=$SECONDS
-    timeout "$((limit / 5 + 1))" "$neuroshard" train compute --data "$results/training" --epochs 5 \
+    within "$((limit / 5 + 1))" "$neuroshard" train compute --data "$results/training" --epochs 5 \
       --backend $backend --output "$results/trial.safetensors" | tail -n 3
     echo "5 epochs with $backend: $((SECONDS - began)) s"
   done
-  timeout "$limit" "$neuroshard" train compute --data "$results/training" --base h200_sim \
+  within "$((limit * 3 / 5))" "$neuroshard" train compute --data "$results/training" --base h200_sim \
     --output "$results/measured.safetensors" --report "$results/training.json" --epochs 120 || return $?
   for name in held_out_sets held_out_tables; do
     echo "$name:"
-    "$neuroshard" evaluate compute --data "$results/$name" \
+    within 60 "$neuroshard" evaluate compute --data "$results/$name" \
       --cost-model "$results/measured.safetensors" || return 1
   done
   rm -rf "$results/study" "$results/study.done"  # those plans were another model's
@@ -150,9 +176,9 @@ study() {
       at=$results/study/${task}_$algorithm
       [ -e "$at.json" ] || [ -s "$at.error" ] && continue
       [ $SECONDS -lt $ends ] || { report_study; return 75; }
-      "$neuroshard" plan --tables "$tables" --devices 4 --device-memory 16GB --cost-model "$model" \
+      within 30 "$neuroshard" plan --tables "$tables" --devices 4 --device-memory 16GB --cost-model "$model" \
         --algorithm "$algorithm" --output "$at.plan" > /dev/null 2> "$at.error" || continue  # none fits
-      "$neuroshard" measure --tables "$tables" --plan "$at.plan" --backend cuda \
+      within 60 "$neuroshard" measure --tables "$tables" --plan "$at.plan" --backend cuda \
         --cost-model "$model" --output "$at.json" > /dev/null || return 1
     done
   done
@@ -184,6 +210,7 @@ report_study() {
     { plans[$1] = plans[$1] " " NR; algorithm[NR] = $2; cost[NR] = $3; expected[NR] = $4
       error += $5; ++n; sum[$2] += $3; guess[$2] += $4; ++count[$2] }
     END {
+      if (!n) { print "no plans yet"; exit }
       for (task in plans) {
         k = split(plans[task], id, " "); best = 1
         for (i = 1; i <= k; ++i) {
@@ -198,7 +225,7 @@ report_study() {
       printf "%-20s %6s %12s %12s %5s\n", "algorithm", "plans", "measured ms", "predicted ms", "best"
       for (a in count) printf "%-20s %6d %12.3f %12.3f %5d\n", a, count[a], sum[a] / count[a], guess[a] / count[a], wins[a]
       printf "compute measured, communication PREDICTED by a simulated model in both columns\n"
-      printf "mean error of compute per device %.2f %%, tau of plans within tasks %.3f (%d plans)\n", 100 * error / n, (same - other) / (same + other), n
+      printf "mean error of compute per device %.2f %%, tau of plans within tasks %.3f (%d plans)\n", 100 * error / n, same + other ? (same - other) / (same + other) : 0, n
     }' "$results/study.txt"
 }
 
@@ -206,32 +233,31 @@ report_study() {
   command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=name,driver_version,clocks.sm,temperature.gpu --format=csv,noheader
   "$neuroshard" --version
 } | tee "$results/machine.txt"
-step tests tests 30
-pack
-step ranks ranks 50
-step sanitize sanitize 50
-pack
-step kernels kernels 30
-pack
-step torch torch 20
-pack
-step collect collect 60
-pack
-step train train 60
-pack
-step study study 95
+step tests 110
+step kernels 50
+step torch 50
+step speed 70
+step ranks 45
+step sanitize 240
+step collect 130
+step train 80
+step study 600
 
 {
-  echo "---- summary"
+  echo "---- results"
   cat "$results/machine.txt"
-  for name in tests ranks sanitize kernels torch collect train study; do
+  for name in tests ranks sanitize kernels torch speed collect train study; do
     [ -e "$results/$name.log" ] || continue
-    echo "-- $name: $([ -e "$results/$name.done" ] && echo done || echo not finished)"
+    echo "-- $name: $(cat "$results/$name.state")"
     case $name in
       tests | ranks | sanitize) tail -n 3 "$results/$name.log" ;;
-      kernels | torch) cat "$results/$name.log" ;;
+      kernels | torch | speed) tail -n 45 "$results/$name.log" ;;
       *) tail -n 14 "$results/$name.log" ;;
     esac
+  done
+  echo "---- summary"
+  for name in tests kernels torch speed ranks sanitize collect train study; do
+    [ -e "$results/$name.state" ] && printf '%-9s %s\n' "$name" "$(cat "$results/$name.state")"
   done
 } > "$summary"
 pack

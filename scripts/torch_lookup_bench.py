@@ -1,28 +1,50 @@
 #!/usr/bin/env python3
-"""torch.nn.EmbeddingBag on the cases of bench/gpu_lookup_bench.cpp: one call a table, and one fused
-call on concatenated tables of equal dim. Forward ms and backward ms (sparse gradients, without an
-optimizer: less work than the fused update it stands beside). The L2 is emptied before every run;
-medians of event times. Called by scripts/gpu.sh."""
-import random
+"""torch.nn.EmbeddingBag on cases of bench/gpu_lookup_bench.cpp: looped (one call a table) and fused
+(one call for the concatenated tables of a dim). Forward ms and backward ms (sparse gradients, without
+an optimizer: less work than the fused update it stands beside). The L2 is emptied by reads before
+every run, as there; medians of event times. --device cpu --small tries the script where there is no
+GPU; its times mean nothing. Called by scripts/gpu.sh."""
+import argparse
 import statistics
+import sys
+import time
 
-import torch
+try:
+    import torch
+except ImportError:
+    print("skipped: python3 has no PyTorch")
+    sys.exit(77)
 
 DEVICE = "cuda"
-FLUSH = torch.empty(256 << 20, dtype=torch.int8, device=DEVICE)
+FLUSH = None
+
+
+class Clock:
+    """What torch.cuda.Event does, for a device that has none."""
+
+    def record(self):
+        self.now = time.perf_counter()
+
+    def elapsed_time(self, later):
+        return 1000 * (later.now - self.now)
+
+
+def mark():
+    return torch.cuda.Event(enable_timing=True) if DEVICE == "cuda" else Clock()
 
 
 def measure(work, runs=10, warmup=3):
     times = []
     for run in range(runs + warmup):
-        FLUSH.zero_()
-        marks = [torch.cuda.Event(enable_timing=True) for _ in range(3)]
+        FLUSH.sum()
+        marks = [mark() for _ in range(3)]
         marks[0].record()
         out = work()
         marks[1].record()
         out.backward(torch.ones_like(out))
         marks[2].record()
-        torch.cuda.synchronize()
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
         if run >= warmup:
             times.append((marks[0].elapsed_time(marks[1]), marks[1].elapsed_time(marks[2])))
     return [statistics.median(t[k] for t in times) for k in range(2)]
@@ -41,16 +63,30 @@ def looped(shapes, batch):
 
 
 def fused(shapes, batch):
-    rows, dim, pooling = shapes[0]
-    tables = len(shapes)
-    bag = torch.nn.EmbeddingBag(rows * tables, dim, mode="sum", sparse=True, device=DEVICE)
-    indices, offsets = batch_of(rows, pooling, batch * tables)
-    indices += torch.arange(tables, device=DEVICE).repeat_interleave(batch * pooling) * rows
-    return measure(lambda: bag(indices, offsets))
+    """Tables of equal dim are one table to PyTorch, their bags one batch."""
+    calls = []
+    for dim in sorted({dim for _, dim, _ in shapes}):
+        group = [(rows, pooling) for rows, d, pooling in shapes if d == dim]
+        bag = torch.nn.EmbeddingBag(sum(rows for rows, _ in group), dim, mode="sum", sparse=True,
+                                    device=DEVICE)
+        indices, offsets, first_row, first_lookup = [], [], 0, 0
+        for rows, pooling in group:
+            here, starts = batch_of(rows, pooling, batch)
+            indices.append(here + first_row)
+            offsets.append(starts + first_lookup)
+            first_row += rows
+            first_lookup += pooling * batch
+        calls.append((bag, torch.cat(indices), torch.cat(offsets)))
+    # Tables lie one after the other: [tables x batch, dim] is not yet a sample's row.
+    if len(calls) == 1:
+        bag, indices, offsets = calls[0]
+        return measure(lambda: bag(indices, offsets))
+    return measure(lambda: torch.cat([bag(i, o).view(-1) for bag, i, o in calls]))
 
 
 def report(name, method, shapes, batch):
-    torch.cuda.empty_cache()
+    if DEVICE == "cuda":
+        torch.cuda.empty_cache()
     try:
         forward, backward = method(shapes, batch)
         print(f"{name:<26} {method.__name__:<7} {forward:9.4f} {backward:9.4f}", flush=True)
@@ -58,19 +94,37 @@ def report(name, method, shapes, batch):
         print(f"{name:<26} {method.__name__:<7} out of memory", flush=True)
 
 
+def mixed_tables():
+    """As `32 mixed tables` of gpu_lookup_bench."""
+    return [(1000 + t * t * 7919 % 999001, 4 << (t * 5 % 6), 1 + t * 7 % 40) for t in range(32)]
+
+
 def main():
-    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}")
+    global DEVICE, FLUSH
+    parser = argparse.ArgumentParser(description="torch.nn.EmbeddingBag.")
+    parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    parser.add_argument("--small", action="store_true", help="a hundredth of the batch")
+    arguments = parser.parse_args()
+    DEVICE = arguments.device
+    if DEVICE == "cuda" and not torch.cuda.is_available():
+        print(f"skipped: PyTorch {torch.__version__} sees no GPU")
+        sys.exit(77)
+    FLUSH = torch.zeros(64 << 20, device=DEVICE)
+    share = 100 if arguments.small else 1
+    batch, large, most = 8192 // share, 65536 // share, 1000000 // share
+    name = torch.cuda.get_device_name() if DEVICE == "cuda" else "CPU"
+    print(f"PyTorch {torch.__version__}, {name}")
     print(f"{'case':<26} {'calls':<7} {'fwd ms':>9} {'bwd ms':>9}")
-    for dim in (4, 8, 16, 32, 64, 128, 256, 512, 1024):
+    cases = [(f"8 tables, D {dim}", [(most, dim, 20)] * 8, batch)
+             for dim in (4, 8, 16, 32, 64, 128, 256, 512, 1024)]
+    cases += [(f"FBGEMM's default, D {dim}", [(most // 10, dim, 20)] * 32, 512 // min(share, 8))
+              for dim in (32, 128)]
+    cases += [("one lookup a bag, D 128", [(most, 128, 1)] * 8, large),
+              ("10 hot rows, D 128", [(10, 128, 20)] * 8, batch),
+              ("32 mixed tables", mixed_tables(), batch)]
+    for name, shapes, size in cases:
         for method in (looped, fused):
-            report(f"8 tables, D {dim}", method, [(1000000, dim, 20)] * 8, 8192)
-    for dim in (32, 128):
-        for method in (looped, fused):
-            report(f"FBGEMM's default, D {dim}", method, [(100000, dim, 20)] * 32, 512)
-    draw = random.Random(1)
-    mixed = [(draw.randint(1000, 1000000), 4 << draw.randrange(6), draw.randint(1, 40))
-             for _ in range(32)]
-    report("32 mixed tables", looped, mixed, 8192)
+            report(name, method, shapes, size)
 
 
 if __name__ == "__main__":

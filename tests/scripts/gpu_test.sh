@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# scripts/gpu.sh with programs that only answer: every step runs whatever fails before it, what is
+# done is not done again, results travel, and the table at the end says how it went.
+set -euo pipefail
+source=${NEUROSHARD_SOURCE:?}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() { echo "gpu_test: $*" >&2; [ ! -e "$work/out" ] || cat "$work/out" >&2; exit 1; }
+
+# program PATH: a program of the given text.
+program() {
+  mkdir -p "$(dirname "$1")"
+  { echo '#!/usr/bin/env bash'; cat; } > "$1"
+  chmod +x "$1"
+}
+
+# tree NAME: a fresh place with the script and everything it calls.
+tree() {
+  root=$work/$1
+  mkdir -p "$root/scripts"
+  cp "$source/scripts/gpu.sh" "$root/scripts"
+  program "$root/build/gpu/tests/test_gpu" <<'P'
+if [ "${FAKE_GPU:-yes}" = no ]; then echo "skipped: no GPU"; exit 77; fi
+[ "$1" = --list_content ] && exit 0
+echo "ran $*"
+exit "${FAKE_TESTS:-0}"
+P
+  program "$root/build/gpu/bench/gpu_lookup_bench" <<< 'echo "copy 4300 GB/s"; exit "${FAKE_KERNELS:-0}"'
+  program "$root/build/gpu/bench/train_bench" <<< 'echo "cuda 20000 steps/s"'
+  program "$root/bin/python3" <<< 'echo "skipped: python3 has no PyTorch"; exit 77'
+  program "$root/bin/nvidia-smi" <<< 'echo "Fake GPU, 1.0"'
+  program "$root/build/gpu/neuroshard" <<'P'
+words="$*"
+while [ $# -gt 0 ]; do [ "$1" = --output ] && output=$2; shift; done
+case $words in
+  --version) echo "neuroshard fake" ;;
+  collect*)
+    mkdir -p "$output"
+    echo "0,1 2.5" >> "$output/data.txt"
+    [ "${FAKE_COLLECT:-0}" = 0 ] || exit "$FAKE_COLLECT" ;;
+  measure*)
+    printf '{\n  "cost_ms": 4.5,\n  "per_device": [\n    {"device": 0, "compute_ms": 2.0}\n  ],\n' > "$output"
+    printf '  "predicted_cost_ms": 4.0,\n  "predicted_per_device": [\n    {"device": 0, "compute_ms": 2.2}\n  ]\n}\n' >> "$output" ;;
+  evaluate*) echo "error 3 %" ;;
+  plan*random*) echo "no plan fits" >&2; exit 3 ;;
+  *) [ -z "${output:-}" ] || echo "{}" > "$output" ;;
+esac
+P
+}
+
+# run [ARGUMENT...]: the script in the tree; its exit code in $code, what it printed in $work/out.
+run() {
+  code=0
+  PATH="$root/bin:$PATH" "$root/scripts/gpu.sh" "$@" > "$work/out" 2>&1 || code=$?
+}
+expect_code() { [ "$code" = "$1" ] || fail "found exit code $code, expected $1"; }
+expect() { grep -q -- "$1" "$work/out" || fail "expected '$1' in what was printed"; }
+refuse() { ! grep -q -- "$1" "$work/out" || fail "found '$1', expected it not to be printed"; }
+
+tree whole
+OUT=$work/whole-out && mkdir "$OUT" && export OUT
+run
+expect_code 0
+for name in tests kernels speed ranks collect train study; do
+  grep -q "^$name *ok" "$work/out" || fail "$name is not ok in the table"
+done
+grep -q "^torch *skipped" "$work/out" || fail "torch is not skipped in the table"
+expect "refine *20 *4.500 *4.000"
+refuse "random *20"
+expect "mean error of compute per device 10.00 %"
+[ -e "$OUT/results.tar.gz" ] && [ -e "$OUT/summary.txt" ] || fail "nothing came out"
+run
+expect_code 0
+expect "== kernels: done before"
+unset OUT
+
+tree carried
+mkdir -p "$root/build" && cp "$work/whole-out/results.tar.gz" "$root/build/gpu-results.tar.gz"
+run
+expect_code 0
+expect "== study: done before"
+
+tree failing
+FAKE_TESTS=201 FAKE_KERNELS=9 run
+expect_code 1
+expect "^tests *FAILED with 201"
+expect "^kernels *FAILED with 9"
+expect "^speed *ok"
+expect "^study *ok"
+run tests kernels
+expect_code 0
+expect "^kernels *ok"
+
+tree interrupted
+FAKE_COLLECT=130 run collect train study
+expect_code 0
+expect "^collect *not finished, run again"
+run collect train study
+expect_code 0
+expect "^collect *ok"
+expect "^study *ok"
+
+tree nothing
+FAKE_GPU=no run
+expect_code 0
+expect "skipped: no GPU"
+run --minutes none
+expect_code 2
+run dance
+expect_code 2
+rm "$root/build/gpu/bench/train_bench"
+run
+expect_code 1
+expect "train_bench is missing"
+echo "gpu.sh: all as expected"
