@@ -6,7 +6,8 @@
 #include <cub/device/device_select.cuh>
 #include <utility>
 
-#include "cuda/bag_kernels.cuh"
+#include "cuda/bag_forward.cuh"
+#include "cuda/bag_partials.cuh"
 #include "cuda/check.h"
 #include "cuda/device.h"
 #include "cuda/embedding_bag.h"
