@@ -81,6 +81,20 @@ Score score_of(const io::CompareReport& report, const std::vector<const io::Comp
   return score;
 }
 
+/// Mean over the tasks that the algorithm solves of its cost over the lower bound, less 1.
+std::optional<double> above_bound(const io::CompareReport& report,
+                                  const std::vector<double>& bounds, const std::string& algorithm) {
+  double sum = 0;
+  int tasks = 0;
+  for (std::size_t index = 0; index < report.tasks.size(); ++index) {
+    const io::CompareResult& result = report.tasks[index].results.at(algorithm);
+    if (!result.feasible) continue;
+    sum += result.cost.cost_ms / bounds[index] - 1;
+    ++tasks;
+  }
+  return tasks == 0 ? std::nullopt : std::optional(sum / tasks);
+}
+
 class CompareCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -144,6 +158,8 @@ class CompareCommand final : public Command {
           compare_plans(workload, cluster_, models, algorithms_, options_);
       if (!compared.ok()) return compared.status().with_context(where(index));
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
+      const auto bound = cost_lower_bound(workload, cluster_, models);
+      if (bound.ok() && *bound) bounds_.push_back(**bound);
     }
     return {};
   }
@@ -182,7 +198,7 @@ class CompareCommand final : public Command {
     return task;
   }
 
-  static std::string summary(const io::CompareReport& report) {
+  std::string summary(const io::CompareReport& report) const {
     const std::vector<const io::CompareTask*> common = common_tasks(report);
     const auto total = static_cast<double>(report.tasks.size());
     std::vector<Score> scores;
@@ -198,6 +214,8 @@ class CompareCommand final : public Command {
     std::vector<Column> columns{
         {"algorithm", Align::kLeft}, {"feasible"}, {"mean cost ms"}, {"mean search ms"}, {"wins"}};
     if (has_optimum) columns.push_back({"above exact"});
+    const bool has_bounds = !bounds_.empty() && bounds_.size() == report.tasks.size();
+    if (has_bounds) columns.push_back({"above bound"});
     TextTable table(columns);
     for (std::size_t k = 0; k < scores.size(); ++k) {
       const Score& score = scores[k];
@@ -209,12 +227,20 @@ class CompareCommand final : public Command {
           has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
           fixed(1000 * score.seconds / total, 3), std::to_string(score.wins)};
       if (has_optimum) cells.push_back(score.gaps > 0 ? gap_text(score) : "-");
+      if (has_bounds) {
+        const auto gap = above_bound(report, bounds_, report.algorithms[k]);
+        cells.push_back(gap ? fixed(100 * *gap, 3) + " %" : "-");
+      }
       table.add(cells, has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
     }
-    const std::string note =
+    std::string note =
         has_optimum
             ? "above exact: mean over the tasks that exact solves; below it only with splits\n"
             : "";
+    if (has_bounds) {
+      note +=
+          "above bound: mean over its tasks; no plan of whole and column-split tables is below\n";
+    }
     return table.render(Console::of(STDOUT_FILENO)) + "\nmean cost over the " +
            std::to_string(common.size()) + " of " + std::to_string(report.tasks.size()) +
            " tasks solved by every algorithm that solves any; a win is the lowest cost of a task, "
@@ -233,6 +259,7 @@ class CompareCommand final : public Command {
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 1};
+  std::vector<double> bounds_;  // of the tasks, where the cost models have any
 };
 
 }  // namespace

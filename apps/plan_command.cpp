@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -124,10 +125,23 @@ class PlanCommand final : public Command {
             " (" + best.algorithm + ", " + std::to_string(best.plan.shards.size()) + " shards, " +
             with_commas(best.evaluations) + " plans evaluated in " + fixed(best.seconds, 3) +
             " s)\n";
+    text += bound_text(workload, models.models, best);
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);
+  }
+
+  /// How far from the best possible the plan is at most, where the cost models let that be known.
+  [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
+                                       const PlanResult& best) const {
+    const auto bound = cost_lower_bound(workload, cluster_, models);
+    if (!bound.ok() || !*bound || !(**bound > 0)) return "";
+    const double gap = std::max(0.0, best.cost.cost_ms / **bound - 1);
+    return "at most " + fixed(100 * gap, 2) +
+           " % above the best plan of whole and column-split "
+           "tables (a lower bound of " +
+           milliseconds(**bound, best.cost.cost_ms) + " ms)\n";
   }
 
   std::string tables_;

@@ -9,6 +9,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
+#include "search/lower_bound.h"
 #include "search/sharder.h"
 
 namespace neuroshard {
@@ -114,6 +115,15 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
     return invalid_input("the cost models give this plan no finite cost");
   }
   return cost;
+}
+
+Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
+                                               const CostModels& models) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, cluster.devices));
+  return search::lower_bound({workload, cluster}, *evaluator);
 }
 
 Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,12 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 /// workload, has a replicated table (no cost model describes those), or the models do not fit it.
 /// Says nothing about memory limits: see check_memory(). Thread-safe.
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
+
+/// Milliseconds that no plan of whole and column-split tables for this cluster costs less than
+/// under `models`, whatever memory there is; nothing where `models` are not additive (networks are
+/// not, TorchRec's formula is). Errors: as make_plan() without a search. Thread-safe.
+Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
+                                               const CostModels& models);
 
 /// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
 /// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.

@@ -12,6 +12,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::int64_t kStepsPerPiece = 100;
+constexpr std::int64_t kStepsPerCheck = 16;  // of the clock
 
 class Packing {
  public:
@@ -21,10 +22,11 @@ class Packing {
         on_device_(free_.size()),
         device_of_(bytes.size(), -1) {}
 
-  bool run() {
+  bool run(const StopCheck& stop) {
     for (std::size_t piece = 0; piece < bytes_.size(); ++piece) wait(piece);
     std::int64_t steps = kStepsPerPiece * static_cast<std::int64_t>(bytes_.size());
     for (; !waiting_.empty() && steps > 0; --steps) {
+      if (steps % kStepsPerCheck == 0 && stop.stop()) return false;
       const std::size_t piece = waiting_.top().second;
       waiting_.pop();
       if (!place_where_it_fits(piece) && !make_room(piece)) return false;
@@ -113,13 +115,15 @@ class Packing {
 
 std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
                                                         std::int32_t devices,
-                                                        std::int64_t memory_bytes) {
+                                                        std::int64_t memory_bytes,
+                                                        const StopCheck& stop) {
   Packing packing(bytes, devices, memory_bytes);
-  if (!packing.run()) return std::nullopt;
+  if (!packing.run(stop)) return std::nullopt;
   return std::move(packing).device_of();
 }
 
-std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evaluator) {
+std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evaluator,
+                                   const StopCheck& stop) {
   ShardSet shards = ShardSet::whole_tables(problem.workload, evaluator);
   for (std::size_t count = 1;; count *= 2) {
     std::vector<std::int64_t> bytes;
@@ -128,8 +132,9 @@ std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evalua
           shard_bytes(problem.workload, shape_of(shards.shard(static_cast<std::int32_t>(index)))));
     }
     const auto device_of =
-        pack_by_memory(bytes, problem.cluster.devices, problem.cluster.memory_bytes);
+        pack_by_memory(bytes, problem.cluster.devices, problem.cluster.memory_bytes, stop);
     if (device_of) return shards.plan(problem.cluster.devices, *device_of);
+    if (stop.stop()) return std::nullopt;
     if (!shards.split_largest(count, problem.workload, evaluator)) return std::nullopt;
   }
 }

@@ -76,6 +76,9 @@ class PlanEvaluator {
   /// Whether a plan costs the same however its devices are renumbered.
   [[nodiscard]] virtual bool devices_alike() const = 0;
 
+  /// Whether a plan's cost is the largest sum of a device's shape_cost()s, beyond rounding.
+  [[nodiscard]] virtual bool additive() const { return false; }
+
   /// costs[p] = cost of plan p in milliseconds, the largest total of a device. Never NaN. A plan's
   /// cost does not depend on the others in the batch.
   virtual void plan_costs(const PlanBatch& batch, std::span<double> costs,

@@ -15,6 +15,7 @@
 #include "search/local/local_walk.h"
 #include "search/local/redraw.h"
 #include "search/local/shape_catalog.h"
+#include "search/lower_bound.h"
 #include "search/refine_fast.h"
 #include "search/refine_start.h"
 #include "search/stop_check.h"
@@ -37,6 +38,8 @@ constexpr double kStartShare = 0.5;   // of the time left after the fast plan, f
 constexpr double kFullEffortSeconds = 0.4;  // of the others
 constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
 constexpr std::string_view kNoBeam = "the paper's search";
+constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
+constexpr double kProven = 1e-5;        // share above the lower bound that is rounding
 constexpr double kReportSeconds = 0.1;  // between two progress reports
 
 double seconds_since(Clock::time_point start) {
@@ -49,7 +52,8 @@ class Refinement {
   Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
              const SearchOptions& options, Clock::time_point began);
 
-  void run(Assignment start, std::int64_t evaluations_so_far);
+  /// Ends early at a plan of cost `bound`, below which there is none.
+  void run(Assignment start, std::int64_t evaluations_so_far, double bound);
 
   [[nodiscard]] const Assignment& best() const { return best_; }
   [[nodiscard]] std::int64_t candidates() const { return candidates_; }
@@ -63,6 +67,7 @@ class Refinement {
 
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   [[nodiscard]] bool over() const;
+  [[nodiscard]] bool proven() const { return best_cost_ <= bound_ * (1 + kProven); }
   LocalWalk& walker(int worker);
   [[nodiscard]] Share share(int generation) const;
   void run_cycle();
@@ -84,6 +89,7 @@ class Refinement {
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;
   double best_cost_ = 0;
+  double bound_ = 0;
   std::int64_t candidates_ = 0;
   bool stopped_early_ = false;
   std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
@@ -182,7 +188,7 @@ void Refinement::run_generation(int generation) {
 }
 
 void Refinement::run_cycle() {
-  for (int generation = 0; generation < kGenerations && !over(); ++generation) {
+  for (int generation = 0; generation < kGenerations && !over() && !proven(); ++generation) {
     if (budget_ > 0 && too_late_) return;
     run_generation(generation);
   }
@@ -191,8 +197,13 @@ void Refinement::run_cycle() {
 /// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
 /// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
 /// large for the time limit is given up early for what time is left, all of which is then used.
-void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
+void Refinement::run(Assignment start, std::int64_t evaluations_so_far, double bound) {
   best_ = std::move(start);
+  bound_ = bound;
+  if (over()) {
+    stopped_early_ = true;
+    return;
+  }
   best_cost_ = walker(0).cost(best_);
   response_ = walker(0).probe(best_);
   cycle_end_ = options_.time_limit_s;
@@ -202,15 +213,15 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far) {
     budget_ = 0;
   }
   if (options_.evaluations == 0 || too_late_) {
-    for (double length = kRefineSeconds; !over(); length *= kCycleGrowth) {
+    for (double length = kRefineSeconds; !over() && !proven(); length *= kCycleGrowth) {
       const double end = seconds_since(began_) + length;
       const bool last = end + kCycleGrowth * length > options_.time_limit_s;
       cycle_end_ = last ? options_.time_limit_s : end;
       run_cycle();
     }
   }
-  best_ = join_pieces(std::move(best_), catalog_, walker(0));
-  stopped_early_ = over();
+  best_ = join_pieces(best_, problem_, evaluator_, catalog_);
+  stopped_early_ = over() && !proven();
 }
 
 struct Start {
@@ -262,18 +273,22 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
-  if (problem.cluster.devices == 1) {
+  const ShapeCatalog catalog(problem.workload, evaluator, own.cancel);
+  if (problem.cluster.devices == 1 || !catalog.complete()) {
     NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
-    return SearchResult{std::move(start.plan), start.evaluations, start.stopped_early};
+    return SearchResult{std::move(start.plan), start.evaluations,
+                        start.stopped_early || !catalog.complete()};
   }
-  const ShapeCatalog catalog(problem.workload, evaluator);
   NEUROSHARD_ASSIGN_OR_RETURN(Start start, first_plan(problem, evaluator, catalog, own, began));
   SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,
                       start.skipped};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
+  const bool has_time =
+      own.time_limit_s <= 0 || own.time_limit_s - seconds_since(began) >= kLeastForBound;
+  const double bound = has_time ? lower_bound(problem, evaluator).value_or(0) : 0;
   Refinement refinement(problem, evaluator, catalog, own, began);
-  refinement.run(std::move(pieces), start.plan.evaluations);
+  refinement.run(std::move(pieces), start.plan.evaluations, bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.

@@ -19,8 +19,9 @@ constexpr int kTooFine = 2;  // multiples in a row without a gain: smaller ones 
 /// Of the dims of an even share, or of the widest piece if that is more: caps on a device's dims.
 constexpr std::array kCaps{1.02, 1.1, 1.3};
 constexpr double kFirstCap = 1.05;
-constexpr double kBeyond = 64;       // times the cost of a dim of the widest device: a cap to mind
-constexpr std::int32_t kProbed = 2;  // devices
+constexpr double kBeyond = 64;        // times the cost of a dim of the widest device: a cap to mind
+constexpr std::int32_t kProbed = 2;   // devices
+constexpr std::int64_t kAtLeast = 8;  // plans, however little time there is
 constexpr std::int64_t kDescent = 4000;  // candidates of the descent at most
 constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 
@@ -46,6 +47,9 @@ class FastStart {
 
   [[nodiscard]] double ms_per_dim() const {
     return response_.ready_per_dim + response_.own_per_dim;
+  }
+  [[nodiscard]] bool over() const {
+    return stop_.cancelled() || (best_.evaluations >= kAtLeast && stop_.stop());
   }
   [[nodiscard]] double weight(EntryId id) const;
   void divide(EntryId id, double heaviest, Pieces& pieces) const;
@@ -140,7 +144,7 @@ void FastStart::try_levels() {
   std::size_t pieces = whole.size();
   int failures = 0;
   for (const double heaviest : kHeaviest) {
-    if (stop_.stop()) return;
+    if (over()) return;
     if (failures == kTooFine) break;
     const Pieces trial = divided(heaviest * level);
     if (trial.size() == pieces) continue;
@@ -152,7 +156,7 @@ void FastStart::try_levels() {
   if (response_.widest_per_dim == 0) return;
   double best_cap = cap_;
   for (const double cap : kCaps) {
-    if (stop_.stop()) return;
+    if (over()) return;
     const double before = best_cost_;
     cap_ = cap;
     const Pieces again = best_pieces_;
@@ -191,7 +195,7 @@ void FastStart::halve_deciding() {
   if (response_.waiting > 0) deciders.push_back(Decider::kReady);
   if (response_.waiting > 0.5) std::swap(deciders[0], deciders[1]);
   if (response_.widest_per_dim > 0) deciders.push_back(Decider::kDims);
-  for (std::size_t failures = 0; failures < kPatience && !stop_.stop();) {
+  for (std::size_t failures = 0; failures < kPatience && !over();) {
     const EntryId id = deciding_piece(deciders[failures % deciders.size()]);
     if (id == kNoEntry) return;
     const CatalogEntry& entry = catalog_.entry(id);

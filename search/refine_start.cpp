@@ -11,6 +11,7 @@
 #include "search/feasibility.h"
 #include "search/memory_packing.h"
 #include "search/neuroshard.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
@@ -87,6 +88,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;
+  const StopCheck stop(options);
   SearchOptions quiet = options;
   quiet.progress = nullptr;
   keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
@@ -98,8 +100,9 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   const bool stopped_early = found.ok() && found->stopped_early;
   keep_better(std::move(found), evaluator, best);
   if (!best && status.code() == StatusCode::kInfeasible) {
-    std::optional<Plan> packed = plan_by_memory(problem, evaluator);
+    std::optional<Plan> packed = plan_by_memory(problem, evaluator, stop);
     if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
+    if (!packed && stop.stop()) return cancelled("stopped before any feasible plan was found");
   }
   if (!best) return status;
   best->evaluations = evaluations;

@@ -35,6 +35,7 @@ class TorchRecEvaluator final : public CostEvaluator {
   void costs_with(search::ShapeId shape, std::span<const float> states,
                   std::span<float> costs) const override;
   [[nodiscard]] bool devices_alike() const override { return true; }
+  [[nodiscard]] bool additive() const override { return true; }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,

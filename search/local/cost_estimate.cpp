@@ -87,21 +87,28 @@ CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluato
                          probes.others(probes.total, 3 * k, device)) /
                         slower;
     // What all devices notice is not the device's own.
-    const std::size_t row = 3 * k + 2;
+    const std::size_t wider_row = 3 * k + 2;
     response.ready_per_dim +=
-        probes.ready[probes.at(row, device)] - base.ready[device] -
-        (probes.others(probes.ready, row, device) - base.others(base.ready, 0, device));
-    own_slope += probes.total[probes.at(row, device)] - base.total[device] -
-                 (probes.others(probes.total, row, device) - base.others(base.total, 0, device));
+        probes.ready[probes.at(wider_row, device)] - base.ready[device] -
+        (probes.others(probes.ready, wider_row, device) - base.others(base.ready, 0, device));
+    own_slope +=
+        probes.total[probes.at(wider_row, device)] - base.total[device] -
+        (probes.others(probes.total, wider_row, device) - base.others(base.total, 0, device));
   }
   const auto count = static_cast<double>(probed);
   const double dims = count * static_cast<double>(wider);
   response.waiting = std::clamp(response.waiting / count, 0.0, 1.0);
   response.ready_per_dim /= dims;
   response.own_per_dim = own_slope / dims - (1 - response.waiting) * response.ready_per_dim;
-  response.widest_per_dim = std::max(
-      0.0, (probes.others(probes.total, 3 * probed, widest) - base.others(base.total, 0, widest)) /
-               static_cast<double>(wider));
+  // Beside what waiting for the widest device accounts for.
+  const std::size_t row = 3 * probed;
+  const double later =
+      probes.last_ready(row) - last -
+      (probes.others(probes.ready, row, widest) - base.others(base.ready, 0, widest));
+  const double dearer =
+      probes.others(probes.total, row, widest) - base.others(base.total, 0, widest);
+  response.widest_per_dim =
+      std::max(0.0, (dearer - response.waiting * later) / static_cast<double>(wider));
   // Models that overflow somewhere near the plan tell nothing: what is left is a guess by compute.
   if (!std::isfinite(response.waiting + response.ready_per_dim + response.own_per_dim +
                      response.widest_per_dim)) {

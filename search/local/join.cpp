@@ -1,60 +1,97 @@
 #include "search/local/join.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 namespace neuroshard::search {
 namespace {
 
-/// Joins one pair of `pieces`, which are of one table on one device; false when none can be.
-bool join_two(const std::vector<std::size_t>& pieces, const ShapeCatalog& catalog, LocalWalk& walk,
-              Assignment& assignment, double& cost) {
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    for (std::size_t j = i + 1; j < pieces.size(); ++j) {
-      const CatalogEntry& one = catalog.entry(assignment[pieces[i]].entry);
-      const CatalogEntry& other = catalog.entry(assignment[pieces[j]].entry);
-      const EntryId joined = catalog.find(one.table, one.dim + other.dim);
-      if (joined == kNoEntry) continue;
-      Assignment trial = assignment;
-      trial[pieces[i]].entry = joined;
-      trial[pieces[j]] = {};
-      const double trial_cost = walk.cost(trial);
-      if (!(trial_cost <= cost)) continue;
-      cost = trial_cost;
-      assignment = std::move(trial);
-      return true;
+class Joining {
+ public:
+  Joining(const Assignment& assignment, const Problem& problem, const PlanEvaluator& evaluator,
+          const ShapeCatalog& catalog)
+      : evaluator_(evaluator),
+        plan_(problem, evaluator, catalog),
+        ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
+        total_ms_(ready_ms_.size()) {
+    plan_.assign(assignment);
+    for (const std::int32_t table : plan_.split_tables()) tables_.push_back(table);
+    std::sort(tables_.begin(), tables_.end());
+    cost_ = cost();
+  }
+
+  Assignment run() {
+    join_all(false);
+    if (cost() <= cost_) return plan_.assignment();
+    take_back_to(0);
+    join_all(true);
+    return plan_.assignment();
+  }
+
+ private:
+  double cost() {
+    evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {ready_ms_, total_ms_},
+                            scratch_);
+    return *std::max_element(total_ms_.begin(), total_ms_.end());
+  }
+
+  void take_back_to(std::size_t size) {
+    for (; undo_.size() > size; undo_.pop_back()) plan_.apply(undo_.back());
+  }
+
+  /// All pairs that can be; if `minding` the cost, that no plan gets dearer by.
+  void join_all(bool minding) {
+    for (const std::int32_t table : tables_) {
+      while (join_two(table, minding)) {
+      }
     }
   }
-  return false;
-}
+
+  bool join_two(std::int32_t table, bool minding) {
+    std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(), plan_.pieces_of(table).end());
+    std::sort(pieces.begin(), pieces.end());
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      for (std::size_t j = i + 1; j < pieces.size(); ++j) {
+        if (join(table, pieces[i], pieces[j], minding)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool join(std::int32_t table, std::int32_t stays, std::int32_t goes, bool minding) {
+    const Placed here = plan_.placed(stays);
+    if (plan_.placed(goes).device != here.device) return false;
+    const EntryId joined =
+        plan_.catalog().find(table, plan_.entry_of(stays).dim + plan_.entry_of(goes).dim);
+    if (joined == kNoEntry) return false;
+    const std::size_t before = undo_.size();
+    undo_.push_back(plan_.apply({goes, {kNoEntry, kNoDevice}, {}}));
+    undo_.push_back(plan_.apply({stays, {joined, here.device}, {}}));
+    if (!minding) return true;
+    const double joined_cost = cost();
+    if (joined_cost <= cost_) {
+      cost_ = joined_cost;
+      return true;
+    }
+    take_back_to(before);
+    return false;
+  }
+
+  const PlanEvaluator& evaluator_;
+  LocalPlan plan_;
+  Scratch scratch_;
+  std::vector<double> ready_ms_;
+  std::vector<double> total_ms_;
+  std::vector<std::int32_t> tables_;
+  std::vector<Edit> undo_;
+  double cost_ = 0;
+};
 
 }  // namespace
 
-Assignment join_pieces(Assignment assignment, const ShapeCatalog& catalog, LocalWalk& walk) {
-  double cost = walk.cost(assignment);
-  const auto key = [&](std::size_t piece) {
-    const Placed& placed = assignment[piece];
-    return std::pair(catalog.entry(placed.entry).table, placed.device);
-  };
-  std::vector<std::size_t> in_use;
-  for (std::size_t piece = 0; piece < assignment.size(); ++piece) {
-    if (assignment[piece].device != kNoDevice) in_use.push_back(piece);
-  }
-  std::stable_sort(in_use.begin(), in_use.end(),
-                   [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
-  for (std::size_t begin = 0; begin < in_use.size();) {
-    std::size_t end = begin + 1;
-    while (end < in_use.size() && key(in_use[end]) == key(in_use[begin])) ++end;
-    std::vector<std::size_t> pieces(in_use.begin() + static_cast<std::ptrdiff_t>(begin),
-                                    in_use.begin() + static_cast<std::ptrdiff_t>(end));
-    while (join_two(pieces, catalog, walk, assignment, cost)) {
-      std::erase_if(pieces,
-                    [&](std::size_t piece) { return assignment[piece].device == kNoDevice; });
-    }
-    begin = end;
-  }
-  return assignment;
+Assignment join_pieces(const Assignment& assignment, const Problem& problem,
+                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog) {
+  return Joining(assignment, problem, evaluator, catalog).run();
 }
 
 }  // namespace neuroshard::search

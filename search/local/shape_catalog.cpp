@@ -4,8 +4,13 @@
 
 namespace neuroshard::search {
 
-ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator) {
+ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+                           const CancelToken* cancel) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    if (cancel != nullptr && cancel->cancelled()) {
+      complete_ = false;
+      return;
+    }
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
     add(workload, evaluator, static_cast<std::int32_t>(index), workload.tables[index].dim);
   }

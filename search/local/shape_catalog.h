@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/core/progress.h"
 #include "engine/core/table.h"
 #include "search/plan_evaluator.h"
 
@@ -28,7 +29,11 @@ struct CatalogEntry {
 /// when it is made, so that searches may run in parallel afterwards. Immutable; thread-safe.
 class ShapeCatalog {
  public:
-  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator);
+  /// Cancelled by `cancel`, it is not complete() and of no use.
+  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+               const CancelToken* cancel = nullptr);
+
+  [[nodiscard]] bool complete() const { return complete_; }
 
   [[nodiscard]] const CatalogEntry& entry(EntryId id) const {
     return entries_[static_cast<std::size_t>(id)];
@@ -51,6 +56,7 @@ class ShapeCatalog {
 
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables
+  bool complete_ = true;
 };
 
 }  // namespace neuroshard::search

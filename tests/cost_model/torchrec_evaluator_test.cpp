@@ -115,6 +115,27 @@ BOOST_AUTO_TEST_CASE(plans_are_searched_and_simulated_under_it) {
   BOOST_TEST(simulated(torchrec()));
 }
 
+BOOST_AUTO_TEST_CASE(no_plan_costs_less_than_the_lower_bound) {
+  const Workload workload = example();
+  for (const std::int32_t devices : {1, 2, 8, 16}) {
+    const Cluster cluster{.devices = devices, .memory_bytes = std::int64_t{1} << 40};
+    const auto bound = cost_lower_bound(workload, cluster, torchrec());
+    BOOST_REQUIRE(bound.ok());
+    BOOST_REQUIRE(bound->has_value());
+    PlanOptions options;
+    options.evaluations = 2000;
+    const auto plan = make_plan(workload, cluster, torchrec(), options);
+    BOOST_REQUIRE(plan.ok());
+    BOOST_TEST(**bound > 0);
+    BOOST_TEST(**bound <= plan->cost.cost_ms);
+  }
+  const Cluster cluster{.devices = 2, .memory_bytes = std::int64_t{1} << 40};
+  const auto networks = cost_lower_bound(workload, cluster, load_cost_models("h200_sim")->models);
+  BOOST_REQUIRE(networks.ok());
+  BOOST_TEST(!networks->has_value());
+  BOOST_TEST(!cost_lower_bound({}, cluster, torchrec()).ok());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -37,9 +37,21 @@ bool fits(std::span<const std::int64_t> bytes, const std::vector<std::int32_t>& 
   return device_of.size() == bytes.size() && *std::max_element(used.begin(), used.end()) <= memory;
 }
 
+const StopCheck kNoLimit{{}};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(memory_packing)
+
+BOOST_AUTO_TEST_CASE(packing_ends_when_it_is_told_to) {
+  CancelToken token;
+  token.cancel();
+  SearchOptions options;
+  options.cancel = &token;
+  Rng rng(5);
+  const std::vector<std::int64_t> bytes = perfect_fit(rng, 4, 1000);
+  BOOST_TEST(!pack_by_memory(bytes, 4, 1000, StopCheck(options)));
+}
 
 BOOST_AUTO_TEST_CASE(evicting_packs_what_greedy_passes_do_not) {
   Rng rng(1);
@@ -51,7 +63,7 @@ BOOST_AUTO_TEST_CASE(evicting_packs_what_greedy_passes_do_not) {
     constexpr std::int64_t kMemory = 1000;
     const std::vector<std::int64_t> bytes = perfect_fit(rng, kDevices, kMemory);
     const std::int64_t memory = kMemory + 20;  // 2 % of room
-    const auto device_of = pack_by_memory(bytes, kDevices, memory);
+    const auto device_of = pack_by_memory(bytes, kDevices, memory, kNoLimit);
     packed += device_of.has_value();
     if (device_of) BOOST_TEST(fits(bytes, *device_of, kDevices, memory));
     // Largest first, each to the emptiest device.
@@ -68,10 +80,10 @@ BOOST_AUTO_TEST_CASE(evicting_packs_what_greedy_passes_do_not) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_fit_is_not_packed) {
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10));
-  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10).has_value());
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10, kNoLimit));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10, kNoLimit));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10, kNoLimit));
+  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10, kNoLimit).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_tables_fill_the_devices) {
@@ -114,14 +126,14 @@ BOOST_AUTO_TEST_CASE(tables_larger_than_a_device_are_split) {
   workload.tables = {test::make_table(100, 64), test::make_table(100, 32), test::make_table(10, 8)};
   test::FusedEvaluator evaluator(workload, 4, {1, 1, 1}, 0, true);
   const Cluster cluster = test::make_cluster(4, 24 * 100 * 4 + 10 * 8 * 4);
-  const auto plan = plan_by_memory({workload, cluster}, evaluator);
+  const auto plan = plan_by_memory({workload, cluster}, evaluator, kNoLimit);
   BOOST_REQUIRE(plan.has_value());
   BOOST_TEST(validate(workload, *plan).ok());
   for (const std::int64_t bytes : device_bytes(workload, *plan)) {
     BOOST_TEST(bytes <= cluster.memory_bytes);
   }
   const Cluster small = test::make_cluster(4, 100 * 4);
-  BOOST_TEST(!plan_by_memory({workload, small}, evaluator).has_value());
+  BOOST_TEST(!plan_by_memory({workload, small}, evaluator, kNoLimit).has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

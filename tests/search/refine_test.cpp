@@ -8,6 +8,7 @@
 
 #include "search/exact.h"
 #include "search/local/join.h"
+#include "search/local/local_walk.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(pieces_on_one_device_are_joined_where_it_costs_nothing) {
   const EntryId quarter = catalog.find(1, 8);
   const Assignment pieces{
       {halves[0], 0}, {halves[0], 0}, {halves[1], 1}, {quarter, 1}, {quarter, 1}};
-  const Assignment joined = join_pieces(pieces, catalog, walk);
+  const Assignment joined = join_pieces(pieces, {workload, cluster}, evaluator, catalog);
   BOOST_TEST((joined[0] == pieces[0]));
   BOOST_TEST((joined[1] == pieces[1]));
   const Plan plan = plan_of(joined, workload, catalog, 2);
@@ -270,6 +271,7 @@ BOOST_AUTO_TEST_CASE(probes_find_how_costs_answer) {
     const CommResponse response = probe_response(plan, evaluator, scratch);
     BOOST_TEST(std::abs(response.waiting - waiting) < 0.01);
     BOOST_TEST(std::abs(response.ready_per_dim - 0.004) < 1e-4);
+    BOOST_TEST(std::abs(response.widest_per_dim - 0.002) < 1e-4);
   }
 }
 

@@ -65,6 +65,7 @@ class TableEvaluator : public search::PlanEvaluator {
     }
   }
   [[nodiscard]] bool devices_alike() const override { return true; }
+  [[nodiscard]] bool additive() const override { return per_dim_ == 0; }
 
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch&) const override {

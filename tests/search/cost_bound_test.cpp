@@ -1,0 +1,106 @@
+// A lower bound is below everything: the optimum of small tasks, and what `refine` finds of large
+// ones. And near it, where it can be.
+#include "search/lower_bound.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "search/exact.h"
+#include "search/refine.h"
+#include "tests/search/fused_evaluator.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
+
+test::TableEvaluator random_costs(Rng& rng, const Workload& workload, std::int32_t devices,
+                                  float per_shard) {
+  std::vector<float> costs;
+  for (std::size_t k = 0; k < workload.tables.size(); ++k) {
+    costs.push_back(static_cast<float>(0.2 + 10 * rng.uniform() * rng.uniform()));
+  }
+  return {workload, devices, costs, per_shard};
+}
+
+double canonical_cost(Plan plan, PlanEvaluator& evaluator) {
+  canonicalize(plan);
+  return test::cost_of(plan, evaluator);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cost_bound)
+
+BOOST_AUTO_TEST_CASE(no_plan_is_below_the_bound) {
+  Rng rng(1);
+  double gap = 0;
+  for (int round = 0; round < 60; ++round) {
+    const auto devices = static_cast<std::int32_t>(rng.between(2, 4));
+    const Workload workload = test::random_workload(rng, 9);
+    const float per_shard = round % 3 == 0 ? 0.0f : static_cast<float>(rng.uniform());
+    test::TableEvaluator evaluator = random_costs(rng, workload, devices, per_shard);
+    const Cluster cluster = test::make_cluster(devices, kPlenty);
+    const auto bound = lower_bound({workload, cluster}, evaluator);
+    BOOST_REQUIRE(bound.has_value());
+    const auto exact = shard_exact({workload, cluster}, evaluator, {});
+    BOOST_REQUIRE(exact.ok());
+    BOOST_TEST(*bound <= canonical_cost(exact->plan, evaluator));
+    SearchOptions options;
+    options.evaluations = 20000;
+    const auto refined = shard_refine({workload, cluster}, evaluator, options);
+    BOOST_REQUIRE(refined.ok());
+    BOOST_TEST(*bound > 0);
+    BOOST_TEST(*bound <= canonical_cost(refined->plan, evaluator));
+    gap += canonical_cost(refined->plan, evaluator) / *bound - 1;
+  }
+  BOOST_TEST(gap / 60 <= 0.1);  // and it says something
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_knows_what_cannot_be_divided) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 4), test::make_table(10, 8)};
+  // 10 ms that cannot be split; the other table's 8 can, for 1 ms more.
+  test::TableEvaluator evaluator(workload, 4, {9, 6}, 1);
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  const auto bound = lower_bound({workload, cluster}, evaluator);
+  BOOST_TEST(std::abs(*bound - 10) < 1e-4);
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_pays_for_the_splits_that_it_needs) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 16)};
+  // Whole 9, halves 5, quarters 3: on four devices the work is level at 3.
+  test::TableEvaluator evaluator(workload, 4, {8}, 1);
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  BOOST_TEST(std::abs(*lower_bound({workload, cluster}, evaluator) - 3) < 1e-4);
+  test::TableEvaluator two(workload, 2, {8}, 1);
+  const Cluster pair = test::make_cluster(2, kPlenty);
+  BOOST_TEST(std::abs(*lower_bound({workload, pair}, two) - 5) < 1e-4);
+}
+
+BOOST_AUTO_TEST_CASE(refine_ends_at_a_plan_that_is_proven) {
+  Workload workload;
+  for (int k = 0; k < 16; ++k) workload.tables.push_back(test::make_table(10, 16));
+  test::TableEvaluator evaluator(workload, 4, std::vector<float>(16, 1.0f));
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  SearchOptions options;
+  options.time_limit_s = 1e6;
+  const auto found = shard_refine({workload, cluster}, evaluator, options);
+  BOOST_REQUIRE(found.ok());
+  BOOST_TEST(canonical_cost(found->plan, evaluator) == 4);
+  BOOST_TEST(!found->stopped_early);
+}
+
+BOOST_AUTO_TEST_CASE(fused_costs_have_no_bound) {
+  Rng rng(2);
+  const Workload workload = test::many_tables(rng, 5);
+  test::FusedEvaluator evaluator = test::random_fused(rng, workload, 2);
+  const Cluster cluster = test::make_cluster(2, kPlenty);
+  BOOST_TEST(!lower_bound({workload, cluster}, evaluator).has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::search
