@@ -221,6 +221,35 @@ void threads(const Setup& setup) {
   }
 }
 
+/// How many candidates more threads look at in the same time, and what one costs them.
+void restarts(const Setup& setup) {
+  constexpr double kSeconds = 2;
+  Rng rng(3);
+  const Workload workload = draw(setup, 100, rng);
+  std::printf("\nthreads: 100 tables, 8 devices, %.0f s\n", kSeconds);
+  double alone = 0;
+  double alone_cpu = 0;
+  for (int count = 1; count <= setup.threads; ++count) {
+    PlanOptions options;
+    options.time_limit_s = kSeconds;
+    options.threads = count;
+    const double before = cpu_seconds();
+    const auto plan = make_plan(workload, cluster_of(8, 64 * kGiB), setup.models.models, options);
+    if (!plan.ok()) continue;
+    const auto candidates = static_cast<double>(plan->evaluations);
+    const double cpu = cpu_seconds() - before;
+    if (count == 1) {
+      alone = candidates / plan->seconds;
+      alone_cpu = candidates / cpu;
+    }
+    std::printf(
+        "  %d: %.0f candidates a second, %.2f times one thread; "
+        "%.0f a CPU second, %.2f times; %.6f ms\n",
+        count, candidates / plan->seconds, candidates / plan->seconds / alone, candidates / cpu,
+        candidates / cpu / alone_cpu, plan->cost.cost_ms);
+  }
+}
+
 Result<Setup> load(const boost::program_options::variables_map& flags) {
   Setup setup;
   NEUROSHARD_ASSIGN_OR_RETURN(setup.models,
@@ -261,6 +290,7 @@ void run(const Setup& setup) {
   Rng rng(4);
   scale(setup, "large", draw(setup, 10000, rng), cluster_of(1024, 16 * kGiB), {0.01, 10});
   threads(setup);
+  restarts(setup);
 }
 
 }  // namespace

@@ -131,8 +131,8 @@ std::vector<BeamSearch::Child> BeamSearch::expand(const std::vector<ShardSet>& b
 bool BeamSearch::place_new(bool whatever_the_time) {
   const auto body = [&](std::int64_t index, int worker) {
     Known& known = *unplaced_[static_cast<std::size_t>(index)];
-    if (!whatever_the_time && stop_.stop()) return;
-    known.placement = placers_[static_cast<std::size_t>(worker)].evaluate(*known.shards);
+    const StopCheck* stop = whatever_the_time ? nullptr : &stop_;
+    known.placement = placers_[static_cast<std::size_t>(worker)].evaluate(*known.shards, stop);
   };
   for_each_index(options_.pool, static_cast<std::int64_t>(unplaced_.size()), body);
   bool complete = true;

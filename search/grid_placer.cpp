@@ -40,7 +40,7 @@ GridPlacer::Rule GridPlacer::rule_at(int rule, double mean) const {
   return {(options_.first_cap + step * rule) * mean, false, cluster_.memory_bytes};
 }
 
-Placement GridPlacer::evaluate(const ShardSet& shards) {
+std::optional<Placement> GridPlacer::evaluate(const ShardSet& shards, const StopCheck* stop) {
   Placement best;
   best.cost = kInfinity;
   const double mean = mean_dims(shards, cluster_.devices);
@@ -53,6 +53,7 @@ Placement GridPlacer::evaluate(const ShardSet& shards) {
   for (int rule = 0; rule < options_.caps; ++rule) {
     const Rule cap = rule_at(rule, mean);
     if (cap.cap < next_cap_) continue;
+    if (stop != nullptr && stop->stop()) return std::nullopt;
     if (place(shards, cap, nullptr)) keep_row(rule);
   }
   for (int rule = options_.caps;

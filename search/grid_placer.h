@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "search/device_order.h"
 #include "search/plan_evaluator.h"
 #include "search/shard_set.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -40,7 +42,8 @@ class GridPlacer {
  public:
   GridPlacer(const PlanEvaluator& evaluator, const Cluster& cluster, const GridOptions& options);
 
-  Placement evaluate(const ShardSet& shards);
+  /// Nothing when `stop` says so before it is done.
+  std::optional<Placement> evaluate(const ShardSet& shards, const StopCheck* stop = nullptr);
 
   /// The device of each shard under `rule`, as evaluate() found it feasible for the same shards.
   std::vector<std::int32_t> assign(const ShardSet& shards, int rule);

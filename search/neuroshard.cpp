@@ -42,7 +42,7 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
     split_to_fit(problem, evaluator, index, shards);
   }
   GridPlacer placer(evaluator, problem.cluster, grid);
-  for (std::size_t count = 1; !placer.evaluate(shards).feasible; count *= 2) {
+  for (std::size_t count = 1; !placer.evaluate(shards)->feasible; count *= 2) {
     if (stop.cancelled()) return no_plan_yet();
     if (!shards.split_largest(count, problem.workload, evaluator)) {
       return no_arrangement(problem, placer.memory_that_fits(shards));

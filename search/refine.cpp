@@ -14,6 +14,7 @@
 #include "search/local/join.h"
 #include "search/local/local_walk.h"
 #include "search/local/redraw.h"
+#include "search/local/redraw_walk.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
 #include "search/refine_fast.h"
@@ -28,13 +29,16 @@ using Clock = std::chrono::steady_clock;
 
 // Found best on the reference tasks and small ones, at 60,000 candidates a task.
 constexpr int kGenerations = 8;
-constexpr int kWalks = 4;             // of a generation, or the next multiple of the threads
-constexpr double kLaterHeat = 0.5;    // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;   // times the coolest, of the kWalks
-constexpr double kCycleGrowth = 2;    // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;       // times a walk's share of the time: the budget is too large
-constexpr double kNoTimeLimit = 1e8;  // seconds, as in StopCheck
-constexpr double kStartShare = 0.5;   // of the time left after the fast plan, for the others
+constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
+constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
+constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only
+constexpr double kLaterHeat = 0.5;          // of the generations after the first, of its heat
+constexpr double kHottestWalk = 30;         // times the coolest, of the kWalks
+constexpr double kCycleGrowth = 2;          // of a cycle's seconds, over the one before
+constexpr double kLateness = 2;        // times a walk's share of the time: the budget is too large
+constexpr double kNoTimeLimit = 1e8;   // seconds, as in StopCheck
+constexpr double kStartShare = 0.5;    // of the time left after the fast plan, for the others
+constexpr double kStartSeconds = 0.1;  // or this much, if there is
 constexpr double kFullEffortSeconds = 0.4;  // of the others
 constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
 constexpr std::string_view kNoBeam = "the paper's search";
@@ -68,7 +72,12 @@ class Refinement {
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool proven() const { return best_cost_ <= bound_ * (1 + kProven); }
-  LocalWalk& walker(int worker);
+  struct Walkers {
+    LocalWalk walk;
+    RedrawWalk redraws;
+  };
+  LocalWalk& walker(int worker) { return walkers(worker).walk; }
+  Walkers& walkers(int worker);
   [[nodiscard]] Share share(int generation) const;
   void run_cycle();
   void run_generation(int generation);
@@ -82,7 +91,7 @@ class Refinement {
   const Clock::time_point began_;
   const int threads_;
   const int walks_;
-  std::vector<std::unique_ptr<LocalWalk>> walkers_;  // one a worker, made when it is needed
+  std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
   std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
   double cycle_end_ = 0;         // seconds after began_
@@ -112,9 +121,12 @@ Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
   walkers_.resize(static_cast<std::size_t>(threads_));
 }
 
-LocalWalk& Refinement::walker(int worker) {
-  std::unique_ptr<LocalWalk>& own = walkers_[static_cast<std::size_t>(worker)];
-  if (!own) own = std::make_unique<LocalWalk>(problem_, evaluator_, catalog_);
+Refinement::Walkers& Refinement::walkers(int worker) {
+  std::unique_ptr<Walkers>& own = walkers_[static_cast<std::size_t>(worker)];
+  if (!own) {
+    own.reset(new Walkers{LocalWalk(problem_, evaluator_, catalog_),
+                          RedrawWalk(problem_, evaluator_, catalog_)});
+  }
   return *own;
 }
 
@@ -157,7 +169,10 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool redraws = (generation + index) % 2 == 1;
-  const Assignment start = redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
+  const bool only_redraws =
+      index % kWalks == kRedrawWalk && generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
+  const Assignment start =
+      redraws && !only_redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
@@ -169,6 +184,11 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
     if (too_late_) return 1.0;
     return static_cast<double>(candidates) / static_cast<double>(share.candidates);
   };
+  if (only_redraws) {
+    return walkers(worker).redraws.run(start, share.candidates, rng, [&](std::int64_t candidates) {
+      return progress(candidates) >= 1;
+    });
+  }
   return walker(worker).run(start, options, response_, rng, progress);
 }
 

@@ -21,7 +21,8 @@ constexpr std::array kCaps{1.02, 1.1, 1.3};
 constexpr double kFirstCap = 1.05;
 constexpr double kBeyond = 64;        // times the cost of a dim of the widest device: a cap to mind
 constexpr std::int32_t kProbed = 2;   // devices
-constexpr std::int64_t kAtLeast = 8;  // plans, however little time there is
+constexpr std::int64_t kAtLeast = 8;  // plans, however little time there is, ..
+constexpr std::int64_t kSoon = 100'000;  // .. for at most so many tables times devices
 constexpr std::int64_t kDescent = 4000;  // candidates of the descent at most
 constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 
@@ -34,6 +35,7 @@ class FastStart {
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
+        at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
         placer_(problem, evaluator, catalog),
         descent_(problem, evaluator, catalog),
         ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
@@ -49,7 +51,7 @@ class FastStart {
     return response_.ready_per_dim + response_.own_per_dim;
   }
   [[nodiscard]] bool over() const {
-    return stop_.cancelled() || (best_.evaluations >= kAtLeast && stop_.stop());
+    return stop_.cancelled() || (best_.evaluations >= at_least_ && stop_.stop());
   }
   [[nodiscard]] double weight(EntryId id) const;
   void divide(EntryId id, double heaviest, Pieces& pieces) const;
@@ -65,6 +67,7 @@ class FastStart {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
+  const std::int64_t at_least_;
   LevelPlacer placer_;
   Descent descent_;
   Scratch scratch_;

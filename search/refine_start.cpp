@@ -93,6 +93,10 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   quiet.progress = nullptr;
   keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
   keep_greedy(problem, evaluator, quiet, best);
+  if (best && stop.cancelled()) {
+    best->stopped_early = true;
+    return *std::move(best);
+  }
   Result<SearchResult> found = shard_neuroshard_within(
       problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps));
   const Status status = found.status();

@@ -6,7 +6,8 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr std::size_t kTried = 8;  // devices, for one piece: later ones are hardly ever taken
+constexpr std::size_t kFew = 16;   // devices that are all asked in one call
+constexpr std::size_t kTried = 8;  // of more, for one piece: later ones are hardly ever taken
 
 }  // namespace
 
@@ -18,15 +19,18 @@ LevelPlacer::LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       state_size_(evaluator.state_size()),
       states_(static_cast<std::size_t>(problem.cluster.devices) * state_size_),
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
-      dim_sums_(compute_ms_.size()) {}
+      dim_sums_(compute_ms_.size()),
+      compute_with_(compute_ms_.size()) {}
 
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
-std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) const {
+std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   std::size_t best = order_.size();
   double least = 0;
   std::size_t tried = 0;
+  const bool few = order_.size() <= kFew;
+  if (few) evaluator_.costs_with(entry.shape, states_, compute_with_);
   const float* addend = evaluator_.addend(entry.shape);
-  for (std::size_t rank = 0; rank < order_.size() && tried < kTried; ++rank) {
+  for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes) continue;
     const auto dims = static_cast<double>(device.dims + entry.dim);
@@ -35,7 +39,8 @@ std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) 
     ++tried;
     const auto index = static_cast<std::size_t>(device.device);
     const std::array<const float*, 2> parts{states_.data() + index * state_size_, addend};
-    const double load = evaluator_.cost_of_sum(parts) + rule.ms_per_dim * dims + beyond;
+    const float compute = few ? compute_with_[index] : evaluator_.cost_of_sum(parts);
+    const double load = compute + rule.ms_per_dim * dims + beyond;
     if (best != order_.size() && load >= least) continue;
     best = rank;
     least = load;

@@ -39,7 +39,7 @@ class LevelPlacer {
     std::int32_t piece = 0;
   };
 
-  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule) const;
+  [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
@@ -51,6 +51,7 @@ class LevelPlacer {
   Assignment assignment_;
   std::vector<float> compute_ms_;
   std::vector<std::int64_t> dim_sums_;
+  std::vector<float> compute_with_;  // the piece in question, of each device
 };
 
 }  // namespace neuroshard::search

@@ -1,0 +1,77 @@
+#include "search/local/redraw_walk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace neuroshard::search {
+namespace {
+
+/// 1 / alpha as a share of the start's cost: FlexFlow's alpha is per millisecond of its models.
+constexpr double kTemperature = 5e-4;
+constexpr std::int64_t kResetSteps = 1000;
+constexpr std::int64_t kStepsPerCheck = 64;
+
+}  // namespace
+
+RedrawWalk::RedrawWalk(const Problem& problem, const PlanEvaluator& evaluator,
+                       const ShapeCatalog& catalog)
+    : evaluator_(evaluator),
+      memory_bytes_(problem.cluster.memory_bytes),
+      plan_(problem, evaluator, catalog) {}
+
+bool RedrawWalk::fits() const {
+  return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
+                     [this](std::int64_t bytes) { return bytes <= memory_bytes_; });
+}
+
+double RedrawWalk::cost() {
+  double cost = 0;
+  evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums()}, {&cost, 1}, scratch_);
+  return cost;
+}
+
+void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
+  const std::vector<EntryId> pieces = random_division(plan_.catalog(), table, rng);
+  while (!plan_.pieces_of(table).empty()) {
+    apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
+  }
+  for (const EntryId piece : pieces) {
+    const auto device =
+        static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(plan_.devices())));
+    apply({plan_.next_piece(), {piece, device}, {}});
+  }
+}
+
+WalkResult RedrawWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
+                           const Stop& stop) {
+  plan_.assign(start);
+  double now = cost();
+  WalkResult result{start, now, 0};
+  const double temperature = kTemperature * std::abs(now);
+  const std::int64_t reset =
+      budget > 0 ? std::clamp<std::int64_t>(budget / 100, 1, kResetSteps) : kResetSteps;
+  const auto tables = static_cast<std::uint64_t>(plan_.catalog().tables());
+  std::int64_t& step = result.candidates;
+  for (; budget == 0 || step < budget; ++step) {
+    if (step % kStepsPerCheck == 0 && stop(step)) break;
+    if (step % reset == reset - 1) {
+      plan_.assign(result.best);
+      now = result.cost;
+    }
+    undo_.clear();
+    redraw(static_cast<std::int32_t>(rng.below(tables)), rng);
+    const double found = fits() ? cost() : std::numeric_limits<double>::infinity();
+    if (found <= now - temperature * std::log1p(-rng.uniform())) {
+      now = found;
+      if (now >= result.cost) continue;
+      result.cost = now;
+      result.best = plan_.assignment();
+    } else {
+      for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) plan_.apply(*undo);
+    }
+  }
+  return result;
+}
+
+}  // namespace neuroshard::search
