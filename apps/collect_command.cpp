@@ -11,6 +11,7 @@
 #include "apps/progress_bar.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
+#include "engine/core/cluster.h"
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
@@ -136,6 +137,10 @@ class CollectComputeCommand final : public CollectCommand {
     flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
     flags.bytes("max-memory", "a set's tables take at most this", &options_.max_memory_bytes)
         .default_text(format_bytes(options_.max_memory_bytes));
+    options_.row_parts = 128;
+    flags.integer("row-parts",
+                  "half of the shards are one of 2 to this many parts of a table's rows",
+                  &options_.row_parts, 1, kMaxDevices);
   }
 
   Result<CollectReport> collect(GroundTruth& truth) override {

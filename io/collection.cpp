@@ -1,6 +1,7 @@
 #include "io/collection.h"
 
 #include <array>
+#include <charconv>
 #include <filesystem>
 
 #include "engine/core/cluster.h"
@@ -93,6 +94,16 @@ std::string_view to_string(Backend backend) {
       return "cuda";
   }
   return "unknown";
+}
+
+std::int32_t Collection::row_parts() const {
+  const auto flag = flags.find(kRowPartsFlag);
+  if (flag == flags.end()) return 1;
+  const std::string& text = flag->second;
+  std::int32_t parts = 1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), parts);
+  const bool read = error == std::errc() && end == text.data() + text.size();
+  return read && parts >= 1 && parts <= kMaxDevices ? parts : 1;
 }
 
 Result<Collection> parse_collection(std::string_view bytes, const std::string& source) {

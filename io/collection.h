@@ -19,6 +19,9 @@ enum class Backend { kUnknown, kCpu, kSim, kCuda };
 std::string_view to_string(CollectionKind kind);
 std::string_view to_string(Backend backend);
 
+/// Flag of compute collections that measured row shards: in how many parts at most.
+inline constexpr const char* kRowPartsFlag = "row-parts";
+
 /// Where a data directory's numbers come from: its `collection.json` (`neuroshard-collection`,
 /// version 1). Provenance follows from the backend: sim is "simulated", the others "measured".
 struct Collection {
@@ -31,6 +34,8 @@ struct Collection {
   std::int32_t devices = 0;                  ///< comm only, else 0
   std::map<std::string, std::string> flags;  ///< collection flags as given, e.g. "max-dim": "128"
 
+  /// In how many parts at most the rows of measured tables were split; 1: whole rows only.
+  [[nodiscard]] std::int32_t row_parts() const;
   [[nodiscard]] bool simulated() const { return backend == Backend::kSim; }
   friend bool operator==(const Collection&, const Collection&) = default;
 };

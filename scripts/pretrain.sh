@@ -31,13 +31,13 @@ collect_compute() {
     share=1
     [ "$batch" -eq 65536 ] || share=4
     local collect=("$neuroshard" collect compute --backend sim --profile "$2" --max-memory "$3"
-      --batch-size "$batch")
+      --row-parts 128 --batch-size "$batch")
     "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 15 \
-      --samples $((20000 / share)) --seed "1$batch" --output "$work/$1_paper_$batch"
+      --samples $((25000 / share)) --seed "1$batch" --output "$work/$1_paper_$batch"
     "${collect[@]}" --tables examples/dlrm_dcnv2.json --max-tables 12 \
-      --samples $((15000 / share)) --seed "2$batch" --output "$work/$1_large_$batch"
+      --samples $((18000 / share)) --seed "2$batch" --output "$work/$1_large_$batch"
     "${collect[@]}" --tables "$work/pool_$batch.json" --max-tables 120 \
-      --samples $((5000 / share)) --seed "3$batch" --output "$work/$1_many_$batch"
+      --samples $((8000 / share)) --seed "3$batch" --output "$work/$1_many_$batch"
     compute+=(--data "$work/$1_paper_$batch" --data "$work/$1_large_$batch"
       --data "$work/$1_many_$batch")
   done
@@ -68,7 +68,7 @@ for recipe in "${recipes[@]}"; do
   collect_compute "$name" "$profile" "$memory" > "$work/$name.log"
   collect_comm "$name" "$profile" >> "$work/$name.log"
   # A simulation has no noise that several members would have to average away.
-  "$neuroshard" train compute "${compute[@]}" --members 1 --epochs 200 --batch-size 128 \
+  "$neuroshard" train compute "${compute[@]}" --members 1 --epochs 260 --batch-size 128 \
     --learning-rate 3e-3 --target-scale 3 --loss-delta 0.02 --output "$work/$name.safetensors" \
     --report "$work/${name}_compute.json" | tee -a "$work/$name.log"
   "$neuroshard" train comm "${comm[@]}" --loss relative --loss-delta 0.01 --epochs 20 \

@@ -85,6 +85,11 @@ Result<ComputeModel> read_compute(Metadata& metadata, TensorReader& tensors) {
   if (!parsed.ok()) return parsed.status().with_context("metadata compute_features");
   model.features = std::move(parsed).value();
   NEUROSHARD_ASSIGN_OR_RETURN(model.target, metadata.take_target("compute_target"));
+  if (metadata.has("row_parts")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t parts,
+                                metadata.take_integer("row_parts", 1, kMaxDevices));
+    model.row_parts = static_cast<std::int32_t>(parts);
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(model.scaling, tensors.take_scaling("compute."));
   NEUROSHARD_ASSIGN_OR_RETURN(model.table,
                               tensors.take_mlp("compute.table.", nn::Activation::kRelu));
@@ -168,6 +173,7 @@ void put_compute(const ComputeModel& model, io::TensorFile& file) {
   file.metadata["compute_architecture"] = kTableSum;
   file.metadata["compute_features"] = model.features.to_string();
   file.metadata["compute_target"] = target_text(model.target);
+  if (model.row_parts > 1) file.metadata["row_parts"] = std::to_string(model.row_parts);
   put_scaling(model.scaling, "compute.", file);
   put_mlp(model.table, "compute.table.", file);
   put_mlp(model.head, "compute.head.", file);

@@ -31,6 +31,9 @@ struct ComputeModel {
   nn::Mlp table;    ///< features -> 128 -> 32, ReLU after both
   nn::Mlp head;     ///< 32 -> 64 -> 1
   CostTarget target = CostTarget::kMilliseconds;
+  /// In how many parts at most the rows of shards were split that the networks have seen; 1: whole
+  /// rows only, so what they say of row shards is a guess.
+  std::int32_t row_parts = 1;
 };
 
 /// `fixed-devices-mlp`: all devices' values in, all devices' costs out; one device count only.

@@ -70,6 +70,10 @@ bool has_control(std::string_view text) {
 Status validate(const ComputeModel& model) {
   const int features = model.features.size();
   if (features == 0) return invalid_input("compute_features: empty, expected at least one feature");
+  if (model.row_parts < 1 || model.row_parts > kMaxDevices) {
+    return invalid_input("row_parts: found " + std::to_string(model.row_parts) +
+                         ", expected 1 to " + std::to_string(kMaxDevices));
+  }
   NEUROSHARD_RETURN_IF_ERROR(check_scaling(model.scaling, features, "compute."));
   NEUROSHARD_RETURN_IF_ERROR(check_inputs(model.table, features, "compute.table."));
   NEUROSHARD_RETURN_IF_ERROR(check_inputs(model.head, model.table.outputs(), "compute.head."));

@@ -37,6 +37,9 @@ Status check_options(const CollectOptions& options) {
   if (options.max_tables < 1 || options.max_tables > kMaxTablesPerSet) {
     return wrong("max-tables", options.max_tables, "1 to " + std::to_string(kMaxTablesPerSet));
   }
+  if (options.row_parts < 1 || options.row_parts > kMaxDevices) {
+    return wrong("row-parts", options.row_parts, "1 to " + std::to_string(kMaxDevices));
+  }
   if (options.max_memory_bytes < 1) {
     return wrong("max-memory", options.max_memory_bytes, "at least 1 byte");
   }
@@ -125,31 +128,55 @@ Status check_pool(const std::vector<Table>& pool, std::size_t tables) {
   return {};
 }
 
+/// What sets are drawn from: tables whole, then as many row shards of them.
+struct Pool {
+  std::vector<Table> whole;
+  std::vector<Table> entries;  // as the pool file describes them
+
+  Pool(std::vector<Table> tables, std::int32_t row_parts)
+      : whole(std::move(tables)), entries(whole) {
+    if (row_parts < 2) return;
+    const std::vector<std::int32_t> parts = draw_row_parts(whole, row_parts);
+    for (std::size_t k = 0; k < parts.size(); ++k) entries.push_back(row_part(whole[k], parts[k]));
+  }
+
+  /// Adds entry `id` to the set: its table, and the shard of it to measure.
+  void add(std::int32_t id, Workload& workload, std::vector<Shard>& shards) const {
+    const auto index = static_cast<std::size_t>(id);
+    workload.tables.push_back(whole[index % whole.size()]);
+    Shard shard = whole_table(workload, static_cast<std::int32_t>(shards.size()), 0);
+    shard.row_end = entries[index].rows;
+    shards.push_back(shard);
+  }
+};
+
 }  // namespace
 
 Result<CollectReport> collect_compute(GroundTruth& truth, const std::vector<Table>& tables,
                                       const CollectOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
-  const std::vector<Table> pool = augmented_pool(tables, options.max_dim);
-  NEUROSHARD_RETURN_IF_ERROR(check_pool(pool, tables.size()));
-  NEUROSHARD_ASSIGN_OR_RETURN(const SetDraw draw,
-                              SetDraw::make(pool, options.max_tables, options.max_memory_bytes));
+  std::vector<Table> whole = augmented_pool(tables, options.max_dim);
+  NEUROSHARD_RETURN_IF_ERROR(check_pool(whole, tables.size()));
+  const Pool pool(std::move(whole), options.row_parts);
+  NEUROSHARD_ASSIGN_OR_RETURN(const SetDraw draw, SetDraw::make(pool.entries, options.max_tables,
+                                                                options.max_memory_bytes));
   io::Collection settings = settings_of(io::CollectionKind::kCompute, truth, options);
   settings.flags["max-tables"] = std::to_string(options.max_tables);
   settings.flags["max-memory"] = std::to_string(options.max_memory_bytes);
-  settings.flags["optimizer"] = to_string(pool.front().optimizer);
+  settings.flags["optimizer"] = to_string(pool.whole.front().optimizer);
+  // Directories from before there were row shards go on as they were begun.
+  if (options.row_parts > 1) {
+    settings.flags[io::kRowPartsFlag] = std::to_string(options.row_parts);
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(
       io::AppendLog log,
-      open_collection(options.output, settings, io::format_reference_tables(pool)));
+      open_collection(options.output, settings, io::format_reference_tables(pool.entries)));
 
   return collect_lines(std::move(log), options, [&](std::int64_t sample) -> Result<std::string> {
     NEUROSHARD_ASSIGN_OR_RETURN(std::vector<std::int32_t> ids, draw.draw(options.seed, sample));
     Workload workload{{}, options.batch_size};
     std::vector<Shard> shards;
-    for (const std::int32_t id : ids) {
-      workload.tables.push_back(pool[static_cast<std::size_t>(id)]);
-      shards.push_back(whole_table(workload, static_cast<std::int32_t>(shards.size()), 0));
-    }
+    for (const std::int32_t id : ids) pool.add(id, workload, shards);
     NEUROSHARD_ASSIGN_OR_RETURN(const ComputeTime time, truth.measure_compute(workload, shards));
     return io::format_line(io::ComputeSample{std::move(ids), time.total_ms});
   });

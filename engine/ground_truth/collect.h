@@ -22,7 +22,10 @@ struct CollectOptions {
   std::uint64_t seed = 0;
   std::int32_t max_tables = 15;                           ///< compute: sets have 1..max_tables
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< compute: fp32 bytes of a set
-  std::int32_t devices = 4;                               ///< comm
+  /// compute: every pool entry gets a twin that is one of 2 to this many parts of its rows; 1:
+  /// none.
+  std::int32_t row_parts = 1;
+  std::int32_t devices = 4;  ///< comm
   /// Further settings to keep in collection.json and to compare on resume, by flag name, e.g.
   /// "threads", "timed-runs".
   std::map<std::string, std::string> settings;
@@ -38,8 +41,10 @@ struct CollectReport {
 };
 
 /// Measures random table sets (NeuroShard, compute_bench.py): the pool is every table at every
-/// dim, entry i + tables.size() * k has dim max_dim / 2^k; a set has uniformly 1..max_tables
-/// entries with repetition, redrawn until its fp32 weights fit max_memory_bytes. Sample s is a
+/// dim, entry i + tables.size() * k has dim max_dim / 2^k; with row_parts the whole pool follows
+/// once more as row shards (draw_row_parts()), which are measured as ranges of the table's rows and
+/// described in the pool file as tables of that size. A set has uniformly 1..max_tables entries
+/// with repetition, redrawn until its fp32 weights fit max_memory_bytes. Sample s is a
 /// function of (seed, s) alone, so a resumed collection goes on with exactly the sets an
 /// uninterrupted one would have measured. Writes collection.json and table_configs.json (the pool)
 /// once, then appends one line per sample to data.txt: SIGKILL loses at most the current sample.

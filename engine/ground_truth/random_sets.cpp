@@ -1,6 +1,7 @@
 #include "engine/ground_truth/random_sets.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -11,6 +12,7 @@ namespace neuroshard {
 namespace {
 
 constexpr int kMostRedraws = 1000000;
+constexpr std::uint64_t kRowPartsSeed = 0x726f7773;  // any: what matters is that it stays
 
 // NeuroShard, collect_comm_cost_data.py: T_range 10,60 and sleep_range 1,20, upper ends excluded.
 constexpr std::int64_t kFewestTables = 10;
@@ -33,6 +35,25 @@ std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t
     for (const Table& table : tables) pool.emplace_back(table).dim = dim;
   }
   return pool;
+}
+
+std::vector<std::int32_t> draw_row_parts(const std::vector<Table>& pool, std::int32_t most_parts) {
+  std::vector<std::int32_t> parts;
+  parts.reserve(pool.size());
+  Rng rng(kRowPartsSeed);
+  const double doublings = std::log2(static_cast<double>(most_parts) / 2);
+  for (const Table& table : pool) {
+    const double drawn = std::round(2 * std::exp2(rng.uniform() * doublings));
+    parts.push_back(static_cast<std::int32_t>(std::min(drawn, static_cast<double>(table.rows))));
+  }
+  return parts;
+}
+
+Table row_part(const Table& table, std::int32_t parts) {
+  Table part = table;
+  part.rows = (table.rows - 1) / parts + 1;
+  part.pooling_factor *= static_cast<double>(part.rows) / static_cast<double>(table.rows);
+  return part;
 }
 
 Result<SetDraw> SetDraw::make(const std::vector<Table>& pool, std::int32_t max_tables,

@@ -14,6 +14,15 @@ std::vector<std::int32_t> dim_choices(std::int32_t max_dim);
 /// Every table at every dim of dim_choices: entry i + tables.size() * k has the k-th dim.
 std::vector<Table> augmented_pool(const std::vector<Table>& tables, std::int32_t max_dim);
 
+/// In how many parts the rows of each entry of `pool` are split for its twin that is a row shard: 2
+/// to `most_parts`, small numbers as often as large ones by their logarithm, but never more than
+/// the table has rows. A function of the arguments alone. REQUIRES most_parts >= 2.
+std::vector<std::int32_t> draw_row_parts(const std::vector<Table>& pool, std::int32_t most_parts);
+
+/// The first of `parts` blocks of ceil(rows / parts) rows as a table of its own: as many of the
+/// lookups as of the rows, the histogram unchanged. REQUIRES 1 <= parts <= table.rows.
+Table row_part(const Table& table, std::int32_t parts);
+
 /// Draws sets of pool entries whose weights fit a limit. Const access is thread-safe.
 class SetDraw {
  public:

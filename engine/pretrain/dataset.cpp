@@ -39,6 +39,7 @@ Result<ComputeDataset> read_compute_dataset(const std::string& directory,
     NEUROSHARD_ASSIGN_OR_RETURN(io::ComputeData data, io::read_compute_directory(directory));
     file_batch = data.pool.batch_size;
     collected_batch = data.collection.batch_size;
+    dataset.row_parts = data.collection.row_parts();
     dataset.pool = std::move(data.pool.tables);
     dataset.samples = std::move(data.samples);
   } else {

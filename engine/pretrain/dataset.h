@@ -18,6 +18,7 @@ struct ComputeDataset {
   std::vector<Table> pool;  ///< with dims
   std::vector<io::ComputeSample> samples;
   std::int64_t batch_size = 65536;
+  std::int32_t row_parts = 1;  ///< in how many parts at most the rows of shards in it are split
 };
 
 /// Measured all-to-alls at one batch size. One of these has one device count; several may differ.

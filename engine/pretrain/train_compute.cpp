@@ -164,6 +164,11 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
                               fit(problem, options.fit, control, "train compute"));
   ComputeTraining training;
   training.model = make_model(std::move(features), std::move(scaling), problem, result.parameters);
+  // What only some of the data sets know holds for some batch sizes only.
+  training.model.row_parts =
+      std::min_element(data.begin(), data.end(), [](const auto& a, const auto& b) {
+        return a.row_parts < b.row_parts;
+      })->row_parts;
   training.report = make_report(options, split, result);
   NEUROSHARD_ASSIGN_OR_RETURN(training.report.test,
                               measure_part(training.model, data, all, split.test));

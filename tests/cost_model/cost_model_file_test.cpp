@@ -53,6 +53,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
     CostModels models = test::random_models(static_cast<std::int32_t>(rng.between(1, 16)), rng);
     models.batch_size = rng.between(1, 100000);
     if (round % 3 == 1) models.min_batch_size = rng.between(1, models.batch_size);
+    if (round % 4 == 1) models.compute->row_parts = static_cast<std::int32_t>(rng.between(2, 128));
     if (round % 2 == 1) {
       models.compute->target = CostTarget::kLogMilliseconds;
       models.comm_origin = {"another machine", Provenance::kMeasured};
@@ -64,6 +65,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
     BOOST_TEST(read.batch_size == models.batch_size);
     BOOST_TEST(read.min_batch_size == models.min_batch_size);
     BOOST_TEST((read.compute->target == models.compute->target));
+    BOOST_TEST(read.compute->row_parts == models.compute->row_parts);
     BOOST_TEST(read.comm_origin.hardware == models.comm_origin.hardware);
     BOOST_TEST((read.comm_origin.provenance == models.comm_origin.provenance));
     BOOST_TEST(read.comm->devices == models.comm->devices);
@@ -197,6 +199,8 @@ BOOST_AUTO_TEST_CASE(metadata_that_does_not_fit_is_named) {
   BOOST_TEST(with("hardware", "x\r\x1b[2Kmeasured on H200") ==
              "m: hardware: found 'x\\x0d\\x1b[2Kmeasured on H200', expected text without control "
              "characters");
+  BOOST_TEST(with("row_parts", "0") ==
+             "m: metadata row_parts: found '0', expected an integer from 1 to 65536");
   BOOST_TEST(with("version", "2") == "m: metadata version: found '2', expected '1'");
   BOOST_TEST(with("cost_unit", "us") == "m: metadata cost_unit: found 'us', expected 'ms'");
   for (const char* bad : {"", "0", "-3", "4.0", " 4", "4x", "99999999999999999999"}) {

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
+#include "engine/cost_model/features.h"
 #include "io/append_log.h"
 #include "io/collection.h"
 #include "tests/io/support.h"
@@ -194,6 +196,49 @@ BOOST_AUTO_TEST_CASE(a_compute_collection_can_be_read_back) {
     BOOST_TEST(value_of(truth->measure_compute(workload, shards)).total_ms ==
                data.samples[s].cost_ms);
   }
+}
+
+BOOST_AUTO_TEST_CASE(row_shards_are_measured_as_such_and_described_as_tables) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 60);
+  options.row_parts = 32;
+  const auto truth = sim();
+  value_of(collect_compute(*truth, some_tables(), options));
+  const io::ComputeData data = value_of(io::read_compute_directory(options.output));
+  BOOST_TEST(data.collection.row_parts() == 32);
+  const std::size_t whole = 240;
+  BOOST_REQUIRE(data.pool.tables.size() == 2 * whole);
+  std::size_t parts = 0;
+  for (const io::ComputeSample& sample : data.samples) {
+    Workload workload{{}, 1024};
+    std::vector<Shard> shards;
+    for (const std::int32_t id : sample.tables) {
+      const auto index = static_cast<std::size_t>(id);
+      workload.tables.push_back(data.pool.tables[index % whole]);
+      shards.push_back(whole_table(workload, static_cast<std::int32_t>(shards.size()), 0));
+      shards.back().row_end = data.pool.tables[index].rows;
+      parts += index >= whole;
+    }
+    BOOST_TEST(value_of(truth->measure_compute(workload, shards)).total_ms == sample.cost_ms);
+  }
+  BOOST_TEST(parts > 100);
+  // What a network is told of a shard in a plan is what it learned from its entry in the pool.
+  const FeatureSet features = FeatureSet::parse(default_features()).value();
+  std::vector<float> planned(static_cast<std::size_t>(features.size()));
+  std::vector<float> learned(planned.size());
+  for (std::size_t k = 0; k < whole; ++k) {
+    const Table& table = data.pool.tables[k];
+    const Table& part = data.pool.tables[whole + k];
+    features.compute({table, {0, part.rows, part.dim}, 1024}, planned);
+    features.compute({part, {0, part.rows, part.dim}, 1024}, learned);
+    for (std::size_t i = 0; i < learned.size(); ++i) {
+      BOOST_TEST(std::abs(planned[i] - learned[i]) <= 1e-5F * (1 + std::abs(learned[i])));
+    }
+  }
+  // Another number of parts is other data.
+  options.row_parts = 16;
+  check_refused(collect_compute(*truth, some_tables(), options).status(),
+                {"row-parts", "32", "16"});
 }
 
 BOOST_AUTO_TEST_CASE(a_comm_collection_can_be_read_back) {

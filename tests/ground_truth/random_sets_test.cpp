@@ -48,6 +48,28 @@ BOOST_AUTO_TEST_CASE(the_pool_is_every_table_at_every_dim) {
   BOOST_TEST(pool[1 + 3 * 5].dim == 4);
 }
 
+BOOST_AUTO_TEST_CASE(row_shards_take_their_share_of_rows_and_lookups) {
+  std::vector<std::int64_t> rows(2000, 1'000'000);
+  rows[7] = 3;
+  const std::vector<Table> pool = tables_of_rows(rows);
+  const std::vector<std::int32_t> parts = draw_row_parts(pool, 128);
+  BOOST_TEST((draw_row_parts(pool, 128) == parts));
+  BOOST_TEST(parts[7] <= 3);
+  const auto [least, most] = std::minmax_element(parts.begin(), parts.end());
+  BOOST_TEST(*least == 2);
+  BOOST_TEST(*most > 120);
+  BOOST_TEST(*most <= 128);
+  // By their logarithm: half of them below the middle, 16.
+  const auto few = std::count_if(parts.begin(), parts.end(), [](int n) { return n < 16; });
+  BOOST_TEST(few > 900);
+  BOOST_TEST(few < 1100);
+  const Table part = row_part(pool[0], 3);
+  BOOST_TEST(part.rows == 333'334);
+  BOOST_TEST(part.pooling_factor == 0.333334);
+  BOOST_TEST((part.reuse_histogram == pool[0].reuse_histogram));
+  BOOST_TEST(row_part(pool[7], 3).rows == 1);
+}
+
 BOOST_AUTO_TEST_CASE(sets_are_uniform_in_size_and_fit_the_limit) {
   std::vector<std::int64_t> rows;
   for (int i = 1; i <= 100; ++i) rows.push_back(i * 1000);

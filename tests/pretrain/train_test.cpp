@@ -137,11 +137,14 @@ BOOST_AUTO_TEST_CASE(equal_arguments_give_equal_bits_whatever_the_threads) {
 }
 
 BOOST_AUTO_TEST_CASE(several_data_sets_with_batch_sizes_of_their_own_train_one_model) {
-  const std::vector<ComputeDataset> data = {test::made_up_compute(300, 5, 65536),
-                                            test::made_up_compute(300, 6, 16384)};
+  std::vector<ComputeDataset> data = {test::made_up_compute(300, 5, 65536),
+                                      test::made_up_compute(300, 6, 16384)};
+  data[0].row_parts = 128;
+  data[1].row_parts = 8;
   ComputeTrainOptions options = quick_compute();
   const auto training = train_compute(data, options, {});
   BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+  BOOST_TEST(training->model.row_parts == 8);  // what all of the data knows
   for (const ComputeDataset& part : data) {
     const auto metrics = evaluate_compute(training->model, {&part, 1});
     BOOST_REQUIRE(metrics.ok());
