@@ -74,6 +74,19 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
       .default_text("no limit");
 }
 
+FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out) {
+  return flags.choice(
+      "row-splits", "NAME",
+      "row shards that refine may make: off, even (a table over all devices, "
+      "TorchRec's row_wise) or any (also halves, quarters, .. on any devices, which "
+      "TorchRec does not take); whole rows with cost models that know no row shards",
+      out, {"off", "even", "any"});
+}
+
+RowSplits row_splits_of(const std::string& word) {
+  return word == "off" ? RowSplits::kOff : word == "even" ? RowSplits::kEven : RowSplits::kAny;
+}
+
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
   return flags.integer("batch-size", "global batch size, instead of the file's", out, 1,
                        std::int64_t{1} << 40);

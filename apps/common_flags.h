@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/flags.h"
+#include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/shipped_models.h"
 
@@ -22,6 +23,10 @@ FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
 /// --evaluations of one search; 0 stays when it is not given.
 FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
+/// --row-splits of one search: which row shards refine may make.
+FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
+/// REQUIRES one of that flag's words.
+RowSplits row_splits_of(const std::string& word);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

@@ -110,6 +110,7 @@ class CompareCommand final : public Command {
                &algorithms_);
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
+    declare_row_splits(flags, &row_splits_);
     declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
@@ -148,6 +149,7 @@ class CompareCommand final : public Command {
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
     options_.cancel = &cancel_token();
+    options_.row_splits = row_splits_of(row_splits_);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
@@ -256,6 +258,7 @@ class CompareCommand final : public Command {
   std::string tasks_;
   Cluster cluster_;
   std::string cost_model_ = kDefaultCostModel;
+  std::string row_splits_ = "even";
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 1};

@@ -38,6 +38,7 @@ class PlanCommand final : public Command {
                  &options_.algorithm, algorithm_names());
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
+    declare_row_splits(flags, &row_splits_);
     declare_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags.text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
@@ -45,7 +46,7 @@ class PlanCommand final : public Command {
     declare_export_flags(flags, &export_);
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
     if (export_.format != "json" && !output_) {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
@@ -58,6 +59,11 @@ class PlanCommand final : public Command {
           io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
     }
     options_.cancel = &cancel_token();
+    options_.row_splits = row_splits_of(row_splits_);
+    // HugeCTR has no row ranges: a plan with some would only be refused in the end.
+    if (export_.format.starts_with("hugectr") && !flags.given("row-splits")) {
+      options_.row_splits = RowSplits::kOff;
+    }
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult best,
@@ -148,6 +154,7 @@ class PlanCommand final : public Command {
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_ = kDefaultCostModel;
+  std::string row_splits_ = "even";
   std::optional<std::string> output_;
   ExportFlags export_;
   PlanOptions options_{.threads = 0};

@@ -132,8 +132,10 @@ Result<BenchSignature> bench_signature() {
   constexpr std::array<std::int32_t, 4> kDevices{1, 2, 4, 8};
   constexpr std::size_t kTasks = 40;
   constexpr std::int64_t kEvaluations = 2000;  // where an algorithm has no end of its own
+  constexpr std::array kRowSplits{RowSplits::kOff, RowSplits::kEven, RowSplits::kAny};
   search::SearchOptions options;
   options.evaluations = kEvaluations;
+  options.row_parts = 8;
   BenchSignature signature;
   Hash hash;
   for (std::size_t index = 0; index < kTasks; ++index) {
@@ -142,6 +144,7 @@ Result<BenchSignature> bench_signature() {
     NEUROSHARD_ASSIGN_OR_RETURN(const CostModels models, random_models(devices, rng));
     const Workload workload = random_workload(rng.between(2, 10 + 10 * devices), rng);
     const Cluster cluster = random_cluster(workload, devices, rng);
+    options.row_splits = kRowSplits[index % kRowSplits.size()];
     for (const search::Algorithm& algorithm : search::algorithms()) {
       NEUROSHARD_ASSIGN_OR_RETURN(
           const std::unique_ptr<MlpEvaluator> evaluator,

@@ -55,10 +55,10 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found =
-      algorithm->run({workload, cluster}, *evaluator,
-                     {options.seed, pool.get(), options.time_limit_s, options.cancel,
-                      options.progress, options.evaluations});
+  Result<search::SearchResult> found = algorithm->run(
+      {workload, cluster}, *evaluator,
+      {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress,
+       options.evaluations, options.row_splits, models.compute ? models.compute->row_parts : 1});
   seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!found.ok()) return found.status();
   PlanResult result;

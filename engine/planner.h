@@ -31,6 +31,9 @@ struct PlanOptions {
   /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
   /// on every machine with the same instruction set. 0 = no such limit.
   std::int64_t evaluations = 0;
+  /// Row shards that "refine" may make. Only with cost models that know them (row_parts of the
+  /// compute model); with others, and in the other algorithms, rows stay whole.
+  RowSplits row_splits = RowSplits::kEven;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };

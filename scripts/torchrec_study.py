@@ -183,7 +183,7 @@ def study(path, devices, memory, folder, arguments):
             planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
                               library[searched].plan(algorithm, devices, memory, limit))
             commands[name] = ["plan", "--tables", path, "--devices", devices, "--device-memory",
-                              memory, "--algorithm", algorithm, "--cost-model", searched,
+                              memory, "--row-splits", "off", "--algorithm", algorithm, "--cost-model", searched,
                               "--format", "torchrec", "--output", "-"]
             if limit:
                 commands[name] += ["--time-limit", limit]

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 #include "search/feasibility.h"
+#include "search/local/shape_catalog.h"
 #include "search/shard_set.h"
 
 namespace neuroshard::search {
@@ -137,6 +139,95 @@ std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evalua
     if (stop.stop()) return std::nullopt;
     if (!shards.split_largest(count, problem.workload, evaluator)) return std::nullopt;
   }
+}
+
+namespace {
+
+/// Splits the `count` largest of `pieces` that can be split; false when there is none.
+bool split_largest(const Workload& workload, std::size_t count, std::vector<Shard>& pieces) {
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (split_point(pieces[k].dim()) == 0) continue;
+    order.emplace_back(-shard_bytes(workload, shape_of(pieces[k])), k);
+  }
+  std::sort(order.begin(), order.end());
+  if (order.size() > count) order.resize(count);
+  for (const auto& [bytes, k] : order) {
+    Shard rest = pieces[k];
+    pieces[k].column_end = pieces[k].column_begin + split_point(rest.dim());
+    rest.column_begin = pieces[k].column_end;
+    pieces.push_back(rest);
+  }
+  return !order.empty();
+}
+
+/// Devices for `pieces`, which are split until there are some; false when there are none.
+bool pack_columns(const Workload& workload, std::int32_t devices, std::int64_t memory_bytes,
+                  const StopCheck& stop, std::vector<Shard>& pieces) {
+  for (std::size_t count = 1;; count *= 2) {
+    std::vector<std::int64_t> bytes;
+    for (const Shard& piece : pieces) bytes.push_back(shard_bytes(workload, shape_of(piece)));
+    if (const auto device_of = pack_by_memory(bytes, devices, memory_bytes, stop)) {
+      for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].device = (*device_of)[k];
+      return true;
+    }
+    if (!split_largest(workload, count, pieces)) return false;
+  }
+}
+
+/// Tables whose finest pieces no device holds, largest pieces first; then all others, largest
+/// first. `must` tells how many the former are.
+std::vector<std::int32_t> by_need(const Problem& problem, std::size_t& must) {
+  std::vector<std::tuple<bool, std::int64_t, std::int32_t>> order;
+  must = 0;
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const Table& table = problem.workload.tables[index];
+    const auto id = static_cast<std::int32_t>(index);
+    const bool fits = shard_bytes(problem.workload, {id, table.rows, finest_dim(table.dim)}) <=
+                      problem.cluster.memory_bytes;
+    if (!fits) ++must;
+    order.emplace_back(fits, -table_bytes(table), id);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int32_t> tables;
+  for (const auto& [fits, bytes, table] : order) tables.push_back(table);
+  return tables;
+}
+
+}  // namespace
+
+std::optional<Plan> spread_by_memory(const Problem& problem, const StopCheck& stop) {
+  const Workload& workload = problem.workload;
+  const std::int32_t devices = problem.cluster.devices;
+  std::size_t must = 0;
+  const std::vector<std::int32_t> order = by_need(problem, must);
+  Plan spread{devices, {}};
+  std::int64_t memory = problem.cluster.memory_bytes;
+  for (std::size_t count = 0; count <= order.size() && !stop.stop(); ++count) {
+    if (count >= must) {
+      std::vector<Shard> rest;
+      for (std::size_t k = count; k < order.size(); ++k) {
+        rest.push_back(whole_table(workload, order[k], 0));
+      }
+      if (pack_columns(workload, devices, memory, stop, rest)) {
+        spread.shards.insert(spread.shards.end(), rest.begin(), rest.end());
+        return spread;
+      }
+    }
+    if (count == order.size()) break;
+    const Shard whole = whole_table(workload, order[count], 0);
+    const std::int64_t block = even_block(whole.row_end, devices);
+    memory -= shard_bytes(workload, {whole.table, block, whole.dim()});
+    if (block == 0 || memory < 0) break;
+    for (std::int32_t device = 0; device < devices; ++device) {
+      Shard shard = whole;
+      shard.device = device;
+      shard.row_begin = device * block;
+      shard.row_end = std::min(shard.row_begin + block, whole.row_end);
+      spread.shards.push_back(shard);
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace neuroshard::search

@@ -25,4 +25,9 @@ std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int
 std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evaluator,
                                    const StopCheck& stop);
 
+/// The same with tables over all devices in even blocks of rows (search/local/shape_catalog.h),
+/// for when no columns do: first the tables whose finest pieces no device holds, then more and
+/// more, the largest first, until the others fit beside them, split or not.
+std::optional<Plan> spread_by_memory(const Problem& problem, const StopCheck& stop);
+
 }  // namespace neuroshard::search

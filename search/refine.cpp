@@ -1,11 +1,13 @@
 #include "search/refine.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "search/local/redraw_walk.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
+#include "search/memory_packing.h"
 #include "search/refine_fast.h"
 #include "search/refine_start.h"
 #include "search/stop_check.h"
@@ -45,6 +48,11 @@ constexpr std::string_view kNoBeam = "the paper's search";
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 constexpr double kProven = 1e-5;        // share above the lower bound that is rounding
 constexpr double kReportSeconds = 0.1;  // between two progress reports
+constexpr int kSpreadGenerations = 4;   // most generations whose walks begin with tables spread
+
+// Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
+constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
+    {{0, 1}, {0, 2}, {1, 2}, {0, 4}}};  // from, to
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -81,6 +89,8 @@ class Refinement {
   [[nodiscard]] Share share(int generation) const;
   void run_cycle();
   void run_generation(int generation);
+  [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
+  [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
   WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
   void report(const Share& share, std::int64_t candidates);
 
@@ -99,6 +109,7 @@ class Refinement {
   Assignment best_;
   double best_cost_ = 0;
   double bound_ = 0;
+  std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
   std::int64_t candidates_ = 0;
   bool stopped_early_ = false;
   std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
@@ -162,17 +173,47 @@ void Refinement::report(const Share& share, std::int64_t candidates) {
   }
 }
 
-/// Walks differ in their random numbers, their heat, and whether a table is redrawn first.
+/// Tables that could go over all devices and do not, dearest first.
+std::vector<std::int32_t> Refinement::dearest_unspread() const {
+  std::vector<std::pair<double, std::int32_t>> order;
+  std::vector<bool> spread(static_cast<std::size_t>(catalog_.tables()));
+  for (const Placed& piece : best_) {
+    if (piece.device == kNoDevice) continue;
+    const CatalogEntry& entry = catalog_.entry(piece.entry);
+    if (entry.everywhere) spread[static_cast<std::size_t>(entry.table)] = true;
+  }
+  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
+    if (catalog_.block(table) == kNoEntry || spread[static_cast<std::size_t>(table)]) continue;
+    order.emplace_back(-evaluator_.shape_cost(catalog_.entry(catalog_.whole(table)).shape), table);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int32_t> tables;
+  for (const auto& [cost, table] : order) tables.push_back(table);
+  return tables;
+}
+
+Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) const {
+  if (!to_spread_.empty()) {
+    const auto& [from, to] = kSpreadRanks[static_cast<std::size_t>(index % kWalks)];
+    const std::span<const std::int32_t> tables = to_spread_;
+    const std::size_t end = std::min(to, tables.size());
+    if (from < end) {
+      return spread_tables(best_, tables.subspan(from, end - from), problem_, catalog_);
+    }
+  }
+  const bool redraws = (generation + index) % 2 == 1;
+  return redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
+}
+
+/// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker, const Share& share) {
   WalkOptions options = default_walk(evaluator_.devices());
   if (generation > 0) options.first_heat *= kLaterHeat;
   options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool redraws = (generation + index) % 2 == 1;
-  const bool only_redraws =
-      index % kWalks == kRedrawWalk && generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
-  const Assignment start =
-      redraws && !only_redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
+  const bool only_redraws = to_spread_.empty() && index % kWalks == kRedrawWalk &&
+                            generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
+  const Assignment start = only_redraws ? best_ : start_of(generation, index, rng);
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
@@ -207,10 +248,19 @@ void Refinement::run_generation(int generation) {
   }
 }
 
+/// The first generations spread the dearest tables over all devices, as long as that helps.
 void Refinement::run_cycle() {
+  to_spread_ = dearest_unspread();
   for (int generation = 0; generation < kGenerations && !over() && !proven(); ++generation) {
     if (budget_ > 0 && too_late_) return;
+    const double before = best_cost_;
     run_generation(generation);
+    if (to_spread_.empty()) continue;
+    std::vector<std::int32_t> left = dearest_unspread();
+    const bool helped = best_cost_ < before && left.size() < to_spread_.size();
+    if (helped) response_ = walker(0).probe(best_);
+    const bool again = helped && generation + 1 < kSpreadGenerations;
+    to_spread_ = again ? std::move(left) : std::vector<std::int32_t>();
   }
 }
 
@@ -283,6 +333,24 @@ Result<Start> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   return Start{*std::move(best), shortened ? kNoBeam : std::string_view()};
 }
 
+/// What row splits the options allow, as sizes of pieces.
+RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) {
+  RowShapes shapes;
+  if (may_spread(options, devices)) shapes.blocks = devices;
+  if (options.row_splits == RowSplits::kAny) shapes.halves = options.row_parts;
+  return shapes;
+}
+
+/// Where memory leaves no plan with whole rows: one with tables spread over all devices.
+std::optional<Start> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
+                                 const SearchOptions& options) {
+  std::optional<Plan> packed = spread_by_memory(problem, StopCheck(options));
+  if (!packed) return std::nullopt;
+  canonicalize(*packed);
+  const double cost = plan_cost(*packed, evaluator);
+  return Start{{*std::move(packed), cost, 1, false}, {}};
+}
+
 }  // namespace
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
@@ -292,21 +360,31 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
-  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
-  const ShapeCatalog catalog(problem.workload, evaluator, own.cancel);
+  if (!may_spread(own, problem.cluster.devices)) {
+    NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
+  }
+  const RowShapes rows = row_shapes(own, problem.cluster.devices);
+  const ShapeCatalog catalog(problem.workload, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
     return SearchResult{std::move(start.plan), start.evaluations,
                         start.stopped_early || !catalog.complete()};
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(Start start, first_plan(problem, evaluator, catalog, own, began));
+  Result<Start> first = first_plan(problem, evaluator, catalog, own, began);
+  if (first.status().code() == StatusCode::kInfeasible &&
+      may_spread(own, problem.cluster.devices)) {
+    std::optional<Start> spread = spread_plan(problem, evaluator, own);
+    if (spread) first = *std::move(spread);
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(Start start, std::move(first));
   SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,
                       start.skipped};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
   const bool has_time =
       own.time_limit_s <= 0 || own.time_limit_s - seconds_since(began) >= kLeastForBound;
-  const double bound = has_time ? lower_bound(problem, evaluator).value_or(0) : 0;
+  const bool whole_rows = rows.blocks == 0 && rows.halves <= 1;  // the bound is one of those plans
+  const double bound = has_time && whole_rows ? lower_bound(problem, evaluator).value_or(0) : 0;
   Refinement refinement(problem, evaluator, catalog, own, began);
   refinement.run(std::move(pieces), start.plan.evaluations, bound);
   result.evaluations += refinement.candidates();

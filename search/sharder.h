@@ -30,7 +30,15 @@ struct SearchOptions {
   /// Candidates after which `refine` and `anneal` stop, and above which `exact` does not start;
   /// 0 = their own limits. The others end by themselves.
   std::int64_t evaluations = 0;
+  /// Row shards that `refine` may make, and in how many parts at most the cost models know them.
+  RowSplits row_splits = RowSplits::kOff;
+  std::int32_t row_parts = 1;
 };
+
+/// Whether tables may go over all devices in even blocks of rows.
+inline bool may_spread(const SearchOptions& options, std::int32_t devices) {
+  return options.row_splits != RowSplits::kOff && devices > 1 && devices <= options.row_parts;
+}
 
 struct SearchResult {
   Plan plan;

@@ -34,9 +34,23 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
   if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
 }
 
+Result<RowSplits> row_splits_of(std::int32_t given) {
+  switch (given) {
+    case NEUROSHARD_ROW_SPLITS_OFF:
+      return RowSplits::kOff;
+    case NEUROSHARD_ROW_SPLITS_DEFAULT:
+    case NEUROSHARD_ROW_SPLITS_EVEN:
+      return RowSplits::kEven;
+    case NEUROSHARD_ROW_SPLITS_ANY:
+      return RowSplits::kAny;
+    default:
+      return invalid_input("options.row_splits: found " + std::to_string(given) +
+                           ", expected 0 to 3 (NEUROSHARD_ROW_SPLITS_..)");
+  }
+}
+
 Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   PlanOptions options;
-  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view algorithm,
                               view_of(given.algorithm, "options.algorithm"));
   if (!algorithm.empty()) options.algorithm = algorithm;
@@ -44,6 +58,7 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   options.threads = given.threads;
   options.time_limit_s = given.time_limit_s;
   options.evaluations = given.evaluations;
+  NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }

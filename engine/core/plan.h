@@ -34,6 +34,13 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+/// Row shards that a search may make.
+enum class RowSplits {
+  kOff,   ///< none
+  kEven,  ///< a table over all devices in blocks of ceil(rows / devices): TorchRec's row_wise
+  kAny,   ///< also halves of its rows, quarters, .., on any devices
+};
+
 /// The part of a shard that costs and memory depend on: shards of equal shape cost the same.
 struct ShardShape {
   std::int32_t table = 0;

@@ -20,7 +20,7 @@ class PlanOptions(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("algorithm", Text),
                 ("seed", ctypes.c_uint64), ("time_limit_s", ctypes.c_double),
                 ("evaluations", ctypes.c_int64), ("threads", ctypes.c_int32),
-                ("reserved", ctypes.c_int32), ("progress", ctypes.c_void_p),
+                ("row_splits", ctypes.c_int32), ("progress", ctypes.c_void_p),
                 ("progress_user_data", ctypes.c_void_p), ("cancellation", ctypes.c_void_p)]
 
 

@@ -246,6 +246,15 @@ typedef struct neuroshard_cluster {
   int32_t reserved;     /* 0 */
 } neuroshard_cluster;
 
+/* Row shards that "refine" may make, with cost models that were trained on row shards; with others,
+   and in other algorithms, rows stay whole. */
+enum {
+  NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
+  NEUROSHARD_ROW_SPLITS_OFF = 1,
+  NEUROSHARD_ROW_SPLITS_EVEN = 2, /* a table over all devices, in blocks of ceil(rows / devices) */
+  NEUROSHARD_ROW_SPLITS_ANY = 3   /* also halves of its rows, quarters, .., on any devices */
+};
+
 /* How to search. */
 typedef struct neuroshard_plan_options {
   size_t struct_size;
@@ -257,7 +266,7 @@ typedef struct neuroshard_plan_options {
   /* Plans after which "refine" and "anneal" end; 0: no such limit. */
   int64_t evaluations;
   int32_t threads;                 /* 0: one per hardware thread */
-  int32_t reserved;                /* 0 */
+  int32_t row_splits;              /* NEUROSHARD_ROW_SPLITS_.. */
   neuroshard_progress_fn progress; /* NULL: none */
   void* progress_user_data;
   /* NULL: none. Must live until the call returns. */

@@ -367,6 +367,7 @@ struct PlanOptions {
   double time_limit_s = 0;
   std::int64_t evaluations = 0;
   std::int32_t threads = 0;
+  std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
@@ -393,6 +394,7 @@ class Planner {
     given.time_limit_s = options.time_limit_s;
     given.evaluations = options.evaluations;
     given.threads = options.threads;
+    given.row_splits = options.row_splits;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = hand_on;

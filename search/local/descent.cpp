@@ -232,7 +232,7 @@ void Descent::propose_merges(Target target, std::int32_t from, std::int32_t piec
     Proposal merge;
     merge.device = plan_.placed(other).device;
     if (merge.device == from) continue;
-    merge.merged = catalog_.find(entry.table, entry.dim + plan_.entry_of(other).dim);
+    merge.merged = catalog_.joined(plan_.placed(piece).entry, plan_.placed(other).entry);
     if (merge.merged == kNoEntry) continue;
     merge.kind = Kind::kMerge;
     merge.piece = piece;
@@ -252,8 +252,11 @@ Move Descent::move_of(const Proposal& proposal) const {
       return shift_of(plan_, proposal.piece, proposal.device);
     case Kind::kSwap:
       return swap_of(plan_, proposal.piece, proposal.other);
-    case Kind::kSplit:
-      return split_of(plan_, proposal.piece, proposal.first_stays, proposal.device, kNoPiece);
+    case Kind::kSplit: {
+      const CatalogEntry& entry = plan_.entry_of(proposal.piece);
+      return split_of(plan_, proposal.piece, proposal.first_stays ? entry.first : entry.rest,
+                      proposal.first_stays ? entry.rest : entry.first, proposal.device, kNoPiece);
+    }
     case Kind::kMerge:
       break;
   }

@@ -52,17 +52,16 @@ class Joining {
     std::sort(pieces.begin(), pieces.end());
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       for (std::size_t j = i + 1; j < pieces.size(); ++j) {
-        if (join(table, pieces[i], pieces[j], minding)) return true;
+        if (join(pieces[i], pieces[j], minding)) return true;
       }
     }
     return false;
   }
 
-  bool join(std::int32_t table, std::int32_t stays, std::int32_t goes, bool minding) {
+  bool join(std::int32_t stays, std::int32_t goes, bool minding) {
     const Placed here = plan_.placed(stays);
     if (plan_.placed(goes).device != here.device) return false;
-    const EntryId joined =
-        plan_.catalog().find(table, plan_.entry_of(stays).dim + plan_.entry_of(goes).dim);
+    const EntryId joined = plan_.catalog().joined(here.entry, plan_.placed(goes).entry);
     if (joined == kNoEntry) return false;
     const std::size_t before = undo_.size();
     undo_.push_back(plan_.apply({goes, {kNoEntry, kNoDevice}, {}}));

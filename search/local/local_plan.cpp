@@ -183,14 +183,42 @@ void take_back(const Edit& undo, Assignment& assignment) {
   }
 }
 
+namespace {
+
+/// Whether shard after shard of one table is an even block of its rows, on device after device.
+bool in_even_blocks(std::span<const Shard> shards, const Table& table, std::int32_t devices) {
+  const std::int64_t block = even_block(table.rows, devices);
+  if (block == 0 || shards.size() != static_cast<std::size_t>(devices) || devices < 2) return false;
+  for (std::int32_t device = 0; device < devices; ++device) {
+    const Shard& shard = shards[static_cast<std::size_t>(device)];
+    const std::int64_t begin = device * block;
+    if (shard.device != device || shard.dim() != table.dim || shard.row_begin != begin ||
+        shard.row_end != std::min(begin + block, table.rows)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
                               const ShapeCatalog& catalog) {
   std::vector<Placed> pieces;
-  for (const Shard& shard : plan.shards) {
-    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    const EntryId entry = catalog.find(shard.table, shard.dim());
-    if (shard.rows() != table.rows || shard.device < 0 || entry == kNoEntry) return {};
-    pieces.push_back({entry, shard.device});
+  const std::span<const Shard> all = plan.shards;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    const std::int32_t index = all[begin].table;
+    while (end < all.size() && all[end].table == index) ++end;
+    const std::span<const Shard> shards = all.subspan(begin, end - begin);
+    const Table& table = workload.tables[static_cast<std::size_t>(index)];
+    const bool spread =
+        catalog.block(index) != kNoEntry && in_even_blocks(shards, table, plan.devices);
+    for (const Shard& shard : shards) {
+      const EntryId entry =
+          spread ? catalog.block(index) : catalog.find(index, shard.rows(), shard.dim());
+      if (shard.device < 0 || entry == kNoEntry) return {};
+      pieces.push_back({entry, shard.device});
+    }
   }
   return pieces;
 }
@@ -198,16 +226,25 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
 Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
              std::int32_t devices) {
   Plan plan{devices, {}};
-  std::vector<std::int32_t> dealt(workload.tables.size(), 0);
+  std::vector<std::int32_t> columns(workload.tables.size(), 0);
+  std::vector<std::int64_t> rows(workload.tables.size(), 0);
   for (const bool ragged : {false, true}) {
     for (const Placed& piece : assignment) {
       if (piece.device == kNoDevice) continue;
       const CatalogEntry& entry = catalog.entry(piece.entry);
       if ((entry.dim % 4 != 0) != ragged) continue;
+      const auto table = static_cast<std::size_t>(entry.table);
       Shard shard = whole_table(workload, entry.table, piece.device);
-      std::int32_t& columns = dealt[static_cast<std::size_t>(entry.table)];
-      shard.column_begin = columns;
-      shard.column_end = columns += entry.dim;
+      if (entry.everywhere) {
+        shard.row_begin = piece.device * entry.rows;
+        shard.row_end = std::min(shard.row_begin + entry.rows, shard.row_end);
+      } else if (entry.rows < shard.row_end) {
+        shard.row_begin = rows[table];
+        shard.row_end = rows[table] += entry.rows;
+      } else {
+        shard.column_begin = columns[table];
+        shard.column_end = columns[table] += entry.dim;
+      }
       plan.shards.push_back(shard);
     }
   }

@@ -50,7 +50,8 @@ class LocalPlan {
  public:
   LocalPlan(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
-  /// Starts over with these pieces. REQUIRES that each table's pieces in use have all its columns.
+  /// Starts over with these pieces. REQUIRES that each table's pieces in use have all its columns
+  /// or all its rows between them: whole, in columns, in rows, or a block on every device.
   void assign(std::span<const Placed> pieces);
   /// The pieces as they are, by number.
   [[nodiscard]] Assignment assignment() const;
@@ -128,13 +129,14 @@ class LocalPlan {
 /// Takes an edit back on a bare assignment. `undo` is what LocalPlan::apply() returned.
 void take_back(const Edit& undo, Assignment& assignment);
 
-/// The plan's shards as pieces; nothing when a shard has no entry in the catalog (part of the rows,
-/// every device, another width).
+/// The plan's shards as pieces; nothing when a shard has no entry in the catalog (every device,
+/// another width, rows that it does not know).
 std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
                               const ShapeCatalog& catalog);
 
-/// The assignment as shards in canonical order, each table's columns dealt out in order of the
-/// pieces' numbers, but pieces of no multiple of 4 columns last.
+/// The assignment as shards in canonical order, each table's columns or rows dealt out in order of
+/// the pieces' numbers, but pieces of no multiple of 4 columns last; even blocks in order of the
+/// devices.
 Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
              std::int32_t devices);
 

@@ -12,6 +12,9 @@ T any_of(std::span<const T> choices, Rng& rng) {
 
 bool one_in_two(Rng& rng) { return rng.below(2) == 0; }
 
+/// Blocks that every device has one of stay where they are.
+bool movable(const LocalPlan& plan, std::int32_t piece) { return !plan.entry_of(piece).everywhere; }
+
 void add_edit(Move& move, std::int32_t piece, EntryId entry, std::int32_t device) {
   move.edits[static_cast<std::size_t>(move.edit_count++)] = {piece, {entry, device}, {}};
 }
@@ -21,19 +24,27 @@ bool draw_swap(const LocalPlan& plan, std::int32_t piece, std::int32_t device, R
                Move& move) {
   if (plan.pieces_on(device).empty()) return false;
   const std::int32_t other = any_of(plan.pieces_on(device), rng);
-  if (plan.placed(piece).entry == plan.placed(other).entry) return false;
+  if (plan.placed(piece).entry == plan.placed(other).entry || !movable(plan, other)) return false;
   move = swap_of(plan, piece, other);
   return true;
+}
+
+/// Of its columns or of its rows; one of the two at random where both can be split.
+std::pair<EntryId, EntryId> halves_of(const CatalogEntry& entry, Rng& rng) {
+  const bool rows = entry.upper != kNoEntry && (entry.first == kNoEntry || one_in_two(rng));
+  return rows ? std::pair(entry.upper, entry.lower) : std::pair(entry.first, entry.rest);
 }
 
 /// One half of `piece` to `device`, half of the time against a random piece of that.
 bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, Rng& rng,
                 Move& move) {
-  if (plan.entry_of(piece).first == kNoEntry) return false;
-  const bool first_stays = one_in_two(rng);
+  auto [stays, leaves] = halves_of(plan.entry_of(piece), rng);
+  if (stays == kNoEntry) return false;
+  if (!one_in_two(rng)) std::swap(stays, leaves);
   const bool alone = plan.pieces_on(device).empty() || one_in_two(rng);
-  const std::int32_t other = alone ? kNoPiece : any_of(plan.pieces_on(device), rng);
-  move = split_of(plan, piece, first_stays, device, other);
+  std::int32_t other = alone ? kNoPiece : any_of(plan.pieces_on(device), rng);
+  if (other != kNoPiece && !movable(plan, other)) other = kNoPiece;
+  move = split_of(plan, piece, stays, leaves, device, other);
   return true;
 }
 
@@ -43,8 +54,7 @@ bool draw_merge(const LocalPlan& plan, Rng& rng, Move& move) {
   const std::int32_t stays = any_of(plan.pieces_of(table), rng);
   const std::int32_t goes = any_of(plan.pieces_of(table), rng);
   if (stays == goes) return false;
-  const EntryId merged =
-      plan.catalog().find(table, plan.entry_of(stays).dim + plan.entry_of(goes).dim);
+  const EntryId merged = plan.catalog().joined(plan.placed(stays).entry, plan.placed(goes).entry);
   if (merged == kNoEntry) return false;
   move = merge_of(plan, stays, goes, merged);
   return true;
@@ -95,12 +105,9 @@ Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other) {
   return move;
 }
 
-Move split_of(const LocalPlan& plan, std::int32_t piece, bool first_stays, std::int32_t device,
-              std::int32_t other) {
-  const CatalogEntry& entry = plan.entry_of(piece);
+Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId leaves,
+              std::int32_t device, std::int32_t other) {
   const std::int32_t here = plan.placed(piece).device;
-  const EntryId stays = first_stays ? entry.first : entry.rest;
-  const EntryId leaves = first_stays ? entry.rest : entry.first;
   Move move;
   move.changes[0] = {here, {piece, kNoPiece}, {stays, kNoEntry}};
   move.changes[1] = {device, {other, kNoPiece}, {leaves, kNoEntry}};
@@ -161,6 +168,7 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   if ((kind -= mix_.merge) < 0) return draw_merge(plan, rng, move);
   if (plan.pieces_on(a).empty()) return false;
   const std::int32_t piece = any_of(plan.pieces_on(a), rng);
+  if (!movable(plan, piece)) return false;
   if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, rng, move);
   if ((kind -= mix_.swap) < 0) return draw_swap(plan, piece, b, rng, move);
   move = shift_of(plan, piece, b);

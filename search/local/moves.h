@@ -24,9 +24,9 @@ Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device);
 /// `piece` and `other`, which is on another device, change places.
 Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other);
 /// One half of `piece` stays, the other goes to another device, where `other` (or kNoPiece) makes
-/// room for it by coming back. REQUIRES a piece that can be split.
-Move split_of(const LocalPlan& plan, std::int32_t piece, bool first_stays, std::int32_t device,
-              std::int32_t other);
+/// room for it by coming back. REQUIRES that the halves are those of the piece.
+Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId leaves,
+              std::int32_t device, std::int32_t other);
 /// Two pieces of a table become one, `merged`, where `stays` is.
 Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged);
 

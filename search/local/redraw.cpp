@@ -1,54 +1,110 @@
 #include "search/local/redraw.h"
 
+#include <algorithm>
+
 namespace neuroshard::search {
 namespace {
 
 constexpr std::uint64_t kMostHalvings = 3;
 constexpr int kDraws = 20;
 
-void divide(const ShapeCatalog& catalog, EntryId id, int halvings, std::vector<EntryId>& pieces) {
+void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
+            std::vector<EntryId>& pieces) {
   const CatalogEntry& entry = catalog.entry(id);
-  if (halvings == 0 || entry.first == kNoEntry) {
+  const EntryId first = rows ? entry.upper : entry.first;
+  const EntryId rest = rows ? entry.lower : entry.rest;
+  if (halvings == 0 || first == kNoEntry) {
     pieces.push_back(id);
     return;
   }
-  divide(catalog, entry.first, halvings - 1, pieces);
-  divide(catalog, entry.rest, halvings - 1, pieces);
+  divide(catalog, first, halvings - 1, rows, pieces);
+  divide(catalog, rest, halvings - 1, rows, pieces);
+}
+
+/// Pieces that are added to a plan one after the other, as long as devices have the memory.
+class Filling {
+ public:
+  explicit Filling(const Problem& problem)
+      : memory_bytes_(problem.cluster.memory_bytes),
+        bytes_(static_cast<std::size_t>(problem.cluster.devices)) {}
+
+  void add(const Placed& piece, const ShapeCatalog& catalog) {
+    std::int64_t& used = bytes_[static_cast<std::size_t>(piece.device)];
+    used += catalog.entry(piece.entry).bytes;
+    fits_ = fits_ && used <= memory_bytes_;
+    pieces_.push_back(piece);
+  }
+  void add_block(std::int32_t table, const ShapeCatalog& catalog) {
+    for (std::size_t device = 0; device < bytes_.size(); ++device) {
+      add({catalog.block(table), static_cast<std::int32_t>(device)}, catalog);
+    }
+  }
+  [[nodiscard]] bool fits() const { return fits_; }
+  [[nodiscard]] Assignment take() && { return std::move(pieces_); }
+
+ private:
+  const std::int64_t memory_bytes_;
+  std::vector<std::int64_t> bytes_;
+  Assignment pieces_;
+  bool fits_ = true;
+};
+
+bool is_spread(const Assignment& assignment, std::int32_t table, const ShapeCatalog& catalog) {
+  return std::any_of(assignment.begin(), assignment.end(), [&](const Placed& piece) {
+    return piece.device != kNoDevice && piece.entry == catalog.block(table);
+  });
 }
 
 }  // namespace
 
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng) {
   const auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
+  const EntryId whole = catalog.whole(table);
+  const bool rows = catalog.entry(whole).upper != kNoEntry && rng.below(2) == 0;
   std::vector<EntryId> pieces;
-  divide(catalog, catalog.whole(table), halvings, pieces);
+  divide(catalog, whole, halvings, rows, pieces);
   return pieces;
 }
 
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng) {
-  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  const auto devices = static_cast<std::uint64_t>(problem.cluster.devices);
   for (int draw = 0; draw < kDraws; ++draw) {
     const auto table =
         static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(catalog.tables())));
-    Assignment redrawn;
-    std::vector<std::int64_t> bytes(devices);
-    bool fits = true;
-    const auto add = [&](const Placed& piece) {
-      std::int64_t& used = bytes[static_cast<std::size_t>(piece.device)];
-      used += catalog.entry(piece.entry).bytes;
-      fits = fits && used <= problem.cluster.memory_bytes;
-      redrawn.push_back(piece);
-    };
+    Filling redrawn(problem);
     for (const Placed& piece : assignment) {
-      if (piece.device != kNoDevice && catalog.entry(piece.entry).table != table) add(piece);
+      if (piece.device == kNoDevice || catalog.entry(piece.entry).table == table) continue;
+      redrawn.add(piece, catalog);
     }
-    for (const EntryId piece : random_division(catalog, table, rng)) {
-      add({piece, static_cast<std::int32_t>(rng.below(devices))});
+    if (catalog.block(table) != kNoEntry && !is_spread(assignment, table, catalog) &&
+        rng.below(2) == 0) {
+      redrawn.add_block(table, catalog);
+    } else {
+      for (const EntryId piece : random_division(catalog, table, rng)) {
+        redrawn.add({piece, static_cast<std::int32_t>(rng.below(devices))}, catalog);
+      }
     }
-    if (fits) return redrawn;
+    if (redrawn.fits()) return std::move(redrawn).take();
   }
   return assignment;
+}
+
+Assignment spread_tables(const Assignment& assignment, std::span<const std::int32_t> tables,
+                         const Problem& problem, const ShapeCatalog& catalog) {
+  const auto chosen = [&](std::int32_t table) {
+    return std::find(tables.begin(), tables.end(), table) != tables.end();
+  };
+  Filling spread(problem);
+  for (const Placed& piece : assignment) {
+    if (piece.device == kNoDevice || chosen(catalog.entry(piece.entry).table)) continue;
+    spread.add(piece, catalog);
+  }
+  for (const std::int32_t table : tables) {
+    if (catalog.block(table) == kNoEntry) return assignment;
+    spread.add_block(table, catalog);
+  }
+  return spread.fits() ? std::move(spread).take() : assignment;
 }
 
 }  // namespace neuroshard::search

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -9,12 +10,18 @@
 namespace neuroshard::search {
 
 /// A random way to have a table: whole, or in two, four or eight pieces, all as likely; fewer where
-/// it cannot be split that often.
+/// it cannot be split that often. Of its columns or its rows where the catalog has both.
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
 
 /// The plan with one random table divided anew and its pieces on random devices: a step that moves,
-/// which touch two devices, do not make. The plan itself when a few draws find none that fits.
+/// which touch two devices, do not make. Where the catalog has blocks, half of the tables drawn go
+/// over all devices, or come back from there. The plan itself when a few draws find none that fits.
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng);
+
+/// The plan with these tables over all devices in even blocks; the plan itself where one has no
+/// blocks or they do not fit.
+Assignment spread_tables(const Assignment& assignment, std::span<const std::int32_t> tables,
+                         const Problem& problem, const ShapeCatalog& catalog);
 
 }  // namespace neuroshard::search

@@ -5,41 +5,99 @@
 namespace neuroshard::search {
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
-                           const CancelToken* cancel) {
+                           const RowShapes& rows, const CancelToken* cancel) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
       complete_ = false;
       return;
     }
+    const auto table = static_cast<std::int32_t>(index);
+    const ShardShape whole{table, workload.tables[index].rows, workload.tables[index].dim};
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
-    add(workload, evaluator, static_cast<std::int32_t>(index), workload.tables[index].dim);
+    add_columns(workload, evaluator, whole);
+    if (rows.halves > 1) add_rows(workload, evaluator, whole, rows.halves);
+    if (rows.blocks > 1) add_block(workload, evaluator, table, rows.blocks);
   }
   table_begin_.push_back(static_cast<EntryId>(entries_.size()));
 }
 
-EntryId ShapeCatalog::find(std::int32_t table, std::int32_t dim) const {
-  const EntryId end = table_begin_[static_cast<std::size_t>(table) + 1];
+EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim) const {
+  const EntryId end = table_begin_.size() > static_cast<std::size_t>(table) + 1
+                          ? table_begin_[static_cast<std::size_t>(table) + 1]
+                          : static_cast<EntryId>(entries_.size());  // while it is being made
   for (EntryId id = whole(table); id < end; ++id) {
-    if (entry(id).dim == dim) return id;
+    if (entry(id).dim == dim && entry(id).rows == rows && !entry(id).everywhere) return id;
   }
   return kNoEntry;
 }
 
-EntryId ShapeCatalog::add(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
-                          std::int32_t dim) {
-  const auto end = static_cast<EntryId>(entries_.size());
-  for (EntryId id = whole(table); id < end; ++id) {
-    if (entry(id).dim == dim) return id;
+EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
+  const CatalogEntry& a = entry(one);
+  const CatalogEntry& b = entry(other);
+  if (a.everywhere || b.everywhere) return kNoEntry;
+  const CatalogEntry& all = entry(whole(a.table));
+  if (a.rows == all.rows && b.rows == all.rows) return find(a.table, all.rows, a.dim + b.dim);
+  return find(a.table, a.rows + b.rows, all.dim);
+}
+
+EntryId ShapeCatalog::add(const Workload& workload, PlanEvaluator& evaluator,
+                          const ShardShape& shape) {
+  const auto id = static_cast<EntryId>(entries_.size());
+  CatalogEntry& entry = entries_.emplace_back();
+  entry.table = shape.table;
+  entry.rows = shape.rows;
+  entry.dim = shape.dim;
+  entry.bytes = shard_bytes(workload, shape);
+  entry.shape = evaluator.intern(shape);
+  return id;
+}
+
+EntryId ShapeCatalog::add_columns(const Workload& workload, PlanEvaluator& evaluator,
+                                  const ShardShape& shape) {
+  const EntryId known = find(shape.table, shape.rows, shape.dim);
+  if (known != kNoEntry) return known;
+  const EntryId id = add(workload, evaluator, shape);
+  const std::int32_t columns = split_point(shape.dim);
+  if (columns == 0) return id;
+  const EntryId first = add_columns(workload, evaluator, {shape.table, shape.rows, columns});
+  const EntryId rest =
+      add_columns(workload, evaluator, {shape.table, shape.rows, shape.dim - columns});
+  entries_[static_cast<std::size_t>(id)].first = first;
+  entries_[static_cast<std::size_t>(id)].rest = rest;
+  return id;
+}
+
+/// The pieces that halving the rows of `shape`, of all columns, leads to, while they are one of
+/// `parts` at least. A table of a power of two of rows has one size a halving, others two.
+EntryId ShapeCatalog::add_rows(const Workload& workload, PlanEvaluator& evaluator,
+                               const ShardShape& shape, std::int32_t parts) {
+  EntryId id = find(shape.table, shape.rows, shape.dim);
+  if (id == kNoEntry) id = add(workload, evaluator, shape);
+  if (parts < 2 || shape.rows < 2 || entry(id).upper != kNoEntry) return id;
+  const std::int64_t half = shape.rows - shape.rows / 2;
+  const EntryId upper = add_rows(workload, evaluator, {shape.table, half, shape.dim}, parts / 2);
+  const EntryId lower =
+      add_rows(workload, evaluator, {shape.table, shape.rows - half, shape.dim}, parts / 2);
+  entries_[static_cast<std::size_t>(id)].upper = upper;
+  entries_[static_cast<std::size_t>(id)].lower = lower;
+  return id;
+}
+
+void ShapeCatalog::add_block(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
+                             std::int32_t blocks) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  const std::int64_t rows = even_block(whole.rows, blocks);
+  EntryId id = kNoEntry;
+  if (rows > 0) {
+    id = add(workload, evaluator, {table, rows, whole.dim});
+    entries_[static_cast<std::size_t>(id)].everywhere = true;
   }
-  const ShardShape shape{table, workload.tables[static_cast<std::size_t>(table)].rows, dim};
-  entries_.push_back({table, dim, shard_bytes(workload, shape), evaluator.intern(shape)});
-  const std::int32_t columns = split_point(dim);
-  if (columns == 0) return end;
-  const EntryId first = add(workload, evaluator, table, columns);
-  const EntryId rest = add(workload, evaluator, table, dim - columns);
-  entries_[static_cast<std::size_t>(end)].first = first;
-  entries_[static_cast<std::size_t>(end)].rest = rest;
-  return end;
+  blocks_.push_back(id);
+}
+
+std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
+  const std::int64_t block = (rows - 1) / devices + 1;
+  return block * (devices - 1) < rows ? block : 0;
 }
 
 }  // namespace neuroshard::search

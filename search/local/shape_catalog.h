@@ -13,24 +13,36 @@ namespace neuroshard::search {
 using EntryId = std::int32_t;
 inline constexpr EntryId kNoEntry = -1;
 
-/// One width that pieces of a table may have. Which columns they are does not matter to cost or
-/// memory, so a plan in the making knows widths only.
+/// One size that pieces of a table may have: some of the columns, or some of the rows. Which ones
+/// does not matter to cost or memory, so a plan in the making knows sizes only.
 struct CatalogEntry {
   std::int32_t table = 0;
+  std::int64_t rows = 0;
   std::int32_t dim = 0;
   std::int64_t bytes = 0;
   ShapeId shape = 0;
   EntryId first = kNoEntry;  ///< the two pieces it is split into; none: it stays whole
   EntryId rest = kNoEntry;
+  EntryId upper = kNoEntry;  ///< the two pieces its rows are split into, or none
+  EntryId lower = kNoEntry;
+  /// An even block of a table's rows: every device has one, or none has.
+  bool everywhere = false;
+};
+
+/// Row shards in a catalog.
+struct RowShapes {
+  std::int32_t blocks = 0;  ///< even blocks for so many devices; 0: none
+  std::int32_t halves = 1;  ///< halves, quarters, .. down to one in so many; 1: none
 };
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that
-/// cost models are trained on when tables have a power of two of columns. Everything is interned
-/// when it is made, so that searches may run in parallel afterwards. Immutable; thread-safe.
+/// cost models are trained on when tables have a power of two of columns. With `rows` also parts of
+/// the rows of all columns. Everything is interned when it is made, so that searches may run in
+/// parallel afterwards. Immutable; thread-safe.
 class ShapeCatalog {
  public:
   /// Cancelled by `cancel`, it is not complete() and of no use.
-  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows = {},
                const CancelToken* cancel = nullptr);
 
   [[nodiscard]] bool complete() const { return complete_; }
@@ -47,16 +59,34 @@ class ShapeCatalog {
   [[nodiscard]] EntryId whole(std::int32_t table) const {
     return table_begin_[static_cast<std::size_t>(table)];
   }
-  /// The entry of that width, or kNoEntry. Cost: the table's entries, about log2 of its dim.
-  [[nodiscard]] EntryId find(std::int32_t table, std::int32_t dim) const;
+  /// The even block of a table's rows, of as many as devices; kNoEntry where there is none. The
+  /// last block may be smaller: it counts as one of the others.
+  [[nodiscard]] EntryId block(std::int32_t table) const {
+    return blocks_.empty() ? kNoEntry : blocks_[static_cast<std::size_t>(table)];
+  }
+  /// The entry of that size, no block, or kNoEntry. Cost: the table's entries, about log2 of its
+  /// dim and of the parts of its rows.
+  [[nodiscard]] EntryId find(std::int32_t table, std::int64_t rows, std::int32_t dim) const;
+  /// Two pieces of a table as one: side by side or one above the other; kNoEntry when they are
+  /// neither, or blocks.
+  [[nodiscard]] EntryId joined(EntryId one, EntryId other) const;
 
  private:
-  EntryId add(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
-              std::int32_t dim);
+  EntryId add(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape);
+  EntryId add_columns(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape);
+  EntryId add_rows(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape,
+                   std::int32_t parts);
+  void add_block(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
+                 std::int32_t blocks);
 
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables
+  std::vector<EntryId> blocks_;       // per table, or empty
   bool complete_ = true;
 };
+
+/// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
+/// many, and the last has some; 0 when a device would have none.
+std::int64_t even_block(std::int64_t rows, std::int32_t devices);
 
 }  // namespace neuroshard::search

@@ -61,6 +61,38 @@ BOOST_AUTO_TEST_CASE(plans_are_canonical_feasible_and_cost_what_simulate_says) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_split_only_under_models_that_know_row_shards) {
+  Setup setup;
+  Table& large = setup.workload.tables[3];
+  large.dim = 4;  // no columns to split
+  large.rows = setup.cluster.memory_bytes / 16 * 2;
+  PlanOptions options;
+  options.evaluations = 3000;
+  const auto plan = [&](std::int32_t row_parts, RowSplits row_splits) {
+    setup.models.compute->row_parts = row_parts;
+    options.row_splits = row_splits;
+    return make_plan(setup.workload, setup.cluster, setup.models, options);
+  };
+  for (const auto& refused :
+       {plan(1, RowSplits::kEven), plan(3, RowSplits::kAny), plan(128, RowSplits::kOff)}) {
+    BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
+    BOOST_TEST(refused.status().message().find("table 3") != std::string::npos);
+  }
+  for (const RowSplits row_splits : {RowSplits::kEven, RowSplits::kAny}) {
+    const auto found = plan(4, row_splits);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    BOOST_TEST(validate(setup.workload, found->plan).ok());
+    BOOST_TEST(check_memory(setup.workload, found->plan, setup.cluster.memory_bytes).ok());
+    const auto cost = simulate(setup.workload, found->plan, setup.models);
+    BOOST_TEST(cost->cost_ms == found->cost.cost_ms);
+    std::int64_t dims = 0;  // a row shard's columns count in full on every device that has one
+    for (const DeviceCost& device : cost->per_device) dims += device.dim_sum;
+    std::int64_t expected = 0;
+    for (const Shard& shard : found->plan.shards) expected += shard.dim();
+    BOOST_TEST(dims == expected);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(threads_do_not_change_plans) {
   const Setup setup;
   PlanOptions options;

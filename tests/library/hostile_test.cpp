@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.time_limit_s = -1; }, "time limit");
   refused([](auto&, auto& o) { o.evaluations = -1; }, "evaluations");
   refused([](auto&, auto& o) { o.algorithm = text("luck"); }, "luck");
-  refused([](auto&, auto& o) { o.reserved = -1; }, "reserved");
+  refused([](auto&, auto& o) { o.row_splits = -1; }, "row_splits");
+  refused([](auto&, auto& o) { o.row_splits = 4; }, "row_splits");
 }
 
 BOOST_AUTO_TEST_CASE(plans_out_of_range) {

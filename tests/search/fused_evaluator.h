@@ -32,7 +32,8 @@ class FusedEvaluator : public search::PlanEvaluator {
     if (is_new) {
       const auto table = static_cast<std::size_t>(shape.table);
       const float share =
-          static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim);
+          static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim) *
+          (static_cast<float>(shape.rows) / static_cast<float>(workload_.tables[table].rows));
       const float cost = table_costs_[table] * (0.3f + 0.7f * share);
       addends_.push_back({cost, cost * cost, 1, -cost, 0, 0, 0, 0});
     }

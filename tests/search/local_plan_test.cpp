@@ -8,6 +8,7 @@
 
 #include "search/local/max_tree.h"
 #include "search/local/moves.h"
+#include "search/local/redraw.h"
 #include "search/local/sum_tree.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -56,12 +57,13 @@ void check_lists(const LocalPlan& plan) {
   const Assignment assignment = plan.assignment();
   std::size_t split = 0;
   for (std::int32_t table = 0; table < plan.catalog().tables(); ++table) {
-    std::int32_t columns = 0;
+    std::int64_t cells = 0;
     for (const std::int32_t piece : plan.pieces_of(table)) {
       BOOST_REQUIRE(plan.entry_of(piece).table == table);
-      columns += plan.entry_of(piece).dim;
+      cells += plan.entry_of(piece).rows * plan.entry_of(piece).dim;
     }
-    BOOST_REQUIRE(columns == plan.catalog().entry(plan.catalog().whole(table)).dim);
+    const CatalogEntry& whole = plan.catalog().entry(plan.catalog().whole(table));
+    BOOST_REQUIRE(cells == whole.rows * whole.dim);
     split += plan.pieces_of(table).size() > 1;
   }
   BOOST_REQUIRE(plan.split_tables().size() == split);
@@ -147,12 +149,12 @@ BOOST_AUTO_TEST_CASE(a_max_tree_knows_the_maximum_without_any_two) {
 
 BOOST_AUTO_TEST_CASE(incremental_costs_are_full_costs_after_thousands_of_moves) {
   Rng rng(3);
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < 12; ++round) {
     const Workload workload = test::many_tables(rng, 30);
     const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const Cluster cluster = test::make_cluster(devices, std::int64_t{1} << 40);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(workload, evaluator, {0, round % 2 == 0 ? 1 : 16});  // rows, too
     LocalPlan plan({workload, cluster}, evaluator, catalog);
     plan.assign(random_assignment(rng, catalog, devices));
     const MoveSource source({}, cluster.memory_bytes, evaluator.devices_alike());
@@ -237,10 +239,10 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_the_way_there_and_back) {
   test::TableEvaluator evaluator(workload, 2, {1, 2});
   const ShapeCatalog catalog(workload, evaluator);
   // 10 columns go 4 + 6, which is no multiple of 4 and comes last whatever its number.
-  const EntryId wide = catalog.find(0, 6);
-  const EntryId narrow = catalog.find(0, 4);
+  const EntryId wide = catalog.find(0, 10, 6);
+  const EntryId narrow = catalog.find(0, 10, 4);
   BOOST_REQUIRE((wide != kNoEntry && narrow != kNoEntry));
-  BOOST_TEST(catalog.find(0, 5) == kNoEntry);
+  BOOST_TEST(catalog.find(0, 10, 5) == kNoEntry);
   const Assignment assignment{{wide, 1}, {catalog.whole(1), 0}, {narrow, 0}};
   const Plan plan = plan_of(assignment, workload, catalog, 2);
   BOOST_REQUIRE(validate(workload, plan).ok());
@@ -250,6 +252,69 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_the_way_there_and_back) {
   Plan rows = plan;
   rows.shards[2].row_end = 5;
   BOOST_TEST(pieces_of(rows, workload, catalog).empty());
+}
+
+BOOST_AUTO_TEST_CASE(row_pieces_survive_the_way_there_and_back) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 8), test::make_table(7, 64), test::make_table(2, 8)};
+  test::TableEvaluator evaluator(workload, 3, {1, 2, 1});
+  const ShapeCatalog catalog(workload, evaluator, {3, 4});
+  // 10 rows are 5 + 5 and those 3 + 2; on 3 devices 4, 4 and 2. 2 rows are too few for 3 devices.
+  const EntryId half = catalog.find(0, 5, 8);
+  BOOST_REQUIRE(half != kNoEntry);
+  BOOST_TEST(catalog.entry(catalog.entry(half).upper).rows == 3);
+  BOOST_TEST(catalog.entry(catalog.entry(half).lower).rows == 2);
+  BOOST_TEST(catalog.entry(catalog.entry(half).upper).upper == kNoEntry);
+  BOOST_TEST(catalog.entry(half).first == kNoEntry);  // rows or columns, never both
+  BOOST_TEST(catalog.joined(catalog.entry(half).upper, catalog.entry(half).lower) == half);
+  BOOST_TEST(catalog.joined(half, half) == catalog.whole(0));
+  BOOST_TEST(catalog.entry(catalog.block(0)).rows == 4);
+  BOOST_TEST(catalog.joined(catalog.block(0), catalog.block(0)) == kNoEntry);
+  BOOST_TEST(catalog.block(2) == kNoEntry);
+  const EntryId block = catalog.block(1);
+  const Assignment assignment{{half, 1}, {catalog.whole(2), 0}, {block, 0}, {block, 2}, {block, 1},
+                              {half, 2}};
+  const Plan plan = plan_of(assignment, workload, catalog, 3);
+  BOOST_REQUIRE(validate(workload, plan).ok());
+  BOOST_REQUIRE(plan.shards.size() == 6u);
+  BOOST_TEST((plan.shards[1] == Shard{0, 5, 10, 0, 8, 2}));
+  BOOST_TEST((plan.shards[2] == Shard{1, 0, 3, 0, 64, 0}));
+  BOOST_TEST((plan.shards[4] == Shard{1, 6, 7, 0, 64, 2}));
+  Assignment back = pieces_of(plan, workload, catalog);
+  BOOST_REQUIRE(back.size() == 6u);
+  BOOST_TEST((plan_of(back, workload, catalog, 3) == plan));
+  BOOST_TEST(back[2].entry == block);
+  // A catalog without rows knows no piece of such a plan.
+  const ShapeCatalog columns(workload, evaluator);
+  BOOST_TEST(pieces_of(plan, workload, columns).empty());
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_all_devices_stay_where_they_are) {
+  Rng rng(6);
+  const Workload workload = test::many_tables(rng, 12);
+  test::FusedEvaluator evaluator(workload, 4, std::vector<float>(12, 2.0f), 0.5, false);
+  const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 40);
+  const ShapeCatalog catalog(workload, evaluator, {4, 8});
+  const std::int32_t tables[] = {3, 7};
+  const Assignment start =
+      spread_tables(random_assignment(rng, catalog, 4), tables, {workload, cluster}, catalog);
+  LocalPlan plan({workload, cluster}, evaluator, catalog);
+  plan.assign(start);
+  const MoveSource source({}, cluster.memory_bytes, false);
+  Move move;
+  for (int step = 0; step < 4000; ++step) {
+    if (!source.draw(plan, 0, rng, move)) continue;
+    for (int k = 0; k < move.edit_count; ++k) plan.apply(move.edits[static_cast<std::size_t>(k)]);
+  }
+  for (const std::int32_t table : tables) {
+    std::vector<int> blocks(4);
+    for (const std::int32_t piece : plan.pieces_of(table)) {
+      BOOST_TEST(plan.placed(piece).entry == catalog.block(table));
+      ++blocks[static_cast<std::size_t>(plan.placed(piece).device)];
+    }
+    BOOST_TEST((blocks == std::vector<int>(4, 1)));
+  }
+  BOOST_TEST(validate(workload, plan_of(plan.assignment(), workload, catalog, 4)).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

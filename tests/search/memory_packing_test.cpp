@@ -136,6 +136,40 @@ BOOST_AUTO_TEST_CASE(tables_larger_than_a_device_are_split) {
   BOOST_TEST(!plan_by_memory({workload, small}, evaluator, kNoLimit).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_no_columns_make_fit_go_over_all_devices) {
+  Workload workload;
+  workload.tables = {test::make_table(1000, 4), test::make_table(100, 32), test::make_table(10, 8)};
+  test::FusedEvaluator evaluator(workload, 4, {1, 1, 1}, 0, true);
+  const Cluster cluster = test::make_cluster(4, 8000);  // 4 columns alone: 16,000
+  SearchOptions options;
+  options.evaluations = 2000;
+  options.row_parts = 4;
+  const auto without = shard_refine({workload, cluster}, evaluator, options);
+  BOOST_TEST((without.status().code() == StatusCode::kInfeasible));
+  options.row_splits = RowSplits::kEven;
+  const auto found = shard_refine({workload, cluster}, evaluator, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(validate(workload, found->plan).ok());
+  for (const std::int64_t bytes : device_bytes(workload, found->plan)) {
+    BOOST_TEST(bytes <= cluster.memory_bytes);
+  }
+  // Whatever is too large for a device, and then more when the rest does not fit beside it.
+  workload.tables[1] = test::make_table(260, 4);
+  workload.tables.push_back(test::make_table(260, 4));
+  workload.tables.push_back(test::make_table(260, 4));
+  workload.tables.push_back(test::make_table(260, 4));
+  workload.tables.push_back(test::make_table(260, 4));
+  const Cluster tight = test::make_cluster(4, 4160 + 4160 + 1200);
+  const auto plan = spread_by_memory({workload, tight}, kNoLimit);
+  BOOST_REQUIRE(plan.has_value());
+  BOOST_TEST(validate(workload, *plan).ok());
+  for (const std::int64_t bytes : device_bytes(workload, *plan)) {
+    BOOST_TEST(bytes <= tight.memory_bytes);
+  }
+  // More bytes than the devices have together.
+  BOOST_TEST(!spread_by_memory({workload, test::make_cluster(4, 4000)}, kNoLimit).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard::search

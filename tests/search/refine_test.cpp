@@ -203,6 +203,79 @@ BOOST_AUTO_TEST_CASE(one_device_and_one_table_are_plans_too) {
   }
 }
 
+/// One table as dear as all others together: no columns make up for it.
+Workload one_dear_table(Rng& rng, std::vector<float>& costs) {
+  Workload workload = test::many_tables(rng, 9);
+  workload.tables[4].dim = 4;  // cannot be split
+  workload.tables[4].rows = 1000;
+  costs.assign(9, 1.0f);
+  costs[4] = 20;
+  return workload;
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_split_where_that_is_allowed_and_helps) {
+  Rng rng(11);
+  std::vector<float> costs;
+  const Workload workload = one_dear_table(rng, costs);
+  const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 30);
+  test::FusedEvaluator evaluator(workload, 4, costs, 0.5, true);
+  const auto search = [&](RowSplits row_splits, std::int32_t row_parts, int threads) {
+    ThreadPool pool(threads);
+    SearchOptions options;
+    options.evaluations = 20000;
+    options.pool = &pool;
+    options.row_splits = row_splits;
+    options.row_parts = row_parts;
+    const auto found = shard_refine({workload, cluster}, evaluator, options);
+    BOOST_REQUIRE(found.ok());
+    BOOST_TEST(validate(workload, found->plan).ok());
+    return found->plan;
+  };
+  const Plan whole = search(RowSplits::kOff, 128, 1);
+  const double cost = canonical_cost(whole, evaluator);
+  for (const RowSplits row_splits : {RowSplits::kEven, RowSplits::kAny}) {
+    const Plan split = search(row_splits, 128, 1);
+    BOOST_TEST(canonical_cost(split, evaluator) < 0.6 * cost);
+    for (const int threads : {2, 5}) BOOST_TEST((search(row_splits, 128, threads) == split));
+  }
+  // Even blocks and nothing else.
+  std::int32_t device = 0;
+  for (const Shard& shard : search(RowSplits::kEven, 128, 1).shards) {
+    if (shard.rows() == workload.tables[static_cast<std::size_t>(shard.table)].rows) continue;
+    BOOST_TEST((shard == Shard{4, device * 250, (device + 1) * 250, 0, 4, device}));
+    ++device;
+  }
+  BOOST_TEST(device == 4);
+  // Cost models that have seen no row shards, or none of four parts, get none.
+  BOOST_TEST((search(RowSplits::kEven, 1, 1) == whole));
+  BOOST_TEST((search(RowSplits::kAny, 1, 1) == whole));
+  BOOST_TEST((search(RowSplits::kEven, 3, 1) == whole));
+}
+
+BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
+  Rng rng(12);
+  for (int round = 0; round < 10; ++round) {
+    const Task task(rng, 20, static_cast<std::int32_t>(rng.between(2, 6)), 1.1);
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
+    SearchOptions options;
+    options.evaluations = 10000;
+    options.row_splits = round % 2 == 0 ? RowSplits::kEven : RowSplits::kAny;
+    options.row_parts = 16;
+    const auto found = shard_refine({task.workload, task.cluster}, evaluator, options);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    BOOST_TEST(validate(task.workload, found->plan).ok());
+    for (const std::int64_t bytes : device_bytes(task.workload, found->plan)) {
+      BOOST_TEST(bytes <= task.cluster.memory_bytes);
+    }
+    const double cost = canonical_cost(found->plan, evaluator);
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!algorithm.baseline) continue;
+      const auto other = algorithm.run({task.workload, task.cluster}, evaluator, {});
+      if (other.ok()) BOOST_TEST(cost <= canonical_cost(other->plan, evaluator));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
   Rng rng(6);
   for (int round = 0; round < 6; ++round) {
@@ -241,8 +314,8 @@ BOOST_AUTO_TEST_CASE(pieces_on_one_device_are_joined_where_it_costs_nothing) {
   const Cluster cluster = test::make_cluster(2, 1 << 20);
   const ShapeCatalog catalog(workload, evaluator);
   LocalWalk walk({workload, cluster}, evaluator, catalog);
-  const EntryId halves[] = {catalog.find(0, 16), catalog.find(1, 16)};
-  const EntryId quarter = catalog.find(1, 8);
+  const EntryId halves[] = {catalog.find(0, 10, 16), catalog.find(1, 10, 16)};
+  const EntryId quarter = catalog.find(1, 10, 8);
   const Assignment pieces{
       {halves[0], 0}, {halves[0], 0}, {halves[1], 1}, {quarter, 1}, {quarter, 1}};
   const Assignment joined = join_pieces(pieces, {workload, cluster}, evaluator, catalog);

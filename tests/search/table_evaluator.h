@@ -31,7 +31,8 @@ class TableEvaluator : public search::PlanEvaluator {
     if (is_new) {
       const auto table = static_cast<std::size_t>(shape.table);
       const float share =
-          static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim);
+          static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim) *
+          (static_cast<float>(shape.rows) / static_cast<float>(workload_.tables[table].rows));
       costs_.push_back(table_costs_[table] * share + per_shard_);
       addends_.push_back({costs_.back()});
     }

@@ -24,7 +24,7 @@ BATCH = 16
 
 
 def read_case(tables_path, plan_path, cap):
-    """Tables and plan, both with rows cut to `cap` (whole-row shards only) to save memory."""
+    """Tables and plan, both with rows cut to `cap` to save memory: whole rows or row_wise blocks."""
     with open(tables_path, encoding="utf-8") as file:
         tables = [{"name": t["name"], "rows": t.get("rows", t.get("num_embeddings")),
                    "dim": t.get("dim", t.get("embedding_dim"))} for t in json.load(file)["tables"]]
@@ -33,9 +33,18 @@ def read_case(tables_path, plan_path, cap):
     for table in tables if cap else []:
         rows, table["rows"] = table["rows"], min(table["rows"], cap)
         for entries in modules.values():
-            for shard in entries[table["name"]].get("shards", []):
-                assert shard["shard_sizes"][0] == rows, "only whole rows can be cut"
-                shard["shard_sizes"][0] = table["rows"]
+            entry = entries[table["name"]]
+            shards, left = entry.get("shards", []), table["rows"]
+            row_wise = entry["sharding_type"] == "row_wise"
+            block = -(-left // len(shards)) if row_wise else left
+            for shard in shards:
+                assert row_wise or shard["shard_sizes"][0] == rows, "only whole rows can be cut"
+                if row_wise:
+                    shard["shard_offsets"][0] = table["rows"] - left
+                    shard["shard_sizes"][0] = min(block, left)
+                    left -= shard["shard_sizes"][0]
+                else:
+                    shard["shard_sizes"][0] = table["rows"]
     return tables, modules
 
 
