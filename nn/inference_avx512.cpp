@@ -138,11 +138,18 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
     const __m512 high = fold_quarters(fold_four(sum + 8), fold_four(sum + 12));
     _mm512_storeu_ps(out + row, fold_quarters(low, high));
   }
-  for (; row + 4 <= rows; row += 4) {
+  if (row + 8 <= rows) {
+    max_dot<8>(size, x + row * size, addend, weight, sum);
+    const __m512 pairs = fold_quarters(fold_four(sum), fold_four(sum + 4));
+    _mm256_storeu_ps(out + row, _mm512_castps512_ps256(fold_quarters(pairs, pairs)));
+    row += 8;
+  }
+  if (row + 4 <= rows) {
     max_dot<4>(size, x + row * size, addend, weight, sum);
     const __m512 four = fold_four(sum);
     const __m512 pairs = fold_quarters(four, four);
     _mm_storeu_ps(out + row, _mm512_castps512_ps128(fold_quarters(pairs, pairs)));
+    row += 4;
   }
   for (; row < rows; ++row) {
     max_dot<1>(size, x + row * size, addend, weight, sum);
