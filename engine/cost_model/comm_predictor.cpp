@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/cost_model/distinct_values.h"
+
 namespace neuroshard {
 namespace {
 
@@ -97,11 +99,15 @@ std::size_t CommPredictor::work_size(const Direction& direction, const CommBatch
   const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
   const std::int64_t rows = fixed ? batch.plans : batch.plans * batch.devices;
   const auto common = static_cast<std::int64_t>(direction.common);
-  const std::int64_t inputs =
-      whole_lines(batch.plans * common) + whole_lines(rows * (network.inputs() - common));
-  return static_cast<std::size_t>(inputs + whole_lines(rows * network.output_stride())) +
+  const auto devices = static_cast<std::size_t>(batch.devices);
+  const std::int64_t values = whole_lines(batch.plans * common) +
+                              whole_lines(rows * (network.inputs() - common)) +
+                              whole_lines(rows * network.output_stride());
+  return static_cast<std::size_t>(values) +
          (fixed ? network.scratch_size(rows)
-                : network.scratch_size({.groups = batch.plans, .rows = batch.devices}));
+                : network.scratch_size({.groups = batch.plans, .rows = batch.devices}) +
+                      static_cast<std::size_t>(whole_lines(batch.devices)) +
+                      distinct_work_size(devices));
 }
 
 void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
@@ -111,12 +117,20 @@ void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
   for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
     dims[k] = static_cast<float>(batch.dim_sums[k]);
   }
-  run(backward_, batch, dims, nullptr, work, batch.backward_ms);
+  if (architecture_ == CommArchitecture::kFixedDevices) {
+    write_costs(backward_, batch, run_fixed(backward_, batch, dims, nullptr, work),
+                batch.backward_ms);
+  } else {
+    pooled_backward(batch, dims, work);
+  }
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
     const std::int64_t row = plan * batch.devices;
     fill_starts(batch.devices, batch.compute_ms + row, batch.backward_ms + row, starts + row);
   }
-  run(forward_, batch, dims, starts, work, batch.forward_ms);
+  const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
+  const float* outputs = fixed ? run_fixed(forward_, batch, dims, starts, work)
+                               : pooled_forward(batch, dims, starts, work);
+  write_costs(forward_, batch, outputs, batch.forward_ms);
 }
 
 /// One row of the network a plan: all dims, then all starts unless null. Returns the outputs, of
@@ -139,42 +153,68 @@ const float* CommPredictor::run_fixed(const Direction& direction, const CommBatc
 }
 
 /// One row a device; what a plan's devices have in common meets the first layer once.
-const float* CommPredictor::run_pooled(const Direction& direction, const CommBatch& batch,
-                                       const float* dims, const float* starts, float* work) const {
-  const nn::PackedMlp& network = direction.network;
+const float* CommPredictor::pooled_forward(const CommBatch& batch, const float* dims,
+                                           const float* starts, float* work) const {
+  const nn::PackedMlp& network = forward_.network;
   const auto devices = static_cast<std::size_t>(batch.devices);
-  const std::size_t own_size = direction.own();
+  const auto common_size = static_cast<std::int64_t>(forward_.common);
+  const auto own_size = static_cast<std::int64_t>(forward_.own());
   const std::int64_t rows = batch.plans * batch.devices;
-  const auto common_values = batch.plans * static_cast<std::int64_t>(direction.common);
   float* common = work;
-  float* own = common + whole_lines(common_values);
-  float* outputs = own + whole_lines(rows * static_cast<std::int64_t>(own_size));
+  float* own = common + whole_lines(batch.plans * common_size);
+  float* outputs = own + whole_lines(rows * own_size);
   float* layers = outputs + whole_lines(rows * network.output_stride());
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
     const std::int64_t at = plan * batch.devices;
-    const CommInput input{
-        {dims + at, devices},
-        {starts == nullptr ? nullptr : starts + at, starts == nullptr ? std::size_t{0} : devices},
-        batch_size_};
-    features_.compute_split(
-        input, {common + plan * static_cast<std::int64_t>(direction.common), direction.common},
-        {own + at * static_cast<std::int64_t>(own_size), devices * own_size});
+    features_.compute_split({{dims + at, devices}, {starts + at, devices}, batch_size_},
+                            {common + plan * common_size, forward_.common},
+                            {own + at * own_size, devices * forward_.own()});
   }
-  scale(batch.plans, 0, direction.common, direction.scaling, common);
-  scale(rows, direction.common, own_size, direction.scaling, own);
-  network.forward_groups(
-      {batch.plans, batch.devices, static_cast<int>(direction.common), common, own}, layers,
-      outputs);
+  scale(batch.plans, 0, forward_.common, forward_.scaling, common);
+  scale(rows, forward_.common, forward_.own(), forward_.scaling, own);
+  network.forward_groups({batch.plans, batch.devices, static_cast<int>(common_size), common, own},
+                         layers, outputs);
   return outputs;
 }
 
-void CommPredictor::run(const Direction& direction, const CommBatch& batch, const float* dims,
-                        const float* starts, float* work, float* out) const {
-  const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
-  const float* outputs = fixed ? run_fixed(direction, batch, dims, starts, work)
-                               : run_pooled(direction, batch, dims, starts, work);
+/// The backward network sees a device's dims and nothing else of its own, and most devices share
+/// theirs with others: one row per distinct value, plan by plan.
+void CommPredictor::pooled_backward(const CommBatch& batch, const float* dims, float* work) const {
+  const nn::PackedMlp& network = backward_.network;
+  const auto devices = static_cast<std::size_t>(batch.devices);
+  const auto own_size = static_cast<std::int64_t>(backward_.own());
+  float* numbers = work;
+  float* common = numbers + whole_lines(batch.devices);
+  float* own = common + whole_lines(static_cast<std::int64_t>(backward_.common));
+  float* outputs = own + whole_lines(batch.devices * own_size);
+  float* layers = outputs + whole_lines(batch.devices * network.output_stride());
+  float* out = batch.backward_ms;
+  for (std::int64_t plan = 0; plan < batch.plans; ++plan, dims += devices, out += devices) {
+    features_.compute_split({{dims, devices}, {}, batch_size_}, {common, backward_.common},
+                            {own, devices * backward_.own()});
+    const std::int64_t rows = number_distinct({dims, devices}, numbers, layers);
+    // A number's first device has no lower place than the number: rows move forward only.
+    for (std::int64_t device = 0, row = 0; row < rows; ++device) {
+      if (numbers[device] != static_cast<float>(row)) continue;
+      std::copy_n(own + device * own_size, own_size, own + row++ * own_size);
+    }
+    scale(1, 0, backward_.common, backward_.scaling, common);
+    scale(rows, backward_.common, backward_.own(), backward_.scaling, own);
+    network.forward_groups({1, rows, static_cast<int>(backward_.common), common, own}, layers,
+                           outputs);
+    for (std::size_t device = 0; device < devices; ++device) {
+      const auto row = static_cast<std::int64_t>(numbers[device]);
+      out[device] = cost_of(outputs[row * network.output_stride()], backward_.target);
+    }
+  }
+}
+
+/// Of all plans: rows of outputs become milliseconds, one a device.
+void CommPredictor::write_costs(const Direction& direction, const CommBatch& batch,
+                                const float* outputs, float* out) const {
   const int stride = direction.network.output_stride();
-  const std::int64_t row_values = fixed ? batch.devices : 1;
+  const std::int64_t row_values =
+      architecture_ == CommArchitecture::kFixedDevices ? batch.devices : 1;
   const std::int64_t rows = batch.plans * batch.devices / row_values;
   for (std::int64_t row = 0; row < rows; ++row, outputs += stride) {
     for (std::int64_t k = 0; k < row_values; ++k) {

@@ -56,10 +56,11 @@ class CommPredictor {
   [[nodiscard]] std::size_t work_size(const Direction& direction, const CommBatch& batch) const;
   const float* run_fixed(const Direction& direction, const CommBatch& batch, const float* dims,
                          const float* starts, float* work) const;
-  const float* run_pooled(const Direction& direction, const CommBatch& batch, const float* dims,
-                          const float* starts, float* work) const;
-  void run(const Direction& direction, const CommBatch& batch, const float* dims,
-           const float* starts, float* work, float* out) const;
+  const float* pooled_forward(const CommBatch& batch, const float* dims, const float* starts,
+                              float* work) const;
+  void pooled_backward(const CommBatch& batch, const float* dims, float* work) const;
+  void write_costs(const Direction& direction, const CommBatch& batch, const float* outputs,
+                   float* out) const;
 
   const CommArchitecture architecture_;
   const CommFeatureSet features_;

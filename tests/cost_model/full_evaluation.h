@@ -45,6 +45,11 @@ class FullEvaluation {
     return cost;
   }
 
+  /// The backward exchange of each device.
+  std::vector<double> backward(const std::vector<float>& dims) const {
+    return costs(models_.comm->backward, {dims.begin(), dims.end()}, {});
+  }
+
  private:
   static double milliseconds(double output, CostTarget target) {
     return target == CostTarget::kMilliseconds ? output : std::exp(output);

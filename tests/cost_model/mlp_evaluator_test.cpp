@@ -126,6 +126,36 @@ BOOST_AUTO_TEST_CASE(a_batch_costs_what_its_plans_cost_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(devices_that_share_their_dims_cost_what_they_cost_apart) {
+  Rng rng(10);
+  const Workload workload = test::random_workload(5, rng);
+  const CostModels models = test::random_pooled_models(rng);
+  for (const nn::Isa isa : usable()) {
+    for (const std::size_t devices : {2, 7, 64, 130}) {
+      const auto evaluator =
+          MlpEvaluator::create(models, workload, static_cast<std::int32_t>(devices), isa).value();
+      std::vector<float> compute(3 * devices);
+      std::vector<std::int64_t> dims(3 * devices);
+      for (float& value : compute) value = static_cast<float>(10 * rng.uniform());
+      for (std::int64_t& value : dims) value = 16 * rng.between(0, 9);
+      std::vector<double> ready(compute.size());
+      std::vector<double> total(compute.size());
+      search::Scratch scratch;
+      evaluator->plan_details({3, compute, dims}, {ready, total}, scratch);
+      for (std::size_t plan = 0; plan < 3; ++plan) {
+        const auto begin = dims.begin() + static_cast<std::ptrdiff_t>(plan * devices);
+        const std::vector<double> expected =
+            test::FullEvaluation(models, workload)
+                .backward({begin, begin + static_cast<std::ptrdiff_t>(devices)});
+        for (std::size_t d = 0; d < devices; ++d) {
+          const std::size_t at = plan * devices + d;
+          check_close(ready[at] - static_cast<double>(compute[at]), expected[d], "backward");
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(details_are_the_parts_of_the_cost) {
   Rng rng(7);
   const Workload workload = test::random_workload(12, rng);
