@@ -141,56 +141,77 @@ inline int list_nonzero(const float* x, int begin, int end, int* list) {
   return count;
 }
 
-// The one row of the layer, the listed inputs only.
+// The inputs of a stretch that count.
+struct List {
+  int inputs[kMostListed + kLanes];
+  int count = 0;
+};
+
+template <int kVectors, bool kTail>
+inline void add_input(const Layer& layer, int input, int column, __m512* sum) {
+  const float* weight = layer.weight + static_cast<std::int64_t>(input) * layer.outputs + column;
+  const __m512 value = _mm512_set1_ps(layer.x[input]);
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    sum[v] = _mm512_fmadd_ps(value, load<kTail>(weight + v * kLanes), sum[v]);
+  }
+}
+
+// The one row of the layer, the listed inputs only, both stretches at a time.
 template <int kVectors, bool kTail = false>
-inline void sparse_tile(const Layer& layer, const Stretch& stretch, const int* list, int count,
-                        int column) {
+inline void sparse_tile(const Layer& layer, const List& first, const List& second, int column) {
   __m512 sum[kVectors];
+  __m512 other[kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
-    sum[v] = stretch.first ? load<kTail>(layer.bias + column + v * kLanes) : _mm512_setzero_ps();
+    sum[v] = load<kTail>(layer.bias + column + v * kLanes);
+    other[v] = _mm512_setzero_ps();
   }
-  for (int k = 0; k < count; ++k) {
-    const float* weight =
-        layer.weight + static_cast<std::int64_t>(list[k]) * layer.outputs + column;
-    const __m512 value = _mm512_set1_ps(layer.x[list[k]]);
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-      sum[v] = _mm512_fmadd_ps(value, load<kTail>(weight + v * kLanes), sum[v]);
-    }
+  const int both = first.count < second.count ? first.count : second.count;
+  for (int k = 0; k < both; ++k) {
+    add_input<kVectors, kTail>(layer, first.inputs[k], column, sum);
+    add_input<kVectors, kTail>(layer, second.inputs[k], column, other);
+  }
+  for (int k = both; k < first.count; ++k) {
+    add_input<kVectors, kTail>(layer, first.inputs[k], column, sum);
+  }
+  for (int k = both; k < second.count; ++k) {
+    add_input<kVectors, kTail>(layer, second.inputs[k], column, other);
   }
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
-    finish<kTail>(layer, stretch, layer.y + column + v * kLanes, sum[v]);
+    __m512 value = _mm512_add_ps(sum[v], other[v]);
+    if (layer.relu) value = _mm512_max_ps(value, _mm512_setzero_ps());
+    store<kTail>(layer.y + column + v * kLanes, value);
   }
 }
 
 // After a ReLU about half of the inputs are zero, and a row alone need not read their weights,
 // which come from the second cache. REQUIRES at most kMostListed inputs.
 inline void sparse_row(const Layer& layer) {
-  int list[kMostListed + kLanes];
-  const int parts = parts_of(layer);
-  for (int part = 0; part < parts; ++part) {
-    const Stretch stretch = stretch_of(layer, part, parts);
-    const int count = list_nonzero(layer.x, stretch.begin, stretch.end, list);
-    int column = 0;
-    for (; column + 8 * kLanes <= layer.outputs; column += 8 * kLanes) {
-      sparse_tile<8>(layer, stretch, list, count, column);
-    }
-    if (column + 4 * kLanes <= layer.outputs) {
-      sparse_tile<4>(layer, stretch, list, count, column);
-      column += 4 * kLanes;
-    }
-    if (column + 2 * kLanes <= layer.outputs) {
-      sparse_tile<2>(layer, stretch, list, count, column);
-      column += 2 * kLanes;
-    }
-    if (column + kLanes <= layer.outputs) {
-      sparse_tile<1>(layer, stretch, list, count, column);
-      column += kLanes;
-    }
-    if (column < layer.outputs) sparse_tile<1, true>(layer, stretch, list, count, column);
+  static_assert(kParts == 2);
+  const int middle = stretch_of(layer, 0, parts_of(layer)).end;
+  List first;
+  List second;
+  first.count = list_nonzero(layer.x, 0, middle, first.inputs);
+  second.count = list_nonzero(layer.x, middle, layer.inputs, second.inputs);
+  int column = 0;
+  for (; column + 8 * kLanes <= layer.outputs; column += 8 * kLanes) {
+    sparse_tile<8>(layer, first, second, column);
   }
+  if (column + 4 * kLanes <= layer.outputs) {
+    sparse_tile<4>(layer, first, second, column);
+    column += 4 * kLanes;
+  }
+  if (column + 2 * kLanes <= layer.outputs) {
+    sparse_tile<2>(layer, first, second, column);
+    column += 2 * kLanes;
+  }
+  if (column + kLanes <= layer.outputs) {
+    sparse_tile<1>(layer, first, second, column);
+    column += kLanes;
+  }
+  if (column < layer.outputs) sparse_tile<1, true>(layer, first, second, column);
 }
 
 // The one row of the layer, all inputs.
