@@ -28,8 +28,8 @@ struct Roofline {
   }
 };
 
-/// The best of a few tries each, a tenth of a millisecond in all: where others use the machine,
-/// too, measure it beside what is held against it. REQUIRES that this processor has `isa`.
+/// Means over about a millisecond in all. Where others use the machine, too, measure it beside what
+/// is held against it: neither is at its best then. REQUIRES that this processor has `isa`.
 Roofline measure_roofline(nn::Isa isa);
 
 }  // namespace neuroshard::bench
