@@ -106,6 +106,32 @@ BOOST_AUTO_TEST_CASE(a_row_is_the_same_bits_in_any_batch) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(wide_layers_are_the_same_bits_in_any_batch_too) {
+  Rng rng(7);
+  // More inputs than kernels may keep lists of, more outputs than a tile has.
+  Mlp mlp(dense_stack(std::vector<int>{1100, 140, 260, 9}, Activation::kNone));
+  initialize(mlp, rng);
+  const std::vector<float> x = random_floats(rng, 13 * 1100);
+  for (const Isa isa : usable()) {
+    const PackedMlp packed(mlp, inference_kernels(isa));
+    const auto width = static_cast<std::size_t>(packed.output_stride());
+    std::vector<float> scratch(packed.scratch_size(13));
+    std::vector<float> together(13 * width);
+    std::vector<float> alone(width);
+    packed.forward(13, x.data(), 1100, scratch.data(), together.data());
+    for (std::size_t row = 0; row < 13; ++row) {
+      const std::vector<double> expected = plain_forward(mlp, x.data() + row * 1100);
+      const float* found = together.data() + row * width;
+      for (std::size_t o = 0; o < expected.size(); ++o) {
+        BOOST_TEST(std::abs(found[o] - expected[o]) <= 1e-4 * (1 + std::abs(expected[o])),
+                   to_string(isa) << " row " << row << " output " << o);
+      }
+      packed.forward(1, x.data() + row * 1100, 1100, scratch.data(), alone.data());
+      BOOST_TEST(std::equal(alone.begin(), alone.end(), found));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_rows_have_in_common_may_be_given_once) {
   Rng rng(6);
   for (int network = 0; network < 30; ++network) {
