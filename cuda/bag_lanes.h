@@ -2,7 +2,8 @@
 
 // What one lane does in the embedding-bag kernels: no lane reads what another one computes, so the
 // host compiler builds the same functions and tests run them lane by lane without a GPU. Only the
-// instructions that load and store differ.
+// instructions that load and store differ. NEUROSHARD_EMULATED_GPU: a test has defined what CUDA's
+// headers would (tests/support/emulated_gpu.h).
 
 #include <cstdint>
 #include <cstring>
@@ -136,7 +137,7 @@ struct Fp32Access {
   }
 };
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(NEUROSHARD_EMULATED_GPU)
 template <int kHalves>
 struct Fp16Access {
   static constexpr int kWidth = kHalves;

@@ -58,7 +58,9 @@ __device__ inline void add_partials(const PartialRun& run, int dim, float* parti
     const int column = first + 4 * lane;
     float4 sum = make_float4(0, 0, 0, 0);
     if (column < dim) {
+#if defined(__CUDACC__)
 #pragma unroll 8
+#endif
       for (std::int64_t k = warp; k < run.count; k += kCombineWarps) {
         const float* partial = partials + run.place(k) * partial_stride + column;
         add(sum, *reinterpret_cast<const float4*>(partial));

@@ -1,0 +1,394 @@
+// The GPU's kernels themselves, thread by thread on the CPU: the embedding bag's way forward and
+// back (with a sort of the standard library in place of CUB's) against the CPU's lookups, and what
+// the training backend has beside cuBLASLt against the scalar backend.
+#include "tests/support/emulated_gpu.h"
+//
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "cuda/bag_forward.cuh"
+#include "cuda/bag_partials.cuh"
+#include "cuda/training_kernels.cuh"
+#include "engine/core/rng.h"
+#include "engine/core/thread_pool.h"
+#include "engine/ground_truth/cpu/fused_lookup.h"
+#include "nn/backend.h"
+
+namespace neuroshard::cuda {
+namespace {
+
+using emulation::launch;
+
+struct Shape {
+  std::int64_t rows;
+  std::int64_t dim;
+  double mean_length;
+  double hot;  ///< share of lookups that hit row 0
+  Optimizer optimizer = Optimizer::kSgd;
+  bool half = false;
+};
+
+struct alignas(16) Aligned {
+  unsigned char bytes[16];
+};
+
+/// Tables on both sides; the device's memory is the host's.
+struct Batch {
+  std::int64_t bags;
+  std::vector<Shape> shapes;
+  std::vector<IndexStream> streams;
+  std::vector<std::vector<std::int32_t>> indices;
+  std::vector<std::vector<float>> weights;  ///< of the CPU
+  std::vector<std::vector<float>> states;
+  std::vector<std::vector<Aligned>> device_weights;
+  std::vector<std::vector<float>> device_states;
+  std::vector<BagTable> tables;
+  std::int64_t columns = 0;
+  std::vector<Aligned> gradient_memory;
+
+  Batch(std::vector<Shape> all, std::int64_t count, std::uint64_t seed)
+      : bags(count), shapes(std::move(all)) {
+    Rng rng(seed);
+    for (const Shape& shape : shapes) add(shape, rng);
+    for (std::size_t t = 0; t < shapes.size(); ++t) describe(t);
+    gradient_memory.resize(static_cast<std::size_t>(bags * columns / 4 + 1));
+    for (std::int64_t i = 0; i < bags * columns; ++i) {
+      gradient()[i] = static_cast<float>(rng.uniform()) - 0.5F;
+    }
+  }
+  float* gradient() { return reinterpret_cast<float*>(gradient_memory.data()); }
+
+  void add(const Shape& shape, Rng& rng) {
+    IndexStream stream;
+    stream.offsets.push_back(0);
+    for (std::int64_t bag = 0; bag < bags; ++bag) {
+      const auto longest = static_cast<std::int64_t>(2 * shape.mean_length);
+      const std::int64_t length = bag % 5 == 0 ? 0 : rng.between(0, longest);
+      for (std::int64_t i = 0; i < length; ++i) {
+        stream.indices.push_back(rng.uniform() < shape.hot ? 0 : rng.between(0, shape.rows - 1));
+      }
+      stream.offsets.push_back(stream.lookups());
+    }
+    indices.emplace_back(stream.indices.begin(), stream.indices.end());
+    streams.push_back(std::move(stream));
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < shape.rows * shape.dim; ++i) {
+      values.push_back(static_cast<float>(rng.between(-128, 128)) / 256.0F);
+    }
+    std::vector<Aligned> memory(values.size() * 4 / sizeof(Aligned) + 1);
+    auto* bytes = reinterpret_cast<unsigned char*>(memory.data());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (shape.half) {
+        const __half half = __float2half_rn(values[i]);  // exact
+        std::memcpy(bytes + 2 * i, &half, 2);
+      } else {
+        std::memcpy(bytes + 4 * i, &values[i], 4);
+      }
+    }
+    weights.push_back(std::move(values));
+    device_weights.push_back(std::move(memory));
+    states.emplace_back(static_cast<std::size_t>(shape.rows), 0.5F);
+    device_states.push_back(states.back());
+    columns += shape.dim;
+  }
+
+  void describe(std::size_t t) {
+    BagTable table;
+    table.weights = device_weights[t].data();
+    table.state = device_states[t].data();
+    table.rows = shapes[t].rows;
+    table.dim = shapes[t].dim;
+    table.data_type = shapes[t].half ? DataType::kFp16 : DataType::kFp32;
+    table.optimizer = shapes[t].optimizer;
+    table.indices = indices[t].data();
+    table.offsets = streams[t].offsets.data();
+    table.lookups = streams[t].lookups();
+    tables.push_back(table);
+  }
+
+  [[nodiscard]] float device_weight(std::size_t t, std::size_t i) const {
+    const auto* bytes = reinterpret_cast<const unsigned char*>(device_weights[t].data());
+    if (!shapes[t].half) {
+      float value = 0;
+      std::memcpy(&value, bytes + 4 * i, 4);
+      return value;
+    }
+    __half half;
+    std::memcpy(&half, bytes + 2 * i, 2);
+    return __half2float(half);
+  }
+};
+
+std::vector<float> forward(const BagLayout& layout) {
+  std::vector<Aligned> memory(static_cast<std::size_t>(layout.bags * layout.columns / 4 + 1));
+  auto* out = reinterpret_cast<float*>(memory.data());
+  launch({static_cast<unsigned>(layout.slice_of_tile.size())}, {kBlockThreads}, false, [&] {
+    pool_kernel(layout.slices.data(), layout.slice_of_tile.data(), layout.bags, out,
+                layout.columns);
+  });
+  return {out, out + layout.bags * layout.columns};
+}
+
+/// As GpuEmbeddingBag's backward, kernel by kernel, on `blocks` blocks.
+template <typename Key, typename Lookup>
+void backward(const BagLayout& layout, const float* gradient, unsigned blocks) {
+  const auto count = static_cast<std::size_t>(layout.lookups);
+  const auto tables = static_cast<int>(layout.tables.size());
+  std::vector<Key> keys(count);
+  std::vector<Lookup> lookups(count);
+  launch({2, static_cast<unsigned>(tables)}, {kBlockThreads}, true,
+         [&] { key_kernel(layout.tables.data(), layout.bags, keys.data(), lookups.data()); });
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
+  std::vector<Key> sorted_keys;
+  std::vector<Lookup> sorted_lookups;
+  for (const std::size_t k : order) {
+    sorted_keys.push_back(keys[k]);
+    sorted_lookups.push_back(lookups[k]);
+  }
+  std::vector<std::uint32_t> piece_begin;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (PieceBegins<Key>{sorted_keys.data()}(i)) piece_begin.push_back(i);
+  }
+  const auto pieces = static_cast<std::uint32_t>(piece_begin.size());
+  std::vector<std::int64_t> first_piece(layout.tables.size() + 1);
+  std::vector<std::int64_t> first_unit(layout.tables.size() + 1);
+  launch({1}, {kBlockThreads}, true, [&] {
+    unit_kernel(layout.tables.data(), tables, layout.lookups, piece_begin.data(), &pieces,
+                first_piece.data(), first_unit.data());
+  });
+  const std::int64_t stride = (layout.widest + 3) / 4 * 4;
+  const std::int64_t cuts = (layout.lookups - 1) / kPieceLookups;
+  std::vector<Aligned> partial_memory(static_cast<std::size_t>((cuts + 1) * 2 * stride / 4 + 1));
+  auto* partials = reinterpret_cast<float*>(partial_memory.data());
+  const SortedLookups<Key, Lookup> sorted{
+      sorted_keys.data(), sorted_lookups.data(), layout.lookups, piece_begin.data(), &pieces,
+      first_piece.data(), first_unit.data()};
+  const BagUpdate update{0.1F, 0.1F};
+  launch({blocks}, {kBlockThreads}, true, [&] {
+    update_kernel(layout.tables.data(), tables, sorted, layout.bags, gradient, layout.columns,
+                  update, partials, stride);
+  });
+  if (cuts == 0) return;
+  launch({blocks}, {kCombineWarps * kWarpLanes}, true, [&] {
+    combine_kernel(layout.tables.data(), sorted.keys, sorted.lookups, layout.lookups, layout.bags,
+                   update, partials, stride);
+  });
+}
+
+std::vector<float> run_on_cpu(Batch& batch) {
+  std::vector<LookupShard> shards;
+  for (std::size_t t = 0; t < batch.shapes.size(); ++t) {
+    shards.push_back({&batch.streams[t], batch.shapes[t].rows, batch.shapes[t].dim,
+                      batch.weights[t].data(), batch.states[t].data(), batch.shapes[t].optimizer});
+  }
+  FusedLookup lookup(shards, batch.bags, lookup_kernels(nn::Isa::kScalar));
+  ThreadPool pool(1);
+  std::vector<float> out(static_cast<std::size_t>(batch.bags * batch.columns));
+  lookup.forward(pool, out.data());
+  lookup.backward(pool, batch.gradient());
+  return out;
+}
+
+void check(std::vector<Shape> shapes, std::int64_t bags, std::uint64_t seed, bool wide) {
+  Batch batch(std::move(shapes), bags, seed);
+  const auto layout = lay_out(batch.tables, bags);
+  BOOST_REQUIRE(layout.ok());
+  const std::vector<float> found = forward(*layout);
+  if (wide) {
+    backward<std::uint64_t, ScaledLookup>(*layout, batch.gradient(), 2);
+  } else {
+    backward<std::uint32_t, PlainLookup>(*layout, batch.gradient(), 2);
+  }
+  const std::vector<float> expected = run_on_cpu(batch);
+  BOOST_REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 4) == 0);
+  for (std::size_t t = 0; t < batch.shapes.size(); ++t) {
+    const float tolerance = batch.shapes[t].half ? 2e-2F : 2e-4F;  // rounded once more, at 2^-11
+    for (std::size_t i = 0; i < batch.weights[t].size(); ++i) {
+      BOOST_REQUIRE_SMALL(batch.device_weight(t, i) - batch.weights[t][i], tolerance);
+    }
+    for (std::size_t r = 0; r < batch.states[t].size(); ++r) {
+      BOOST_REQUIRE_CLOSE(batch.device_states[t][r], batch.states[t][r], 0.01);
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------- training
+
+using Values = std::vector<float>;
+
+Values random_values(Rng& rng, std::int64_t count) {
+  Values values(static_cast<std::size_t>(count));
+  for (float& value : values) value = static_cast<float>(2 * rng.uniform() - 1);
+  return values;
+}
+
+void check_close(const Values& found, const Values& expected) {
+  BOOST_REQUIRE(found.size() == expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    BOOST_REQUIRE_SMALL(found[i] - expected[i], 2e-5F * (1 + std::fabs(expected[i])));
+  }
+}
+
+unsigned blocks_of(std::int64_t count) {
+  return static_cast<unsigned>((count + kTrainingThreads - 1) / kTrainingThreads);
+}
+
+template <typename Kernel>
+void per_value(std::int64_t count, const Kernel& kernel) {
+  launch({blocks_of(count)}, {kTrainingThreads}, false, kernel);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gpu_kernels)
+
+BOOST_AUTO_TEST_CASE(lookups_of_every_width_agree_with_the_cpu) {
+  for (const std::int64_t dim : {1, 4, 5, 12, 32, 128, 132, 260}) {
+    for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kRowwiseAdagrad}) {
+      BOOST_TEST_CONTEXT("dim " << dim) {
+        check({{40, dim, 4, 0.2, optimizer}}, 90, static_cast<std::uint64_t>(dim), false);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(mixed_tables_agree_with_the_cpu) {
+  std::vector<Shape> shapes;
+  Rng rng(5);
+  for (int t = 0; t < 20; ++t) {
+    shapes.push_back({rng.between(1, 60), std::int64_t{4} << rng.below(6), rng.uniform() * 8,
+                      rng.uniform() < 0.3 ? 0.4 : 0,
+                      t % 3 == 0 ? Optimizer::kRowwiseAdagrad : Optimizer::kSgd, t % 4 == 1});
+  }
+  shapes.push_back({3, 64, 0, 0});  // never looked up
+  shapes.push_back({7, 24, 3, 0, Optimizer::kSgd, true});
+  shapes.push_back({7, 20, 3, 0, Optimizer::kSgd, true});
+  shapes.push_back({9, 7, 3, 0, Optimizer::kRowwiseAdagrad, true});
+  for (const bool wide : {false, true}) check(shapes, 130, 6, wide);
+}
+
+BOOST_AUTO_TEST_CASE(rows_across_cuts_are_finished_by_warps_and_blocks) {
+  // Runs of a few pieces, and of more than a warp adds up by itself.
+  for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kRowwiseAdagrad}) {
+    check({{50, 8, 5, 0.9, optimizer}, {400, 12, 5, 0.3, optimizer}, {3, 130, 2, 0, optimizer}},
+          1500, 7, false);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(plain_gradients_agree_with_the_scalar_backend) {
+  Rng rng(8);
+  const nn::Backend& reference = nn::cpu_backend(nn::Isa::kScalar);
+  for (const auto& [rows, inputs, outputs] :
+       {std::tuple{100, 20, 3}, {33, 40, 2}, {7, 1, 1}, {0, 3, 2}, {5, 2, 33}}) {
+    for (const nn::GradMode mode : {nn::GradMode::kOverwrite, nn::GradMode::kAccumulate}) {
+      const nn::DenseSpec spec{inputs, outputs, nn::Activation::kRelu};
+      const Values x = random_values(rng, rows * inputs);
+      const Values weight = random_values(rng, inputs * outputs);
+      const Values bias = random_values(rng, outputs);
+      const Values dy = random_values(rng, rows * outputs);
+      const Values start = random_values(rng, inputs * outputs);
+      std::vector<Values> results[2];
+      for (const bool gpu : {false, true}) {
+        Values y(dy.size());
+        Values dweight = start;
+        Values dbias = bias;
+        Values dx(x.size());
+        const nn::DenseForward ahead{rows, spec, x.data(), weight.data(), bias.data(), y.data()};
+        const nn::DenseBackward back{
+            rows, spec,           x.data(),     weight.data(),         dy.data(),
+            mode, dweight.data(), dbias.data(), nn::Activation::kRelu, dx.data()};
+        if (gpu) {
+          per_value(rows * outputs, [&] { dense_kernel(ahead); });
+          const auto sums = [](int count) {
+            return static_cast<unsigned>((count + kSumColumns - 1) / kSumColumns);
+          };
+          launch({sums(inputs), static_cast<unsigned>(outputs)}, {kSumColumns, kSumParts}, true,
+                 [&] { weight_gradient_kernel(back); });
+          launch({sums(outputs)}, {kSumColumns, kSumParts}, true,
+                 [&] { bias_gradient_kernel(back); });
+          per_value(rows * inputs, [&] { input_gradient_kernel(back); });
+        } else {
+          reference.run(ahead);
+          reference.run(back);
+        }
+        results[gpu ? 1 : 0] = {y, dweight, dbias, dx};
+      }
+      for (std::size_t k = 0; k < 4; ++k) check_close(results[1][k], results[0][k]);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sums_losses_and_steps_agree_with_the_scalar_backend) {
+  Rng rng(9);
+  const nn::Backend& reference = nn::cpu_backend(nn::Isa::kScalar);
+  const std::vector<std::int32_t> offsets{0, 3, 3, 4, 9};
+  const std::vector<std::int32_t> index{4, 0, 2, 2, 1, 3, 4, 0, 1, 0, 0, 0};
+  const Values table = random_values(rng, 5 * 6);
+  const Values prediction = random_values(rng, 700);
+  const Values target = random_values(rng, 700);
+  const Values gradient = random_values(rng, 300);
+  std::vector<Values> results[2];
+  double sums[2] = {3, 3};
+  for (const bool gpu : {false, true}) {
+    Values rows(12 * 6);
+    Values pooled(4 * 6);
+    Values dx(12 * 6, 7.0F);
+    Values slope(700);
+    Values parameter(300, 0.5F);
+    Values m(300, 0.1F);
+    Values v(300, 0.2F);
+    Values average(300, 1.0F);
+    const nn::GatherRows gather{12, 6, index.data(), table.data(), rows.data()};
+    const nn::SegmentSum sum{4, 6, offsets.data(), rows.data(), pooled.data()};
+    const nn::SegmentSumBackward back{4, 6, offsets.data(), pooled.data(), dx.data(), 12};
+    const nn::ReluBackward relu{12 * 6, rows.data(), dx.data()};
+    const nn::Loss loss{700,
+                        {nn::LossKind::kHuber, 0.3F},
+                        prediction.data(),
+                        target.data(),
+                        0.01,
+                        slope.data(),
+                        &sums[gpu ? 1 : 0]};
+    nn::Adam adam{.count = 300,
+                  .step = 7,
+                  .gradient = gradient.data(),
+                  .parameter = parameter.data(),
+                  .m = m.data(),
+                  .v = v.data()};
+    adam.rate = 0.02F;
+    adam.decay = 0.1F;
+    const nn::MovingAverage mean{300, 0.9F, parameter.data(), average.data()};
+    if (gpu) {
+      AdamScalars scalars;
+      per_value(12 * 6, [&] { gather_kernel(gather); });
+      per_value(4 * 6, [&] { segment_sum_kernel(sum); });
+      per_value(5 * 6, [&] { segment_sum_backward_kernel(back); });
+      per_value(12 * 6, [&] { relu_backward_kernel(relu); });
+      launch({1}, {kTrainingThreads}, true, [&] { loss_kernel(loss); });
+      launch({1}, {1}, false, [&] { store_kernel(scalars_of(adam), &scalars); });
+      per_value(300, [&] { adam_kernel(adam, &scalars); });
+      per_value(300, [&] { moving_average_kernel(mean); });
+    } else {
+      reference.run(gather);
+      reference.run(sum);
+      reference.run(back);
+      reference.run(relu);
+      reference.run(loss);
+      reference.run(adam);
+      reference.run(mean);
+    }
+    results[gpu ? 1 : 0] = {rows, pooled, dx, slope, parameter, m, v, average};
+  }
+  for (std::size_t k = 0; k < results[0].size(); ++k) check_close(results[1][k], results[0][k]);
+  BOOST_TEST(sums[1] == sums[0], boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::cuda
