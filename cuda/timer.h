@@ -10,8 +10,8 @@
 namespace neuroshard::cuda {
 
 /// Times work on the GPU by events in its own stream, each run behind an emptied L2. Runs are given
-/// to the GPU ahead of it, so a time is the GPU's: launches cost nothing as long as the CPU keeps
-/// up. Not thread-safe.
+/// to the GPU ahead of it, with a head start for the CPU before each, so a time is the GPU's:
+/// launches cost nothing. Not thread-safe.
 class Timer {
  public:
   virtual ~Timer() = default;

@@ -67,6 +67,31 @@ BOOST_AUTO_TEST_CASE(sets_of_tables_are_measured) {
   BOOST_TEST(!truth.conditions().empty());
 }
 
+BOOST_AUTO_TEST_CASE(delays_last_and_surroundings_are_not_timed) {
+  const auto timer = cuda::make_timer();
+  BOOST_REQUIRE(timer.ok());
+  int before = 0;
+  int at_end = 0;
+  const auto times = (*timer)->time(
+      {[] { return cuda::delay(std::chrono::milliseconds(2)); }, [] { return Status(); }}, 1, 3,
+      {[&] {
+         ++before;
+         return cuda::delay(std::chrono::milliseconds(20));
+       },
+       [&] {
+         ++at_end;
+         return Status();
+       }});
+  BOOST_REQUIRE_MESSAGE(times.ok(), times.status().message());
+  for (std::size_t run = 0; run < 3; ++run) {
+    BOOST_TEST((*times)[0][run] >= 1.9);  // by the GPU's own clock
+    BOOST_TEST((*times)[1][run] < (*times)[0][run]);
+    BOOST_TEST((*times)[2][run] >= (*times)[0][run]);
+  }
+  BOOST_TEST(before == 4);
+  BOOST_TEST(at_end == 1);
+}
+
 BOOST_AUTO_TEST_CASE(an_error_of_a_step_ends_the_timing) {
   const auto timer = cuda::make_timer();
   BOOST_REQUIRE(timer.ok());
