@@ -46,6 +46,7 @@ class BeamSearch {
 
   Known& look_up(const ShardSet& shards);
   std::vector<Child> expand(const std::vector<ShardSet>& beam);
+  static std::vector<Child> link(std::vector<Child> children);
   bool place_new(bool whatever_the_time);
   void improve(const ShardSet& shards, const Placement& placement);
   [[nodiscard]] std::vector<ShardSet> survivors(std::vector<Child> children) const;
@@ -59,6 +60,7 @@ class BeamSearch {
   std::vector<GridPlacer> placers_;  // one a worker
   std::unordered_map<std::vector<ShapeId>, Known, SequenceHash> known_;
   std::vector<Known*> unplaced_;
+  bool interrupted_ = false;  // before all children were there
   BeamResult result_;
 };
 
@@ -83,7 +85,7 @@ BeamResult BeamSearch::run(ShardSet start) {
   for (int level = 0; level < beam_.max_splits && !beam.empty(); ++level) {
     report(level);
     std::vector<Child> children = expand(beam);
-    const bool complete = place_new(false);
+    const bool complete = place_new(false) && !interrupted_;
     for (const Child& child : children) {
       if (child.known->placement) improve(child.shards, *child.known->placement);
     }
@@ -116,13 +118,19 @@ std::vector<BeamSearch::Child> BeamSearch::expand(const std::vector<ShardSet>& b
   for (const ShardSet& parent : beam) {
     for (const std::int32_t index : parent.candidates(beam_.candidates)) {
       if (!halvable(parent.shard(index))) continue;
+      interrupted_ = stop_.stop();
+      if (interrupted_) return link(std::move(children));
       Child child{parent, nullptr};
       child.shards.split(index, parent.shard(index).dim() / 2, problem_.workload, evaluator_);
       child.known = &look_up(child.shards);
       children.push_back(std::move(child));
     }
   }
-  // Only now, when `children` no longer grows, do its elements stay where they are.
+  return link(std::move(children));
+}
+
+/// Only when `children` no longer grows do its elements stay where they are.
+std::vector<BeamSearch::Child> BeamSearch::link(std::vector<Child> children) {
   for (Child& child : children) child.known->shards = &child.shards;
   return children;
 }
