@@ -8,6 +8,8 @@
 namespace neuroshard::bench {
 namespace {
 
+constexpr std::int32_t kDistinctDims = 20;  // of devices
+
 double multiply_adds(const nn::Mlp& mlp) {
   double count = 0;
   for (const nn::DenseSpec& spec : mlp.layers()) count += double{1} * spec.inputs * spec.outputs;
@@ -57,7 +59,7 @@ struct Plans {
     for (float& value : compute) value = static_cast<float>(4 + 2 * rng.uniform());
     // Tables have few widths, so sums of them take few values: 14 to 64 in plans of 64 to 512
     // devices.
-    for (std::int64_t& value : dims) value = 16 * rng.between(12, 31);
+    for (std::int64_t& value : dims) value = 16 * rng.between(12, 11 + kDistinctDims);
   }
   void cost() {
     const std::size_t from = rng.below(compute.size());
@@ -85,15 +87,19 @@ Operation cost_plans(const std::shared_ptr<MlpEvaluator>& evaluator, std::int32_
   return {count, [plans] { plans->cost(); }};
 }
 
-/// What both networks need at least: of inputs that devices have in common, the first layer once.
+/// What both networks need at least: of inputs that devices have in common, the first layer once;
+/// the backward one once per distinct dims.
 double plan_multiply_adds(const CommModels& comm, std::int32_t devices) {
-  const double both = multiply_adds(comm.forward.mlp) + multiply_adds(comm.backward.mlp);
-  if (comm.architecture == CommArchitecture::kFixedDevices) return both;
+  const double forward = multiply_adds(comm.forward.mlp);
+  const double backward = multiply_adds(comm.backward.mlp);
+  if (comm.architecture == CommArchitecture::kFixedDevices) return forward + backward;
   const auto common = [&](bool starts, const nn::Mlp& mlp) {
     return static_cast<double>(comm.features.split(starts).common.size()) * mlp.layer(0).outputs;
   };
-  const double once = common(true, comm.forward.mlp) + common(false, comm.backward.mlp);
-  return devices * (both - once) + once;
+  const double forward_once = common(true, comm.forward.mlp);
+  const double backward_once = common(false, comm.backward.mlp);
+  return forward_once + devices * (forward - forward_once) + backward_once +
+         std::min(devices, kDistinctDims) * (backward - backward_once);
 }
 
 std::function<double(const Roofline&)> fma_floor(double count) {
