@@ -34,7 +34,7 @@ function(neuroshard_simd_flags)
     if(source MATCHES "_avx2\\.cpp$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX2_FLAGS}"
                                   SKIP_PRECOMPILE_HEADERS ON)
-    elseif(source MATCHES "_avx512\.cpp$")
+    elseif(source MATCHES "_avx512\\.cpp$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX512_FLAGS}"
                                   SKIP_PRECOMPILE_HEADERS ON)
     endif()

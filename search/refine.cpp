@@ -1,337 +1,22 @@
 #include "search/refine.h"
 
-#include <algorithm>
-#include <array>
-#include <atomic>
 #include <chrono>
-#include <cmath>
-#include <memory>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "search/feasibility.h"
-#include "search/local/join.h"
-#include "search/local/local_walk.h"
-#include "search/local/redraw.h"
-#include "search/local/redraw_walk.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
 #include "search/memory_packing.h"
-#include "search/refine_fast.h"
 #include "search/refine_start.h"
+#include "search/refinement.h"
 #include "search/stop_check.h"
-#include "search/workers.h"
 
 namespace neuroshard::search {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Found best on the reference tasks and small ones, at 60,000 candidates a task.
-constexpr int kGenerations = 8;
-constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
-constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
-constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only
-constexpr double kLaterHeat = 0.5;          // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;         // times the coolest, of the kWalks
-constexpr double kCycleGrowth = 2;          // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;        // times a walk's share of the time: the budget is too large
-constexpr double kNoTimeLimit = 1e8;   // seconds, as in StopCheck
-constexpr double kStartShare = 0.5;    // of the time left after the fast plan, for the others
-constexpr double kStartSeconds = 0.1;  // or this much, if there is
-constexpr double kFullEffortSeconds = 0.4;  // of the others
-constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
-constexpr std::string_view kNoBeam = "the paper's search";
+constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
-constexpr double kProven = 1e-5;        // share above the lower bound that is rounding
-constexpr double kReportSeconds = 0.1;  // between two progress reports
-constexpr int kSpreadGenerations = 4;   // most generations whose walks begin with tables spread
-
-// Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
-constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
-    {{0, 1}, {0, 2}, {1, 2}, {0, 4}}};  // from, to
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// One search: the walks, their shares of the budget, and the best plan they have found.
-class Refinement {
- public:
-  Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-             const SearchOptions& options, Clock::time_point began);
-
-  /// Ends early at a plan of cost `bound`, below which there is none.
-  void run(Assignment start, std::int64_t evaluations_so_far, double bound);
-
-  [[nodiscard]] const Assignment& best() const { return best_; }
-  [[nodiscard]] std::int64_t candidates() const { return candidates_; }
-  [[nodiscard]] bool stopped_early() const { return stopped_early_; }
-
- private:
-  struct Share {
-    std::int64_t candidates = 0;  // 0: no limit
-    double seconds = 0;           // 0: no limit
-  };
-
-  [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
-  [[nodiscard]] bool over() const;
-  [[nodiscard]] bool proven() const { return best_cost_ <= bound_ * (1 + kProven); }
-  struct Walkers {
-    LocalWalk walk;
-    RedrawWalk redraws;
-  };
-  LocalWalk& walker(int worker) { return walkers(worker).walk; }
-  Walkers& walkers(int worker);
-  [[nodiscard]] Share share(int generation) const;
-  void run_cycle();
-  void run_generation(int generation);
-  [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
-  [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
-  WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
-  void report(const Share& share, std::int64_t candidates);
-
-  const Problem& problem_;
-  const PlanEvaluator& evaluator_;
-  const ShapeCatalog& catalog_;
-  const SearchOptions& options_;
-  const Clock::time_point began_;
-  const int threads_;
-  const int walks_;
-  std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
-  CommResponse response_;
-  std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
-  double cycle_end_ = 0;         // seconds after began_
-  std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
-  Assignment best_;
-  double best_cost_ = 0;
-  double bound_ = 0;
-  std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
-  std::int64_t candidates_ = 0;
-  bool stopped_early_ = false;
-  std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
-  double reported_ = 0;
-};
-
-int round_up(int value, int step) { return (value + step - 1) / step * step; }
-
-Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
-                       const ShapeCatalog& catalog, const SearchOptions& options,
-                       Clock::time_point began)
-    : problem_(problem),
-      evaluator_(evaluator),
-      catalog_(catalog),
-      options_(options),
-      began_(began),
-      threads_(workers_of(options.pool)),
-      // What time alone ends depends on the machine anyway: then no thread has to idle.
-      walks_(options.evaluations == 0 ? round_up(kWalks, threads_) : kWalks) {
-  walkers_.resize(static_cast<std::size_t>(threads_));
-}
-
-Refinement::Walkers& Refinement::walkers(int worker) {
-  std::unique_ptr<Walkers>& own = walkers_[static_cast<std::size_t>(worker)];
-  if (!own) {
-    own.reset(new Walkers{LocalWalk(problem_, evaluator_, catalog_),
-                          RedrawWalk(problem_, evaluator_, catalog_)});
-  }
-  return *own;
-}
-
-bool Refinement::over() const {
-  return (options_.cancel != nullptr && options_.cancel->cancelled()) ||
-         (timed() && seconds_since(began_) >= options_.time_limit_s);
-}
-
-Refinement::Share Refinement::share(int generation) const {
-  Share share;
-  if (budget_ > 0) {
-    share.candidates = std::max<std::int64_t>(1, budget_ / (kGenerations * walks_));
-  }
-  if (timed()) {
-    const int in_turn = (walks_ + threads_ - 1) / threads_;
-    const double left = std::max(0.0, cycle_end_ - seconds_since(began_));
-    share.seconds = std::max(1e-6, left / ((kGenerations - generation) * in_turn));
-  }
-  return share;
-}
-
-void Refinement::report(const Share& share, std::int64_t candidates) {
-  if (options_.progress == nullptr) return;
-  const double now = seconds_since(began_);
-  if (now - reported_ < kReportSeconds) return;
-  reported_ = now;
-  if (budget_ == 0) {
-    options_.progress->update("refine", static_cast<std::int64_t>(now),
-                              static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
-  } else {
-    options_.progress->update("refine", candidates_ + candidates,
-                              share.candidates * walks_ * kGenerations, "candidates");
-  }
-}
-
-/// Tables that could go over all devices and do not, dearest first.
-std::vector<std::int32_t> Refinement::dearest_unspread() const {
-  std::vector<std::pair<double, std::int32_t>> order;
-  std::vector<bool> spread(static_cast<std::size_t>(catalog_.tables()));
-  for (const Placed& piece : best_) {
-    if (piece.device == kNoDevice) continue;
-    const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (entry.everywhere) spread[static_cast<std::size_t>(entry.table)] = true;
-  }
-  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    if (catalog_.block(table) == kNoEntry || spread[static_cast<std::size_t>(table)]) continue;
-    order.emplace_back(-evaluator_.shape_cost(catalog_.entry(catalog_.whole(table)).shape), table);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<std::int32_t> tables;
-  for (const auto& [cost, table] : order) tables.push_back(table);
-  return tables;
-}
-
-Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) const {
-  if (!to_spread_.empty()) {
-    const auto& [from, to] = kSpreadRanks[static_cast<std::size_t>(index % kWalks)];
-    const std::span<const std::int32_t> tables = to_spread_;
-    const std::size_t end = std::min(to, tables.size());
-    if (from < end) {
-      return spread_tables(best_, tables.subspan(from, end - from), problem_, catalog_);
-    }
-  }
-  const bool redraws = (generation + index) % 2 == 1;
-  return redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
-}
-
-/// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
-WalkResult Refinement::walk(int generation, std::int64_t index, int worker, const Share& share) {
-  WalkOptions options = default_walk(evaluator_.devices());
-  if (generation > 0) options.first_heat *= kLaterHeat;
-  options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
-  Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_redraws = to_spread_.empty() && index % kWalks == kRedrawWalk &&
-                            generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
-  const Assignment start = only_redraws ? best_ : start_of(generation, index, rng);
-  const Clock::time_point began = Clock::now();
-  const auto progress = [&](std::int64_t candidates) {
-    if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
-    if (worker == 0) report(share, candidates);
-    const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
-    if (share.candidates == 0) return time;
-    // Time never paces a budget, so that a limit not reached changes nothing.
-    if (time > kLateness) too_late_ = true;
-    if (too_late_) return 1.0;
-    return static_cast<double>(candidates) / static_cast<double>(share.candidates);
-  };
-  if (only_redraws) {
-    return walkers(worker).redraws.run(start, share.candidates, rng, [&](std::int64_t candidates) {
-      return progress(candidates) >= 1;
-    });
-  }
-  return walker(worker).run(start, options, response_, rng, progress);
-}
-
-void Refinement::run_generation(int generation) {
-  const Share own = share(generation);
-  std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
-  for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
-    results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
-  });
-  next_walk_ += results.size();
-  for (WalkResult& result : results) {
-    candidates_ += result.candidates;
-    if (result.cost >= best_cost_) continue;
-    best_cost_ = result.cost;
-    best_ = std::move(result.best);
-  }
-}
-
-/// The first generations spread the dearest tables over all devices, as long as that helps.
-void Refinement::run_cycle() {
-  to_spread_ = dearest_unspread();
-  for (int generation = 0; generation < kGenerations && !over() && !proven(); ++generation) {
-    if (budget_ > 0 && too_late_) return;
-    const double before = best_cost_;
-    run_generation(generation);
-    if (to_spread_.empty()) continue;
-    std::vector<std::int32_t> left = dearest_unspread();
-    const bool helped = best_cost_ < before && left.size() < to_spread_.size();
-    if (helped) response_ = walker(0).probe(best_);
-    const bool again = helped && generation + 1 < kSpreadGenerations;
-    to_spread_ = again ? std::move(left) : std::vector<std::int32_t>();
-  }
-}
-
-/// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
-/// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
-/// large for the time limit is given up early for what time is left, all of which is then used.
-void Refinement::run(Assignment start, std::int64_t evaluations_so_far, double bound) {
-  best_ = std::move(start);
-  bound_ = bound;
-  if (over()) {
-    stopped_early_ = true;
-    return;
-  }
-  best_cost_ = walker(0).cost(best_);
-  response_ = walker(0).probe(best_);
-  cycle_end_ = options_.time_limit_s;
-  if (options_.evaluations > 0) {
-    budget_ = options_.evaluations - evaluations_so_far;
-    if (budget_ > 0) run_cycle();
-    budget_ = 0;
-  }
-  if (options_.evaluations == 0 || too_late_) {
-    for (double length = kRefineSeconds; !over() && !proven(); length *= kCycleGrowth) {
-      const double end = seconds_since(began_) + length;
-      const bool last = end + kCycleGrowth * length > options_.time_limit_s;
-      cycle_end_ = last ? options_.time_limit_s : end;
-      run_cycle();
-    }
-  }
-  best_ = join_pieces(best_, problem_, evaluator_, catalog_);
-  stopped_early_ = over() && !proven();
-}
-
-struct Start {
-  StartPlan plan;
-  std::string_view skipped;
-};
-
-/// The fast plan, or that of the baselines and the paper's search if it is cheaper, as far as there
-/// is time for them.
-Result<Start> first_plan(const Problem& problem, PlanEvaluator& evaluator,
-                         const ShapeCatalog& catalog, const SearchOptions& options,
-                         Clock::time_point began) {
-  const StopCheck stop(options);
-  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, stop);
-  std::optional<StartPlan> best;
-  if (fast) {
-    best = StartPlan{plan_of(fast->pieces, problem.workload, catalog, problem.cluster.devices), 0,
-                     fast->evaluations, false};
-    best->cost = plan_cost(best->plan, evaluator);
-    if (stop.stop()) {
-      best->stopped_early = true;
-      return Start{*std::move(best), kNoBaselines};
-    }
-  }
-  SearchOptions rest = options;
-  double effort = 1;
-  if (options.time_limit_s > 0) {
-    rest.time_limit_s = std::max(1e-6, kStartShare * (options.time_limit_s - seconds_since(began)));
-    if (options.evaluations == 0) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
-  }
-  Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
-  if (!other.ok() && !best) return other.status();
-  if (other.ok()) {
-    const std::int64_t evaluations = other->evaluations + (best ? best->evaluations : 0);
-    if (!best || other->cost < best->cost) best = std::move(other).value();
-    best->evaluations = evaluations;
-  }
-  const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return Start{*std::move(best), shortened ? kNoBeam : std::string_view()};
-}
 
 /// What row splits the options allow, as sizes of pieces.
 RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) {
@@ -342,20 +27,20 @@ RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) {
 }
 
 /// Where memory leaves no plan with whole rows: one with tables spread over all devices.
-std::optional<Start> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
-                                 const SearchOptions& options) {
+std::optional<FirstPlan> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
+                                     const SearchOptions& options) {
   std::optional<Plan> packed = spread_by_memory(problem, StopCheck(options));
   if (!packed) return std::nullopt;
   canonicalize(*packed);
   const double cost = plan_cost(*packed, evaluator);
-  return Start{{*std::move(packed), cost, 1, false}, {}};
+  return FirstPlan{{*std::move(packed), cost, 1, false}, {}};
 }
 
 }  // namespace
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options) {
-  const Clock::time_point began = Clock::now();
+  const auto began = std::chrono::steady_clock::now();
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
@@ -370,19 +55,19 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
     return SearchResult{std::move(start.plan), start.evaluations,
                         start.stopped_early || !catalog.complete()};
   }
-  Result<Start> first = first_plan(problem, evaluator, catalog, own, began);
+  Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   if (first.status().code() == StatusCode::kInfeasible &&
       may_spread(own, problem.cluster.devices)) {
-    std::optional<Start> spread = spread_plan(problem, evaluator, own);
+    std::optional<FirstPlan> spread = spread_plan(problem, evaluator, own);
     if (spread) first = *std::move(spread);
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(Start start, std::move(first));
+  NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,
                       start.skipped};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
-  const bool has_time =
-      own.time_limit_s <= 0 || own.time_limit_s - seconds_since(began) >= kLeastForBound;
+  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
+  const bool has_time = own.time_limit_s <= 0 || own.time_limit_s - used.count() >= kLeastForBound;
   const bool whole_rows = rows.blocks == 0 && rows.halves <= 1;  // the bound is one of those plans
   const double bound = has_time && whole_rows ? lower_bound(problem, evaluator).value_or(0) : 0;
   Refinement refinement(problem, evaluator, catalog, own, began);

@@ -11,6 +11,7 @@
 #include "search/feasibility.h"
 #include "search/memory_packing.h"
 #include "search/neuroshard.h"
+#include "search/refine_fast.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -18,6 +19,12 @@ namespace {
 
 /// Steps of about 10 ns that the paper's search may take as a start, of all plans it places.
 constexpr double kMostSteps = 4e7;
+
+constexpr double kStartShare = 0.5;         // of the time left after the fast plan, for the others
+constexpr double kStartSeconds = 0.1;       // or this much, if there is
+constexpr double kFullEffortSeconds = 0.4;  // of the others
+constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
+constexpr std::string_view kNoBeam = "the paper's search";
 
 /// Plans that one level of the beam places at most; the first level has one parent.
 double plans_of_level(const BeamOptions& beam, int level) {
@@ -39,6 +46,11 @@ BeamOptions affordable_beam(const Problem& problem, double most_steps) {
   }
   beam.max_splits = levels;
   return beam;
+}
+
+/// Whether `effort` is enough for any of the paper's search but placing the whole tables.
+bool effort_splits(const Problem& problem, double effort) {
+  return affordable_beam(problem, effort * kMostSteps).max_splits > 0;
 }
 
 /// Keeps the cheaper of two plans.
@@ -114,8 +126,38 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   return *std::move(best);
 }
 
-bool effort_splits(const Problem& problem, double effort) {
-  return affordable_beam(problem, effort * kMostSteps).max_splits > 0;
+Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
+                             const ShapeCatalog& catalog, const SearchOptions& options,
+                             std::chrono::steady_clock::time_point began) {
+  const StopCheck stop(options);
+  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, stop);
+  std::optional<StartPlan> best;
+  if (fast) {
+    best = StartPlan{plan_of(fast->pieces, problem.workload, catalog, problem.cluster.devices), 0,
+                     fast->evaluations, false};
+    best->cost = plan_cost(best->plan, evaluator);
+    if (stop.stop()) {
+      best->stopped_early = true;
+      return FirstPlan{*std::move(best), kNoBaselines};
+    }
+  }
+  SearchOptions rest = options;
+  double effort = 1;
+  if (options.time_limit_s > 0) {
+    const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
+    const double left = options.time_limit_s - used.count();
+    rest.time_limit_s = std::max({1e-6, kStartShare * left, std::min(left, kStartSeconds)});
+    if (options.evaluations == 0) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
+  }
+  Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
+  if (!other.ok() && !best) return other.status();
+  if (other.ok()) {
+    const std::int64_t evaluations = other->evaluations + (best ? best->evaluations : 0);
+    if (!best || other->cost < best->cost) best = std::move(other).value();
+    best->evaluations = evaluations;
+  }
+  const bool shortened = effort < 1 && !effort_splits(problem, effort);
+  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
 }
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <string_view>
 
+#include "search/local/shape_catalog.h"
 #include "search/sharder.h"
 #include "search/stop_check.h"
 
@@ -27,8 +30,16 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator);
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort = 1);
 
-/// Whether `effort` is enough for any of the paper's search but placing the whole tables.
-bool effort_splits(const Problem& problem, double effort);
+struct FirstPlan {
+  StartPlan plan;
+  std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
+};
+
+/// What refine begins with: fast_plan(), or the plan of best_start() if it is cheaper, as far as
+/// there is time for that; options.time_limit_s counts from `began`. Errors: best_start()'s.
+Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
+                             const ShapeCatalog& catalog, const SearchOptions& options,
+                             std::chrono::steady_clock::time_point began);
 
 /// The cheapest plan of the greedy baselines alone; best_start() when none of them finds one.
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "search/local/local_walk.h"
+#include "search/local/redraw_walk.h"
+#include "search/local/shape_catalog.h"
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// The walks of one refine search: generations of several walks at a time, each from the best plan
+/// so far, that with one table redrawn, or that with the dearest tables spread over all devices
+/// where row shards are allowed; their shares of the budget; and the best plan they have found.
+/// What it is made from must outlive it. Not thread-safe; uses the threads of options.pool.
+class Refinement {
+ public:
+  /// The options' time limit counts from `began`.
+  Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+             const SearchOptions& options, std::chrono::steady_clock::time_point began);
+
+  /// Searches from `start` until the options' limits, of which `evaluations_so_far` are used up, or
+  /// a plan of cost `bound`, below which there is none (0: not known). Once.
+  void run(Assignment start, std::int64_t evaluations_so_far, double bound);
+
+  /// Never dearer than the start.
+  [[nodiscard]] const Assignment& best() const { return best_; }
+  /// Looked at by all walks.
+  [[nodiscard]] std::int64_t candidates() const { return candidates_; }
+  /// Time or the caller ended it.
+  [[nodiscard]] bool stopped_early() const { return stopped_early_; }
+
+ private:
+  struct Share {
+    std::int64_t candidates = 0;  // 0: no limit
+    double seconds = 0;           // 0: no limit
+  };
+
+  [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
+  [[nodiscard]] bool over() const;
+  [[nodiscard]] bool proven() const;
+  struct Walkers {
+    LocalWalk walk;
+    RedrawWalk redraws;
+  };
+  LocalWalk& walker(int worker) { return walkers(worker).walk; }
+  Walkers& walkers(int worker);
+  [[nodiscard]] Share share(int generation) const;
+  void run_cycle();
+  void run_generation(int generation);
+  [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
+  [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
+  WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
+  void report(const Share& share, std::int64_t candidates);
+
+  const Problem& problem_;
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const SearchOptions& options_;
+  const std::chrono::steady_clock::time_point began_;
+  const int threads_;
+  const int walks_;
+  std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
+  CommResponse response_;
+  std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
+  double cycle_end_ = 0;         // seconds after began_
+  std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
+  Assignment best_;
+  double best_cost_ = 0;
+  double bound_ = 0;
+  std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
+  std::int64_t candidates_ = 0;
+  bool stopped_early_ = false;
+  std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
+  double reported_ = 0;
+};
+
+}  // namespace neuroshard::search
