@@ -23,6 +23,22 @@ std::int64_t total_bytes(const Workload& workload) {
   return total;
 }
 
+/// The bytes of the largest piece when every table is split as far as it goes, by columns or, with
+/// `spread`, into a block of its rows a device.
+std::int64_t least_piece(const Problem& problem, bool spread) {
+  const Workload& workload = problem.workload;
+  std::int64_t most = 0;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    const auto id = static_cast<std::int32_t>(index);
+    std::int64_t bytes = shard_bytes(workload, {id, table.rows, finest_dim(table.dim)});
+    const std::int64_t block = even_block(table.rows, problem.cluster.devices);
+    if (spread && block > 0) bytes = std::min(bytes, shard_bytes(workload, {id, block, table.dim}));
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
 /// The largest of all pieces when every table is split as far as it goes; the first of equal ones.
 ShardShape largest_piece(const Workload& workload) {
   ShardShape largest;
@@ -48,18 +64,23 @@ std::int32_t finest_dim(std::int32_t dim) {
   return dim;
 }
 
+std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
+  const std::int64_t block = (rows - 1) / devices + 1;
+  return block * (devices - 1) < rows ? block : 0;
+}
+
 std::string table_label(const Workload& workload, std::int32_t table) {
   const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
-Status check_total_memory(const Problem& problem) {
+Status check_total_memory(const Problem& problem, bool spread) {
   const std::int64_t total = total_bytes(problem.workload);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return {};
   const std::int64_t more = needed - problem.cluster.devices;
-  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem.workload));
+  const std::int64_t piece = least_piece(problem, spread);
   const std::int64_t per_device = std::max((total - 1) / problem.cluster.devices + 1, piece);
   std::string text = tables_of(problem.workload) +
                      (problem.workload.tables.size() == 1 ? " needs " : " need ") +

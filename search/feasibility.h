@@ -15,12 +15,17 @@ std::int32_t split_point(std::int32_t dim);
 /// Columns of the widest piece left when a table of `dim` columns is split as far as it goes.
 std::int32_t finest_dim(std::int32_t dim);
 
+/// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
+/// many, and the last has some; 0 when a device would have none.
+std::int64_t even_block(std::int64_t rows, std::int32_t devices);
+
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
 
 /// kInfeasible when all tables together have more bytes than all devices: no algorithm can help.
-/// Says which change would do for the bytes in all and for the largest piece of the finest splits.
-Status check_total_memory(const Problem& problem);
+/// Says which change would do for the bytes in all and for the largest piece of the finest splits,
+/// those of rows over all devices among them when `spread` says that they are allowed.
+Status check_total_memory(const Problem& problem, bool spread = false);
 
 /// kInfeasible when a table's finest column split still has a piece that no device holds.
 Status check_finest_pieces(const Problem& problem);

@@ -12,10 +12,11 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kSteps = 40;          // of the bisection
-constexpr double kRounding = 1e-6;  // share that sums of floats in plans may be off by
-constexpr std::size_t kGrain = 4;   // columns
-constexpr double kMostWork = 3e7;   // sums of two costs, of all steps
+constexpr int kSteps = 40;           // of the bisection
+constexpr double kRounding = 1e-6;   // share that sums of floats in plans may be off by
+constexpr std::size_t kGrain = 4;    // columns
+constexpr double kMostWork = 3e7;    // sums of two costs, of all steps: some tens of milliseconds
+constexpr double kMostShapes = 3e4;  // to intern
 
 /// What a table's pieces cost by their columns.
 struct PieceCosts {
@@ -90,20 +91,33 @@ class Bound {
   double work_ = 0;
 };
 
+/// Whether all shapes can be asked for, and the widest table divided, in little time.
+bool affordable(const Workload& workload) {
+  double shapes = 0;
+  double widest = 0;
+  for (const Table& table : workload.tables) {
+    const double grains = table.dim / static_cast<double>(kGrain);
+    shapes += grains;
+    widest = std::max(widest, grains);
+  }
+  return shapes <= kMostShapes && widest * widest <= kMostWork;
+}
+
 }  // namespace
 
 std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluator) {
-  if (!evaluator.additive()) return std::nullopt;
+  if (!evaluator.additive() || !affordable(problem.workload)) return std::nullopt;
   Bound bound(problem.workload, evaluator);
+  if (bound.work() > kMostWork) return std::nullopt;
   const double devices = problem.cluster.devices;
   double low = bound.total(kInfinity) / devices;
-  // `low` is a bound; more of them is too much to ask of thousands of wide tables.
+  // `low` is a bound at every step, so that there may be as few of them as there is time for.
   const auto too_low = [&](double cost) { return bound.total(cost) > devices * cost; };
-  const bool affordable = kSteps * bound.work() <= kMostWork;
-  if (affordable && low > 0 && std::isfinite(low) && too_low(low)) {
+  const int steps = std::min(kSteps, static_cast<int>(kMostWork / std::max(1.0, bound.work())));
+  if (steps > 1 && low > 0 && std::isfinite(low) && too_low(low)) {
     double high = low;
     while (too_low(high)) high *= 2;
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = 0; step < steps; ++step) {
       const double middle = (low + high) / 2;
       (too_low(middle) ? low : high) = middle;
     }

@@ -10,7 +10,8 @@ namespace neuroshard::search {
 /// there is: where a device costs the sum of its shards (PlanEvaluator::additive()), a plan of cost
 /// T has no shard dearer than T, so each table is divided into such shards, at best the cheapest
 /// way, and all devices together have room for N x T. The least T for which that adds up. Nothing
-/// where costs are not additive. Interns shapes: every multiple of 4 columns of every table.
+/// where costs are not additive, or where tables are so many and so wide that it would take more
+/// than a tenth of a second. Interns shapes: every multiple of 4 columns of every table.
 std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluator);
 
 }  // namespace neuroshard::search

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "search/feasibility.h"
-#include "search/local/shape_catalog.h"
 #include "search/shard_set.h"
 
 namespace neuroshard::search {
@@ -175,59 +174,85 @@ bool pack_columns(const Workload& workload, std::int32_t devices, std::int64_t m
   }
 }
 
-/// Tables whose finest pieces no device holds, largest pieces first; then all others, largest
-/// first. `must` tells how many the former are.
-std::vector<std::int32_t> by_need(const Problem& problem, std::size_t& must) {
-  std::vector<std::tuple<bool, std::int64_t, std::int32_t>> order;
-  must = 0;
+/// All tables in the order in which they are to go over all devices.
+struct SpreadOrder {
+  std::vector<std::int32_t> tables;
+  std::size_t must = 0;  ///< the first of them: their finest pieces fit no device
+  std::size_t may = 0;   ///< these and more: the others have too few rows
+};
+
+/// Each group largest first. Nothing when a table has to be spread and cannot be.
+std::optional<SpreadOrder> spread_order(const Problem& problem) {
+  enum Group { kMust, kMay, kCannot };
+  std::vector<std::tuple<Group, std::int64_t, std::int32_t>> order;
+  SpreadOrder result;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     const Table& table = problem.workload.tables[index];
     const auto id = static_cast<std::int32_t>(index);
     const bool fits = shard_bytes(problem.workload, {id, table.rows, finest_dim(table.dim)}) <=
                       problem.cluster.memory_bytes;
-    if (!fits) ++must;
-    order.emplace_back(fits, -table_bytes(table), id);
+    const bool spreads = even_block(table.rows, problem.cluster.devices) > 0;
+    if (!fits && !spreads) return std::nullopt;
+    if (!fits) ++result.must;
+    if (spreads) ++result.may;
+    order.emplace_back(!fits ? kMust : spreads ? kMay : kCannot, -table_bytes(table), id);
   }
   std::sort(order.begin(), order.end());
-  std::vector<std::int32_t> tables;
-  for (const auto& [fits, bytes, table] : order) tables.push_back(table);
-  return tables;
+  for (const auto& [group, bytes, table] : order) result.tables.push_back(table);
+  return result;
 }
 
-}  // namespace
-
-std::optional<Plan> spread_by_memory(const Problem& problem, const StopCheck& stop) {
+/// The plan with the first `count` tables over all devices and the others in columns, if there is
+/// one.
+std::optional<Plan> spread_first(const Problem& problem, const SpreadOrder& order,
+                                 std::size_t count, const StopCheck& stop) {
   const Workload& workload = problem.workload;
   const std::int32_t devices = problem.cluster.devices;
-  std::size_t must = 0;
-  const std::vector<std::int32_t> order = by_need(problem, must);
-  Plan spread{devices, {}};
+  Plan plan{devices, {}};
   std::int64_t memory = problem.cluster.memory_bytes;
-  for (std::size_t count = 0; count <= order.size() && !stop.stop(); ++count) {
-    if (count >= must) {
-      std::vector<Shard> rest;
-      for (std::size_t k = count; k < order.size(); ++k) {
-        rest.push_back(whole_table(workload, order[k], 0));
-      }
-      if (pack_columns(workload, devices, memory, stop, rest)) {
-        spread.shards.insert(spread.shards.end(), rest.begin(), rest.end());
-        return spread;
-      }
-    }
-    if (count == order.size()) break;
-    const Shard whole = whole_table(workload, order[count], 0);
+  for (std::size_t k = 0; k < count; ++k) {
+    const Shard whole = whole_table(workload, order.tables[k], 0);
     const std::int64_t block = even_block(whole.row_end, devices);
     memory -= shard_bytes(workload, {whole.table, block, whole.dim()});
-    if (block == 0 || memory < 0) break;
+    if (memory < 0) return std::nullopt;
     for (std::int32_t device = 0; device < devices; ++device) {
       Shard shard = whole;
       shard.device = device;
       shard.row_begin = device * block;
       shard.row_end = std::min(shard.row_begin + block, whole.row_end);
-      spread.shards.push_back(shard);
+      plan.shards.push_back(shard);
     }
   }
-  return std::nullopt;
+  std::vector<Shard> rest;
+  for (std::size_t k = count; k < order.tables.size(); ++k) {
+    rest.push_back(whole_table(workload, order.tables[k], 0));
+  }
+  if (!pack_columns(workload, devices, memory, stop, rest)) return std::nullopt;
+  plan.shards.insert(plan.shards.end(), rest.begin(), rest.end());
+  return plan;
+}
+
+}  // namespace
+
+std::optional<Plan> spread_by_memory(const Problem& problem, const StopCheck& stop) {
+  const std::optional<SpreadOrder> order = spread_order(problem);
+  if (!order) return std::nullopt;
+  std::size_t too_few = 0;
+  std::size_t count = order->must;
+  std::optional<Plan> plan = spread_first(problem, *order, count, stop);
+  for (std::size_t step = 1; !plan && count < order->may && !stop.stop(); step *= 2) {
+    too_few = count;
+    count = std::min(order->may, order->must + step);
+    plan = spread_first(problem, *order, count, stop);
+  }
+  // Row-wise tables are dear in the exchanges: no more of them than it takes.
+  while (plan && count > order->must && count - too_few > 1 && !stop.stop()) {
+    const std::size_t middle = (too_few + count) / 2;
+    std::optional<Plan> fewer = spread_first(problem, *order, middle, stop);
+    if (fewer) plan = std::move(fewer);
+    (fewer ? count : too_few) = middle;
+  }
+  return plan;
 }
 
 }  // namespace neuroshard::search

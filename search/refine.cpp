@@ -1,5 +1,6 @@
 #include "search/refine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -16,6 +17,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
+constexpr double kPacking = 1;          // seconds
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 
 /// What row splits the options allow, as sizes of pieces.
@@ -26,11 +28,29 @@ RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) {
   return shapes;
 }
 
-/// Where memory leaves no plan with whole rows: one with tables spread over all devices.
-std::optional<FirstPlan> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
-                                     const SearchOptions& options) {
-  std::optional<Plan> packed = spread_by_memory(problem, StopCheck(options));
-  if (!packed) return std::nullopt;
+/// Why no plan fits, row shards or not, with a memory that does, to the next of some steps.
+Status what_would_do(const Problem& problem, const StopCheck& stop, const Status& why_not_whole) {
+  for (const double more : {1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0}) {
+    Cluster cluster = problem.cluster;
+    cluster.memory_bytes =
+        static_cast<std::int64_t>(more * static_cast<double>(cluster.memory_bytes));
+    if (spread_by_memory({problem.workload, cluster}, stop)) {
+      return no_arrangement(problem, cluster.memory_bytes);
+    }
+  }
+  return why_not_whole;
+}
+
+/// Where memory leaves no plan with whole rows: one with tables spread over all devices. Packing is
+/// all that can be done then, so that the shortest time limit leaves it a second.
+Result<FirstPlan> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
+                              const SearchOptions& options, const Status& why_not_whole) {
+  SearchOptions patient = options;
+  if (patient.time_limit_s > 0) patient.time_limit_s = std::max(patient.time_limit_s, kPacking);
+  const StopCheck stop(patient);
+  std::optional<Plan> packed = spread_by_memory(problem, stop);
+  if (!packed && stop.stop()) return cancelled("stopped before any feasible plan was found");
+  if (!packed) return what_would_do(problem, stop, why_not_whole);
   canonicalize(*packed);
   const double cost = plan_cost(*packed, evaluator);
   return FirstPlan{{*std::move(packed), cost, 1, false}, {}};
@@ -44,22 +64,23 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
-  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
-  if (!may_spread(own, problem.cluster.devices)) {
-    NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
-  }
+  const bool spread = may_spread(own, problem.cluster.devices);
+  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem, spread));
+  if (!spread) NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   const ShapeCatalog catalog(problem.workload, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
-    NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_start(problem, evaluator, own));
-    return SearchResult{std::move(start.plan), start.evaluations,
-                        start.stopped_early || !catalog.complete()};
+    Result<StartPlan> start = best_start(problem, evaluator, own);
+    if (start.status().code() == StatusCode::kInfeasible && spread) {
+      return cancelled("stopped before any feasible plan was found");
+    }
+    NEUROSHARD_RETURN_IF_ERROR(start.status());
+    return SearchResult{std::move(start->plan), start->evaluations,
+                        start->stopped_early || !catalog.complete()};
   }
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
-  if (first.status().code() == StatusCode::kInfeasible &&
-      may_spread(own, problem.cluster.devices)) {
-    std::optional<FirstPlan> spread = spread_plan(problem, evaluator, own);
-    if (spread) first = *std::move(spread);
+  if (first.status().code() == StatusCode::kInfeasible && spread) {
+    first = spread_plan(problem, evaluator, own, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/feasibility.h"
+
 namespace neuroshard::search {
 
 LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,

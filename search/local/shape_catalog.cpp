@@ -95,9 +95,4 @@ void ShapeCatalog::add_block(const Workload& workload, PlanEvaluator& evaluator,
   blocks_.push_back(id);
 }
 
-std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
-  const std::int64_t block = (rows - 1) / devices + 1;
-  return block * (devices - 1) < rows ? block : 0;
-}
-
 }  // namespace neuroshard::search

@@ -85,8 +85,4 @@ class ShapeCatalog {
   bool complete_ = true;
 };
 
-/// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
-/// many, and the last has some; 0 when a device would have none.
-std::int64_t even_block(std::int64_t rows, std::int32_t devices);
-
 }  // namespace neuroshard::search

@@ -1,12 +1,11 @@
 // A lower bound is below everything: the optimum of small tasks, and what `refine` finds of large
 // ones. And near it, where it can be.
-#include "search/lower_bound.h"
-
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
 #include "search/exact.h"
+#include "search/lower_bound.h"
 #include "search/refine.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -97,6 +96,14 @@ BOOST_AUTO_TEST_CASE(fused_costs_have_no_bound) {
   Rng rng(2);
   const Workload workload = test::many_tables(rng, 5);
   test::FusedEvaluator evaluator = test::random_fused(rng, workload, 2);
+  const Cluster cluster = test::make_cluster(2, kPlenty);
+  BOOST_TEST(!lower_bound({workload, cluster}, evaluator).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_bound_that_would_take_long_is_none) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 1 << 16)};
+  test::TableEvaluator evaluator(workload, 2, {8}, 1);
   const Cluster cluster = test::make_cluster(2, kPlenty);
   BOOST_TEST(!lower_bound({workload, cluster}, evaluator).has_value());
 }

@@ -170,6 +170,76 @@ BOOST_AUTO_TEST_CASE(tables_that_no_columns_make_fit_go_over_all_devices) {
   BOOST_TEST(!spread_by_memory({workload, test::make_cluster(4, 4000)}, kNoLimit).has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_table_of_few_rows_stays_in_columns_while_others_are_spread) {
+  Workload workload;
+  workload.tables = {test::make_table(4000, 4), test::make_table(9, 1024),
+                     test::make_table(1200, 4)};
+  const Cluster cluster = test::make_cluster(8, 20000);
+  const auto plan = spread_by_memory({workload, cluster}, kNoLimit);
+  BOOST_REQUIRE(plan.has_value());
+  BOOST_TEST(validate(workload, *plan).ok());
+  for (const std::int64_t bytes : device_bytes(workload, *plan)) BOOST_TEST(bytes <= 20000);
+  // Nine rows have no even blocks for eight devices: two for each would leave three without any.
+  for (const Shard& shard : plan->shards) BOOST_TEST((shard.table != 1 || shard.rows() == 9));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_tables_are_spread_than_memory_asks_for) {
+  Workload workload;
+  for (int k = 0; k < 40; ++k) workload.tables.push_back(test::make_table(400, 4));
+  workload.tables.push_back(test::make_table(8000, 4));
+  const auto spread_tables = [&](std::int64_t memory_bytes) {
+    const Cluster cluster = test::make_cluster(8, memory_bytes);
+    const auto plan = spread_by_memory({workload, cluster}, kNoLimit);
+    BOOST_REQUIRE(plan.has_value());
+    for (const std::int64_t bytes : device_bytes(workload, *plan))
+      BOOST_TEST(bytes <= memory_bytes);
+    return (plan->shards.size() - workload.tables.size()) / 7;
+  };
+  const std::int64_t level = (8000 + 40 * 400) * 16 / 8;
+  BOOST_TEST(spread_tables(level) == 1U);         // five of the small ones beside a block
+  BOOST_TEST(spread_tables(level + 6400) == 1U);  // room to spare changes nothing
+}
+
+BOOST_AUTO_TEST_CASE(a_search_that_was_stopped_does_not_say_that_nothing_fits) {
+  Workload workload;
+  workload.tables = {test::make_table(1000, 4), test::make_table(100, 32)};
+  test::FusedEvaluator evaluator(workload, 4, {1, 1}, 0, true);
+  const Cluster cluster = test::make_cluster(4, 8000);
+  CancelToken cancel;
+  cancel.cancel();
+  SearchOptions options;
+  options.cancel = &cancel;
+  options.row_parts = 4;
+  options.row_splits = RowSplits::kEven;
+  BOOST_TEST((shard_refine({workload, cluster}, evaluator, options).status().code() ==
+              StatusCode::kCancelled));
+  // Time alone leaves room for the one thing that can be done.
+  options.cancel = nullptr;
+  options.time_limit_s = 1e-9;
+  BOOST_TEST(shard_refine({workload, cluster}, evaluator, options).ok());
+}
+
+BOOST_AUTO_TEST_CASE(what_would_fit_counts_on_row_shards) {
+  Workload workload;
+  workload.tables = {test::make_table(1000, 4), test::make_table(10, 4)};
+  test::FusedEvaluator evaluator(workload, 4, {1, 1}, 0, true);
+  SearchOptions options;
+  options.row_parts = 4;
+  options.row_splits = RowSplits::kEven;
+  const auto refused = [&](std::int64_t memory_bytes) {
+    const Cluster cluster = test::make_cluster(4, memory_bytes);
+    return shard_refine({workload, cluster}, evaluator, options).status();
+  };
+  // 16,160 bytes in all, a block of 4,000: three devices more, or 4,040 bytes on each of the four.
+  const Status total = refused(2500);
+  BOOST_TEST((total.code() == StatusCode::kInfeasible));
+  BOOST_TEST(total.message().find("at least 3.95KiB") != std::string::npos, total.message());
+  // 160 bytes beside a block are too many for the last 40.
+  const Status packing = refused(4040);
+  BOOST_TEST((packing.code() == StatusCode::kInfeasible));
+  BOOST_TEST(packing.message().find("would do") != std::string::npos, packing.message());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard::search
