@@ -139,7 +139,7 @@ class CollectComputeCommand final : public CollectCommand {
         .default_text(format_bytes(options_.max_memory_bytes));
     options_.row_parts = 128;
     flags.integer("row-parts",
-                  "half of the shards are one of 2 to this many parts of a table's rows",
+                  "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
                   &options_.row_parts, 1, kMaxDevices);
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "apps/console.h"
+#include "apps/output.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
 #include "io/tables.h"
@@ -18,15 +19,17 @@ Result<std::string> list_of_models() {
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
                    {"devices"},
+                   {"row shards"},
                    {"hardware", Align::kLeft}});
   for (const ShippedModelInfo& info : models) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named, load_cost_models(info.name));
     const auto& comm = named.models.comm;
     const bool fixed = comm && comm->architecture == CommArchitecture::kFixedDevices;
     table.add({info.name, info.provenance == Provenance::kSimulated ? "SIMULATED" : "measured",
-               fixed ? std::to_string(comm->devices) : "any", info.hardware});
+               fixed ? std::to_string(comm->devices) : "any",
+               knows_row_shards(named.models) ? "yes" : "no", info.hardware});
   }
-  table.add({std::string(kTorchRecCostModel), "SIMULATED", "any",
+  table.add({std::string(kTorchRecCostModel), "SIMULATED", "any", "no",
              "TorchRec 1.4's estimator with its default bandwidths"});
   return table.render(Console::of(STDOUT_FILENO));
 }
@@ -69,7 +72,7 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
   return flags
       .integer("evaluations",
                "plans after which refine and anneal stop, instead of after a time: then the plan "
-               "depends on neither the machine's speed nor --threads",
+               "depends on neither the machine's speed nor --threads, only on its instruction set",
                out, 1, std::int64_t{1} << 50)
       .default_text("no limit");
 }
@@ -81,6 +84,12 @@ FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out) {
       "TorchRec's row_wise) or any (also halves, quarters, .. on any devices, which "
       "TorchRec does not take); whole rows with cost models that know no row shards",
       out, {"off", "even", "any"});
+}
+
+void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models) {
+  if (!flags.given("row-splits") || word == "off" || knows_row_shards(models.models)) return;
+  print_note("--row-splits " + word + ": " + models.name +
+             " was not trained on row shards, rows stay whole");
 }
 
 RowSplits row_splits_of(const std::string& word) {

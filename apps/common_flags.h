@@ -25,6 +25,8 @@ FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
 FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
 /// --row-splits of one search: which row shards refine may make.
 FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
+/// A remark when the flag asks for row shards and the cost models know none.
+void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models);
 /// REQUIRES one of that flag's words.
 RowSplits row_splits_of(const std::string& word);
 /// --batch-size, above the file's value.

@@ -117,7 +117,7 @@ class CompareCommand final : public Command {
                &output_);
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
     if (tables_ == "-" && tasks_ == "-") {
       return invalid_input("--tasks: found '-', expected a file while --tables reads stdin");
@@ -129,6 +129,7 @@ class CompareCommand final : public Command {
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
+    note_row_splits(flags, row_splits_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));

@@ -60,6 +60,7 @@ class PlanCommand final : public Command {
     }
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
+    note_row_splits(flags, row_splits_, models);
     // HugeCTR has no row ranges: a plan with some would only be refused in the end.
     if (export_.format.starts_with("hugectr") && !flags.given("row-splits")) {
       options_.row_splits = RowSplits::kOff;

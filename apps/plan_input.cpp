@@ -1,5 +1,7 @@
 #include "apps/plan_input.h"
 
+#include <algorithm>
+
 #include "apps/output.h"
 #include "engine/core/cluster.h"
 #include "engine/planner.h"
@@ -39,6 +41,16 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
 }
 
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models) {
+  const std::vector<Table>& tables = input.loaded.workload.tables;
+  const bool row_shards =
+      std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
+        return shard.rows() < tables[static_cast<std::size_t>(shard.table)].rows;
+      });
+  if (row_shards && models.compute && !knows_row_shards(models)) {
+    print_note(input.plan.source +
+               ": has row shards, of which the cost model has seen none: what "
+               "it says of them is a guess");
+  }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
   return cost;

@@ -30,7 +30,8 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags);
 /// The plan in the terms of its tables; remarks of the conversion go to standard error.
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
-/// What the bound plan costs; refusals name the plan's file.
+/// What the bound plan costs; refusals name the plan's file. A remark on standard error says when
+/// the cost models were not trained on shards like the plan's.
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models);
 
 }  // namespace neuroshard::apps

@@ -82,4 +82,9 @@ struct CostModels {
   std::optional<TorchRecCosts> torchrec;  ///< instead of networks: TorchRec's formula
 };
 
+/// Whether the compute half was trained on row shards: what it says of them is no guess.
+inline bool knows_row_shards(const CostModels& models) {
+  return models.compute && models.compute->row_parts > 1;
+}
+
 }  // namespace neuroshard

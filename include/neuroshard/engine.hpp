@@ -367,7 +367,7 @@ struct PlanOptions {
   double time_limit_s = 0;
   std::int64_t evaluations = 0;
   std::int32_t threads = 0;
-  std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;
+  std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;  ///< one of NEUROSHARD_ROW_SPLITS_..
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
