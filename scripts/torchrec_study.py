@@ -43,6 +43,7 @@ from torchrec.distributed.types import ShardingType  # noqa: E402
 from torchrec.modules.embedding_configs import EmbeddingBagConfig  # noqa: E402
 from torchrec.modules.embedding_modules import EmbeddingBagCollection  # noqa: E402
 
+ROW_SPLITS_OFF = 1  # NEUROSHARD_ROW_SPLITS_OFF: both sides have table-wise and column-wise
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 HOST_DEVICES = 8
 LONG_S = 10
@@ -146,7 +147,7 @@ class Library:
                                   memory_bytes=memory, devices=devices)
         options = binding.PlanOptions(struct_size=ctypes.sizeof(binding.PlanOptions),
                                       algorithm=binding.text(algorithm), threads=1,
-                                      time_limit_s=limit)
+                                      time_limit_s=limit, row_splits=ROW_SPLITS_OFF)
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
@@ -183,8 +184,8 @@ def study(path, devices, memory, folder, arguments):
             planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
                               library[searched].plan(algorithm, devices, memory, limit))
             commands[name] = ["plan", "--tables", path, "--devices", devices, "--device-memory",
-                              memory, "--row-splits", "off", "--algorithm", algorithm, "--cost-model", searched,
-                              "--format", "torchrec", "--output", "-"]
+                              memory, "--row-splits", "off", "--algorithm", algorithm,
+                              "--cost-model", searched, "--format", "torchrec", "--output", "-"]
             if limit:
                 commands[name] += ["--time-limit", limit]
     texts = {name: [] for name in planners}
