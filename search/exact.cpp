@@ -113,7 +113,7 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
     if (best == nullptr || part.cost < best->cost) best = &part;
   }
   if (best == nullptr && stop.cancelled()) {
-    return cancelled("stopped before any feasible plan was found");
+    return stopped_before_plan();
   }
   if (best == nullptr && result.stopped_early) {
     return infeasible("the time limit ended the search before any plan: more time would do");

@@ -23,29 +23,18 @@ std::int64_t total_bytes(const Workload& workload) {
   return total;
 }
 
-/// The bytes of the largest piece when every table is split as far as it goes, by columns or, with
-/// `spread`, into a block of its rows a device.
-std::int64_t least_piece(const Problem& problem, bool spread) {
+/// The largest of all pieces when every table is split as far as it goes, by columns or, with
+/// `spread`, into a block of its rows a device; the first of equal ones.
+ShardShape largest_piece(const Problem& problem, bool spread) {
   const Workload& workload = problem.workload;
-  std::int64_t most = 0;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    const auto id = static_cast<std::int32_t>(index);
-    std::int64_t bytes = shard_bytes(workload, {id, table.rows, finest_dim(table.dim)});
-    const std::int64_t block = even_block(table.rows, problem.cluster.devices);
-    if (spread && block > 0) bytes = std::min(bytes, shard_bytes(workload, {id, block, table.dim}));
-    most = std::max(most, bytes);
-  }
-  return most;
-}
-
-/// The largest of all pieces when every table is split as far as it goes; the first of equal ones.
-ShardShape largest_piece(const Workload& workload) {
   ShardShape largest;
   std::int64_t most = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
-    const ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
+    ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
+    const std::int64_t block = spread ? even_block(table.rows, problem.cluster.devices) : 0;
+    const ShardShape rows{piece.table, block, table.dim};
+    if (block > 0 && shard_bytes(workload, rows) < shard_bytes(workload, piece)) piece = rows;
     const std::int64_t bytes = shard_bytes(workload, piece);
     if (bytes <= most) continue;
     largest = piece;
@@ -69,6 +58,13 @@ std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
   return block * (devices - 1) < rows ? block : 0;
 }
 
+Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
+  whole.device = device;
+  whole.row_begin = device * block;
+  whole.row_end = std::min(whole.row_begin + block, whole.row_end);
+  return whole;
+}
+
 std::string table_label(const Workload& workload, std::int32_t table) {
   const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
@@ -80,7 +76,7 @@ Status check_total_memory(const Problem& problem, bool spread) {
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return {};
   const std::int64_t more = needed - problem.cluster.devices;
-  const std::int64_t piece = least_piece(problem, spread);
+  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, spread));
   const std::int64_t per_device = std::max((total - 1) / problem.cluster.devices + 1, piece);
   std::string text = tables_of(problem.workload) +
                      (problem.workload.tables.size() == 1 ? " needs " : " need ") +
@@ -97,7 +93,7 @@ Status check_total_memory(const Problem& problem, bool spread) {
 
 Status check_finest_pieces(const Problem& problem) {
   const Workload& workload = problem.workload;
-  const ShardShape worst = largest_piece(workload);
+  const ShardShape worst = largest_piece(problem, false);
   const std::int64_t worst_bytes = shard_bytes(workload, worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return {};
   return infeasible(table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
@@ -105,6 +101,8 @@ Status check_finest_pieces(const Problem& problem) {
                     format_bytes(problem.cluster.memory_bytes) + ": needs at least " +
                     format_bytes_at_least(worst_bytes) + " of memory per device");
 }
+
+Status stopped_before_plan() { return cancelled("stopped before any feasible plan was found"); }
 
 Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
   return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +

@@ -19,6 +19,10 @@ std::int32_t finest_dim(std::int32_t dim);
 /// many, and the last has some; 0 when a device would have none.
 std::int64_t even_block(std::int64_t rows, std::int32_t devices);
 
+/// The block of `whole`, a table, that `device` has when each has `block` rows, the last what is
+/// left.
+Shard block_on(Shard whole, std::int64_t block, std::int32_t device);
+
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
 
@@ -29,6 +33,9 @@ Status check_total_memory(const Problem& problem, bool spread = false);
 
 /// kInfeasible when a table's finest column split still has a piece that no device holds.
 Status check_finest_pieces(const Problem& problem);
+
+/// kCancelled: a search was stopped before it had any plan to return.
+Status stopped_before_plan();
 
 /// kInfeasible: nothing found although all limits hold; `memory_that_fits` per device would do.
 Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <tuple>
 #include <utility>
 
 #include "search/feasibility.h"
-#include "search/shard_set.h"
 
 namespace neuroshard::search {
 namespace {
@@ -112,44 +112,15 @@ class Packing {
   std::priority_queue<std::pair<std::int64_t, std::size_t>> waiting_;
 };
 
-}  // namespace
-
-std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
-                                                        std::int32_t devices,
-                                                        std::int64_t memory_bytes,
-                                                        const StopCheck& stop) {
-  Packing packing(bytes, devices, memory_bytes);
-  if (!packing.run(stop)) return std::nullopt;
-  return std::move(packing).device_of();
-}
-
-std::optional<Plan> plan_by_memory(const Problem& problem, PlanEvaluator& evaluator,
-                                   const StopCheck& stop) {
-  ShardSet shards = ShardSet::whole_tables(problem.workload, evaluator);
-  for (std::size_t count = 1;; count *= 2) {
-    std::vector<std::int64_t> bytes;
-    for (std::size_t index = 0; index < shards.size(); ++index) {
-      bytes.push_back(
-          shard_bytes(problem.workload, shape_of(shards.shard(static_cast<std::int32_t>(index)))));
-    }
-    const auto device_of =
-        pack_by_memory(bytes, problem.cluster.devices, problem.cluster.memory_bytes, stop);
-    if (device_of) return shards.plan(problem.cluster.devices, *device_of);
-    if (stop.stop()) return std::nullopt;
-    if (!shards.split_largest(count, problem.workload, evaluator)) return std::nullopt;
-  }
-}
-
-namespace {
-
-/// Splits the `count` largest of `pieces` that can be split; false when there is none.
+/// Splits the `count` largest of `pieces` that can be split, of equal ones the later first; false
+/// when there is none.
 bool split_largest(const Workload& workload, std::size_t count, std::vector<Shard>& pieces) {
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (split_point(pieces[k].dim()) == 0) continue;
-    order.emplace_back(-shard_bytes(workload, shape_of(pieces[k])), k);
+    order.emplace_back(shard_bytes(workload, shape_of(pieces[k])), k);
   }
-  std::sort(order.begin(), order.end());
+  std::sort(order.rbegin(), order.rend());
   if (order.size() > count) order.resize(count);
   for (const auto& [bytes, k] : order) {
     Shard rest = pieces[k];
@@ -170,7 +141,7 @@ bool pack_columns(const Workload& workload, std::int32_t devices, std::int64_t m
       for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].device = (*device_of)[k];
       return true;
     }
-    if (!split_largest(workload, count, pieces)) return false;
+    if (stop.stop() || !split_largest(workload, count, pieces)) return false;
   }
 }
 
@@ -202,30 +173,26 @@ std::optional<SpreadOrder> spread_order(const Problem& problem) {
   return result;
 }
 
-/// The plan with the first `count` tables over all devices and the others in columns, if there is
-/// one.
-std::optional<Plan> spread_first(const Problem& problem, const SpreadOrder& order,
+/// The plan with the first `count` of all tables over all devices and the others in columns, if
+/// there is one.
+std::optional<Plan> spread_first(const Problem& problem, std::span<const std::int32_t> tables,
                                  std::size_t count, const StopCheck& stop) {
   const Workload& workload = problem.workload;
   const std::int32_t devices = problem.cluster.devices;
   Plan plan{devices, {}};
   std::int64_t memory = problem.cluster.memory_bytes;
   for (std::size_t k = 0; k < count; ++k) {
-    const Shard whole = whole_table(workload, order.tables[k], 0);
+    const Shard whole = whole_table(workload, tables[k], 0);
     const std::int64_t block = even_block(whole.row_end, devices);
     memory -= shard_bytes(workload, {whole.table, block, whole.dim()});
     if (memory < 0) return std::nullopt;
     for (std::int32_t device = 0; device < devices; ++device) {
-      Shard shard = whole;
-      shard.device = device;
-      shard.row_begin = device * block;
-      shard.row_end = std::min(shard.row_begin + block, whole.row_end);
-      plan.shards.push_back(shard);
+      plan.shards.push_back(block_on(whole, block, device));
     }
   }
   std::vector<Shard> rest;
-  for (std::size_t k = count; k < order.tables.size(); ++k) {
-    rest.push_back(whole_table(workload, order.tables[k], 0));
+  for (std::size_t k = count; k < tables.size(); ++k) {
+    rest.push_back(whole_table(workload, tables[k], 0));
   }
   if (!pack_columns(workload, devices, memory, stop, rest)) return std::nullopt;
   plan.shards.insert(plan.shards.end(), rest.begin(), rest.end());
@@ -234,21 +201,36 @@ std::optional<Plan> spread_first(const Problem& problem, const SpreadOrder& orde
 
 }  // namespace
 
+std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
+                                                        std::int32_t devices,
+                                                        std::int64_t memory_bytes,
+                                                        const StopCheck& stop) {
+  Packing packing(bytes, devices, memory_bytes);
+  if (!packing.run(stop)) return std::nullopt;
+  return std::move(packing).device_of();
+}
+
+std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop) {
+  std::vector<std::int32_t> tables(problem.workload.tables.size());
+  std::iota(tables.begin(), tables.end(), 0);
+  return spread_first(problem, tables, 0, stop);
+}
+
 std::optional<Plan> spread_by_memory(const Problem& problem, const StopCheck& stop) {
   const std::optional<SpreadOrder> order = spread_order(problem);
   if (!order) return std::nullopt;
   std::size_t too_few = 0;
   std::size_t count = order->must;
-  std::optional<Plan> plan = spread_first(problem, *order, count, stop);
+  std::optional<Plan> plan = spread_first(problem, order->tables, count, stop);
   for (std::size_t step = 1; !plan && count < order->may && !stop.stop(); step *= 2) {
     too_few = count;
     count = std::min(order->may, order->must + step);
-    plan = spread_first(problem, *order, count, stop);
+    plan = spread_first(problem, order->tables, count, stop);
   }
   // Row-wise tables are dear in the exchanges: no more of them than it takes.
   while (plan && count > order->must && count - too_few > 1 && !stop.stop()) {
     const std::size_t middle = (too_few + count) / 2;
-    std::optional<Plan> fewer = spread_first(problem, *order, middle, stop);
+    std::optional<Plan> fewer = spread_first(problem, order->tables, middle, stop);
     if (fewer) plan = std::move(fewer);
     (fewer ? count : too_few) = middle;
   }

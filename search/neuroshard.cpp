@@ -11,8 +11,6 @@
 namespace neuroshard::search {
 namespace {
 
-Status no_plan_yet() { return cancelled("stopped before any feasible plan was found"); }
-
 /// Splits shard `index` and its parts until no part is larger than a device. REQUIRES
 /// check_finest_pieces().ok().
 void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t index,
@@ -43,7 +41,7 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
   }
   GridPlacer placer(evaluator, problem.cluster, grid);
   for (std::size_t count = 1; !placer.evaluate(shards)->feasible; count *= 2) {
-    if (stop.cancelled()) return no_plan_yet();
+    if (stop.cancelled()) return stopped_before_plan();
     if (!shards.split_largest(count, problem.workload, evaluator)) {
       return no_arrangement(problem, placer.memory_that_fits(shards));
     }
@@ -58,7 +56,7 @@ Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluat
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const StopCheck stop(options);
-  if (stop.cancelled()) return no_plan_yet();
+  if (stop.cancelled()) return stopped_before_plan();
   BeamResult best = beam_search(
       problem, evaluator, ShardSet::whole_tables(problem.workload, evaluator), beam, options, stop);
   std::int64_t evaluations = best.evaluations;

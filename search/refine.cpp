@@ -49,7 +49,7 @@ Result<FirstPlan> spread_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (patient.time_limit_s > 0) patient.time_limit_s = std::max(patient.time_limit_s, kPacking);
   const StopCheck stop(patient);
   std::optional<Plan> packed = spread_by_memory(problem, stop);
-  if (!packed && stop.stop()) return cancelled("stopped before any feasible plan was found");
+  if (!packed && stop.stop()) return stopped_before_plan();
   if (!packed) return what_would_do(problem, stop, why_not_whole);
   canonicalize(*packed);
   const double cost = plan_cost(*packed, evaluator);
@@ -72,7 +72,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);
     if (start.status().code() == StatusCode::kInfeasible && spread) {
-      return cancelled("stopped before any feasible plan was found");
+      return stopped_before_plan();
     }
     NEUROSHARD_RETURN_IF_ERROR(start.status());
     return SearchResult{std::move(start->plan), start->evaluations,

@@ -116,9 +116,9 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   const bool stopped_early = found.ok() && found->stopped_early;
   keep_better(std::move(found), evaluator, best);
   if (!best && status.code() == StatusCode::kInfeasible) {
-    std::optional<Plan> packed = plan_by_memory(problem, evaluator, stop);
+    std::optional<Plan> packed = plan_by_memory(problem, stop);
     if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
-    if (!packed && stop.stop()) return cancelled("stopped before any feasible plan was found");
+    if (!packed && stop.stop()) return stopped_before_plan();
   }
   if (!best) return status;
   best->evaluations = evaluations;

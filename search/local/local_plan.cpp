@@ -188,16 +188,11 @@ void take_back(const Edit& undo, Assignment& assignment) {
 namespace {
 
 /// Whether shard after shard of one table is an even block of its rows, on device after device.
-bool in_even_blocks(std::span<const Shard> shards, const Table& table, std::int32_t devices) {
-  const std::int64_t block = even_block(table.rows, devices);
+bool in_even_blocks(std::span<const Shard> shards, const Shard& whole, std::int32_t devices) {
+  const std::int64_t block = even_block(whole.row_end, devices);
   if (block == 0 || shards.size() != static_cast<std::size_t>(devices) || devices < 2) return false;
   for (std::int32_t device = 0; device < devices; ++device) {
-    const Shard& shard = shards[static_cast<std::size_t>(device)];
-    const std::int64_t begin = device * block;
-    if (shard.device != device || shard.dim() != table.dim || shard.row_begin != begin ||
-        shard.row_end != std::min(begin + block, table.rows)) {
-      return false;
-    }
+    if (shards[static_cast<std::size_t>(device)] != block_on(whole, block, device)) return false;
   }
   return true;
 }
@@ -212,9 +207,9 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
     const std::int32_t index = all[begin].table;
     while (end < all.size() && all[end].table == index) ++end;
     const std::span<const Shard> shards = all.subspan(begin, end - begin);
-    const Table& table = workload.tables[static_cast<std::size_t>(index)];
     const bool spread =
-        catalog.block(index) != kNoEntry && in_even_blocks(shards, table, plan.devices);
+        catalog.block(index) != kNoEntry &&
+        in_even_blocks(shards, whole_table(workload, index, kNoDevice), plan.devices);
     for (const Shard& shard : shards) {
       const EntryId entry =
           spread ? catalog.block(index) : catalog.find(index, shard.rows(), shard.dim());
@@ -238,8 +233,7 @@ Plan plan_of(const Assignment& assignment, const Workload& workload, const Shape
       const auto table = static_cast<std::size_t>(entry.table);
       Shard shard = whole_table(workload, entry.table, piece.device);
       if (entry.everywhere) {
-        shard.row_begin = piece.device * entry.rows;
-        shard.row_end = std::min(shard.row_begin + entry.rows, shard.row_end);
+        shard = block_on(shard, entry.rows, piece.device);
       } else if (entry.rows < shard.row_end) {
         shard.row_begin = rows[table];
         shard.row_end = rows[table] += entry.rows;

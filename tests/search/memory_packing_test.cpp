@@ -126,14 +126,14 @@ BOOST_AUTO_TEST_CASE(tables_larger_than_a_device_are_split) {
   workload.tables = {test::make_table(100, 64), test::make_table(100, 32), test::make_table(10, 8)};
   test::FusedEvaluator evaluator(workload, 4, {1, 1, 1}, 0, true);
   const Cluster cluster = test::make_cluster(4, 24 * 100 * 4 + 10 * 8 * 4);
-  const auto plan = plan_by_memory({workload, cluster}, evaluator, kNoLimit);
+  const auto plan = plan_by_memory({workload, cluster}, kNoLimit);
   BOOST_REQUIRE(plan.has_value());
   BOOST_TEST(validate(workload, *plan).ok());
   for (const std::int64_t bytes : device_bytes(workload, *plan)) {
     BOOST_TEST(bytes <= cluster.memory_bytes);
   }
   const Cluster small = test::make_cluster(4, 100 * 4);
-  BOOST_TEST(!plan_by_memory({workload, small}, evaluator, kNoLimit).has_value());
+  BOOST_TEST(!plan_by_memory({workload, small}, kNoLimit).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(tables_that_no_columns_make_fit_go_over_all_devices) {
