@@ -12,8 +12,8 @@
 #include "cuda/device.h"
 #include "cuda/memory.h"
 #include "engine/core/rng.h"
-#include "engine/core/thread_pool.h"
-#include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/index_stream.h"
+#include "tests/support/scalar_lookup.h"
 
 namespace neuroshard::cuda {
 namespace {
@@ -159,21 +159,6 @@ struct OnDevice {
   }
 };
 
-/// The CPU's results; the scalar kernels update `batch` itself.
-std::vector<float> run_on_cpu(Batch& batch) {
-  std::vector<LookupShard> shards;
-  for (std::size_t t = 0; t < batch.shapes.size(); ++t) {
-    shards.push_back({&batch.streams[t], batch.shapes[t].rows, batch.shapes[t].dim,
-                      batch.weights[t].data(), batch.states[t].data(), batch.shapes[t].optimizer});
-  }
-  FusedLookup lookup(shards, batch.bags, lookup_kernels(nn::Isa::kScalar));
-  ThreadPool pool(0);
-  std::vector<float> out(batch.gradient.size());
-  lookup.forward(pool, out.data());
-  lookup.backward(pool, batch.gradient.data());
-  return out;
-}
-
 std::int64_t longest_run(const IndexStream& stream, std::int64_t rows) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(rows));
   for (const std::int64_t row : stream.indices) ++counts[static_cast<std::size_t>(row)];
@@ -199,7 +184,7 @@ void check_weights(const Batch& expected, const OnDevice& found, std::size_t t) 
 void check(std::vector<Shape> shapes, std::int64_t bags, std::uint64_t seed) {
   const Batch start = Batch::make(std::move(shapes), bags, seed);
   Batch reference = start;
-  const std::vector<float> expected = run_on_cpu(reference);
+  const std::vector<float> expected = test::run_on_cpu(reference, reference.gradient.data());
   std::vector<std::vector<float>> first_weights;
   for (int repeat = 0; repeat < 2; ++repeat) {
     OnDevice device(start);

@@ -13,9 +13,9 @@
 #include "cuda/bag_partials.cuh"
 #include "cuda/training_kernels.cuh"
 #include "engine/core/rng.h"
-#include "engine/core/thread_pool.h"
-#include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/index_stream.h"
 #include "nn/backend.h"
+#include "tests/support/scalar_lookup.h"
 
 namespace neuroshard::cuda {
 namespace {
@@ -181,20 +181,6 @@ void backward(const BagLayout& layout, const float* gradient, unsigned blocks) {
   });
 }
 
-std::vector<float> run_on_cpu(Batch& batch) {
-  std::vector<LookupShard> shards;
-  for (std::size_t t = 0; t < batch.shapes.size(); ++t) {
-    shards.push_back({&batch.streams[t], batch.shapes[t].rows, batch.shapes[t].dim,
-                      batch.weights[t].data(), batch.states[t].data(), batch.shapes[t].optimizer});
-  }
-  FusedLookup lookup(shards, batch.bags, lookup_kernels(nn::Isa::kScalar));
-  ThreadPool pool(1);
-  std::vector<float> out(static_cast<std::size_t>(batch.bags * batch.columns));
-  lookup.forward(pool, out.data());
-  lookup.backward(pool, batch.gradient());
-  return out;
-}
-
 void check(std::vector<Shape> shapes, std::int64_t bags, std::uint64_t seed, bool wide) {
   Batch batch(std::move(shapes), bags, seed);
   const auto layout = lay_out(batch.tables, bags);
@@ -205,7 +191,7 @@ void check(std::vector<Shape> shapes, std::int64_t bags, std::uint64_t seed, boo
   } else {
     backward<std::uint32_t, PlainLookup>(*layout, batch.gradient(), 2);
   }
-  const std::vector<float> expected = run_on_cpu(batch);
+  const std::vector<float> expected = test::run_on_cpu(batch, batch.gradient());
   BOOST_REQUIRE(std::memcmp(found.data(), expected.data(), found.size() * 4) == 0);
   for (std::size_t t = 0; t < batch.shapes.size(); ++t) {
     const float tolerance = batch.shapes[t].half ? 2e-2F : 2e-4F;  // rounded once more, at 2^-11

@@ -7,6 +7,7 @@
 
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner.h"
+#include "tests/ground_truth/two_tables.h"
 
 namespace neuroshard {
 namespace {
@@ -38,31 +39,16 @@ class FakeTruth final : public GroundTruth {
   std::string text_ = "fake";
 };
 
-Workload two_tables() {
-  Table table;
-  table.rows = 1000;
-  table.dim = 16;
-  table.pooling_factor = 2;
-  table.reuse_histogram = expected_reuse(1000, 2 * 65536, 0).histogram;
-  Workload workload{{table, table}, 65536};
-  workload.tables[1].dim = 8;
-  return workload;
-}
-
-Plan one_table_a_device(const Workload& workload) {
-  return {2, {whole_table(workload, 0, 0), whole_table(workload, 1, 1)}};
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(measure)
 
 BOOST_AUTO_TEST_CASE(forward_exchanges_start_when_lookup_and_backward_let_them) {
-  const Workload workload = two_tables();
+  const Workload workload = test::two_tables();
   FakeTruth truth;
   MeasureOptions options;
   options.measure_comm = true;
-  const auto measured = measure_plan(truth, workload, one_table_a_device(workload), options);
+  const auto measured = measure_plan(truth, workload, test::one_table_a_device(workload), options);
   BOOST_REQUIRE(measured.ok());
   BOOST_TEST(measured->comm_measured);
   const DeviceCost& first = measured->cost.per_device[0];
@@ -79,8 +65,8 @@ BOOST_AUTO_TEST_CASE(forward_exchanges_start_when_lookup_and_backward_let_them) 
 }
 
 BOOST_AUTO_TEST_CASE(without_devices_for_it_communication_comes_from_the_models) {
-  const Workload workload = two_tables();
-  const Plan plan = one_table_a_device(workload);
+  const Workload workload = test::two_tables();
+  const Plan plan = test::one_table_a_device(workload);
   const auto models = load_cost_models("h200_sim");
   BOOST_REQUIRE(models.ok());
   FakeTruth truth;
@@ -102,9 +88,9 @@ BOOST_AUTO_TEST_CASE(without_devices_for_it_communication_comes_from_the_models)
 }
 
 BOOST_AUTO_TEST_CASE(plans_that_cannot_be_measured_are_errors) {
-  const Workload workload = two_tables();
+  const Workload workload = test::two_tables();
   FakeTruth truth;
-  Plan plan = one_table_a_device(workload);
+  Plan plan = test::one_table_a_device(workload);
   BOOST_TEST(!measure_plan(truth, workload, plan, {}).ok());  // neither exchanges nor models
   const auto formula = load_cost_models("torchrec");
   BOOST_REQUIRE(formula.ok());
@@ -123,7 +109,7 @@ BOOST_AUTO_TEST_CASE(plans_that_cannot_be_measured_are_errors) {
   cancel.cancel();
   options.cancel = &cancel;
   BOOST_TEST(
-      (measure_plan(truth, workload, one_table_a_device(workload), options).status().code() ==
+      (measure_plan(truth, workload, test::one_table_a_device(workload), options).status().code() ==
        StatusCode::kCancelled));
 }
 

@@ -14,6 +14,7 @@
 #include "engine/ground_truth/cuda/rank_device.h"
 #include "engine/ground_truth/random_sets.h"
 #include "io/cost_data.h"
+#include "tests/ground_truth/two_tables.h"
 #include "tests/io/support.h"
 #include "tests/support/ranks.h"
 
@@ -114,21 +115,6 @@ std::string expected_line(const CollectOptions& options, std::int64_t sample) {
   return io::format_line(line);
 }
 
-Workload two_tables() {
-  Table table;
-  table.rows = 1000;
-  table.dim = 16;
-  table.pooling_factor = 2;
-  table.reuse_histogram = expected_reuse(1000, 2 * 65536, 0).histogram;
-  Workload workload{{table, table}, 65536};
-  workload.tables[1].dim = 8;
-  return workload;
-}
-
-Plan one_table_a_device(const Workload& workload) {
-  return {2, {whole_table(workload, 0, 0), whole_table(workload, 1, 1)}};
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(rank_group)
@@ -217,10 +203,10 @@ BOOST_AUTO_TEST_CASE(what_one_machine_lacks_all_are_told) {
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_is_measured_by_all_ranks_at_once) {
-  const Workload workload = two_tables();
+  const Workload workload = test::two_tables();
   const int port = free_port();
   const auto lead = [&](RankGroup& group) {
-    const auto measured = group.measure(workload, one_table_a_device(workload));
+    const auto measured = group.measure(workload, test::one_table_a_device(workload));
     if (!measured.ok() || !measured->at_once || !measured->comm_measured) return false;
     const std::vector<DeviceCost>& devices = measured->cost.per_device;
     return devices.size() == 2 && devices[0].dim_sum == 16 && devices[0].compute_ms == 35 &&
@@ -230,14 +216,14 @@ BOOST_AUTO_TEST_CASE(a_plan_is_measured_by_all_ranks_at_once) {
            group.end({}).ok();
   };
   const auto follow = [&](RankGroup& group) {
-    return group.measure(workload, one_table_a_device(workload)).ok() && group.follow().ok();
+    return group.measure(workload, test::one_table_a_device(workload)).ok() && group.follow().ok();
   };
   BOOST_TEST(run_ranks({{0, member(0, 2, port, lead)}, {1, member(1, 2, port, follow)}}).empty());
 }
 
 BOOST_AUTO_TEST_CASE(ranks_with_different_plans_or_too_few_are_refused) {
-  const Workload workload = two_tables();
-  const Plan plan = one_table_a_device(workload);
+  const Workload workload = test::two_tables();
+  const Plan plan = test::one_table_a_device(workload);
   Plan swapped = plan;
   std::swap(swapped.shards[0].device, swapped.shards[1].device);
   const int port = free_port();

@@ -23,11 +23,6 @@ test::TableEvaluator random_costs(Rng& rng, const Workload& workload, std::int32
   return {workload, devices, costs, per_shard};
 }
 
-double canonical_cost(Plan plan, PlanEvaluator& evaluator) {
-  canonicalize(plan);
-  return test::cost_of(plan, evaluator);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cost_bound)
@@ -45,14 +40,14 @@ BOOST_AUTO_TEST_CASE(no_plan_is_below_the_bound) {
     BOOST_REQUIRE(bound.has_value());
     const auto exact = shard_exact({workload, cluster}, evaluator, {});
     BOOST_REQUIRE(exact.ok());
-    BOOST_TEST(*bound <= canonical_cost(exact->plan, evaluator));
+    BOOST_TEST(*bound <= test::canonical_cost(exact->plan, evaluator));
     SearchOptions options;
     options.evaluations = 20000;
     const auto refined = shard_refine({workload, cluster}, evaluator, options);
     BOOST_REQUIRE(refined.ok());
     BOOST_TEST(*bound > 0);
-    BOOST_TEST(*bound <= canonical_cost(refined->plan, evaluator));
-    gap += canonical_cost(refined->plan, evaluator) / *bound - 1;
+    BOOST_TEST(*bound <= test::canonical_cost(refined->plan, evaluator));
+    gap += test::canonical_cost(refined->plan, evaluator) / *bound - 1;
   }
   BOOST_TEST(gap / 60 <= 0.1);  // and it says something
 }
@@ -88,7 +83,7 @@ BOOST_AUTO_TEST_CASE(refine_ends_at_a_plan_that_is_proven) {
   options.time_limit_s = 1e6;
   const auto found = shard_refine({workload, cluster}, evaluator, options);
   BOOST_REQUIRE(found.ok());
-  BOOST_TEST(canonical_cost(found->plan, evaluator) == 4);
+  BOOST_TEST(test::canonical_cost(found->plan, evaluator) == 4);
   BOOST_TEST(!found->stopped_early);
 }
 

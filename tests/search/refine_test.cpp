@@ -35,11 +35,6 @@ Result<SearchResult> refined(const Task& task, PlanEvaluator& evaluator, std::in
   return shard_refine({task.workload, task.cluster}, evaluator, options);
 }
 
-double canonical_cost(Plan plan, PlanEvaluator& evaluator) {
-  canonicalize(plan);
-  return test::cost_of(plan, evaluator);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(refine)
@@ -57,12 +52,12 @@ BOOST_AUTO_TEST_CASE(plans_fit_and_are_below_every_baseline) {
     for (const std::int64_t bytes : device_bytes(task.workload, found->plan)) {
       BOOST_TEST(bytes <= task.cluster.memory_bytes);
     }
-    const double cost = canonical_cost(found->plan, evaluator);
+    const double cost = test::canonical_cost(found->plan, evaluator);
     double lowest = 1e300;
     for (const Algorithm& algorithm : algorithms()) {
       if (!algorithm.baseline) continue;
       const auto other = algorithm.run({task.workload, task.cluster}, evaluator, {});
-      if (other.ok()) lowest = std::min(lowest, canonical_cost(other->plan, evaluator));
+      if (other.ok()) lowest = std::min(lowest, test::canonical_cost(other->plan, evaluator));
     }
     BOOST_TEST(cost <= lowest);
     better += cost < 0.995 * lowest;
@@ -81,8 +76,8 @@ BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
     const auto found = refined(task, evaluator, 30000);
     BOOST_REQUIRE(found.ok());
     if (!best.ok()) continue;  // only with splits
-    const double optimum = canonical_cost(best->plan, evaluator);
-    gaps += std::max(0.0, canonical_cost(found->plan, evaluator) / optimum - 1);
+    const double optimum = test::canonical_cost(best->plan, evaluator);
+    gaps += std::max(0.0, test::canonical_cost(found->plan, evaluator) / optimum - 1);
   }
   BOOST_TEST(gaps / kTasks <= 0.002);
 }
@@ -232,10 +227,10 @@ BOOST_AUTO_TEST_CASE(rows_are_split_where_that_is_allowed_and_helps) {
     return found->plan;
   };
   const Plan whole = search(RowSplits::kOff, 128, 1);
-  const double cost = canonical_cost(whole, evaluator);
+  const double cost = test::canonical_cost(whole, evaluator);
   for (const RowSplits row_splits : {RowSplits::kEven, RowSplits::kAny}) {
     const Plan split = search(row_splits, 128, 1);
-    BOOST_TEST(canonical_cost(split, evaluator) < 0.6 * cost);
+    BOOST_TEST(test::canonical_cost(split, evaluator) < 0.6 * cost);
     for (const int threads : {2, 5}) BOOST_TEST((search(row_splits, 128, threads) == split));
   }
   // Even blocks and nothing else.
@@ -267,11 +262,11 @@ BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
     for (const std::int64_t bytes : device_bytes(task.workload, found->plan)) {
       BOOST_TEST(bytes <= task.cluster.memory_bytes);
     }
-    const double cost = canonical_cost(found->plan, evaluator);
+    const double cost = test::canonical_cost(found->plan, evaluator);
     for (const Algorithm& algorithm : algorithms()) {
       if (!algorithm.baseline) continue;
       const auto other = algorithm.run({task.workload, task.cluster}, evaluator, {});
-      if (other.ok()) BOOST_TEST(cost <= canonical_cost(other->plan, evaluator));
+      if (other.ok()) BOOST_TEST(cost <= test::canonical_cost(other->plan, evaluator));
     }
   }
 }

@@ -148,6 +148,12 @@ inline double cost_of(const Plan& plan, search::PlanEvaluator& evaluator) {
   return cost;
 }
 
+/// The same with the shards in canonical order, as in a plan file.
+inline double canonical_cost(Plan plan, search::PlanEvaluator& evaluator) {
+  canonicalize(plan);
+  return cost_of(plan, evaluator);
+}
+
 /// 1..max_tables tables with dims of 4 to 64 and sizes that often collide, so that ties happen.
 inline Workload random_workload(Rng& rng, int max_tables) {
   Workload workload;
