@@ -23,18 +23,20 @@ std::int64_t total_bytes(const Workload& workload) {
   return total;
 }
 
-/// The largest of all pieces when every table is split as far as it goes, by columns or, with
-/// `spread`, into a block of its rows a device; the first of equal ones.
-ShardShape largest_piece(const Problem& problem, bool spread) {
+/// The largest of all pieces when every table is split as far as it goes, by columns or as `rows`
+/// allow; the first of equal ones.
+ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
   const Workload& workload = problem.workload;
   ShardShape largest;
   std::int64_t most = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
     ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
-    const std::int64_t block = spread ? even_block(table.rows, problem.cluster.devices) : 0;
-    const ShardShape rows{piece.table, block, table.dim};
-    if (block > 0 && shard_bytes(workload, rows) < shard_bytes(workload, piece)) piece = rows;
+    const std::int64_t block = rows.blocks > 1 ? even_block(table.rows, rows.blocks) : 0;
+    for (const std::int64_t part : {block, finest_rows(table.rows, rows.halves)}) {
+      const ShardShape shard{piece.table, part, table.dim};
+      if (part > 0 && shard_bytes(workload, shard) < shard_bytes(workload, piece)) piece = shard;
+    }
     const std::int64_t bytes = shard_bytes(workload, piece);
     if (bytes <= most) continue;
     largest = piece;
@@ -51,6 +53,13 @@ std::int32_t finest_dim(std::int32_t dim) {
   // The first part is a multiple of 4, which splits down to 4; only the rest can stay wider.
   while (split_point(dim) > 0) dim -= split_point(dim);
   return dim;
+}
+
+std::int64_t upper_half(std::int64_t rows) { return rows - rows / 2; }
+
+std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
+  for (; parts > 1 && rows > 1; parts /= 2) rows = upper_half(rows);
+  return rows;
 }
 
 std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
@@ -70,13 +79,13 @@ std::string table_label(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
-Status check_total_memory(const Problem& problem, bool spread) {
+Status check_total_memory(const Problem& problem, const RowShapes& rows) {
   const std::int64_t total = total_bytes(problem.workload);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return {};
   const std::int64_t more = needed - problem.cluster.devices;
-  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, spread));
+  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, rows));
   const std::int64_t per_device = std::max((total - 1) / problem.cluster.devices + 1, piece);
   std::string text = tables_of(problem.workload) +
                      (problem.workload.tables.size() == 1 ? " needs " : " need ") +
@@ -91,13 +100,16 @@ Status check_total_memory(const Problem& problem, bool spread) {
                     " of memory per device");
 }
 
-Status check_finest_pieces(const Problem& problem) {
+Status check_finest_pieces(const Problem& problem, const RowShapes& rows) {
   const Workload& workload = problem.workload;
-  const ShardShape worst = largest_piece(problem, false);
+  const ShardShape worst = largest_piece(problem, rows);
   const std::int64_t worst_bytes = shard_bytes(workload, worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return {};
+  const bool columns = worst.rows == workload.tables[static_cast<std::size_t>(worst.table)].rows;
+  const std::string finest =
+      columns ? std::to_string(worst.dim) + " columns" : std::to_string(worst.rows) + " rows";
   return infeasible(table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
-                    " even split to " + std::to_string(worst.dim) + " columns, devices have " +
+                    " even split to " + finest + ", devices have " +
                     format_bytes(problem.cluster.memory_bytes) + ": needs at least " +
                     format_bytes_at_least(worst_bytes) + " of memory per device");
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/core/status.h"
+#include "search/row_shapes.h"
 #include "search/sharder.h"
 
 namespace neuroshard::search {
@@ -11,6 +12,12 @@ namespace neuroshard::search {
 /// Columns of the first part when a shard of `dim` columns is split in two as evenly as parts of a
 /// multiple of 4 columns allow; 0 when it has fewer than 8 and stays whole.
 std::int32_t split_point(std::int32_t dim);
+
+/// Rows of the first part when a shard of `rows` rows is split in two; the other has no more.
+std::int64_t upper_half(std::int64_t rows);
+
+/// Rows of the largest piece left when `rows` are halved as often as `parts` pieces allow.
+std::int64_t finest_rows(std::int64_t rows, std::int32_t parts);
 
 /// Columns of the widest piece left when a table of `dim` columns is split as far as it goes.
 std::int32_t finest_dim(std::int32_t dim);
@@ -28,11 +35,11 @@ std::string table_label(const Workload& workload, std::int32_t table);
 
 /// kInfeasible when all tables together have more bytes than all devices: no algorithm can help.
 /// Says which change would do for the bytes in all and for the largest piece of the finest splits,
-/// those of rows over all devices among them when `spread` says that they are allowed.
-Status check_total_memory(const Problem& problem, bool spread = false);
+/// those of rows that are allowed among them.
+Status check_total_memory(const Problem& problem, const RowShapes& rows = {});
 
-/// kInfeasible when a table's finest column split still has a piece that no device holds.
-Status check_finest_pieces(const Problem& problem);
+/// kInfeasible when a table's finest split still has a piece that no device holds.
+Status check_finest_pieces(const Problem& problem, const RowShapes& rows = {});
 
 /// kCancelled: a search was stopped before it had any plan to return.
 Status stopped_before_plan();

@@ -9,8 +9,8 @@
 #include "search/baselines.h"
 #include "search/beam.h"
 #include "search/feasibility.h"
-#include "search/memory_packing.h"
 #include "search/neuroshard.h"
+#include "search/plan_packing.h"
 #include "search/refine_fast.h"
 #include "search/stop_check.h"
 

@@ -35,11 +35,6 @@ struct SearchOptions {
   std::int32_t row_parts = 1;
 };
 
-/// Whether tables may go over all devices in even blocks of rows.
-inline bool may_spread(const SearchOptions& options, std::int32_t devices) {
-  return options.row_splits != RowSplits::kOff && devices > 1 && devices <= options.row_parts;
-}
-
 struct SearchResult {
   Plan plan;
   /// Plans that a cost has been put on: by the evaluator in full, or (`refine`) by an estimate.

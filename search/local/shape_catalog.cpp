@@ -74,7 +74,7 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, PlanEvaluator& evaluato
   EntryId id = find(shape.table, shape.rows, shape.dim);
   if (id == kNoEntry) id = add(workload, evaluator, shape);
   if (parts < 2 || shape.rows < 2 || entry(id).upper != kNoEntry) return id;
-  const std::int64_t half = shape.rows - shape.rows / 2;
+  const std::int64_t half = upper_half(shape.rows);
   const EntryId upper = add_rows(workload, evaluator, {shape.table, half, shape.dim}, parts / 2);
   const EntryId lower =
       add_rows(workload, evaluator, {shape.table, shape.rows - half, shape.dim}, parts / 2);

@@ -6,6 +6,7 @@
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
 #include "search/plan_evaluator.h"
+#include "search/row_shapes.h"
 
 namespace neuroshard::search {
 
@@ -27,12 +28,6 @@ struct CatalogEntry {
   EntryId lower = kNoEntry;
   /// An even block of a table's rows: every device has one, or none has.
   bool everywhere = false;
-};
-
-/// Row shards in a catalog.
-struct RowShapes {
-  std::int32_t blocks = 0;  ///< even blocks for so many devices; 0: none
-  std::int32_t halves = 1;  ///< halves, quarters, .. down to one in so many; 1: none
 };
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <vector>
 
+#include "search/plan_packing.h"
 #include "search/refine.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -38,6 +39,10 @@ bool fits(std::span<const std::int64_t> bytes, const std::vector<std::int32_t>& 
 }
 
 const StopCheck kNoLimit{{}};
+
+std::optional<Plan> spread_by_memory(const Problem& problem) {
+  return plan_by_memory_with_rows(problem, {problem.cluster.devices, 1}, kNoLimit);
+}
 
 }  // namespace
 
@@ -160,14 +165,14 @@ BOOST_AUTO_TEST_CASE(tables_that_no_columns_make_fit_go_over_all_devices) {
   workload.tables.push_back(test::make_table(260, 4));
   workload.tables.push_back(test::make_table(260, 4));
   const Cluster tight = test::make_cluster(4, 4160 + 4160 + 1200);
-  const auto plan = spread_by_memory({workload, tight}, kNoLimit);
+  const auto plan = spread_by_memory({workload, tight});
   BOOST_REQUIRE(plan.has_value());
   BOOST_TEST(validate(workload, *plan).ok());
   for (const std::int64_t bytes : device_bytes(workload, *plan)) {
     BOOST_TEST(bytes <= tight.memory_bytes);
   }
   // More bytes than the devices have together.
-  BOOST_TEST(!spread_by_memory({workload, test::make_cluster(4, 4000)}, kNoLimit).has_value());
+  BOOST_TEST(!spread_by_memory({workload, test::make_cluster(4, 4000)}).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(a_table_of_few_rows_stays_in_columns_while_others_are_spread) {
@@ -175,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_table_of_few_rows_stays_in_columns_while_others_are_sprea
   workload.tables = {test::make_table(4000, 4), test::make_table(9, 1024),
                      test::make_table(1200, 4)};
   const Cluster cluster = test::make_cluster(8, 20000);
-  const auto plan = spread_by_memory({workload, cluster}, kNoLimit);
+  const auto plan = spread_by_memory({workload, cluster});
   BOOST_REQUIRE(plan.has_value());
   BOOST_TEST(validate(workload, *plan).ok());
   for (const std::int64_t bytes : device_bytes(workload, *plan)) BOOST_TEST(bytes <= 20000);
@@ -189,7 +194,7 @@ BOOST_AUTO_TEST_CASE(no_more_tables_are_spread_than_memory_asks_for) {
   workload.tables.push_back(test::make_table(8000, 4));
   const auto spread_tables = [&](std::int64_t memory_bytes) {
     const Cluster cluster = test::make_cluster(8, memory_bytes);
-    const auto plan = spread_by_memory({workload, cluster}, kNoLimit);
+    const auto plan = spread_by_memory({workload, cluster});
     BOOST_REQUIRE(plan.has_value());
     for (const std::int64_t bytes : device_bytes(workload, *plan))
       BOOST_TEST(bytes <= memory_bytes);

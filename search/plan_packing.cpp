@@ -1,0 +1,200 @@
+#include "search/plan_packing.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "search/feasibility.h"
+#include "search/memory_packing.h"
+
+namespace neuroshard::search {
+namespace {
+
+/// A shard that may be split further: by its columns, or, with `row_parts`, by its rows.
+struct Piece {
+  Shard shard;
+  std::int32_t row_parts = 0;  ///< pieces that halving its rows may still make; 0: columns
+
+  [[nodiscard]] bool divisible() const {
+    return row_parts == 0 ? split_point(shard.dim()) > 0 : row_parts > 1 && shard.rows() > 1;
+  }
+  /// Becomes its first part; returns the other. REQUIRES divisible().
+  Piece split() {
+    Piece rest = *this;
+    if (row_parts == 0) {
+      shard.column_end = shard.column_begin + split_point(shard.dim());
+      rest.shard.column_begin = shard.column_end;
+    } else {
+      shard.row_end = shard.row_begin + upper_half(shard.rows());
+      rest.shard.row_begin = shard.row_end;
+      row_parts /= 2;
+      rest.row_parts = row_parts;
+    }
+    return rest;
+  }
+};
+
+/// Splits the `count` largest of `pieces` that can be split, of equal ones the later first; false
+/// when there is none.
+bool split_largest(const Workload& workload, std::size_t count, std::vector<Piece>& pieces) {
+  std::vector<std::pair<std::int64_t, std::size_t>> order;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    if (!pieces[k].divisible()) continue;
+    order.emplace_back(shard_bytes(workload, shape_of(pieces[k].shard)), k);
+  }
+  std::sort(order.rbegin(), order.rend());
+  if (order.size() > count) order.resize(count);
+  for (const auto& [bytes, k] : order) {
+    Piece rest = pieces[k].split();
+    pieces.push_back(rest);
+  }
+  return !order.empty();
+}
+
+/// Devices for `pieces`, which are split until there are some; false when there are none.
+bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t memory_bytes,
+                 const StopCheck& stop, std::vector<Piece>& pieces) {
+  for (std::size_t count = 1;; count *= 2) {
+    std::vector<std::int64_t> bytes;
+    for (const Piece& piece : pieces) bytes.push_back(shard_bytes(workload, shape_of(piece.shard)));
+    if (const auto device_of = pack_by_memory(bytes, devices, memory_bytes, stop)) {
+      for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].shard.device = (*device_of)[k];
+      return true;
+    }
+    if (stop.stop() || !split_largest(workload, count, pieces)) return false;
+  }
+}
+
+/// Bytes of a table's largest piece when its columns, or its rows, are split as far as they go.
+std::int64_t finest_columns(const Workload& workload, std::int32_t table) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  return shard_bytes(workload, {table, whole.rows, finest_dim(whole.dim)});
+}
+std::int64_t finest_halves(const Workload& workload, std::int32_t table, std::int32_t parts) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  return shard_bytes(workload, {table, finest_rows(whole.rows, parts), whole.dim});
+}
+
+/// All tables in the order in which they are to go over all devices.
+struct SpreadOrder {
+  std::vector<std::int32_t> tables;
+  std::size_t must = 0;  ///< the first of them: their finest pieces fit no device
+  std::size_t may = 0;   ///< these and more: the others have too few rows
+};
+
+/// Each group largest first. Nothing when a table has to be spread and cannot be.
+std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes& rows) {
+  enum Group { kMust, kMay, kCannot };
+  std::vector<std::tuple<Group, std::int64_t, std::int32_t>> order;
+  SpreadOrder result;
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const Table& table = problem.workload.tables[index];
+    const auto id = static_cast<std::int32_t>(index);
+    const bool fits =
+        std::min(finest_columns(problem.workload, id),
+                 finest_halves(problem.workload, id, rows.halves)) <= problem.cluster.memory_bytes;
+    const bool spreads = rows.blocks > 1 && even_block(table.rows, rows.blocks) > 0;
+    if (!fits && !spreads) return std::nullopt;
+    if (!fits) ++result.must;
+    if (spreads) ++result.may;
+    order.emplace_back(!fits ? kMust : spreads ? kMay : kCannot, -table_bytes(table), id);
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [group, bytes, table] : order) result.tables.push_back(table);
+  return result;
+}
+
+/// Plans with the first of some tables over all devices and the others in columns or halves of
+/// rows.
+class Packer {
+ public:
+  Packer(const Problem& problem, std::span<const std::int32_t> tables, std::int32_t halves,
+         const StopCheck& stop)
+      : problem_(problem), tables_(tables), halves_(halves), stop_(stop) {}
+
+  /// A plan with the first `count` tables over all devices, if there is one.
+  [[nodiscard]] std::optional<Plan> spread_first(std::size_t count) const;
+
+ private:
+  [[nodiscard]] bool add_rest(std::size_t count, std::int64_t memory, bool finest,
+                              Plan& plan) const;
+
+  const Problem& problem_;
+  std::span<const std::int32_t> tables_;
+  std::int32_t halves_;
+  const StopCheck& stop_;
+};
+
+/// Adds all but the first `count` tables. Their rows are halved where they have to be or, with
+/// `finest`, wherever that makes the smaller pieces.
+bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan& plan) const {
+  const Workload& workload = problem_.workload;
+  std::vector<Piece> rest;
+  bool halved = false;
+  for (const std::int32_t table : tables_.subspan(count)) {
+    const std::int64_t columns = finest_columns(workload, table);
+    const bool finer = finest_halves(workload, table, halves_) < columns;
+    const bool by_rows = finer && (finest || columns > memory);
+    halved = halved || by_rows;
+    rest.push_back({whole_table(workload, table, 0), by_rows ? halves_ : 0});
+  }
+  if (finest && !halved) return false;
+  if (!pack_pieces(workload, plan.devices, memory, stop_, rest)) return false;
+  for (const Piece& piece : rest) plan.shards.push_back(piece.shard);
+  return true;
+}
+
+std::optional<Plan> Packer::spread_first(std::size_t count) const {
+  const Workload& workload = problem_.workload;
+  const std::int32_t devices = problem_.cluster.devices;
+  Plan plan{devices, {}};
+  std::int64_t memory = problem_.cluster.memory_bytes;
+  for (const std::int32_t table : tables_.first(count)) {
+    const Shard whole = whole_table(workload, table, 0);
+    const std::int64_t block = even_block(whole.row_end, devices);
+    memory -= shard_bytes(workload, {whole.table, block, whole.dim()});
+    if (memory < 0) return std::nullopt;
+    for (std::int32_t device = 0; device < devices; ++device) {
+      plan.shards.push_back(block_on(whole, block, device));
+    }
+  }
+  const bool fits =
+      add_rest(count, memory, false, plan) || (halves_ > 1 && add_rest(count, memory, true, plan));
+  return fits ? std::optional<Plan>(std::move(plan)) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop) {
+  std::vector<std::int32_t> tables(problem.workload.tables.size());
+  std::iota(tables.begin(), tables.end(), 0);
+  return Packer(problem, tables, 1, stop).spread_first(0);
+}
+
+std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowShapes& rows,
+                                             const StopCheck& stop) {
+  const std::optional<SpreadOrder> order = spread_order(problem, rows);
+  if (!order) return std::nullopt;
+  const Packer packer(problem, order->tables, rows.halves, stop);
+  std::size_t too_few = 0;
+  std::size_t count = order->must;
+  std::optional<Plan> plan = packer.spread_first(count);
+  for (std::size_t step = 1; !plan && count < order->may && !stop.stop(); step *= 2) {
+    too_few = count;
+    count = std::min(order->may, order->must + step);
+    plan = packer.spread_first(count);
+  }
+  // Row-wise tables are dear in the exchanges: no more of them than it takes.
+  while (plan && count > order->must && count - too_few > 1 && !stop.stop()) {
+    const std::size_t middle = (too_few + count) / 2;
+    std::optional<Plan> fewer = packer.spread_first(middle);
+    if (fewer) plan = std::move(fewer);
+    (fewer ? count : too_few) = middle;
+  }
+  return plan;
+}
+
+}  // namespace neuroshard::search

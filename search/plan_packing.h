@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "search/row_shapes.h"
+#include "search/sharder.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+
+/// A plan that minds nothing but memory, for when nothing else fits: tables are split where no
+/// device holds them whole, and then the largest pieces, until pack_by_memory() finds a way.
+/// Nothing when it finds none even for the finest pieces, or is stopped.
+std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop);
+
+/// The same with row shards, for when no columns do. Tables whose finest columns no device holds
+/// are halved by rows, where `rows` have halves, and then all that rows divide finer than columns.
+/// Where that is not enough, tables go over all devices in even blocks (even_block()), if `rows`
+/// have those: first the tables whose finest pieces no device holds, then more and more, the
+/// largest first, until the others fit beside them, split or not.
+std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowShapes& rows,
+                                             const StopCheck& stop);
+
+}  // namespace neuroshard::search

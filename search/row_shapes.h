@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// The row shards that a search may make, as sizes of pieces.
+struct RowShapes {
+  std::int32_t blocks = 0;  ///< even blocks for so many devices; 0: none
+  std::int32_t halves = 1;  ///< halves, quarters, .. down to one in so many; 1: none
+
+  [[nodiscard]] bool any() const { return blocks > 1 || halves > 1; }
+};
+
+/// What the options allow.
+inline RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) {
+  RowShapes shapes;
+  if (options.row_splits == RowSplits::kOff || devices < 2) return shapes;
+  if (devices <= options.row_parts) shapes.blocks = devices;
+  if (options.row_splits == RowSplits::kAny) shapes.halves = options.row_parts;
+  return shapes;
+}
+
+}  // namespace neuroshard::search
