@@ -25,11 +25,11 @@ struct DeviceLoad {
 /// practice is short for few devices and one memmove for many.
 class DeviceOrder {
  public:
-  /// All devices empty.
-  void reset(std::int32_t devices) {
-    devices_.resize(static_cast<std::size_t>(devices));
+  /// All devices empty, or with what `each` has.
+  void reset(std::int32_t devices, const DeviceLoad& each = {}) {
+    devices_.assign(static_cast<std::size_t>(devices), each);
     for (std::int32_t device = 0; device < devices; ++device) {
-      devices_[static_cast<std::size_t>(device)] = {0, 0, 0, device};
+      devices_[static_cast<std::size_t>(device)].device = device;
     }
   }
 

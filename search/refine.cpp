@@ -8,55 +8,17 @@
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
-#include "search/plan_packing.h"
 #include "search/refine_start.h"
 #include "search/refinement.h"
 #include "search/row_shapes.h"
+#include "search/row_start.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
 
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
-constexpr double kPacking = 1;          // seconds
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
-
-/// Why no plan fits, row shards or not, with a memory that does, to the next of some steps.
-Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCheck& stop,
-                     const Status& why_not_whole) {
-  for (const double more : {1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0}) {
-    Cluster cluster = problem.cluster;
-    cluster.memory_bytes =
-        static_cast<std::int64_t>(more * static_cast<double>(cluster.memory_bytes));
-    if (plan_by_memory_with_rows({problem.workload, cluster}, rows, stop)) {
-      return no_arrangement(problem, cluster.memory_bytes);
-    }
-  }
-  return why_not_whole;
-}
-
-/// Where memory leaves no plan with whole rows: the cheapest of those with even blocks, with halves
-/// and with both. Packing is all that can be done then, so that the shortest time limit leaves it a
-/// second.
-Result<FirstPlan> packed_plan(const Problem& problem, PlanEvaluator& evaluator,
-                              const RowShapes& rows, const SearchOptions& options,
-                              const Status& why_not_whole) {
-  SearchOptions patient = options;
-  if (patient.time_limit_s > 0) patient.time_limit_s = std::max(patient.time_limit_s, kPacking);
-  const StopCheck stop(patient);
-  std::optional<StartPlan> best;
-  for (const RowShapes& way : {RowShapes{rows.blocks, 1}, RowShapes{0, rows.halves}, rows}) {
-    std::optional<Plan> packed;
-    if (way.any()) packed = plan_by_memory_with_rows(problem, way, stop);
-    if (!packed) continue;
-    canonicalize(*packed);
-    const double cost = plan_cost(*packed, evaluator);
-    if (!best || cost < best->cost) best = StartPlan{*std::move(packed), cost, 1, false};
-  }
-  if (best) return FirstPlan{*std::move(best), {}};
-  if (stop.stop()) return stopped_before_plan();
-  return what_would_do(problem, rows, stop, why_not_whole);
-}
 
 }  // namespace
 
@@ -66,6 +28,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
+  const StopCheck stop(own);
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem, rows));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem, rows));
@@ -81,7 +44,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   }
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   if (first.status().code() == StatusCode::kInfeasible && rows.any()) {
-    first = packed_plan(problem, evaluator, rows, own, first.status());
+    first = row_start(problem, evaluator, catalog, rows, own, stop, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,

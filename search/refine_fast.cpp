@@ -30,11 +30,12 @@ constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 class FastStart {
  public:
   FastStart(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-            const StopCheck& stop)
+            const StopCheck& stop, std::span<const Division> divisions)
       : problem_(problem),
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
+        divisions_(divisions),
         at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
         placer_(problem, evaluator, catalog),
         descent_(problem, evaluator, catalog),
@@ -42,6 +43,7 @@ class FastStart {
         total_ms_(ready_ms_.size()) {}
 
   std::optional<FastPlan> run();
+  FastPlan descend_from(Assignment start);
 
  private:
   using Pieces = std::vector<EntryId>;
@@ -54,11 +56,16 @@ class FastStart {
     return stop_.cancelled() || (best_.evaluations >= at_least_ && stop_.stop());
   }
   [[nodiscard]] double weight(EntryId id) const;
+  [[nodiscard]] Division division(std::int32_t table) const {
+    return divisions_.empty() ? Division::kColumns : divisions_[static_cast<std::size_t>(table)];
+  }
+  [[nodiscard]] std::pair<EntryId, EntryId> parts_of(EntryId id) const;
   void divide(EntryId id, double heaviest, Pieces& pieces) const;
   [[nodiscard]] Pieces divided(double heaviest) const;
   bool place(const Pieces& pieces);
   [[nodiscard]] double least_width(const Pieces& pieces) const;
   void learn_response();
+  void descend();
   void try_levels();
   void halve_deciding();
   [[nodiscard]] EntryId deciding_piece(Decider decider) const;
@@ -67,6 +74,8 @@ class FastStart {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
+  const std::span<const Division> divisions_;
+  std::int64_t beside_blocks_ = 0;  // bytes of a device
   const std::int64_t at_least_;
   LevelPlacer placer_;
   Descent descent_;
@@ -86,22 +95,30 @@ double FastStart::weight(EntryId id) const {
   return evaluator_.shape_cost(entry.shape) + (ms_per_dim() + response_.widest_per_dim) * entry.dim;
 }
 
+/// What the piece is split into, or none.
+std::pair<EntryId, EntryId> FastStart::parts_of(EntryId id) const {
+  const CatalogEntry& entry = catalog_.entry(id);
+  const bool rows = division(entry.table) == Division::kRows;
+  return rows ? std::pair(entry.upper, entry.lower) : std::pair(entry.first, entry.rest);
+}
+
 /// Halves until no piece is heavier or has more bytes than a device.
 void FastStart::divide(EntryId id, double heaviest, Pieces& pieces) const {
-  const CatalogEntry& entry = catalog_.entry(id);
-  const bool whole = weight(id) <= heaviest && entry.bytes <= problem_.cluster.memory_bytes;
-  if (whole || entry.first == kNoEntry) {
+  const auto [first, rest] = parts_of(id);
+  const bool whole = weight(id) <= heaviest && catalog_.entry(id).bytes <= beside_blocks_;
+  if (whole || first == kNoEntry) {
     pieces.push_back(id);
     return;
   }
-  divide(entry.first, heaviest, pieces);
-  divide(entry.rest, heaviest, pieces);
+  divide(first, heaviest, pieces);
+  divide(rest, heaviest, pieces);
 }
 
 FastStart::Pieces FastStart::divided(double heaviest) const {
   Pieces pieces;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    divide(catalog_.whole(table), heaviest, pieces);
+    const bool spread = division(table) == Division::kBlocks;
+    divide(spread ? catalog_.block(table) : catalog_.whole(table), heaviest, pieces);
   }
   return pieces;
 }
@@ -110,11 +127,14 @@ FastStart::Pieces FastStart::divided(double heaviest) const {
 double FastStart::least_width(const Pieces& pieces) const {
   double sum = 0;
   double widest = 0;
+  double blocks = 0;
   for (const EntryId id : pieces) {
-    sum += catalog_.entry(id).dim;
-    widest = std::max(widest, static_cast<double>(catalog_.entry(id).dim));
+    const CatalogEntry& entry = catalog_.entry(id);
+    const double dim = entry.dim;
+    (entry.everywhere ? blocks : sum) += dim;
+    if (!entry.everywhere) widest = std::max(widest, dim);
   }
-  return std::max(widest, sum / problem_.cluster.devices);
+  return blocks + std::max(widest, sum / problem_.cluster.devices);
 }
 
 /// Places and costs; keeps the plan when it is the best. False when it does not fit.
@@ -142,7 +162,9 @@ void FastStart::try_levels() {
   const Pieces whole = best_pieces_;
   place(whole);
   double total = 0;
-  for (const EntryId id : whole) total += weight(id);
+  for (const EntryId id : whole) {
+    total += (catalog_.entry(id).everywhere ? problem_.cluster.devices : 1) * weight(id);
+  }
   const double level = total / problem_.cluster.devices;
   std::size_t pieces = whole.size();
   int failures = 0;
@@ -181,7 +203,7 @@ EntryId FastStart::deciding_piece(Decider decider) const {
   EntryId most = kNoEntry;
   for (const Placed& piece : placer_.assignment()) {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (piece.device != device || entry.first == kNoEntry) continue;
+    if (piece.device != device || parts_of(piece.entry).first == kNoEntry) continue;
     const bool more = most == kNoEntry || (by_dims ? entry.dim > catalog_.entry(most).dim
                                                    : weight(piece.entry) > weight(most));
     if (more) most = piece.entry;
@@ -201,11 +223,11 @@ void FastStart::halve_deciding() {
   for (std::size_t failures = 0; failures < kPatience && !over();) {
     const EntryId id = deciding_piece(deciders[failures % deciders.size()]);
     if (id == kNoEntry) return;
-    const CatalogEntry& entry = catalog_.entry(id);
+    const auto [first, rest] = parts_of(id);
     const auto count = static_cast<std::size_t>(std::count(pieces.begin(), pieces.end(), id));
     std::erase(pieces, id);
-    pieces.insert(pieces.end(), count, entry.first);
-    pieces.insert(pieces.end(), count, entry.rest);
+    pieces.insert(pieces.end(), count, first);
+    pieces.insert(pieces.end(), count, rest);
     const double before = best_cost_;
     if (!place(pieces)) return;
     failures = best_cost_ < before ? 0 : failures + 1;
@@ -213,10 +235,20 @@ void FastStart::halve_deciding() {
 }
 
 std::optional<FastPlan> FastStart::run() {
+  beside_blocks_ = problem_.cluster.memory_bytes;
+  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
+    if (division(table) != Division::kBlocks) continue;
+    beside_blocks_ -= catalog_.entry(catalog_.block(table)).bytes;
+  }
   if (!place(divided(std::numeric_limits<double>::infinity()))) return std::nullopt;
   learn_response();
   try_levels();
   halve_deciding();
+  descend();
+  return std::move(best_);
+}
+
+void FastStart::descend() {
   if (!stop_.stop()) {
     WalkResult descended = descent_.run(best_.pieces, response_, [this](std::int64_t candidates) {
       return candidates >= kDescent || stop_.stop();
@@ -225,14 +257,27 @@ std::optional<FastPlan> FastStart::run() {
     best_.pieces = std::move(descended.best);
   }
   best_.response = response_;
+}
+
+FastPlan FastStart::descend_from(Assignment start) {
+  best_.pieces = std::move(start);
+  best_.evaluations = 1;
+  learn_response();
+  descend();
   return std::move(best_);
 }
 
 }  // namespace
 
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
-                                  const ShapeCatalog& catalog, const StopCheck& stop) {
-  return FastStart(problem, evaluator, catalog, stop).run();
+                                  const ShapeCatalog& catalog, const StopCheck& stop,
+                                  std::span<const Division> divisions) {
+  return FastStart(problem, evaluator, catalog, stop, divisions).run();
+}
+
+FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
+                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start) {
+  return FastStart(problem, evaluator, catalog, stop, {}).descend_from(start);
 }
 
 }  // namespace neuroshard::search

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "search/local/cost_estimate.h"
 #include "search/local/local_plan.h"
@@ -9,6 +10,13 @@
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
+
+/// What a table is divided into.
+enum class Division : unsigned char {
+  kColumns,
+  kRows,    ///< halves of its rows
+  kBlocks,  ///< an even block on every device
+};
 
 /// A plan found in little time.
 struct FastPlan {
@@ -22,8 +30,14 @@ struct FastPlan {
 /// several multiples, placed by LevelPlacer; then those that decide the cost are halved as long as
 /// it falls; then the best plan descends (see Descent). Does the same work whatever the time, and
 /// ends early only when `stop` says so, with its best plan so far. Nothing when memory is too
-/// tight for placing by load.
+/// tight for placing by load. `divisions`: one a table, which the catalog has to have; or empty,
+/// and all go by columns.
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
-                                  const ShapeCatalog& catalog, const StopCheck& stop);
+                                  const ShapeCatalog& catalog, const StopCheck& stop,
+                                  std::span<const Division> divisions = {});
+
+/// `start`, a plan within the memory limit, after the descent that ends a fast plan.
+FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
+                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start);
 
 }  // namespace neuroshard::search

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace neuroshard::search {
 namespace {
@@ -89,7 +91,8 @@ const Descent::Sorted& Descent::sorted(std::int32_t device) {
   Sorted& list = sorted_[static_cast<std::size_t>(device)];
   if (!list.pieces.empty()) return list;
   const std::span<const std::int32_t> pieces = plan_.pieces_on(device);
-  list.pieces.assign(pieces.begin(), pieces.end());
+  std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(list.pieces),
+               [&](std::int32_t piece) { return !plan_.entry_of(piece).everywhere; });
   list.class_ends.clear();
   const bool by_dim = unit_[kDims] > 0;
   std::sort(list.pieces.begin(), list.pieces.end(), [&](std::int32_t a, std::int32_t b) {
@@ -206,22 +209,27 @@ void Descent::propose_swaps(Target target, std::int32_t from, std::int32_t piece
   }
 }
 
+/// By columns, or by rows where those are all that is left.
 void Descent::propose_splits(Target target, std::int32_t from, std::int32_t piece,
                              std::int32_t to) {
   const CatalogEntry& entry = plan_.entry_of(piece);
-  if (entry.first == kNoEntry) return;
+  const bool columns = entry.first != kNoEntry;
+  const EntryId first = columns ? entry.first : entry.upper;
+  const EntryId rest = columns ? entry.rest : entry.lower;
+  if (first == kNoEntry) return;
   const Load& own = weight(piece);
-  for (const bool first_stays : {true, false}) {
-    if (!first_stays && entry.first == entry.rest) return;
-    const Load& stays = weights_[static_cast<std::size_t>(first_stays ? entry.first : entry.rest)];
-    Proposal split;
-    split.kind = Kind::kSplit;
-    split.first_stays = first_stays;
-    split.piece = piece;
-    split.device = to;
+  Proposal split;
+  split.kind = Kind::kSplit;
+  split.piece = piece;
+  split.device = to;
+  for (const auto& [stays, leaves] : {std::pair(first, rest), std::pair(rest, first)}) {
+    const Load& kept = weights_[static_cast<std::size_t>(stays)];
+    split.stays = stays;
+    split.leaves = leaves;
     add(target, from,
-        {own[kReady] - stays[kReady], own[kOwn] - stays[kOwn], own[kDims] - stays[kDims]},
-        weights_[static_cast<std::size_t>(first_stays ? entry.rest : entry.first)], split);
+        {own[kReady] - kept[kReady], own[kOwn] - kept[kOwn], own[kDims] - kept[kDims]},
+        weights_[static_cast<std::size_t>(leaves)], split);
+    if (first == rest) return;
   }
 }
 
@@ -252,11 +260,9 @@ Move Descent::move_of(const Proposal& proposal) const {
       return shift_of(plan_, proposal.piece, proposal.device);
     case Kind::kSwap:
       return swap_of(plan_, proposal.piece, proposal.other);
-    case Kind::kSplit: {
-      const CatalogEntry& entry = plan_.entry_of(proposal.piece);
-      return split_of(plan_, proposal.piece, proposal.first_stays ? entry.first : entry.rest,
-                      proposal.first_stays ? entry.rest : entry.first, proposal.device, kNoPiece);
-    }
+    case Kind::kSplit:
+      return split_of(plan_, proposal.piece, proposal.stays, proposal.leaves, proposal.device,
+                      kNoPiece);
     case Kind::kMerge:
       break;
   }

@@ -40,7 +40,8 @@ class Descent {
   struct Proposal {
     double score = 0;  // what the plan would cost
     Kind kind = Kind::kShift;
-    bool first_stays = false;
+    EntryId stays = kNoEntry;  // of a split piece, and what leaves
+    EntryId leaves = kNoEntry;
     std::int32_t piece = kNoPiece;
     std::int32_t other = kNoPiece;
     std::int32_t device = kNoDevice;
@@ -50,7 +51,7 @@ class Descent {
     double key = 0;
     Move move;
   };
-  /// A device's pieces, by weight; where dims count, by dim first.
+  /// A device's pieces but blocks, by weight; where dims count, by dim first.
   struct Sorted {
     std::vector<std::int32_t> pieces;
     std::vector<std::size_t> class_ends;  // of equal dims, or of all

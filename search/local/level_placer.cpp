@@ -48,23 +48,47 @@ std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) 
   return best;
 }
 
+/// Makes all devices those with the blocks among the pieces; false when they have not the memory.
+bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim) {
+  const auto devices = static_cast<std::int32_t>(compute_ms_.size());
+  float* state = states_.data();
+  evaluator_.clear(state);
+  float compute = evaluator_.empty_cost();
+  DeviceLoad each;
+  assignment_.assign(pieces.size(), {});
+  for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
+    const CatalogEntry& entry = catalog_.entry(pieces[piece]);
+    if (!entry.everywhere) continue;
+    compute = evaluator_.place(entry.shape, state);
+    each.bytes += entry.bytes;
+    each.dims += entry.dim;
+    each.load = compute + ms_per_dim * static_cast<double>(each.dims);
+    assignment_[piece] = {pieces[piece], 0};
+    for (std::int32_t device = 1; device < devices; ++device) {
+      assignment_.push_back({pieces[piece], device});
+    }
+  }
+  for (std::size_t device = 1; device < compute_ms_.size(); ++device) {
+    std::copy_n(state, state_size_, state + device * state_size_);
+  }
+  std::fill(compute_ms_.begin(), compute_ms_.end(), compute);
+  std::fill(dim_sums_.begin(), dim_sums_.end(), each.dims);
+  order_.reset(devices, each);
+  return each.bytes <= memory_bytes_;
+}
+
 bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims) {
   items_.clear();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
+    if (entry.everywhere) continue;
     items_.push_back({evaluator_.shape_cost(entry.shape) + dims.ms_per_dim * entry.dim,
                       static_cast<std::int32_t>(piece)});
   }
   std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
     return a.weight != b.weight ? a.weight > b.weight : a.piece > b.piece;
   });
-  order_.reset(static_cast<std::int32_t>(compute_ms_.size()));
-  for (std::size_t device = 0; device < compute_ms_.size(); ++device) {
-    evaluator_.clear(states_.data() + device * state_size_);
-  }
-  std::fill(compute_ms_.begin(), compute_ms_.end(), evaluator_.empty_cost());
-  std::fill(dim_sums_.begin(), dim_sums_.end(), 0);
-  assignment_.assign(pieces.size(), {});
+  if (!place_blocks(pieces, dims.ms_per_dim)) return false;
   for (const Item& item : items_) {
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     const CatalogEntry& entry = catalog_.entry(id);

@@ -12,7 +12,8 @@ namespace neuroshard::search {
 
 /// Places pieces in one pass: the heaviest first, each on the device that then has the least load
 /// of those tried, which are the least loaded with the memory for it. A device's load is the
-/// predicted cost of all its pieces together, and what its dims take on top.
+/// predicted cost of all its pieces together, and what its dims take on top. Even blocks come
+/// first: a block among the pieces stands for one on each device.
 ///
 /// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
 class LevelPlacer {
@@ -28,7 +29,7 @@ class LevelPlacer {
   /// False when a piece fits nowhere. Equal weights: the later piece first.
   bool place(std::span<const EntryId> pieces, const Dims& dims);
 
-  /// Of the last place() that succeeded.
+  /// Of the last place() that succeeded: the pieces by number, then blocks of the other devices.
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
@@ -39,6 +40,7 @@ class LevelPlacer {
     std::int32_t piece = 0;
   };
 
+  bool place_blocks(std::span<const EntryId> pieces, double ms_per_dim);
   [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
 
   const PlanEvaluator& evaluator_;

@@ -1,14 +1,20 @@
-// Where memory asks for row shards: a plan wherever rows make one fit, and the same one from any
-// number of threads.
+// Where memory asks for row shards: a plan wherever rows make one fit, a good one before any walk,
+// and the same one from any number of threads.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "search/local/descent.h"
+#include "search/local/level_placer.h"
+#include "search/plan_packing.h"
 #include "search/refine.h"
+#include "search/row_start.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
 namespace {
+
+const StopCheck kNoLimit{{}};
 
 SearchOptions rows_allowed(RowSplits row_splits, std::int32_t row_parts,
                            std::int64_t evaluations = 2000) {
@@ -140,6 +146,78 @@ BOOST_AUTO_TEST_CASE(random_tasks_get_plans_that_fit_whatever_the_threads) {
     BOOST_TEST((again->plan == found->plan));
     const auto last = static_cast<std::int32_t>(task.workload.tables.size()) - 1;
     BOOST_TEST(rows_of(found->plan, last).size() > 1u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_first_plan_is_cheaper_than_packing) {
+  Rng rng(4);
+  double ratio = 0;
+  constexpr int kRounds = 12;
+  for (int round = 0; round < kRounds; ++round) {
+    const Task task(rng, static_cast<std::int32_t>(rng.between(3, 8)), 1.3);
+    const Problem problem{task.workload, task.cluster};
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
+    const SearchOptions options = rows_allowed(RowSplits::kAny, 16);
+    const RowShapes rows = row_shapes(options, task.cluster.devices);
+    const ShapeCatalog catalog(task.workload, evaluator, rows);
+    const auto first = row_start(problem, evaluator, catalog, rows, options, kNoLimit, {});
+    BOOST_REQUIRE_MESSAGE(first.ok(), first.status().message());
+    BOOST_TEST(fits(task.workload, first->plan.plan, task.cluster));
+    BOOST_TEST(test::canonical_cost(first->plan.plan, evaluator) == first->plan.cost);
+    const auto packed = plan_by_memory_with_rows(problem, rows, kNoLimit);
+    BOOST_REQUIRE(packed.has_value());
+    BOOST_TEST(fits(task.workload, *packed, task.cluster));
+    ratio += first->plan.cost / test::canonical_cost(*packed, evaluator);
+  }
+  BOOST_TEST_MESSAGE("of the packed plan's cost: " << ratio / kRounds);
+  BOOST_TEST(ratio < 0.8 * kRounds);
+}
+
+BOOST_AUTO_TEST_CASE(placing_begins_with_a_block_on_every_device) {
+  Workload workload;
+  workload.tables = {test::make_table(40, 8), test::make_table(10, 8), test::make_table(10, 16)};
+  test::TableEvaluator evaluator(workload, 4, {8, 3, 1});
+  const Cluster cluster = test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 4);
+  const ShapeCatalog catalog(workload, evaluator, {4, 1});
+  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  const std::vector<EntryId> pieces{catalog.whole(1), catalog.block(0), catalog.whole(2)};
+  BOOST_REQUIRE(placer.place(pieces, {}));
+  const Plan plan = plan_of(placer.assignment(), workload, catalog, 4);
+  BOOST_TEST(fits(workload, plan, cluster));
+  BOOST_TEST((rows_of(plan, 0) == std::vector<std::int64_t>{10, 10, 10, 10}));
+  std::vector<float> compute(placer.compute_ms().begin(), placer.compute_ms().end());
+  std::sort(compute.begin(), compute.end());
+  BOOST_TEST((compute == std::vector<float>{2, 2, 3, 5}));
+  std::vector<std::int64_t> dims(placer.dim_sums().begin(), placer.dim_sums().end());
+  std::sort(dims.begin(), dims.end());
+  BOOST_TEST((dims == std::vector<std::int64_t>{8, 8, 16, 24}));
+  // Memory for a block alone, for less than that, and for a block beside half of the largest.
+  LevelPlacer tight({workload, test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 2)}, evaluator,
+                    catalog);
+  BOOST_TEST(!tight.place(pieces, {}));
+  BOOST_TEST(tight.place(std::vector<EntryId>{catalog.block(0)}, {}));
+}
+
+BOOST_AUTO_TEST_CASE(descending_leaves_blocks_where_they_are_and_halves_rows) {
+  Rng rng(5);
+  for (int round = 0; round < 8; ++round) {
+    const Task task(rng, 4, 1.3);
+    const Problem problem{task.workload, task.cluster};
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
+    const RowShapes rows{4, round % 2 == 0 ? 1 : 8};
+    const ShapeCatalog catalog(task.workload, evaluator, rows);
+    auto packed = plan_by_memory_with_rows(problem, {4, 1}, kNoLimit);
+    BOOST_REQUIRE(packed.has_value());
+    const Assignment pieces = pieces_of(*packed, task.workload, catalog);
+    LocalWalk walk(problem, evaluator, catalog);
+    Descent descent(problem, evaluator, catalog);
+    const auto never = [](std::int64_t) { return false; };
+    const WalkResult found = descent.run(pieces, walk.probe(pieces), never);
+    BOOST_TEST(found.cost <= walk.cost(pieces));
+    BOOST_TEST(std::abs(walk.cost(found.best) - found.cost) <= 1e-5 * found.cost);
+    const Plan plan = plan_of(found.best, task.workload, catalog, 4);
+    BOOST_TEST(fits(task.workload, plan, task.cluster));
+    BOOST_TEST(std::abs(test::cost_of(plan, evaluator) - found.cost) <= 1e-5 * found.cost);
   }
 }
 

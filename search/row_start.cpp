@@ -1,0 +1,177 @@
+#include "search/row_start.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "search/feasibility.h"
+#include "search/plan_packing.h"
+#include "search/refine_fast.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr double kPacking = 1;  // seconds
+
+using Divisions = std::vector<Division>;
+
+/// Blocks alone, and halves alone.
+std::vector<RowShapes> ways_of(const RowShapes& rows) {
+  std::vector<RowShapes> ways;
+  if (rows.blocks > 1) ways.push_back({rows.blocks, 1});
+  if (rows.halves > 1) ways.push_back({0, rows.halves});
+  return ways;
+}
+
+/// Why no plan fits, row shards or not, with a memory that does, to the next of some steps.
+Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCheck& stop,
+                     const Status& why_not_whole) {
+  for (const double more : {1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0}) {
+    Cluster cluster = problem.cluster;
+    cluster.memory_bytes =
+        static_cast<std::int64_t>(more * static_cast<double>(cluster.memory_bytes));
+    if (plan_by_memory_with_rows({problem.workload, cluster}, rows, stop)) {
+      return no_arrangement(problem, cluster.memory_bytes);
+    }
+  }
+  return why_not_whole;
+}
+
+/// Plans of one way after the other.
+class RowStart {
+ public:
+  RowStart(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+           const StopCheck& stop)
+      : problem_(problem), evaluator_(evaluator), catalog_(catalog), stop_(stop) {}
+
+  void by_load(const RowShapes& way);
+  void by_memory(Plan packed);
+  /// There is a plan and no time for another.
+  [[nodiscard]] bool enough() const { return !found_.empty() && stop_.stop(); }
+  [[nodiscard]] bool any() const { return !found_.empty(); }
+  /// The cheapest. REQUIRES any().
+  [[nodiscard]] FirstPlan take();
+
+ private:
+  [[nodiscard]] std::int64_t finest_columns(std::int32_t table) const;
+  [[nodiscard]] std::optional<Divisions> forced(const RowShapes& way) const;
+  [[nodiscard]] Divisions divisions_of(const Assignment& pieces) const;
+  [[nodiscard]] StartPlan costed(Plan plan, std::int64_t evaluations);
+  [[nodiscard]] StartPlan costed(const FastPlan& fast);
+
+  const Problem& problem_;
+  PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const StopCheck& stop_;
+  std::vector<StartPlan> found_;
+};
+
+FirstPlan RowStart::take() {
+  std::int64_t evaluations = 0;
+  for (const StartPlan& plan : found_) evaluations += plan.evaluations;
+  std::stable_sort(found_.begin(), found_.end(),
+                   [](const StartPlan& a, const StartPlan& b) { return a.cost < b.cost; });
+  FirstPlan first{std::move(found_[0]), {}};
+  first.plan.evaluations = evaluations;
+  return first;
+}
+
+StartPlan RowStart::costed(Plan plan, std::int64_t evaluations) {
+  canonicalize(plan);
+  const double cost = plan_cost(plan, evaluator_);
+  return {std::move(plan), cost, evaluations, false};
+}
+
+StartPlan RowStart::costed(const FastPlan& fast) {
+  return costed(plan_of(fast.pieces, problem_.workload, catalog_, problem_.cluster.devices),
+                fast.evaluations);
+}
+
+/// Bytes of the widest when columns are split as far as they go.
+std::int64_t RowStart::finest_columns(std::int32_t table) const {
+  const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
+  return whole.bytes / whole.dim * finest_dim(whole.dim);
+}
+
+/// Rows for the tables that no columns make fit, beside such blocks of others; nothing when there
+/// are none, or one that has no such rows.
+std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
+  std::vector<std::pair<std::int64_t, std::int32_t>> order;
+  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
+    order.emplace_back(-finest_columns(table), table);
+  }
+  std::sort(order.begin(), order.end());
+  Divisions divisions(order.size(), Division::kColumns);
+  std::int64_t memory = problem_.cluster.memory_bytes;
+  for (const auto& [bytes, table] : order) {
+    if (-bytes <= memory) break;
+    Division& own = divisions[static_cast<std::size_t>(table)];
+    own = way.blocks > 1 ? Division::kBlocks : Division::kRows;
+    if (own == Division::kRows) continue;
+    if (catalog_.block(table) == kNoEntry) return std::nullopt;
+    memory -= catalog_.entry(catalog_.block(table)).bytes;
+  }
+  const bool none = -order.front().first <= problem_.cluster.memory_bytes;
+  return none || memory < 0 ? std::nullopt : std::optional(std::move(divisions));
+}
+
+Divisions RowStart::divisions_of(const Assignment& pieces) const {
+  Divisions divisions(static_cast<std::size_t>(catalog_.tables()), Division::kColumns);
+  for (const Placed& piece : pieces) {
+    const CatalogEntry& entry = catalog_.entry(piece.entry);
+    if (entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows) continue;
+    divisions[static_cast<std::size_t>(entry.table)] =
+        entry.everywhere ? Division::kBlocks : Division::kRows;
+  }
+  return divisions;
+}
+
+void RowStart::by_load(const RowShapes& way) {
+  const std::optional<Divisions> divisions = forced(way);
+  if (!divisions) return;
+  const auto fast = fast_plan(problem_, evaluator_, catalog_, stop_, *divisions);
+  if (fast) found_.push_back(costed(*fast));
+}
+
+/// By load with the same tables in rows; where that does not fit, the packed plan is improved.
+void RowStart::by_memory(Plan packed) {
+  StartPlan best = costed(std::move(packed), 1);
+  const Assignment pieces = pieces_of(best.plan, problem_.workload, catalog_);
+  if (!pieces.empty()) {
+    auto fast = fast_plan(problem_, evaluator_, catalog_, stop_, divisions_of(pieces));
+    if (!fast) fast = descend(problem_, evaluator_, catalog_, stop_, pieces);
+    StartPlan better = costed(*fast);
+    if (better.cost < best.cost) best = std::move(better);
+  }
+  found_.push_back(std::move(best));
+}
+
+}  // namespace
+
+Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
+                            const ShapeCatalog& catalog, const RowShapes& rows,
+                            const SearchOptions& options, const StopCheck& stop,
+                            const Status& why_not_whole) {
+  RowStart start(problem, evaluator, catalog, stop);
+  std::vector<RowShapes> ways = ways_of(rows);
+  for (const RowShapes& way : ways) {
+    if (!start.enough()) start.by_load(way);
+  }
+  if (start.any()) return start.take();
+  SearchOptions patient = options;
+  if (patient.time_limit_s > 0) patient.time_limit_s = std::max(patient.time_limit_s, kPacking);
+  const StopCheck patience(patient);
+  if (ways.size() > 1) ways.push_back(rows);
+  for (const RowShapes& way : ways) {
+    if (start.enough()) break;
+    if (auto packed = plan_by_memory_with_rows(problem, way, patience)) {
+      start.by_memory(*std::move(packed));
+    }
+  }
+  if (start.any()) return start.take();
+  if (patience.stop()) return stopped_before_plan();
+  return what_would_do(problem, rows, patience, why_not_whole);
+}
+
+}  // namespace neuroshard::search

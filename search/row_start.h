@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engine/core/status.h"
+#include "search/local/shape_catalog.h"
+#include "search/refine_start.h"
+#include "search/sharder.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+
+/// What refine begins with where memory leaves no plan with whole rows. Tables that no columns make
+/// fit go over all devices, or are halved by rows, whichever of the two that `rows` allow is
+/// cheaper, and the rest is placed by load (fast_plan()). Where memory is too tight for that,
+/// plan_by_memory_with_rows() says which tables have to go by rows, and has at least a plan:
+/// packing is all that can be done then, so that the shortest time limit leaves it a second. `stop`
+/// ends what goes beyond a first plan. Errors: kCancelled when it was stopped before that;
+/// kInfeasible, with a memory that would do, or else `why_not_whole`.
+Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
+                            const ShapeCatalog& catalog, const RowShapes& rows,
+                            const SearchOptions& options, const StopCheck& stop,
+                            const Status& why_not_whole);
+
+}  // namespace neuroshard::search
