@@ -56,6 +56,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   // The bound is one of plans with whole rows.
   const double bound = has_time && !rows.any() ? lower_bound(problem, evaluator).value_or(0) : 0;
   Refinement refinement(problem, evaluator, catalog, own, began);
+  if (start.rival) refinement.add_rival(pieces_of(*start.rival, problem.workload, catalog));
   refinement.run(std::move(pieces), start.plan.evaluations, bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();

@@ -138,7 +138,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     best->cost = plan_cost(best->plan, evaluator);
     if (stop.stop()) {
       best->stopped_early = true;
-      return FirstPlan{*std::move(best), kNoBaselines};
+      return FirstPlan{*std::move(best), {}, kNoBaselines};
     }
   }
   SearchOptions rest = options;
@@ -157,7 +157,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     best->evaluations = evaluations;
   }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
+  return FirstPlan{*std::move(best), {}, shortened ? kNoBeam : std::string_view()};
 }
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

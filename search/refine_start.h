@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "search/local/shape_catalog.h"
@@ -32,6 +33,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
 
 struct FirstPlan {
   StartPlan plan;
+  std::optional<Plan> rival;  ///< a plan of another kind, dearer, that may lead further
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
 };
 

@@ -27,6 +27,7 @@ constexpr double kCycleGrowth = 2;          // of a cycle's seconds, over the on
 constexpr double kLateness = 2;         // times a walk's share of the time: the budget is too large
 constexpr double kProven = 1e-5;        // share above the lower bound that is rounding
 constexpr double kReportSeconds = 0.1;  // between two progress reports
+constexpr int kRivalGenerations = 4;    // first ones, that go on from two plans
 constexpr int kSpreadGenerations = 4;   // most generations whose walks begin with tables spread
 
 // Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
@@ -118,7 +119,7 @@ std::vector<std::int32_t> Refinement::dearest_unspread() const {
 }
 
 Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) const {
-  if (!to_spread_.empty()) {
+  if (!to_spread_.empty() && !for_rival(index)) {
     const auto& [from, to] = kSpreadRanks[static_cast<std::size_t>(index % kWalks)];
     const std::span<const std::int32_t> tables = to_spread_;
     const std::size_t end = std::min(to, tables.size());
@@ -127,7 +128,8 @@ Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) co
     }
   }
   const bool redraws = (generation + index) % 2 == 1;
-  return redraws ? redraw_table(best_, problem_, catalog_, rng) : best_;
+  const Assignment& own = lineage(index);
+  return redraws ? redraw_table(own, problem_, catalog_, rng) : own;
 }
 
 /// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
@@ -138,7 +140,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool only_redraws = to_spread_.empty() && index % kWalks == kRedrawWalk &&
                             generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
-  const Assignment start = only_redraws ? best_ : start_of(generation, index, rng);
+  const Assignment start = only_redraws ? lineage(index) : start_of(generation, index, rng);
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
@@ -165,12 +167,20 @@ void Refinement::run_generation(int generation) {
     results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
   });
   next_walk_ += results.size();
-  for (WalkResult& result : results) {
+  for (std::size_t index = 0; index < results.size(); ++index) {
+    WalkResult& result = results[index];
+    const bool rival = for_rival(static_cast<std::int64_t>(index));
     candidates_ += result.candidates;
-    if (result.cost >= best_cost_) continue;
-    best_cost_ = result.cost;
-    best_ = std::move(result.best);
+    if (result.cost >= (rival ? rival_cost_ : best_cost_)) continue;
+    (rival ? rival_cost_ : best_cost_) = result.cost;
+    (rival ? rival_ : best_) = std::move(result.best);
   }
+  if (rival_.empty()) return;
+  if (rival_cost_ < best_cost_) {
+    std::swap(best_, rival_);
+    std::swap(best_cost_, rival_cost_);
+  }
+  if (generation + 1 >= kRivalGenerations) rival_.clear();
 }
 
 /// The first generations spread the dearest tables over all devices, as long as that helps.
@@ -200,6 +210,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far, double b
     return;
   }
   best_cost_ = walker(0).cost(best_);
+  if (!rival_.empty()) rival_cost_ = walker(0).cost(rival_);
   response_ = walker(0).probe(best_);
   cycle_end_ = options_.time_limit_s;
   if (options_.evaluations > 0) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "search/local/local_walk.h"
@@ -15,14 +16,17 @@ namespace neuroshard::search {
 
 /// The walks of one refine search: generations of several walks at a time, each from the best plan
 /// so far, that with one table redrawn, or that with the dearest tables spread over all devices
-/// where row shards are allowed; their shares of the budget; and the best plan they have found.
-/// What it is made from must outlive it. Not thread-safe; uses the threads of options.pool.
+/// where row shards are allowed, and for some generations from a second plan; their shares of the
+/// budget; and the best plan they have found. What it is made from must outlive it. Not
+/// thread-safe; uses the threads of options.pool.
 class Refinement {
  public:
   /// The options' time limit counts from `began`.
   Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
              const SearchOptions& options, std::chrono::steady_clock::time_point began);
 
+  /// Half of the first generations' walks start from this plan, or what they make of it.
+  void add_rival(Assignment rival) { rival_ = std::move(rival); }
   /// Searches from `start` until the options' limits, of which `evaluations_so_far` are used up, or
   /// a plan of cost `bound`, below which there is none (0: not known). Once.
   void run(Assignment start, std::int64_t evaluations_so_far, double bound);
@@ -53,6 +57,12 @@ class Refinement {
   void run_cycle();
   void run_generation(int generation);
   [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
+  [[nodiscard]] bool for_rival(std::int64_t index) const {
+    return !rival_.empty() && index % 2 == 1;
+  }
+  [[nodiscard]] const Assignment& lineage(std::int64_t index) const {
+    return for_rival(index) ? rival_ : best_;
+  }
   [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
   WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
   void report(const Share& share, std::int64_t candidates);
@@ -71,6 +81,8 @@ class Refinement {
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;
   double best_cost_ = 0;
+  Assignment rival_;  // empty: none
+  double rival_cost_ = 0;
   double bound_ = 0;
   std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
   std::int64_t candidates_ = 0;

@@ -50,7 +50,7 @@ class RowStart {
   /// There is a plan and no time for another.
   [[nodiscard]] bool enough() const { return !found_.empty() && stop_.stop(); }
   [[nodiscard]] bool any() const { return !found_.empty(); }
-  /// The cheapest. REQUIRES any().
+  /// The cheapest; the other one, if there is one, is its rival. REQUIRES any().
   [[nodiscard]] FirstPlan take();
 
  private:
@@ -72,8 +72,9 @@ FirstPlan RowStart::take() {
   for (const StartPlan& plan : found_) evaluations += plan.evaluations;
   std::stable_sort(found_.begin(), found_.end(),
                    [](const StartPlan& a, const StartPlan& b) { return a.cost < b.cost; });
-  FirstPlan first{std::move(found_[0]), {}};
+  FirstPlan first{std::move(found_[0]), {}, {}};
   first.plan.evaluations = evaluations;
+  if (found_.size() > 1) first.rival = std::move(found_[1].plan);
   return first;
 }
 
