@@ -20,12 +20,16 @@ constexpr std::size_t kPrefixes = 256;  // parts of the search, at least, when t
 
 /// Largest first, so that memory rules out early; equal sizes: the lower table first.
 std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator) {
-  std::vector<ExactItem> items;
+  std::vector<ShardShape> shapes;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const auto table = static_cast<std::int32_t>(index);
-    const ShardShape shape = shape_of(whole_table(problem.workload, table, 0));
-    items.push_back(
-        {table, evaluator.intern(shape), shard_bytes(problem.workload, shape), shape.dim});
+    shapes.push_back(shape_of(whole_table(problem.workload, static_cast<std::int32_t>(index), 0)));
+  }
+  std::vector<ShapeId> ids(shapes.size());
+  evaluator.intern_all(shapes, ids);
+  std::vector<ExactItem> items;
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    const ShardShape& shape = shapes[k];
+    items.push_back({shape.table, ids[k], shard_bytes(problem.workload, shape), shape.dim});
   }
   std::stable_sort(items.begin(), items.end(),
                    [](const ExactItem& a, const ExactItem& b) { return a.bytes > b.bytes; });

@@ -27,16 +27,20 @@ struct PieceCosts {
 PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluator& evaluator) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   const auto dim = static_cast<std::size_t>(whole.dim);
-  const auto cost = [&](std::size_t columns) {
-    return evaluator.shape_cost(
-        evaluator.intern({table, whole.rows, static_cast<std::int32_t>(columns)}));
+  const std::size_t grains = dim / kGrain;
+  std::vector<ShardShape> shapes;
+  const auto add = [&](std::size_t columns) {
+    shapes.push_back({table, whole.rows, static_cast<std::int32_t>(columns)});
   };
+  for (std::size_t k = 1; k <= grains; ++k) add(kGrain * k);
+  const std::size_t odd = dim % kGrain;
+  for (std::size_t k = 0; odd > 0 && k <= grains; ++k) add(kGrain * k + odd);
+  std::vector<ShapeId> ids(shapes.size());
+  evaluator.intern_all(shapes, ids);
   PieceCosts costs;
   costs.even.push_back(0);
-  for (std::size_t k = 1; k <= dim / kGrain; ++k) costs.even.push_back(cost(kGrain * k));
-  const std::size_t odd = dim % kGrain;
-  for (std::size_t k = 0; odd > 0 && k <= dim / kGrain; ++k) {
-    costs.ragged.push_back(cost(kGrain * k + odd));
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    (k < grains ? costs.even : costs.ragged).push_back(evaluator.shape_cost(ids[k]));
   }
   return costs;
 }

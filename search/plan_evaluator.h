@@ -37,8 +37,8 @@ struct PlanDetails {
 /// Shards of equal shape cost the same, so a shape is described once, by intern(), and is a number
 /// afterwards.
 ///
-/// Thread-safety: intern() needs the evaluator to itself; all else may run in parallel, on
-/// different states and scratch.
+/// Thread-safety: intern() and intern_all() need the evaluator to themselves; all else may run in
+/// parallel, on different states and scratch.
 class PlanEvaluator {
  public:
   virtual ~PlanEvaluator() = default;
@@ -47,6 +47,12 @@ class PlanEvaluator {
 
   /// The shape's number. The first sight of a shape costs a network's forward pass.
   virtual ShapeId intern(const ShardShape& shape) = 0;
+  /// ids[k] = what intern(shapes[k]) returns if asked for one by one, from the first on. Costs less
+  /// where many are new: their forward passes are one batch, and a shape's costs do not depend on
+  /// it. REQUIRES as many ids as shapes.
+  virtual void intern_all(std::span<const ShardShape> shapes, std::span<ShapeId> ids) {
+    for (std::size_t k = 0; k < shapes.size(); ++k) ids[k] = intern(shapes[k]);
+  }
   /// Milliseconds of a device that holds this shape alone.
   [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;
 
@@ -60,7 +66,7 @@ class PlanEvaluator {
   /// Milliseconds of a device without shards.
   [[nodiscard]] virtual float empty_cost() const = 0;
 
-  /// What a shard adds to a state: state_size() floats, valid until the next intern().
+  /// What a shard adds to a state: state_size() floats, valid until a shape is interned.
   [[nodiscard]] virtual const float* addend(ShapeId shape) const = 0;
   /// Milliseconds of the device whose state is the sum of `parts`, added in that order: one is a
   /// state, the others are addends or sums of addends. At least one part. Never NaN; another order

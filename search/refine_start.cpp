@@ -83,11 +83,14 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
   }
   std::vector<float> compute(devices, evaluator.empty_cost());
   std::vector<std::int64_t> dims(devices);
-  for (const Shard& shard : plan.shards) {
-    const auto device = static_cast<std::size_t>(shard.device);
-    const ShapeId shape = evaluator.intern(shape_of(shard));
-    compute[device] = evaluator.place(shape, states.data() + device * size);
-    dims[device] += shard.dim();
+  std::vector<ShardShape> shapes;
+  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
+  std::vector<ShapeId> ids(shapes.size());
+  evaluator.intern_all(shapes, ids);
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    const auto device = static_cast<std::size_t>(plan.shards[k].device);
+    compute[device] = evaluator.place(ids[k], states.data() + device * size);
+    dims[device] += shapes[k].dim;
   }
   double cost = 0;
   Scratch scratch;

@@ -18,10 +18,8 @@ bool larger(const PlacementItem& a, const PlacementItem& b) {
   return a.index > b.index;
 }
 
-PlacementItem item_of(const Shard& shard, std::int32_t index, const Workload& workload,
-                      PlanEvaluator& evaluator) {
-  const ShardShape shape = shape_of(shard);
-  const ShapeId id = evaluator.intern(shape);
+PlacementItem item_of(const ShardShape& shape, ShapeId id, std::int32_t index,
+                      const Workload& workload, const PlanEvaluator& evaluator) {
   return {evaluator.shape_cost(id), shard_bytes(workload, shape), shape.dim, id, index};
 }
 
@@ -29,10 +27,16 @@ PlacementItem item_of(const Shard& shard, std::int32_t index, const Workload& wo
 
 ShardSet ShardSet::whole_tables(const Workload& workload, PlanEvaluator& evaluator) {
   ShardSet set;
+  std::vector<ShardShape> shapes;
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-    const auto index = static_cast<std::int32_t>(table);
-    set.shards_.push_back(whole_table(workload, index, 0));
-    set.order_.push_back(item_of(set.shards_.back(), index, workload, evaluator));
+    set.shards_.push_back(whole_table(workload, static_cast<std::int32_t>(table), 0));
+    shapes.push_back(shape_of(set.shards_.back()));
+  }
+  std::vector<ShapeId> ids(shapes.size());
+  evaluator.intern_all(shapes, ids);
+  for (std::size_t table = 0; table < shapes.size(); ++table) {
+    set.order_.push_back(
+        item_of(shapes[table], ids[table], static_cast<std::int32_t>(table), workload, evaluator));
   }
   std::sort(set.order_.begin(), set.order_.end(), dearer);
   return set;
@@ -75,7 +79,8 @@ void ShardSet::split(std::int32_t index, std::int32_t columns, const Workload& w
 }
 
 void ShardSet::insert(std::int32_t index, const Workload& workload, PlanEvaluator& evaluator) {
-  const PlacementItem item = item_of(shard(index), index, workload, evaluator);
+  const ShardShape shape = shape_of(shard(index));
+  const PlacementItem item = item_of(shape, evaluator.intern(shape), index, workload, evaluator);
   order_.insert(std::lower_bound(order_.begin(), order_.end(), item, dearer), item);
 }
 

@@ -32,19 +32,26 @@ Operation encode_rows(const SearchSetup& setup, nn::Isa isa, std::int64_t rows) 
           }};
 }
 
-/// Features, encoder and first layer of the head of shapes never seen before.
-Operation encode_shapes(const SearchSetup& setup, nn::Isa isa) {
+/// Features, encoder and first layer of the head of shapes never seen before, all in one call or
+/// one by one.
+Operation encode_shapes(const SearchSetup& setup, nn::Isa isa, bool together) {
   const Workload& workload = setup.workloads.back();
-  const auto tables = static_cast<std::int64_t>(workload.tables.size());
-  return {
-      tables * 64, [&setup, &workload, isa] {
-        const auto evaluator = evaluator_of(setup, workload, setup.cluster.devices, isa);
-        for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-          for (std::int32_t dim = 4; dim <= 256; dim += 4) {
-            evaluator->intern({static_cast<std::int32_t>(table), workload.tables[table].rows, dim});
-          }
-        }
-      }};
+  auto shapes = std::make_shared<std::vector<ShardShape>>();
+  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+    for (std::int32_t dim = 4; dim <= 256; dim += 4) {
+      shapes->push_back({static_cast<std::int32_t>(table), workload.tables[table].rows, dim});
+    }
+  }
+  auto ids = std::make_shared<std::vector<search::ShapeId>>(shapes->size());
+  return {static_cast<std::int64_t>(shapes->size()), [=, &setup, &workload] {
+            const auto evaluator = evaluator_of(setup, workload, setup.cluster.devices, isa);
+            if (together) {
+              evaluator->intern_all(*shapes, *ids);
+            } else {
+              for (const ShardShape& shape : *shapes) evaluator->intern(shape);
+            }
+            keep(ids->data());
+          }};
 }
 
 /// Plans under change, as walks cost them: since the last time one device gave dims and time to
@@ -118,8 +125,11 @@ std::vector<Subject> encoder_subjects(const SearchSetup& setup, nn::Isa isa) {
                         [&setup, isa, rows] { return encode_rows(setup, isa, rows); },
                         fma_floor(encoder)});
   }
-  subjects.push_back({"encoder: a new shape", [&setup, isa] { return encode_shapes(setup, isa); },
-                      fma_floor(encoder + double{1} * lift.inputs * lift.outputs)});
+  for (const bool together : {false, true}) {
+    subjects.push_back({together ? "encoder: new shapes at once" : "encoder: a new shape",
+                        [&setup, isa, together] { return encode_shapes(setup, isa, together); },
+                        fma_floor(encoder + double{1} * lift.inputs * lift.outputs)});
+  }
   return subjects;
 }
 

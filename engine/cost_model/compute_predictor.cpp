@@ -1,10 +1,14 @@
 #include "engine/cost_model/compute_predictor.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 namespace neuroshard {
 namespace {
+
+constexpr std::size_t kTogether =
+    36;  // shapes encoded at once: what they need fits the first cache
 
 /// The head's first layer as a network of its own: linear, bias left out.
 nn::Mlp first_layer(const nn::Mlp& head) {
@@ -12,6 +16,18 @@ nn::Mlp first_layer(const nn::Mlp& head) {
   nn::Mlp lift({{spec.inputs, spec.outputs, nn::Activation::kNone}});
   std::copy(head.weight(0).begin(), head.weight(0).end(), lift.weight(0).begin());
   return lift;
+}
+
+/// In eight running sums, so that additions need not wait for each other. REQUIRES a multiple of
+/// eight values.
+double dot(std::span<const float> a, const float* b) {
+  std::array<double, 8> sums{};
+  for (std::size_t i = 0; i < a.size(); i += sums.size()) {
+    for (std::size_t lane = 0; lane < sums.size(); ++lane) {
+      sums[lane] += static_cast<double>(a[i + lane]) * b[i + lane];
+    }
+  }
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 }  // namespace
@@ -38,9 +54,9 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
   output_weight_.assign(width, 0.0f);
   std::copy(model.head.bias(0).begin(), model.head.bias(0).end(), bias_.begin());
   std::copy(model.head.weight(1).begin(), model.head.weight(1).end(), output_weight_.begin());
-  inputs_.resize(static_cast<std::size_t>(features_.size()));
-  encoding_.resize(static_cast<std::size_t>(encoder_.output_stride()));
-  scratch_.resize(std::max(encoder_.scratch_size(1), lift_.scratch_size(1)));
+  inputs_.resize(kTogether * static_cast<std::size_t>(features_.size()));
+  encodings_.resize(kTogether * static_cast<std::size_t>(encoder_.output_stride()));
+  scratch_.resize(std::max(encoder_.scratch_size(kTogether), lift_.scratch_size(kTogether)));
   state_.resize(width);
   const AlignedVector<float> nothing(width, 0.0f);
   clear(state_.data());
@@ -49,29 +65,46 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
                       output_bias_);
 }
 
-std::int32_t ComputePredictor::intern(const ShardShape& shape) {
-  const auto [entry, is_new] =
-      ids_.try_emplace(shape, static_cast<std::int32_t>(shape_costs_.size()));
-  if (!is_new) return entry->second;
-  contributions_.resize(contributions_.size() + bias_.size());
-  float* contribution = contributions_.data() + contributions_.size() - bias_.size();
-  encode(shape, contribution);
-  offsets_.push_back(
-      static_cast<float>(std::inner_product(output_weight_.begin(), output_weight_.end(),
-                                            contribution, static_cast<double>(output_bias_))));
-  clear(state_.data());
-  shape_costs_.push_back(place(entry->second, state_.data()));
-  return entry->second;
+void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<std::int32_t> ids) {
+  const auto features = static_cast<std::size_t>(features_.size());
+  std::size_t fresh = 0;  // shapes that wait for encode()
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    const auto next = static_cast<std::int32_t>(shape_costs_.size() + fresh);
+    const auto [entry, is_new] = ids_.try_emplace(shapes[k], next);
+    ids[k] = entry->second;
+    if (!is_new) continue;
+    write_inputs(shapes[k], inputs_.data() + fresh * features);
+    if (++fresh < kTogether) continue;
+    encode(fresh);
+    fresh = 0;
+  }
+  if (fresh > 0) encode(fresh);
 }
 
-void ComputePredictor::encode(const ShardShape& shape, float* contribution) {
+void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
-  features_.compute({table, shape, workload_.batch_size}, inputs_);
-  for (std::size_t k = 0; k < inputs_.size(); ++k) {
-    inputs_[k] = (inputs_[k] - scaling_.mean[k]) / scaling_.std[k];
+  const auto count = static_cast<std::size_t>(features_.size());
+  features_.compute({table, shape, workload_.batch_size}, {inputs, count});
+  for (std::size_t k = 0; k < count; ++k) {
+    inputs[k] = (inputs[k] - scaling_.mean[k]) / scaling_.std[k];
   }
-  encoder_.forward(1, inputs_.data(), encoder_.inputs(), scratch_.data(), encoding_.data());
-  lift_.forward(1, encoding_.data(), encoder_.output_stride(), scratch_.data(), contribution);
+}
+
+/// The shapes in inputs_, `count` of them, get the next numbers.
+void ComputePredictor::encode(std::size_t count) {
+  const std::size_t width = bias_.size();
+  const auto rows = static_cast<std::int64_t>(count);
+  const std::size_t before = contributions_.size();
+  contributions_.resize(before + count * width);
+  encoder_.forward(rows, inputs_.data(), encoder_.inputs(), scratch_.data(), encodings_.data());
+  lift_.forward(rows, encodings_.data(), encoder_.output_stride(), scratch_.data(),
+                contributions_.data() + before);
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto shape = static_cast<std::int32_t>(shape_costs_.size());
+    offsets_.push_back(static_cast<float>(dot(output_weight_, addend(shape)) + output_bias_));
+    clear(state_.data());
+    shape_costs_.push_back(place(shape, state_.data()));
+  }
 }
 
 void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> states,

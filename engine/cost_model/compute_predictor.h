@@ -21,16 +21,17 @@ namespace neuroshard {
 /// that layer's pre-activation A = W1 sum(e) + b1, and per shape its contribution P = W1 e: adding
 /// a shard is A += P, and a device's cost w2 . max(A, 0) + b2.
 ///
-/// Copies what it needs of the model; the workload must outlive it. intern() needs the object to
-/// itself, everything else is thread-safe.
+/// Copies what it needs of the model; the workload must outlive it. intern_all() needs the object
+/// to itself, everything else is thread-safe.
 class ComputePredictor {
  public:
   /// REQUIRES validate(model).ok().
   ComputePredictor(const ComputeModel& model, const Workload& workload,
                    const nn::InferenceKernels& kernels);
 
-  /// Number of the shape, from 0; encodes it on first sight.
-  std::int32_t intern(const ShardShape& shape);
+  /// Numbers of the shapes, from 0 in the order of first sight; new ones are encoded together. A
+  /// shape's costs do not depend on the shapes beside it.
+  void intern_all(std::span<const ShardShape> shapes, std::span<std::int32_t> ids);
   /// Milliseconds of a device with this shape alone.
   [[nodiscard]] double shape_cost(std::int32_t shape) const {
     return shape_costs_[static_cast<std::size_t>(shape)];
@@ -47,7 +48,7 @@ class ComputePredictor {
                                        output_weight_.data(), state) +
                  output_bias_);
   }
-  /// What place() adds for a shape, state_size() floats; valid until the next intern().
+  /// What place() adds for a shape, state_size() floats; valid until the next intern_all().
   [[nodiscard]] const float* addend(std::int32_t shape) const {
     return contributions_.data() + static_cast<std::size_t>(shape) * bias_.size();
   }
@@ -73,7 +74,8 @@ class ComputePredictor {
     const float ms = target_ == CostTarget::kMilliseconds ? output : std::exp(output);
     return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
   }
-  void encode(const ShardShape& shape, float* contribution);
+  void write_inputs(const ShardShape& shape, float* inputs) const;
+  void encode(std::size_t count);
 
   const nn::InferenceKernels& kernels_;
   const Workload& workload_;
@@ -91,9 +93,9 @@ class ComputePredictor {
   AlignedVector<float> contributions_;  // [shapes, state_size]
   std::vector<float> offsets_;          // of each shape: w2 . contribution + b2
   std::vector<double> shape_costs_;
-  // Work space of encode() and intern().
-  std::vector<float> inputs_;
-  AlignedVector<float> encoding_;
+  // Work space of intern_all(), for as many new shapes as are encoded at once.
+  AlignedVector<float> inputs_;
+  AlignedVector<float> encodings_;
   AlignedVector<float> scratch_;
   AlignedVector<float> state_;
 };

@@ -92,10 +92,14 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
   for (std::size_t d = 0; d < devices; ++d) clear(states.data() + d * state_size());
   std::vector<float> compute(devices, empty_cost());
   std::vector<std::int64_t> dims(devices);
-  for (const Shard& shard : plan.shards) {
-    const auto d = static_cast<std::size_t>(shard.device);
-    compute[d] = place(intern(shape_of(shard)), states.data() + d * state_size());
-    dims[d] += shard.dim();
+  std::vector<ShardShape> shapes;
+  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
+  std::vector<search::ShapeId> ids(shapes.size());
+  intern_all(shapes, ids);
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    const auto d = static_cast<std::size_t>(plan.shards[k].device);
+    compute[d] = place(ids[k], states.data() + d * state_size());
+    dims[d] += shapes[k].dim;
   }
   std::vector<float> comm(2 * devices);
   const CommBatch batch{1,           devices_,    compute.data(),

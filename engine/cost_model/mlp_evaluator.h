@@ -26,7 +26,14 @@ class MlpEvaluator final : public CostEvaluator {
                                                       std::int32_t devices, nn::Isa isa);
 
   [[nodiscard]] std::int32_t devices() const override { return devices_; }
-  search::ShapeId intern(const ShardShape& shape) override { return compute_.intern(shape); }
+  search::ShapeId intern(const ShardShape& shape) override {
+    search::ShapeId id = 0;
+    compute_.intern_all({&shape, 1}, {&id, 1});
+    return id;
+  }
+  void intern_all(std::span<const ShardShape> shapes, std::span<search::ShapeId> ids) override {
+    compute_.intern_all(shapes, ids);
+  }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);
   }

@@ -3,9 +3,15 @@
 #include "search/feasibility.h"
 
 namespace neuroshard::search {
+namespace {
+
+constexpr std::size_t kTogether = 256;  // entries interned at once, at least
+
+}  // namespace
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
                            const RowShapes& rows, const CancelToken* cancel) {
+  std::size_t interned = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
       complete_ = false;
@@ -14,11 +20,24 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     const auto table = static_cast<std::int32_t>(index);
     const ShardShape whole{table, workload.tables[index].rows, workload.tables[index].dim};
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
-    add_columns(workload, evaluator, whole);
-    if (rows.halves > 1) add_rows(workload, evaluator, whole, rows.halves);
-    if (rows.blocks > 1) add_block(workload, evaluator, table, rows.blocks);
+    add_columns(workload, whole);
+    if (rows.halves > 1) add_rows(workload, whole, rows.halves);
+    if (rows.blocks > 1) add_block(workload, table, rows.blocks);
+    if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
+  intern(evaluator, interned);
   table_begin_.push_back(static_cast<EntryId>(entries_.size()));
+}
+
+/// The entries from number `begin` on, which is then the first that is not.
+void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
+  std::vector<ShardShape> shapes;
+  for (std::size_t k = begin; k < entries_.size(); ++k) {
+    shapes.push_back({entries_[k].table, entries_[k].rows, entries_[k].dim});
+  }
+  std::vector<ShapeId> ids(shapes.size());
+  evaluator.intern_all(shapes, ids);
+  for (const ShapeId id : ids) entries_[begin++].shape = id;
 }
 
 EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim) const {
@@ -40,28 +59,24 @@ EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   return find(a.table, a.rows + b.rows, all.dim);
 }
 
-EntryId ShapeCatalog::add(const Workload& workload, PlanEvaluator& evaluator,
-                          const ShardShape& shape) {
+EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape) {
   const auto id = static_cast<EntryId>(entries_.size());
   CatalogEntry& entry = entries_.emplace_back();
   entry.table = shape.table;
   entry.rows = shape.rows;
   entry.dim = shape.dim;
   entry.bytes = shard_bytes(workload, shape);
-  entry.shape = evaluator.intern(shape);
   return id;
 }
 
-EntryId ShapeCatalog::add_columns(const Workload& workload, PlanEvaluator& evaluator,
-                                  const ShardShape& shape) {
+EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& shape) {
   const EntryId known = find(shape.table, shape.rows, shape.dim);
   if (known != kNoEntry) return known;
-  const EntryId id = add(workload, evaluator, shape);
+  const EntryId id = add(workload, shape);
   const std::int32_t columns = split_point(shape.dim);
   if (columns == 0) return id;
-  const EntryId first = add_columns(workload, evaluator, {shape.table, shape.rows, columns});
-  const EntryId rest =
-      add_columns(workload, evaluator, {shape.table, shape.rows, shape.dim - columns});
+  const EntryId first = add_columns(workload, {shape.table, shape.rows, columns});
+  const EntryId rest = add_columns(workload, {shape.table, shape.rows, shape.dim - columns});
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
@@ -69,27 +84,25 @@ EntryId ShapeCatalog::add_columns(const Workload& workload, PlanEvaluator& evalu
 
 /// The pieces that halving the rows of `shape`, of all columns, leads to, while they are one of
 /// `parts` at least. A table of a power of two of rows has one size a halving, others two.
-EntryId ShapeCatalog::add_rows(const Workload& workload, PlanEvaluator& evaluator,
-                               const ShardShape& shape, std::int32_t parts) {
+EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape,
+                               std::int32_t parts) {
   EntryId id = find(shape.table, shape.rows, shape.dim);
-  if (id == kNoEntry) id = add(workload, evaluator, shape);
+  if (id == kNoEntry) id = add(workload, shape);
   if (parts < 2 || shape.rows < 2 || entry(id).upper != kNoEntry) return id;
   const std::int64_t half = upper_half(shape.rows);
-  const EntryId upper = add_rows(workload, evaluator, {shape.table, half, shape.dim}, parts / 2);
-  const EntryId lower =
-      add_rows(workload, evaluator, {shape.table, shape.rows - half, shape.dim}, parts / 2);
+  const EntryId upper = add_rows(workload, {shape.table, half, shape.dim}, parts / 2);
+  const EntryId lower = add_rows(workload, {shape.table, shape.rows - half, shape.dim}, parts / 2);
   entries_[static_cast<std::size_t>(id)].upper = upper;
   entries_[static_cast<std::size_t>(id)].lower = lower;
   return id;
 }
 
-void ShapeCatalog::add_block(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
-                             std::int32_t blocks) {
+void ShapeCatalog::add_block(const Workload& workload, std::int32_t table, std::int32_t blocks) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   const std::int64_t rows = even_block(whole.rows, blocks);
   EntryId id = kNoEntry;
   if (rows > 0) {
-    id = add(workload, evaluator, {table, rows, whole.dim});
+    id = add(workload, {table, rows, whole.dim});
     entries_[static_cast<std::size_t>(id)].everywhere = true;
   }
   blocks_.push_back(id);

@@ -67,12 +67,11 @@ class ShapeCatalog {
   [[nodiscard]] EntryId joined(EntryId one, EntryId other) const;
 
  private:
-  EntryId add(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape);
-  EntryId add_columns(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape);
-  EntryId add_rows(const Workload& workload, PlanEvaluator& evaluator, const ShardShape& shape,
-                   std::int32_t parts);
-  void add_block(const Workload& workload, PlanEvaluator& evaluator, std::int32_t table,
-                 std::int32_t blocks);
+  EntryId add(const Workload& workload, const ShardShape& shape);
+  EntryId add_columns(const Workload& workload, const ShardShape& shape);
+  EntryId add_rows(const Workload& workload, const ShardShape& shape, std::int32_t parts);
+  void add_block(const Workload& workload, std::int32_t table, std::int32_t blocks);
+  void intern(PlanEvaluator& evaluator, std::size_t& begin);
 
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables

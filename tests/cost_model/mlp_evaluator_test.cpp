@@ -239,6 +239,45 @@ BOOST_AUTO_TEST_CASE(a_shard_against_all_devices_costs_what_placing_it_costs) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(shapes_interned_at_once_are_those_interned_one_by_one) {
+  Rng rng(11);
+  for (const nn::Isa isa : usable()) {
+    for (int round = 0; round < 6; ++round) {
+      const Workload workload = test::random_workload(15, rng);
+      CostModels models = test::random_models(2, rng);
+      if (rng.below(2) == 0) models.compute->target = CostTarget::kLogMilliseconds;
+      const auto apart = MlpEvaluator::create(models, workload, 2, isa).value();
+      const auto together = MlpEvaluator::create(models, workload, 2, isa).value();
+      const std::size_t size = apart->state_size();
+      AlignedVector<float> states(3 * size);
+      for (float& value : states) value = static_cast<float>(rng.normal());
+      // Some shapes several times, within a call and in a later one; no shape at all, too.
+      for (const std::int64_t count : {rng.between(1, 150), std::int64_t{0}, rng.between(1, 150)}) {
+        std::vector<ShardShape> shapes;
+        for (std::int64_t k = 0; k < count; ++k) {
+          shapes.push_back({static_cast<std::int32_t>(rng.below(15)), 100 * rng.between(1, 3),
+                            static_cast<std::int32_t>(4 * rng.between(1, 4))});
+        }
+        std::vector<search::ShapeId> ids(shapes.size());
+        together->intern_all(shapes, ids);
+        for (std::size_t k = 0; k < shapes.size(); ++k) {
+          const search::ShapeId id = apart->intern(shapes[k]);
+          BOOST_REQUIRE(ids[k] == id);
+          BOOST_TEST(together->intern(shapes[k]) == id);
+          BOOST_TEST(together->shape_cost(id) == apart->shape_cost(id));
+          BOOST_TEST(
+              std::equal(together->addend(id), together->addend(id) + size, apart->addend(id)));
+          std::vector<float> found(3);
+          std::vector<float> expected(3);
+          together->costs_with(id, states, found);
+          apart->costs_with(id, states, expected);
+          BOOST_TEST(found == expected);
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(networks_that_overflow_cost_infinity_never_nan) {
   Rng rng(4);
   CostModels models = test::random_models(2, rng);
