@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "nn/inference_avx2.h"
@@ -46,17 +47,21 @@ float add_relu_dot_scalar(int size, const float* addend, const float* weight, fl
 float sum_relu_dot_scalar(int size, const float* const* parts, int count, const float* weight) {
   std::array<float, kInferenceLanes> sums{};
   for (int i = 0; i < size; i += kInferenceLanes) {
-    for (int lane = 0; lane < kInferenceLanes; ++lane) {
-      float value = parts[0][i + lane];
-      for (int part = 1; part < count; ++part) value += parts[part][i + lane];
-      sums[static_cast<std::size_t>(lane)] += std::max(value, 0.0f) * weight[i + lane];
+    std::array<float, kInferenceLanes> values;
+    std::copy_n(parts[0] + i, kInferenceLanes, values.begin());
+    for (int part = 1; part < count; ++part) {
+      for (std::size_t lane = 0; lane < values.size(); ++lane)
+        values[lane] += (parts[part] + i)[lane];
+    }
+    for (std::size_t lane = 0; lane < values.size(); ++lane) {
+      sums[lane] += std::max(values[lane], 0.0f) * (weight + i)[lane];
     }
   }
   return sum_of(sums);
 }
 
 void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const float* addend,
-                         const float* weight, float* out) {
+                         const float* weight, float offset, float* out) {
   for (std::int64_t row = 0; row < rows; ++row, x += size) {
     std::array<float, kInferenceLanes> sums{};
     for (int i = 0; i < size; i += kInferenceLanes) {
@@ -65,7 +70,8 @@ void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const floa
             std::max(x[i + lane], -addend[i + lane]) * weight[i + lane];
       }
     }
-    out[row] = sum_of(sums);
+    const float sum = sum_of(sums) + offset;
+    out[row] = sum == sum ? sum : std::numeric_limits<float>::infinity();
   }
 }
 

@@ -29,12 +29,12 @@ struct InferenceKernels {
   /// The sum over i of max(parts[0][i] + parts[1][i] + ..., 0) weight[i], the `count` >= 1 parts
   /// added in that order. `size` is padded. Writes nothing but its result.
   float (*sum_relu_dot)(int size, const float* const* parts, int count, const float* weight);
-  /// out[r] = the sum over i of max(x[r, i], -addend[i]) weight[i], for r below `rows`; x is [rows,
-  /// size], `size` is padded. That is max(x + addend, 0) . weight less addend . weight, so a caller
-  /// who adds the latter, which no row changes, saves an addition per value. A row's result does
-  /// not depend on the other rows.
+  /// out[r] = offset + the sum over i of max(x[r, i], -addend[i]) weight[i], for r below `rows`,
+  /// and infinity for NaN; x is [rows, size], `size` is padded. With an offset of addend . weight,
+  /// which no row changes, that is max(x + addend, 0) . weight without an addition per value. A
+  /// row's result does not depend on the other rows.
   void (*max_dot_rows)(int size, std::int64_t rows, const float* x, const float* addend,
-                       const float* weight, float* out);
+                       const float* weight, float offset, float* out);
 };
 
 /// The table of one instruction set; kScalar is the reference and gives the same bits on every

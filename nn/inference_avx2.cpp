@@ -9,6 +9,16 @@ namespace neuroshard::nn::avx2 {
 namespace {
 
 constexpr int kLanes = 8;
+// Hidden units of the paper's head: what a search asks most exists for this size alone, too, as a
+// few rows cost less than the ends of loops. Functions apart, for one would make room on the stack
+// for what the other keeps there.
+constexpr int kUsual = 64;
+constexpr int kAny = 0;
+
+template <int kSize>
+constexpr int size_of(int size) {
+  return kSize == kAny ? size : kSize;
+}
 
 struct Layer {
   int inputs;
@@ -77,16 +87,24 @@ inline float sum_of(__m256 value) {
   return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
 }
 
+// What max_dot_rows() is given but for the rows.
+struct Head {
+  int size;
+  const float* addend;
+  const float* weight;
+};
+
 // Of kRows rows: sums of max(x, -addend) weight, eight lanes each.
-template <int kRows>
-inline void max_dot(int size, const float* x, const float* addend, const float* weight,
-                    __m256* sum) {
+template <int kSize, int kRows>
+inline void max_dot(const Head& head, const float* x, __m256* sum) {
+  const int size = size_of<kSize>(head.size);
   const __m256 sign = _mm256_set1_ps(-0.0f);
 #pragma GCC unroll 8
   for (int r = 0; r < kRows; ++r) sum[r] = _mm256_setzero_ps();
+#pragma GCC unroll 8
   for (int i = 0; i < size; i += kLanes) {
-    const __m256 floor = _mm256_xor_ps(sign, _mm256_loadu_ps(addend + i));
-    const __m256 w = _mm256_loadu_ps(weight + i);
+    const __m256 floor = _mm256_xor_ps(sign, _mm256_loadu_ps(head.addend + i));
+    const __m256 w = _mm256_loadu_ps(head.weight + i);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const __m256 value = _mm256_max_ps(_mm256_loadu_ps(x + r * size + i), floor);
@@ -104,12 +122,93 @@ inline __m128 sum_of_halves(__m256 value) {
   return _mm_add_ps(_mm256_castps256_ps128(value), _mm256_extractf128_ps(value, 1));
 }
 
+// The last rows, kRows < 5 of them.
+template <int kSize, int kRows>
+inline void last_rows(const Head& head, const float* x, float offset, float* out) {
+  __m256 sum[4];
+  max_dot<kSize, kRows>(head, x, sum);
+#pragma GCC unroll 4
+  for (int r = kRows; r < 4; ++r) sum[r] = sum[kRows - 1];
+  const __m128 all = _mm_add_ps(sum_of_halves(sums_of_four(sum)), _mm_set1_ps(offset));
+  const __m128 cost = _mm_min_ps(all, _mm_set1_ps(__builtin_inff()));  // the second one for NaN
+  if constexpr (kRows == 4) {
+    _mm_storeu_ps(out, cost);
+  } else {
+    float costs[4];
+    _mm_storeu_ps(costs, cost);
+    for (int r = 0; r < kRows; ++r) out[r] = costs[r];
+  }
+}
+
+// Sums over a register's lanes cost more than a row's arithmetic, so eight rows share them. Fewer
+// rows add their lanes in the same order.
+template <int kSize>
+[[gnu::noinline]] void max_dot_rows_of(int any_size, std::int64_t rows, const float* x,
+                                       const float* addend, const float* weight, float offset,
+                                       float* out) {
+  const Head head{any_size, addend, weight};
+  const std::ptrdiff_t size = size_of<kSize>(any_size);
+  for (; rows >= 8; rows -= 8, x += 8 * size, out += 8) {
+    __m256 sum[8];
+    max_dot<kSize, 8>(head, x, sum);
+    const __m256 low = sums_of_four(sum);
+    const __m256 high = sums_of_four(sum + 4);
+    const __m256 all = _mm256_add_ps(_mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
+                                                   _mm256_permute2f128_ps(low, high, 0x31)),
+                                     _mm256_set1_ps(offset));
+    _mm256_storeu_ps(out, _mm256_min_ps(all, _mm256_set1_ps(__builtin_inff())));
+  }
+  if (rows >= 4) {
+    last_rows<kSize, 4>(head, x, offset, out);
+    rows -= 4;
+    x += 4 * size;
+    out += 4;
+  }
+  if (rows == 3) last_rows<kSize, 3>(head, x, offset, out);
+  if (rows == 2) last_rows<kSize, 2>(head, x, offset, out);
+  if (rows == 1) last_rows<kSize, 1>(head, x, offset, out);
+}
+
 // state += addend on eight floats; returns sum + max(state, 0) weight.
 inline __m256 step(const float* addend, const float* weight, float* state, __m256 sum) {
   const __m256 value = _mm256_add_ps(_mm256_loadu_ps(state), _mm256_loadu_ps(addend));
   _mm256_storeu_ps(state, value);
   const __m256 active = _mm256_max_ps(value, _mm256_setzero_ps());
   return _mm256_fmadd_ps(active, _mm256_loadu_ps(weight), sum);
+}
+
+// sums[v % 2] += max(parts[0] + parts[1] + ..., 0) weight on kVectors registers from `i` on.
+template <int kVectors>
+inline void sum_step(int i, const float* const* parts, int count, const float* weight,
+                     __m256* sums) {
+  __m256 value[kVectors];
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) value[v] = _mm256_loadu_ps(parts[0] + i + v * kLanes);
+  for (int part = 1; part < count; ++part) {
+    const float* from = parts[part] + i;
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+      value[v] = _mm256_add_ps(value[v], _mm256_loadu_ps(from + v * kLanes));
+    }
+  }
+#pragma GCC unroll 8
+  for (int v = 0; v < kVectors; ++v) {
+    const __m256 active = _mm256_max_ps(value[v], _mm256_setzero_ps());
+    sums[v % 2] = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i + v * kLanes), sums[v % 2]);
+  }
+}
+
+// Sixty-four columns at a time, so that the parts are gone through once in the usual case.
+template <int kSize>
+[[gnu::noinline]] float sum_relu_dot_of(int any_size, const float* const* parts, int count,
+                                        const float* weight) {
+  const int size = size_of<kSize>(any_size);
+  __m256 sums[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+  int i = 0;
+  for (; i + 8 * kLanes <= size; i += 8 * kLanes) sum_step<8>(i, parts, count, weight, sums);
+  for (; i + 2 * kLanes <= size; i += 2 * kLanes) sum_step<2>(i, parts, count, weight, sums);
+  if (i < size) sum_step<1>(i, parts, count, weight, sums);
+  return sum_of(_mm256_add_ps(sums[0], sums[1]));
 }
 
 }  // namespace
@@ -154,61 +253,14 @@ float add_relu_dot(int size, const float* addend, const float* weight, float* st
 }
 
 float sum_relu_dot(int size, const float* const* parts, int count, const float* weight) {
-  // Thirty-two columns at a time, so that four additions are always under way.
-  constexpr int kVectors = 4;
-  __m256 sum = _mm256_setzero_ps();
-  int i = 0;
-  for (; i + kVectors * kLanes <= size; i += kVectors * kLanes) {
-    __m256 value[kVectors];
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) value[v] = _mm256_loadu_ps(parts[0] + i + v * kLanes);
-    for (int part = 1; part < count; ++part) {
-      const float* from = parts[part] + i;
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) {
-        value[v] = _mm256_add_ps(value[v], _mm256_loadu_ps(from + v * kLanes));
-      }
-    }
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      const __m256 active = _mm256_max_ps(value[v], _mm256_setzero_ps());
-      sum = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i + v * kLanes), sum);
-    }
-  }
-  for (; i < size; i += kLanes) {
-    __m256 value = _mm256_loadu_ps(parts[0] + i);
-    for (int part = 1; part < count; ++part) {
-      value = _mm256_add_ps(value, _mm256_loadu_ps(parts[part] + i));
-    }
-    const __m256 active = _mm256_max_ps(value, _mm256_setzero_ps());
-    sum = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i), sum);
-  }
-  return sum_of(sum);
+  return size == kUsual ? sum_relu_dot_of<kUsual>(size, parts, count, weight)
+                        : sum_relu_dot_of<kAny>(size, parts, count, weight);
 }
 
-// Sums over a register's lanes cost more than a row's arithmetic, so eight rows share them. A row
-// alone adds its lanes in the same order.
 void max_dot_rows(int size, std::int64_t rows, const float* x, const float* addend,
-                  const float* weight, float* out) {
-  __m256 sum[8];
-  std::int64_t row = 0;
-  for (; row + 8 <= rows; row += 8) {
-    max_dot<8>(size, x + row * size, addend, weight, sum);
-    const __m256 low = sums_of_four(sum);
-    const __m256 high = sums_of_four(sum + 4);
-    _mm256_storeu_ps(out + row, _mm256_add_ps(_mm256_permute2f128_ps(low, high, 0x20),
-                                              _mm256_permute2f128_ps(low, high, 0x31)));
-  }
-  if (row + 4 <= rows) {
-    max_dot<4>(size, x + row * size, addend, weight, sum);
-    _mm_storeu_ps(out + row, sum_of_halves(sums_of_four(sum)));
-    row += 4;
-  }
-  for (; row < rows; ++row) {
-    max_dot<1>(size, x + row * size, addend, weight, sum);
-    const __m256 pairs = _mm256_hadd_ps(sum[0], sum[0]);
-    out[row] = _mm_cvtss_f32(sum_of_halves(_mm256_hadd_ps(pairs, pairs)));
-  }
+                  const float* weight, float offset, float* out) {
+  return size == kUsual ? max_dot_rows_of<kUsual>(size, rows, x, addend, weight, offset, out)
+                        : max_dot_rows_of<kAny>(size, rows, x, addend, weight, offset, out);
 }
 
 }  // namespace neuroshard::nn::avx2

@@ -15,6 +15,6 @@ float add_relu_dot(int size, const float* addend, const float* weight, float* st
 float sum_relu_dot(int size, const float* const* parts, int count, const float* weight);
 
 void max_dot_rows(int size, std::int64_t rows, const float* x, const float* addend,
-                  const float* weight, float* out);
+                  const float* weight, float offset, float* out);
 
 }  // namespace neuroshard::nn::avx2

@@ -110,18 +110,10 @@ void ComputePredictor::encode(std::size_t count) {
 void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> states,
                                   std::span<float> costs) const {
   kernels_.max_dot_rows(static_cast<int>(bias_.size()), static_cast<std::int64_t>(costs.size()),
-                        states.data(), addend(shape), output_weight_.data(), costs.data());
-  const float offset = offsets_[static_cast<std::size_t>(shape)];
-  // The choice outside of the loops: both are then as fast as they can be, and the first is
-  // vectors.
-  if (target_ == CostTarget::kMilliseconds) {
-    for (float& cost : costs) {
-      const float ms = cost + offset;
-      cost = ms == ms ? ms : std::numeric_limits<float>::infinity();
-    }
-  } else {
-    for (float& cost : costs) cost = to_ms(cost + offset);
-  }
+                        states.data(), addend(shape), output_weight_.data(),
+                        offsets_[static_cast<std::size_t>(shape)], costs.data());
+  if (target_ == CostTarget::kMilliseconds) return;
+  for (float& cost : costs) cost = to_ms(cost);
 }
 
 void ComputePredictor::clear(float* state) const { std::copy(bias_.begin(), bias_.end(), state); }

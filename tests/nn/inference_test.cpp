@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -230,13 +231,14 @@ BOOST_AUTO_TEST_CASE(one_addend_meets_many_rows) {
       const std::vector<float> x = random_floats(rng, rows * width);
       const std::vector<float> addend = random_floats(rng, width);
       const std::vector<float> weight = random_floats(rng, width);
+      const auto offset = static_cast<float>(rng.normal());
       std::vector<float> found(rows + 1, 7.0f);
       kernels.max_dot_rows(size, static_cast<std::int64_t>(rows), x.data(), addend.data(),
-                           weight.data(), found.data());
+                           weight.data(), offset, found.data());
       BOOST_TEST(found[rows] == 7.0f);  // not written
       for (std::size_t row = 0; row < rows; ++row) {
-        double expected = 0;
-        double weighed = 0;
+        double expected = offset;
+        double weighed = std::abs(offset);
         for (std::size_t i = 0; i < width; ++i) {
           const double value = x[row * width + i];
           expected += weight[i] * (std::max(value + addend[i], 0.0) - addend[i]);
@@ -245,8 +247,33 @@ BOOST_AUTO_TEST_CASE(one_addend_meets_many_rows) {
         BOOST_TEST(std::abs(found[row] - expected) <= 0x1p-24 * size * weighed,
                    to_string(isa) << " size " << size << " row " << row << " of " << rows);
         float alone = 0;
-        kernels.max_dot_rows(size, 1, x.data() + row * width, addend.data(), weight.data(), &alone);
+        kernels.max_dot_rows(size, 1, x.data() + row * width, addend.data(), weight.data(), offset,
+                             &alone);
         BOOST_TEST(alone == found[row]);  // to the bit: others must not change a decision
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sums_that_are_no_number_come_out_infinite_and_leave_the_others_alone) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Isa isa : usable()) {
+    for (const std::size_t width : {8U, 64U, 72U}) {
+      for (const std::size_t rows : {1U, 2U, 3U, 4U, 7U, 8U, 16U, 21U}) {
+        const std::vector<float> addend(width, 0.0f);
+        std::vector<float> weight(width, 1.0f);
+        weight.back() = -1.0f;
+        std::vector<float> x(rows * width, 0.5f);
+        x[(rows / 2) * width] = kInfinity;  // infinity less infinity
+        x[(rows / 2) * width + width - 1] = kInfinity;
+        std::vector<float> found(rows);
+        inference_kernels(isa).max_dot_rows(static_cast<int>(width),
+                                            static_cast<std::int64_t>(rows), x.data(),
+                                            addend.data(), weight.data(), 1.0f, found.data());
+        const float finite = 0.5f * static_cast<float>(width - 2) + 1.0f;
+        for (std::size_t row = 0; row < rows; ++row) {
+          BOOST_TEST(found[row] == (row == rows / 2 ? kInfinity : finite), to_string(isa));
+        }
       }
     }
   }
