@@ -55,6 +55,11 @@ std::int32_t finest_dim(std::int32_t dim) {
   return dim;
 }
 
+std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  return shard_bytes(workload, {table, whole.rows, finest_dim(whole.dim)});
+}
+
 std::int64_t upper_half(std::int64_t rows) { return rows - rows / 2; }
 
 std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {

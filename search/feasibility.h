@@ -22,6 +22,9 @@ std::int64_t finest_rows(std::int64_t rows, std::int32_t parts);
 /// Columns of the widest piece left when a table of `dim` columns is split as far as it goes.
 std::int32_t finest_dim(std::int32_t dim);
 
+/// Bytes of that piece.
+std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table);
+
 /// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
 /// many, and the last has some; 0 when a device would have none.
 std::int64_t even_block(std::int64_t rows, std::int32_t devices);

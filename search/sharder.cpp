@@ -6,7 +6,7 @@
 #include "search/baselines.h"
 #include "search/exact.h"
 #include "search/neuroshard.h"
-#include "search/refine.h"
+#include "search/refine/refine.h"
 
 namespace neuroshard::search {
 namespace {

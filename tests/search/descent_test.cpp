@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "search/local/level_placer.h"
-#include "search/refine_fast.h"
+#include "search/refine/fast_plan.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -1,13 +1,13 @@
 // Packing where nothing but memory counts: devices filled to the brim, and whole searches there.
-#include "search/memory_packing.h"
+#include "search/packing/memory_packing.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 #include <vector>
 
-#include "search/plan_packing.h"
-#include "search/refine.h"
+#include "search/packing/plan_packing.h"
+#include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -1,6 +1,6 @@
 // Local search on the cost itself: never worse than what it starts from, near the optimum where
 // that is known, and the same plan from any number of threads.
-#include "search/refine.h"
+#include "search/refine/refine.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

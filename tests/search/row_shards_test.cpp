@@ -7,11 +7,11 @@
 
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
-#include "search/plan_packing.h"
-#include "search/refine.h"
-#include "search/refine_fast.h"
-#include "search/refinement.h"
-#include "search/row_start.h"
+#include "search/packing/plan_packing.h"
+#include "search/refine/fast_plan.h"
+#include "search/refine/refine.h"
+#include "search/refine/refinement.h"
+#include "search/refine/row_start.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

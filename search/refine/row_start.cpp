@@ -1,4 +1,4 @@
-#include "search/row_start.h"
+#include "search/refine/row_start.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "search/feasibility.h"
-#include "search/plan_packing.h"
-#include "search/refine_fast.h"
+#include "search/packing/plan_packing.h"
+#include "search/refine/fast_plan.h"
 
 namespace neuroshard::search {
 namespace {
@@ -54,7 +54,6 @@ class RowStart {
   [[nodiscard]] FirstPlan take();
 
  private:
-  [[nodiscard]] std::int64_t finest_columns(std::int32_t table) const;
   [[nodiscard]] std::optional<Divisions> forced(const RowShapes& way) const;
   [[nodiscard]] Divisions divisions_of(const Assignment& pieces) const;
   [[nodiscard]] StartPlan costed(Plan plan, std::int64_t evaluations);
@@ -89,18 +88,12 @@ StartPlan RowStart::costed(const FastPlan& fast) {
                 fast.evaluations);
 }
 
-/// Bytes of the widest when columns are split as far as they go.
-std::int64_t RowStart::finest_columns(std::int32_t table) const {
-  const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
-  return whole.bytes / whole.dim * finest_dim(whole.dim);
-}
-
 /// Rows for the tables that no columns make fit, beside such blocks of others; nothing when there
 /// are none, or one that has no such rows.
 std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   std::vector<std::pair<std::int64_t, std::int32_t>> order;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    order.emplace_back(-finest_columns(table), table);
+    order.emplace_back(-finest_column_bytes(problem_.workload, table), table);
   }
   std::sort(order.begin(), order.end());
   Divisions divisions(order.size(), Division::kColumns);

@@ -1,4 +1,4 @@
-#include "search/refinement.h"
+#include "search/refine/refinement.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "search/local/join.h"
 #include "search/local/redraw.h"
-#include "search/refine.h"
+#include "search/refine/refine.h"
 #include "search/workers.h"
 
 namespace neuroshard::search {

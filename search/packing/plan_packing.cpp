@@ -1,4 +1,4 @@
-#include "search/plan_packing.h"
+#include "search/packing/plan_packing.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "search/feasibility.h"
-#include "search/memory_packing.h"
+#include "search/packing/memory_packing.h"
 
 namespace neuroshard::search {
 namespace {
@@ -68,12 +68,8 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
   }
 }
 
-/// Bytes of a table's largest piece when its columns, or its rows, are split as far as they go.
-std::int64_t finest_columns(const Workload& workload, std::int32_t table) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  return shard_bytes(workload, {table, whole.rows, finest_dim(whole.dim)});
-}
-std::int64_t finest_halves(const Workload& workload, std::int32_t table, std::int32_t parts) {
+/// Bytes of a table's largest piece when its rows are halved as far as they go.
+std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   return shard_bytes(workload, {table, finest_rows(whole.rows, parts), whole.dim});
 }
@@ -93,9 +89,9 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     const Table& table = problem.workload.tables[index];
     const auto id = static_cast<std::int32_t>(index);
-    const bool fits =
-        std::min(finest_columns(problem.workload, id),
-                 finest_halves(problem.workload, id, rows.halves)) <= problem.cluster.memory_bytes;
+    const bool fits = std::min(finest_column_bytes(problem.workload, id),
+                               finest_half_bytes(problem.workload, id, rows.halves)) <=
+                      problem.cluster.memory_bytes;
     const bool spreads = rows.blocks > 1 && even_block(table.rows, rows.blocks) > 0;
     if (!fits && !spreads) return std::nullopt;
     if (!fits) ++result.must;
@@ -135,8 +131,8 @@ bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan&
   std::vector<Piece> rest;
   bool halved = false;
   for (const std::int32_t table : tables_.subspan(count)) {
-    const std::int64_t columns = finest_columns(workload, table);
-    const bool finer = finest_halves(workload, table, halves_) < columns;
+    const std::int64_t columns = finest_column_bytes(workload, table);
+    const bool finer = finest_half_bytes(workload, table, halves_) < columns;
     const bool by_rows = finer && (finest || columns > memory);
     halved = halved || by_rows;
     rest.push_back({whole_table(workload, table, 0), by_rows ? halves_ : 0});

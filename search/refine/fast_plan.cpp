@@ -1,4 +1,4 @@
-#include "search/refine_fast.h"
+#include "search/refine/fast_plan.h"
 
 #include <algorithm>
 #include <array>

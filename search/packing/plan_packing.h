@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "search/row_shapes.h"
 #include "search/sharder.h"

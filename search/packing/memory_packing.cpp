@@ -1,4 +1,4 @@
-#include "search/memory_packing.h"
+#include "search/packing/memory_packing.h"
 
 #include <algorithm>
 #include <limits>

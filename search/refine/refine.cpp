@@ -1,17 +1,15 @@
-#include "search/refine.h"
+#include "search/refine/refine.h"
 
-#include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
-#include "search/refine_start.h"
-#include "search/refinement.h"
+#include "search/refine/refinement.h"
+#include "search/refine/row_start.h"
+#include "search/refine/start_plan.h"
 #include "search/row_shapes.h"
-#include "search/row_start.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

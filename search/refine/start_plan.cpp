@@ -1,4 +1,4 @@
-#include "search/refine_start.h"
+#include "search/refine/start_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 #include "search/beam.h"
 #include "search/feasibility.h"
 #include "search/neuroshard.h"
-#include "search/plan_packing.h"
-#include "search/refine_fast.h"
+#include "search/packing/plan_packing.h"
+#include "search/refine/fast_plan.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
