@@ -22,6 +22,11 @@ std::vector<Setting> settings_of(const io::Collection& collection) {
                             {"seed", std::to_string(collection.seed)},
                             {"devices", std::to_string(collection.devices)}};
   list.insert(list.end(), collection.flags.begin(), collection.flags.end());
+  // Files of whole rows do not name the flag.
+  const bool compute = collection.kind == io::CollectionKind::kCompute;
+  if (compute && collection.flags.count(io::kRowPartsFlag) == 0) {
+    list.emplace_back(io::kRowPartsFlag, "1");
+  }
   return list;
 }
 

@@ -239,6 +239,20 @@ BOOST_AUTO_TEST_CASE(row_shards_are_measured_as_such_and_described_as_tables) {
   options.row_parts = 16;
   check_refused(collect_compute(*truth, some_tables(), options).status(),
                 {"row-parts", "32", "16"});
+  options.row_parts = 1;
+  check_refused(collect_compute(*truth, some_tables(), options).status(),
+                {"begun with row-parts '32'", "resume with '1'"});
+}
+
+BOOST_AUTO_TEST_CASE(data_of_whole_rows_takes_no_row_shards) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 5);
+  options.row_parts = 1;
+  BOOST_TEST_REQUIRE(compute_on_sim(options).ok());
+  options.row_parts = 128;
+  check_refused(compute_on_sim(options), {"begun with row-parts '1'", "resume with '128'"});
+  options.row_parts = 1;
+  BOOST_TEST(compute_on_sim(options).ok());
 }
 
 BOOST_AUTO_TEST_CASE(a_comm_collection_can_be_read_back) {
