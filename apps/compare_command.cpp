@@ -160,11 +160,18 @@ class CompareCommand final : public Command {
       Result<std::vector<ComparedPlan>> compared =
           compare_plans(workload, cluster_, models, algorithms_, options_);
       if (!compared.ok()) return compared.status().with_context(where(index));
+      const auto bound = bound_of(known_bound(*compared), workload, cluster_, models);
+      if (bound) bounds_.push_back(*bound);
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
-      const auto bound = cost_lower_bound(workload, cluster_, models);
-      if (bound.ok() && *bound) bounds_.push_back(**bound);
     }
     return {};
+  }
+
+  static std::optional<double> known_bound(const std::vector<ComparedPlan>& compared) {
+    for (const ComparedPlan& entry : compared) {
+      if (entry.result.ok() && entry.result->lower_bound) return entry.result->lower_bound;
+    }
+    return std::nullopt;
   }
 
   /// All of them before the first search: a bad last task is told at once.

@@ -142,13 +142,13 @@ class PlanCommand final : public Command {
   /// How far from the best possible the plan is at most, where the cost models let that be known.
   [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
                                        const PlanResult& best) const {
-    const auto bound = cost_lower_bound(workload, cluster_, models);
-    if (!bound.ok() || !*bound || !(**bound > 0)) return "";
-    const double gap = std::max(0.0, best.cost.cost_ms / **bound - 1);
+    const std::optional<double> bound = bound_of(best.lower_bound, workload, cluster_, models);
+    if (!bound) return "";
+    const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
     return "at most " + fixed(100 * gap, 2) +
            " % above the best plan of whole and column-split "
            "tables (a lower bound of " +
-           milliseconds(**bound, best.cost.cost_ms) + " ms)\n";
+           milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
   }
 
   std::string tables_;

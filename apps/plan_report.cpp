@@ -65,4 +65,13 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
   return table.render(console);
 }
 
+std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models) {
+  if (!known) {
+    const auto computed = cost_lower_bound(workload, cluster, models);
+    if (computed.ok()) known = *computed;
+  }
+  return known && *known > 0 ? known : std::nullopt;
+}
+
 }  // namespace neuroshard::apps

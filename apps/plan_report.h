@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "apps/console.h"
 #include "engine/core/plan.h"
+#include "engine/planner.h"
 
 namespace neuroshard::apps {
 
@@ -16,5 +18,9 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
 /// Milliseconds with the decimals that a cost near `largest` deserves: three significant digits or
 /// more ("0.1234", "12.34", "123.4").
 std::string milliseconds(double value, double largest);
+
+/// `known`, or else cost_lower_bound(): milliseconds; nothing where there is none above 0.
+std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models);
 
 }  // namespace neuroshard::apps

@@ -70,6 +70,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;
   result.skipped = found->skipped;
+  result.lower_bound = found->lower_bound;
   if (!std::isfinite(result.cost.cost_ms)) {
     return invalid_input("the cost models give this workload's plans no finite cost");
   }

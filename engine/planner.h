@@ -43,10 +43,11 @@ struct PlanResult {
   Plan plan;  ///< in the order of plan files
   PlanCost cost;
   std::string algorithm;
-  std::int64_t evaluations = 0;  ///< complete plans the search has put a cost on
-  double seconds = 0;            ///< the search alone
-  bool stopped_early = false;    ///< by time or the cancel token: another run may differ
-  std::string skipped;           ///< what the time limit left no room for; empty: nothing
+  std::int64_t evaluations = 0;       ///< complete plans the search has put a cost on
+  double seconds = 0;                 ///< the search alone
+  bool stopped_early = false;         ///< by time or the cancel token: another run may differ
+  std::string skipped;                ///< what the time limit left no room for; empty: nothing
+  std::optional<double> lower_bound;  ///< cost_lower_bound(), where the search has found it out
 };
 
 /// Searches a plan for `workload` on `cluster` with the lowest cost under `models`. Same input and

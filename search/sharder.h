@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -42,6 +43,8 @@ struct SearchResult {
   bool stopped_early = false;  ///< by the time limit or the caller: another run may differ
   /// What the time limit left no room for, in words; empty: nothing.
   std::string_view skipped{};
+  /// lower_bound() of the problem, where the search has asked for it and there is one.
+  std::optional<double> lower_bound{};
 };
 
 /// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator

@@ -45,17 +45,20 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
     first = row_start(problem, evaluator, catalog, rows, own, stop, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
-  SearchResult result{std::move(start.plan.plan), start.plan.evaluations, start.plan.stopped_early,
-                      start.skipped};
+  SearchResult result{std::move(start.plan.plan),
+                      start.plan.evaluations,
+                      start.plan.stopped_early,
+                      start.skipped,
+                      {}};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
   const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
   const bool has_time = own.time_limit_s <= 0 || own.time_limit_s - used.count() >= kLeastForBound;
   // The bound is one of plans with whole rows.
-  const double bound = has_time && !rows.any() ? lower_bound(problem, evaluator).value_or(0) : 0;
+  if (has_time && !rows.any()) result.lower_bound = lower_bound(problem, evaluator);
   Refinement refinement(problem, evaluator, catalog, own, began);
   if (start.rival) refinement.add_rival(pieces_of(*start.rival, problem.workload, catalog));
-  refinement.run(std::move(pieces), start.plan.evaluations, bound);
+  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound.value_or(0));
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.

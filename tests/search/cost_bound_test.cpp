@@ -85,6 +85,7 @@ BOOST_AUTO_TEST_CASE(refine_ends_at_a_plan_that_is_proven) {
   BOOST_REQUIRE(found.ok());
   BOOST_TEST(test::canonical_cost(found->plan, evaluator) == 4);
   BOOST_TEST(!found->stopped_early);
+  BOOST_TEST((found->lower_bound == lower_bound({workload, cluster}, evaluator)));
 }
 
 BOOST_AUTO_TEST_CASE(fused_costs_have_no_bound) {
