@@ -18,6 +18,9 @@ using Clock = std::chrono::steady_clock;
 
 // Found best on the reference tasks and small ones, at 60,000 candidates a task.
 constexpr int kGenerations = 8;
+constexpr std::int64_t kFewTables = 24;  // of fewer, generations are cut into slices ..
+constexpr std::int64_t kMostSlices = 8;
+constexpr std::int64_t kShortestWalk = 64;  // .. whose walks look at so many candidates
 constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
 constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
 constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only
@@ -72,20 +75,21 @@ bool Refinement::over() const {
          (timed() && seconds_since(began_) >= options_.time_limit_s);
 }
 
-Refinement::Share Refinement::share(int generation) const {
+Refinement::Share Refinement::share(int slices, int left) const {
   Share share;
   if (budget_ > 0) {
-    share.candidates = std::max<std::int64_t>(1, budget_ / (kGenerations * walks_));
+    share.candidates =
+        std::max<std::int64_t>(1, budget_ / (kGenerations * slices_ * walks_) * slices);
   }
   if (timed()) {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
-    const double left = std::max(0.0, cycle_end_ - seconds_since(began_));
-    share.seconds = std::max(1e-6, left / ((kGenerations - generation) * in_turn));
+    const double time = std::max(0.0, cycle_end_ - seconds_since(began_));
+    share.seconds = std::max(1e-6, time * slices / (left * in_turn));
   }
   return share;
 }
 
-void Refinement::report(const Share& share, std::int64_t candidates) {
+void Refinement::report(std::int64_t candidates) {
   if (options_.progress == nullptr) return;
   const double now = seconds_since(began_);
   if (now - reported_ < kReportSeconds) return;
@@ -94,8 +98,7 @@ void Refinement::report(const Share& share, std::int64_t candidates) {
     options_.progress->update("refine", static_cast<std::int64_t>(now),
                               static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
   } else {
-    options_.progress->update("refine", candidates_ + candidates,
-                              share.candidates * walks_ * kGenerations, "candidates");
+    options_.progress->update("refine", candidates_ + candidates, budget_, "candidates");
   }
 }
 
@@ -144,7 +147,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
-    if (worker == 0) report(share, candidates);
+    if (worker == 0) report(candidates);
     const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
     if (share.candidates == 0) return time;
     // Time never paces a budget, so that a limit not reached changes nothing.
@@ -160,11 +163,10 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   return walker(worker).run(start, options, response_, rng, progress);
 }
 
-void Refinement::run_generation(int generation) {
-  const Share own = share(generation);
+void Refinement::run_generation(int generation, const Share& share) {
   std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
   for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
-    results[static_cast<std::size_t>(index)] = walk(generation, index, worker, own);
+    results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
   });
   next_walk_ += results.size();
   for (std::size_t index = 0; index < results.size(); ++index) {
@@ -183,19 +185,33 @@ void Refinement::run_generation(int generation) {
   if (generation + 1 >= kRivalGenerations) rival_.clear();
 }
 
+/// Few tables have few pairs of pieces to move: their walks come soon to an end that only another
+/// start leads out of.
+int Refinement::slices_of_generation() const {
+  const std::int64_t tables = catalog_.tables();
+  std::int64_t slices = std::min(kMostSlices, kFewTables * kFewTables / (tables * tables));
+  if (budget_ > 0) slices = std::min(slices, budget_ / (kGenerations * walks_ * kShortestWalk));
+  return static_cast<int>(std::max<std::int64_t>(1, slices));
+}
+
 /// The first generations spread the dearest tables over all devices, as long as that helps.
 void Refinement::run_cycle() {
   to_spread_ = dearest_unspread();
-  for (int generation = 0; generation < kGenerations && !over() && !proven(); ++generation) {
+  slices_ = slices_of_generation();
+  int left = kGenerations * slices_;
+  for (int generation = 0; left > 0 && !over() && !proven(); ++generation) {
     if (budget_ > 0 && too_late_) return;
     const double before = best_cost_;
-    run_generation(generation);
+    // Another kind of plan needs time to become good.
+    const int slices = to_spread_.empty() && rival_.empty() ? 1 : slices_;
+    run_generation(generation, share(slices, left));
+    left -= slices;
     if (to_spread_.empty()) continue;
-    std::vector<std::int32_t> left = dearest_unspread();
-    const bool helped = best_cost_ < before && left.size() < to_spread_.size();
+    std::vector<std::int32_t> rest = dearest_unspread();
+    const bool helped = best_cost_ < before && rest.size() < to_spread_.size();
     if (helped) response_ = walker(0).probe(best_);
     const bool again = helped && generation + 1 < kSpreadGenerations;
-    to_spread_ = again ? std::move(left) : std::vector<std::int32_t>();
+    to_spread_ = again ? std::move(rest) : std::vector<std::int32_t>();
   }
 }
 

@@ -53,9 +53,11 @@ class Refinement {
   };
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
-  [[nodiscard]] Share share(int generation) const;
+  [[nodiscard]] int slices_of_generation() const;
+  /// Of a walk in a generation of `slices`, while `left` of the cycle are left.
+  [[nodiscard]] Share share(int slices, int left) const;
   void run_cycle();
-  void run_generation(int generation);
+  void run_generation(int generation, const Share& share);
   [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
   [[nodiscard]] bool for_rival(std::int64_t index) const {
     return !rival_.empty() && index % 2 == 1;
@@ -65,7 +67,7 @@ class Refinement {
   }
   [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
   WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
-  void report(const Share& share, std::int64_t candidates);
+  void report(std::int64_t candidates);
 
   const Problem& problem_;
   const PlanEvaluator& evaluator_;
@@ -77,6 +79,7 @@ class Refinement {
   std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
   std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
+  int slices_ = 1;               // of a generation
   double cycle_end_ = 0;         // seconds after began_
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;

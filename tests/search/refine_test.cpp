@@ -84,11 +84,12 @@ BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
 
 BOOST_AUTO_TEST_CASE(threads_do_not_change_plans_of_a_budget) {
   Rng rng(3);
-  for (int round = 0; round < 3; ++round) {
-    const Task task(rng, 20, 4, 1.3);
+  for (const int tables : {20, 20, 8}) {  // of few, in more and shorter walks
+    const Task task(rng, tables, 4, 1.3);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
     const auto alone = refined(task, evaluator, 20000);
     BOOST_REQUIRE(alone.ok());
+    BOOST_TEST(alone->evaluations <= 25000);
     for (const int threads : {2, 3, 8}) {
       ThreadPool pool(threads);
       const auto together = refined(task, evaluator, 20000, &pool);
