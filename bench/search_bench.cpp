@@ -65,7 +65,8 @@ void run_subject(const std::vector<Subject>& subjects, const std::vector<nn::Isa
 void run_operations(const SearchSetup& setup, int threads, Report& report) {
   const std::vector<nn::Isa> isas = usable_isas();
   for (const nn::Isa isa : isas) {
-    if (isa != nn::Isa::kScalar) report.add_roofline(isa, measure_roofline(isa));
+    const Roofline roofline = measure_roofline(isa);
+    if (roofline.lanes > 0) report.add_roofline(isa, roofline);
   }
   for (const auto family : {head_subjects, encoder_subjects, plan_subjects}) {
     std::vector<std::vector<Subject>> by_isa;

@@ -1,7 +1,8 @@
 # One room of the code = one static library made of every source in its folder.
 #   neuroshard_room(NAME [FOLDERS sub...] [LINK target...])
 # Files named *_avx2.cpp and *_avx512.cpp are compiled for that instruction set and reached only
-# through run-time dispatch. -ffp-contract=off keeps scalar results equal on every compiler.
+# through run-time dispatch. Files with avx2, avx512 or neon in their names are left out where
+# processors cannot have it. -ffp-contract=off keeps scalar results equal on every compiler.
 add_library(neuroshard_flags INTERFACE)
 target_include_directories(neuroshard_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(neuroshard_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
@@ -29,8 +30,17 @@ set(NEUROSHARD_AVX512_FLAGS "${NEUROSHARD_AVX2_FLAGS};-mavx512f;-mavx512vl;-mavx
 list(APPEND NEUROSHARD_AVX512_FLAGS
      $<$<CXX_COMPILER_ID:GNU>:-Wno-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
 
-function(neuroshard_simd_flags)
-  foreach(source IN LISTS ARGN)
+# Changes the list: neuroshard_simd_sources(sources), not of its values.
+function(neuroshard_simd_sources list)
+  set(sources ${${list}})
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    list(FILTER sources EXCLUDE REGEX "avx(2|512)[^/]*$")
+  endif()
+  if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    list(FILTER sources EXCLUDE REGEX "neon[^/]*$")
+  endif()
+  set(${list} ${sources} PARENT_SCOPE)
+  foreach(source IN LISTS sources)
     if(source MATCHES "_avx2\\.cpp$")
       set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${NEUROSHARD_AVX2_FLAGS}"
                                   SKIP_PRECOMPILE_HEADERS ON)
@@ -52,7 +62,7 @@ function(neuroshard_room name)
     message(FATAL_ERROR "room ${name} has no sources")
   endif()
   list(SORT sources)
-  neuroshard_simd_flags(${sources})
+  neuroshard_simd_sources(sources)
   add_library(neuroshard_${name} STATIC ${sources})
   target_link_libraries(neuroshard_${name} PUBLIC neuroshard_flags Threads::Threads ${ROOM_LINK})
 endfunction()

@@ -58,7 +58,11 @@ void CpuBackend::run(const Loss& op) const {
 }
 
 const Backend& cpu_backend(Isa isa) {
-  return isa == Isa::kScalar ? scalar_backend() : avx2_backend();
+#if defined(__x86_64__)
+  if (isa != Isa::kScalar) return avx2_backend();  // processors with AVX-512 have it, too
+#endif
+  static_cast<void>(isa);
+  return scalar_backend();
 }
 
 Result<const Backend*> select_backend() {

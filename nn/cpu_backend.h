@@ -25,7 +25,7 @@ class CpuBackend : public Backend {
 /// against, and the same bits on every compiler.
 const Backend& scalar_backend();
 
-/// Register-tiled AVX2 + FMA kernels. REQUIRES a processor that has both.
+/// Register-tiled AVX2 + FMA kernels. REQUIRES a processor that has both. Defined only on x86-64.
 const Backend& avx2_backend();
 
 }  // namespace neuroshard::nn

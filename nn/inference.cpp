@@ -7,6 +7,7 @@
 
 #include "nn/inference_avx2.h"
 #include "nn/inference_avx512.h"
+#include "nn/inference_neon.h"
 
 namespace neuroshard::nn {
 namespace {
@@ -75,20 +76,34 @@ void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const floa
   }
 }
 
-constexpr std::array<InferenceKernels, kIsaCount> kKernels{
-    InferenceKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar, max_dot_rows_scalar},
-    InferenceKernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot,
-                     avx2::max_dot_rows},
-    InferenceKernels{avx512::dense_packed, avx512::add_relu_dot, avx512::sum_relu_dot,
-                     avx512::max_dot_rows},
-};
-static_assert(static_cast<int>(Isa::kScalar) == 0 && static_cast<int>(Isa::kAvx2) == 1 &&
-              static_cast<int>(Isa::kAvx512) == 2);
+constexpr InferenceKernels kScalarKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar,
+                                          max_dot_rows_scalar};
+#if defined(__x86_64__)
+constexpr InferenceKernels kAvx2Kernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot,
+                                        avx2::max_dot_rows};
+constexpr InferenceKernels kAvx512Kernels{avx512::dense_packed, avx512::add_relu_dot,
+                                          avx512::sum_relu_dot, avx512::max_dot_rows};
+#elif defined(__aarch64__)
+constexpr InferenceKernels kNeonKernels{neon::dense_packed, neon::add_relu_dot, neon::sum_relu_dot,
+                                        neon::max_dot_rows};
+#endif
 
 }  // namespace
 
 const InferenceKernels& inference_kernels(Isa isa) {
-  return kKernels[static_cast<std::size_t>(isa)];
+  switch (isa) {
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return kAvx2Kernels;
+    case Isa::kAvx512:
+      return kAvx512Kernels;
+#elif defined(__aarch64__)
+    case Isa::kNeon:
+      return kNeonKernels;
+#endif
+    default:
+      return kScalarKernels;
+  }
 }
 
 PackedMlp::PackedMlp(const Mlp& mlp, const InferenceKernels& kernels) : kernels_(&kernels) {

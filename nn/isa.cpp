@@ -24,9 +24,18 @@ bool has_avx512() {
 #endif
 }
 
+bool has_neon() {
+#if defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 constexpr std::array kIsaList{
     IsaInfo{Isa::kAvx512, "avx512", has_avx512},
     IsaInfo{Isa::kAvx2, "avx2", has_avx2},
+    IsaInfo{Isa::kNeon, "neon", has_neon},
     IsaInfo{Isa::kScalar, "scalar", [] { return true; }},
 };
 

@@ -6,7 +6,7 @@ namespace neuroshard::bench {
 
 /// What one core reaches with one instruction set, nanoseconds of this thread.
 struct Roofline {
-  int lanes = 0;          ///< floats in a register; 0: not measured (scalar)
+  int lanes = 0;          ///< floats in a register; 0: not measured (scalar, neon)
   double fma_ns = 0;      ///< a register's multiply-adds
   double load_ns = 0;     ///< loading a register from the first cache
   double max_fma_ns = 0;  ///< max(x, a) w + sum on a register, from registers

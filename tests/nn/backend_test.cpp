@@ -217,7 +217,7 @@ BOOST_AUTO_TEST_CASE(the_environment_forces_a_backend_and_unknown_names_are_erro
   BOOST_REQUIRE(!unknown.ok());
   BOOST_TEST((unknown.status().code() == StatusCode::kInvalidInput));
   BOOST_TEST(unknown.status().message().find("quantum") != std::string::npos);
-  BOOST_TEST(unknown.status().message().find("avx512, avx2, scalar") != std::string::npos);
+  BOOST_TEST(unknown.status().message().find("avx512, avx2, neon, scalar") != std::string::npos);
   if (before != nullptr) {
     setenv("NEUROSHARD_BACKEND", saved.c_str(), 1);
   } else {

@@ -4,7 +4,6 @@
 // multiply-subtract is fused, which rounds once instead of twice.
 #include "engine/ground_truth/cpu/kernels_avx2.h"
 
-#if defined(__x86_64__)
 #include <immintrin.h>
 
 #include <algorithm>
@@ -229,4 +228,3 @@ void update_rows(const RunBlock& block) {
 const LookupKernels kAvx2LookupKernels{pool_bags, update_rows};
 
 }  // namespace neuroshard
-#endif
