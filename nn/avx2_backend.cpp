@@ -7,6 +7,7 @@
 namespace neuroshard::nn {
 namespace {
 
+// Where there are no rows, their pointers may be null, which kernels add to: the reference answers.
 class Avx2Backend final : public CpuBackend {
  public:
   std::string_view name() const override { return to_string(Isa::kAvx2); }
@@ -14,11 +15,13 @@ class Avx2Backend final : public CpuBackend {
   using CpuBackend::run;
 
   void run(const DenseForward& op) const override {
+    if (op.rows == 0) return scalar_backend().run(op);
     avx2::dense_forward(op.rows, op.spec.inputs, op.spec.outputs, op.x, op.weight, op.bias,
                         op.spec.activation == Activation::kRelu, op.y);
   }
 
   void run(const DenseBackward& op) const override {
+    if (op.rows == 0) return scalar_backend().run(op);
     const bool add = op.mode == GradMode::kAccumulate;
     avx2::dense_weight_gradient(op.rows, op.spec.inputs, op.spec.outputs, op.dy, op.x, add,
                                 op.dweight);
@@ -32,6 +35,7 @@ class Avx2Backend final : public CpuBackend {
   void run(const ReluBackward& op) const override { avx2::relu_backward(op.count, op.y, op.dy); }
 
   void run(const SegmentSum& op) const override {
+    if (op.offsets[op.segments] == op.offsets[0]) return scalar_backend().run(op);
     for (std::int64_t s = 0; s < op.segments; ++s) {
       const std::int64_t begin = op.offsets[s];
       avx2::sum_rows(op.offsets[s + 1] - begin, op.width, op.x + begin * op.width, false,

@@ -51,7 +51,7 @@ bool plan_and_export(const Planner& planner, const Workload& workload, const Sea
   return true;
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef NEUROSHARD_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;
