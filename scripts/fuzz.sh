@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets (preset fuzz, clang) and runs each for SECONDS (default 20) from its seeds.
-# Fails on the first finding; the input is kept in build/fuzz/findings/.
+# Builds the fuzz targets (preset sanitize, clang) and runs each for SECONDS (default 20) from its seeds.
+# Fails on the first finding; the input is kept in build/sanitize/findings/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
@@ -8,17 +8,17 @@ cd "$(dirname "$0")/.."
 seconds=${1:-20}
 need_packages clang libclang-rt-14-dev cmake ninja-build libboost1.81-dev \
   libboost-program-options1.81-dev libboost-test1.81-dev
-build fuzz neuroshard_fuzz
+build sanitize neuroshard_fuzz
 
-mkdir -p build/fuzz/findings
+mkdir -p build/sanitize/findings
 for source in tests/fuzz/*_fuzz.cpp; do
   target=$(basename "$source" .cpp)
   reader=${target%_fuzz}
-  found=build/fuzz/corpus/$reader
+  found=build/sanitize/corpus/$reader
   mkdir -p "$found"
   # Inputs found in earlier runs are kept in build/ and searched further; seeds are only read.
-  quietly "$target.log" "build/fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 \
+  quietly "$target.log" "build/sanitize/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 \
     -rss_limit_mb=2048 -max_len=65536 -dict=tests/fuzz/words.dict \
-    -artifact_prefix="build/fuzz/findings/$reader-" "$found" "tests/fuzz/corpus/$reader"
+    -artifact_prefix="build/sanitize/findings/$reader-" "$found" "tests/fuzz/corpus/$reader"
   echo "$reader: $(grep -oE 'Done [0-9]+ runs' "build/$target.log"), no finding"
 done
