@@ -60,11 +60,14 @@ inline void store(float* to, __m512 value) {
   }
 }
 
+// In this order NaN stays NaN: of NaN and another, the instruction gives the second.
+inline __m512 relu(__m512 value) { return _mm512_max_ps(_mm512_setzero_ps(), value); }
+
 // Adds what a stretch gave to what the stretches before it left in y.
 template <bool kTail>
 inline void finish(const Layer& layer, const Stretch& stretch, float* y, __m512 sum) {
   if (!stretch.first) sum = _mm512_add_ps(load<kTail>(y), sum);
-  if (stretch.last && layer.relu) sum = _mm512_max_ps(sum, _mm512_setzero_ps());
+  if (stretch.last && layer.relu) sum = relu(sum);
   store<kTail>(y, sum);
 }
 
@@ -181,7 +184,7 @@ inline void sparse_tile(const Layer& layer, const List& first, const List& secon
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
     __m512 value = _mm512_add_ps(sum[v], other[v]);
-    if (layer.relu) value = _mm512_max_ps(value, _mm512_setzero_ps());
+    if (layer.relu) value = relu(value);
     store<kTail>(layer.y + column + v * kLanes, value);
   }
 }

@@ -16,8 +16,8 @@ inline constexpr int padded_width(int width) {
   return (width + kInferenceLanes - 1) / kInferenceLanes * kInferenceLanes;
 }
 
-/// The operations behind a prediction, for one instruction set. Sizes marked "padded" are multiples
-/// of kInferenceLanes; rows need no alignment but are fastest at 64 bytes.
+/// The operations behind a prediction, for one instruction set; max(NaN, 0) is NaN. Sizes marked
+/// "padded" are multiples of kInferenceLanes; rows need no alignment but are fastest at 64 bytes.
 struct InferenceKernels {
   /// y[r, o] = sum over i of x[r, i] weight[i, o] + bias[o], then max(., 0) if `relu`, for r below
   /// `rows` and o below `outputs` (padded). Rows of x and y are x_stride and y_stride apart; weight

@@ -32,6 +32,9 @@ struct Layer {
   std::int64_t y_stride;
 };
 
+// In this order NaN stays NaN: of NaN and another, the instruction gives the second.
+inline __m256 relu(__m256 value) { return _mm256_max_ps(_mm256_setzero_ps(), value); }
+
 // Rows [row, row + kRows) of the columns [column, column + 8 kVectors).
 template <int kRows, int kVectors>
 inline void tile(const Layer& layer, std::int64_t row, int column) {
@@ -60,7 +63,7 @@ inline void tile(const Layer& layer, std::int64_t row, int column) {
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-      const __m256 value = layer.relu ? _mm256_max_ps(sum[r][v], _mm256_setzero_ps()) : sum[r][v];
+      const __m256 value = layer.relu ? relu(sum[r][v]) : sum[r][v];
       _mm256_storeu_ps(y + r * layer.y_stride + v * kLanes, value);
     }
   }
@@ -107,7 +110,7 @@ inline void max_dot(const Head& head, const float* x, __m256* sum) {
     const __m256 w = _mm256_loadu_ps(head.weight + i);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
-      const __m256 value = _mm256_max_ps(_mm256_loadu_ps(x + r * size + i), floor);
+      const __m256 value = _mm256_max_ps(floor, _mm256_loadu_ps(x + r * size + i));
       sum[r] = _mm256_fmadd_ps(value, w, sum[r]);
     }
   }
@@ -173,8 +176,7 @@ template <int kSize>
 inline __m256 step(const float* addend, const float* weight, float* state, __m256 sum) {
   const __m256 value = _mm256_add_ps(_mm256_loadu_ps(state), _mm256_loadu_ps(addend));
   _mm256_storeu_ps(state, value);
-  const __m256 active = _mm256_max_ps(value, _mm256_setzero_ps());
-  return _mm256_fmadd_ps(active, _mm256_loadu_ps(weight), sum);
+  return _mm256_fmadd_ps(relu(value), _mm256_loadu_ps(weight), sum);
 }
 
 // sums[v % 2] += max(parts[0] + parts[1] + ..., 0) weight on kVectors registers from `i` on.
@@ -193,8 +195,8 @@ inline void sum_step(int i, const float* const* parts, int count, const float* w
   }
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
-    const __m256 active = _mm256_max_ps(value[v], _mm256_setzero_ps());
-    sums[v % 2] = _mm256_fmadd_ps(active, _mm256_loadu_ps(weight + i + v * kLanes), sums[v % 2]);
+    sums[v % 2] =
+        _mm256_fmadd_ps(relu(value[v]), _mm256_loadu_ps(weight + i + v * kLanes), sums[v % 2]);
   }
 }
 

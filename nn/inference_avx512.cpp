@@ -35,7 +35,8 @@ inline void store(float* to, __m512 value) {
   }
 }
 
-inline __m512 relu(__m512 value) { return _mm512_max_ps(value, _mm512_setzero_ps()); }
+// In this order NaN stays NaN: of NaN and another, the instruction gives the second.
+inline __m512 relu(__m512 value) { return _mm512_max_ps(_mm512_setzero_ps(), value); }
 
 inline float sum_of(__m512 value) {
   const __m256 high = _mm512_extractf32x8_ps(value, 1);
@@ -118,7 +119,7 @@ inline void max_step(const Head& head, int i, const float* x, int stride, __m512
   const __m512 w = load<kMask>(head.weight + i);
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
-    const __m512 value = _mm512_max_ps(load<kMask>(x + r * stride + i), floor);
+    const __m512 value = _mm512_max_ps(floor, load<kMask>(x + r * stride + i));
     sum[r] = _mm512_fmadd_ps(value, w, sum[r]);
   }
 }

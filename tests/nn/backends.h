@@ -11,6 +11,19 @@
 
 namespace neuroshard::nn {
 
+/// Every instruction set of this processor.
+inline std::vector<Isa> usable_isas() {
+  std::vector<Isa> result;
+  for (const IsaInfo& info : isa_list()) {
+    if (info.supported()) {
+      result.push_back(info.isa);
+    } else {
+      BOOST_TEST_MESSAGE("skipped: this processor has no " << info.name);
+    }
+  }
+  return result;
+}
+
 /// Every CPU backend this processor can run, the scalar reference first.
 inline std::vector<const Backend*> usable_backends() {
   std::vector<const Backend*> backends{&cpu_backend(Isa::kScalar)};

@@ -1,0 +1,72 @@
+// Prediction kernels on values that are no number: an overflow is not lost on the way to a cost.
+#include <array>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "nn/inference.h"
+#include "tests/nn/backends.h"
+
+namespace neuroshard::nn {
+
+BOOST_AUTO_TEST_SUITE(no_number)
+
+BOOST_AUTO_TEST_CASE(a_value_that_is_no_number_is_not_clipped_to_zero) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::size_t kWidth = 72;
+  constexpr std::size_t kRows = 21;
+  for (const Isa isa : usable_isas()) {
+    const InferenceKernels& kernels = inference_kernels(isa);
+    const std::vector<float> ones(kWidth, 1.0f);
+    for (std::size_t at = 0; at < kWidth; ++at) {
+      std::vector<float> bad = ones;
+      bad[at] = kNan;
+      const std::array<const float*, 2> parts{ones.data(), bad.data()};
+      BOOST_TEST(std::isnan(kernels.sum_relu_dot(kWidth, parts.data(), 2, ones.data())));
+      std::vector<float> state = ones;
+      BOOST_TEST(std::isnan(kernels.add_relu_dot(kWidth, bad.data(), ones.data(), state.data())));
+      std::vector<float> x(kRows * kWidth, 1.0f);
+      const std::size_t row = at % kRows;
+      x[row * kWidth + at] = kNan;
+      std::vector<float> found(kRows);
+      kernels.max_dot_rows(kWidth, kRows, x.data(), ones.data(), ones.data(), 0, found.data());
+      BOOST_TEST(std::isinf(found[row]), to_string(isa));
+      const std::vector<float> weight(kWidth * kWidth, 1.0f);
+      std::vector<float> y(x.size());
+      for (const std::size_t rows : {row + 1, kRows}) {
+        kernels.dense(static_cast<std::int64_t>(rows), kWidth, kWidth, x.data(), kWidth,
+                      weight.data(), ones.data(), true, y.data(), kWidth);
+        BOOST_TEST(std::isnan(y[row * kWidth + at]), to_string(isa) << " of " << rows);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sums_that_are_no_number_come_out_infinite_and_leave_the_others_alone) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Isa isa : usable_isas()) {
+    for (const std::size_t width : {8U, 64U, 72U}) {
+      for (const std::size_t rows : {1U, 2U, 3U, 4U, 7U, 8U, 16U, 21U}) {
+        const std::vector<float> addend(width, 0.0f);
+        std::vector<float> weight(width, 1.0f);
+        weight.back() = -1.0f;
+        std::vector<float> x(rows * width, 0.5f);
+        x[(rows / 2) * width] = kInfinity;  // infinity less infinity
+        x[(rows / 2) * width + width - 1] = kInfinity;
+        std::vector<float> found(rows);
+        inference_kernels(isa).max_dot_rows(static_cast<int>(width),
+                                            static_cast<std::int64_t>(rows), x.data(),
+                                            addend.data(), weight.data(), 1.0f, found.data());
+        const float finite = 0.5f * static_cast<float>(width - 2) + 1.0f;
+        for (std::size_t row = 0; row < rows; ++row) {
+          BOOST_TEST(found[row] == (row == rows / 2 ? kInfinity : finite), to_string(isa));
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::nn
