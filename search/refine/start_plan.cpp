@@ -20,6 +20,10 @@ namespace {
 /// Steps of about 10 ns that the paper's search may take as a start, of all plans it places.
 constexpr double kMostSteps = 4e7;
 
+constexpr double kFastShare = 0.4;     // of the time, for the fast plan
+constexpr double kFastSeconds = 0.02;  // or this much, if there is
+/// Where more than that is used by then, others take long, too: the least limit for them, of it.
+constexpr double kLeastLimit = 1.7;
 constexpr double kStartShare = 0.5;         // of the time left after the fast plan, for the others
 constexpr double kStartSeconds = 0.1;       // or this much, if there is
 constexpr double kFullEffortSeconds = 0.4;  // of the others
@@ -133,24 +137,35 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              const ShapeCatalog& catalog, const SearchOptions& options,
                              std::chrono::steady_clock::time_point began) {
   const StopCheck stop(options);
-  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, stop);
+  const bool timed = options.time_limit_s > 0;
+  const bool paced = timed && options.evaluations == 0;  // a budget is never paced by time
+  const auto used = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
+  SearchOptions soon = options;
+  if (paced) {
+    soon.time_limit_s =
+        std::max(kFastShare * options.time_limit_s, std::min(options.time_limit_s, kFastSeconds));
+  }
+  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
   if (fast) {
     best = StartPlan{plan_of(fast->pieces, problem.workload, catalog, problem.cluster.devices), 0,
                      fast->evaluations, false};
     best->cost = plan_cost(best->plan, evaluator);
-    if (stop.stop()) {
+    const double so_far = used();
+    const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
+    if (late || stop.stop()) {
       best->stopped_early = true;
       return FirstPlan{*std::move(best), {}, kNoBaselines};
     }
   }
   SearchOptions rest = options;
   double effort = 1;
-  if (options.time_limit_s > 0) {
-    const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
-    const double left = options.time_limit_s - used.count();
+  if (timed) {
+    const double left = options.time_limit_s - used();
     rest.time_limit_s = std::max({1e-6, kStartShare * left, std::min(left, kStartSeconds)});
-    if (options.evaluations == 0) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
+    if (paced) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
   }
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
