@@ -18,10 +18,8 @@ namespace {
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 
-}  // namespace
-
-Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
-                                  const SearchOptions& options) {
+Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
+                                   const SearchOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
@@ -65,6 +63,15 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
   Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
   if (plan_cost(plan, evaluator) <= start.plan.cost) result.plan = std::move(plan);
   return result;
+}
+
+}  // namespace
+
+Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
+                                  const SearchOptions& options) {
+  Result<SearchResult> found = search_within(problem, evaluator, options);
+  if (found.status().code() != StatusCode::kInfeasible) return found;
+  return with_wider_row_splits(problem, options, found.status());
 }
 
 }  // namespace neuroshard::search

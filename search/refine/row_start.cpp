@@ -168,4 +168,22 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   return what_would_do(problem, rows, patience, why_not_whole);
 }
 
+Status with_wider_row_splits(const Problem& problem, const SearchOptions& options,
+                             const Status& why_not) {
+  SearchOptions wider = options;
+  wider.time_limit_s = kPacking;
+  const StopCheck stop(wider);
+  for (const RowSplits splits : {RowSplits::kEven, RowSplits::kAny}) {
+    if (splits <= options.row_splits) continue;
+    wider.row_splits = splits;
+    const RowShapes rows = row_shapes(wider, problem.cluster.devices);
+    if (!rows.any() || !check_total_memory(problem, rows).ok()) continue;
+    if (plan_by_memory_with_rows(problem, rows, stop)) {
+      return infeasible(why_not.message() + "; it fits with row splits '" +
+                        (splits == RowSplits::kEven ? "even" : "any") + "'");
+    }
+  }
+  return why_not;
+}
+
 }  // namespace neuroshard::search

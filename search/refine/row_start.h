@@ -20,4 +20,9 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
                             const SearchOptions& options, const StopCheck& stop,
                             const Status& why_not_whole);
 
+/// `why_not`, a kInfeasible of `options`, and the first wider RowSplits under which packing finds a
+/// plan within a second, if one does.
+Status with_wider_row_splits(const Problem& problem, const SearchOptions& options,
+                             const Status& why_not);
+
 }  // namespace neuroshard::search

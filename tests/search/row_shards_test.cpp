@@ -75,7 +75,11 @@ BOOST_AUTO_TEST_CASE(halves_fit_where_even_blocks_do_not) {
   const auto search = [&](RowSplits row_splits, std::int32_t row_parts) {
     return shard_refine({workload, cluster}, evaluator, rows_allowed(row_splits, row_parts));
   };
-  BOOST_TEST((search(RowSplits::kEven, 8).status().code() == StatusCode::kInfeasible));
+  const Status refused = search(RowSplits::kEven, 8).status();
+  BOOST_TEST((refused.code() == StatusCode::kInfeasible));
+  BOOST_TEST(refused.message().ends_with("; it fits with row splits 'any'"), refused.message());
+  BOOST_TEST(search(RowSplits::kEven, 1).status().message().find("row splits") ==
+             std::string::npos);                 // cost models that know none
   for (const std::int32_t row_parts : {2, 8}) {  // more parts than devices, or fewer
     const auto found = search(RowSplits::kAny, row_parts);
     BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
