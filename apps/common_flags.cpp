@@ -63,15 +63,18 @@ FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
 FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out) {
   constexpr double kLongest = 1e6;
   return flags
-      .number("time-limit", "SECONDS", "then a search stops with the best plan so far", out,
-              {0, kLongest})
+      .number(
+          "time-limit", "SECONDS",
+          "then a search stops with the best plan so far; one that has none goes on to a second",
+          out, {0, kLongest})
       .default_text("no limit, but 1 for refine and anneal");
 }
 
 FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
   return flags
       .integer("evaluations",
-               "plans after which refine and anneal stop, instead of after a time: then the plan "
+               "plans after which refine and anneal stop, a few more for what they begin with and "
+               "each walk ends with, instead of after a time: then the plan "
                "depends on neither the machine's speed nor --threads, only on its instruction set",
                out, 1, std::int64_t{1} << 50)
       .default_text("no limit");

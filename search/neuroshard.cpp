@@ -40,19 +40,20 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
     split_to_fit(problem, evaluator, index, shards);
   }
   GridPlacer placer(evaluator, problem.cluster, grid);
-  for (std::size_t count = 1; !placer.evaluate(shards)->feasible; count *= 2) {
-    if (stop.cancelled()) return stopped_before_plan();
-    if (!shards.split_largest(count, problem.workload, evaluator)) {
+  for (std::size_t count = 1; !stop.stop(); count *= 2) {
+    if (placer.evaluate(shards)->feasible) return shards;
+    if (!shards.split_largest(count, problem.workload, evaluator, stop)) {
       return no_arrangement(problem, placer.memory_that_fits(shards));
     }
   }
-  return shards;
+  return stopped_before_plan();
 }
 
 }  // namespace
 
 Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluator& evaluator,
-                                             const SearchOptions& options, BeamOptions beam) {
+                                             const SearchOptions& options, BeamOptions beam,
+                                             const StopCheck& patience) {
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const StopCheck stop(options);
@@ -63,7 +64,7 @@ Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluat
   if (!best.placement.feasible) {
     beam.grid.last_resort = true;
     NEUROSHARD_ASSIGN_OR_RETURN(ShardSet start,
-                                split_until_placed(problem, evaluator, beam.grid, stop));
+                                split_until_placed(problem, evaluator, beam.grid, patience));
     best = beam_search(problem, evaluator, std::move(start), beam, options, stop);
     evaluations += best.evaluations;
   }
@@ -75,7 +76,8 @@ Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluat
 
 Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
                                       const SearchOptions& options) {
-  return shard_neuroshard_within(problem, evaluator, options, {});
+  return shard_neuroshard_within(problem, evaluator, options, {},
+                                 StopCheck(with_patience(options)));
 }
 
 }  // namespace neuroshard::search

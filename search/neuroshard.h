@@ -2,6 +2,7 @@
 
 #include "search/beam.h"
 #include "search/sharder.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -10,12 +11,14 @@ namespace neuroshard::search {
 ///
 /// Where that finds no feasible plan, a last resort does: tables that no device holds are split
 /// until they fit, then the largest shards are, until a placement without a dim cap fits; from
-/// there the same search runs again.
+/// there the same search runs again. That goes on for kFirstPlanSeconds at least. Errors:
+/// kInfeasible; kCancelled when it was stopped before it had a plan.
 Result<SearchResult> shard_neuroshard(const Problem& problem, PlanEvaluator& evaluator,
                                       const SearchOptions& options);
 
-/// The same with other limits than the paper's.
+/// The same with other limits than the paper's; `patience` ends the last resort.
 Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluator& evaluator,
-                                             const SearchOptions& options, BeamOptions beam);
+                                             const SearchOptions& options, BeamOptions beam,
+                                             const StopCheck& patience);
 
 }  // namespace neuroshard::search

@@ -84,14 +84,15 @@ void ShardSet::insert(std::int32_t index, const Workload& workload, PlanEvaluato
   order_.insert(std::lower_bound(order_.begin(), order_.end(), item, dearer), item);
 }
 
-bool ShardSet::split_largest(std::size_t count, const Workload& workload,
-                             PlanEvaluator& evaluator) {
+bool ShardSet::split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator,
+                             const StopCheck& stop) {
+  constexpr std::size_t kPerCheck = 64;
   std::size_t done = 0;
   for (const std::int32_t index : by_bytes()) {
     const std::int32_t columns = split_point(shard(index).dim());
     if (columns == 0) continue;
     split(index, columns, workload, evaluator);
-    if (++done == count) break;
+    if (++done == count || (done % kPerCheck == 0 && stop.stop())) break;
   }
   return done > 0;
 }

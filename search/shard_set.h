@@ -6,6 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "search/plan_evaluator.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -45,8 +46,9 @@ class ShardSet {
              PlanEvaluator& evaluator);
 
   /// Splits the `count` largest shards that can be split in two by split_point(); false when there
-  /// is none.
-  bool split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator);
+  /// is none. Fewer when `stop` says so.
+  bool split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator,
+                     const StopCheck& stop);
 
   /// The shards placed: device_of[index] for each. Not canonical.
   [[nodiscard]] Plan plan(std::int32_t devices, std::span<const std::int32_t> device_of) const;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 
 #include "search/sharder.h"
@@ -31,5 +32,16 @@ class StopCheck {
   bool limited_;
   Clock::time_point deadline_;
 };
+
+/// How long a search goes on while it has no plan at all, however short its time limit.
+inline constexpr double kFirstPlanSeconds = 1;
+
+/// `options` with a time limit, if any, that leaves a search that long.
+inline SearchOptions with_patience(SearchOptions options) {
+  if (options.time_limit_s > 0) {
+    options.time_limit_s = std::max(options.time_limit_s, kFirstPlanSeconds);
+  }
+  return options;
+}
 
 }  // namespace neuroshard::search

@@ -1,5 +1,6 @@
 #include "search/refine/refine.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
+constexpr double kLeastTime = 1e-6;     // seconds; 0 would be no limit
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
@@ -25,6 +27,10 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
   const StopCheck stop(own);
+  const bool timed = own.time_limit_s > 0;
+  const auto used = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem, rows));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem, rows));
@@ -39,8 +45,12 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                         start->stopped_early || !catalog.complete()};
   }
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
-  if (first.status().code() == StatusCode::kInfeasible && rows.any()) {
-    first = row_start(problem, evaluator, catalog, rows, own, stop, first.status());
+  const bool none = first.status().code() == StatusCode::kInfeasible ||
+                    (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
+  if (none && rows.any()) {
+    SearchOptions left = own;
+    if (timed) left.time_limit_s = std::max(kLeastTime, own.time_limit_s - used());
+    first = row_start(problem, evaluator, catalog, rows, left, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   SearchResult result{std::move(start.plan.plan),
@@ -50,8 +60,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                       {}};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
-  const std::chrono::duration<double> used = std::chrono::steady_clock::now() - began;
-  const bool has_time = own.time_limit_s <= 0 || own.time_limit_s - used.count() >= kLeastForBound;
+  const bool has_time = !timed || own.time_limit_s - used() >= kLeastForBound;
   // The bound is one of plans with whole rows.
   if (has_time && !rows.any()) result.lower_bound = lower_bound(problem, evaluator);
   Refinement refinement(problem, evaluator, catalog, own, began);

@@ -12,7 +12,8 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kPacking = 1;  // seconds
+constexpr double kShare = 0.4;     // of the time left, for plans by load: walks are to follow
+constexpr double kSeconds = 0.02;  // or this much for each, if there is
 
 using Divisions = std::vector<Division>;
 
@@ -24,26 +25,21 @@ std::vector<RowShapes> ways_of(const RowShapes& rows) {
   return ways;
 }
 
-/// Why no plan fits, row shards or not, with a memory that does, to the next of some steps.
-Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCheck& stop,
-                     const Status& why_not_whole) {
-  for (const double more : {1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0}) {
-    Cluster cluster = problem.cluster;
-    cluster.memory_bytes =
-        static_cast<std::int64_t>(more * static_cast<double>(cluster.memory_bytes));
-    if (plan_by_memory_with_rows({problem.workload, cluster}, rows, stop)) {
-      return no_arrangement(problem, cluster.memory_bytes);
-    }
-  }
-  return why_not_whole;
-}
-
 /// Plans of one way after the other.
 class RowStart {
  public:
   RowStart(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-           const StopCheck& stop)
-      : problem_(problem), evaluator_(evaluator), catalog_(catalog), stop_(stop) {}
+           const SearchOptions& options, std::size_t ways)
+      : problem_(problem),
+        evaluator_(evaluator),
+        catalog_(catalog),
+        soon_(options),
+        stop_(options) {
+    const double limit = options.time_limit_s;
+    if (limit <= 0 || options.evaluations > 0) return;  // a budget is never paced by time
+    soon_.time_limit_s =
+        std::max(kShare * limit / static_cast<double>(ways), std::min(limit, kSeconds));
+  }
 
   void by_load(const RowShapes& way);
   void by_memory(Plan packed);
@@ -62,7 +58,8 @@ class RowStart {
   const Problem& problem_;
   PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
-  const StopCheck& stop_;
+  SearchOptions soon_;  // for one plan by load
+  const StopCheck stop_;
   std::vector<StartPlan> found_;
 };
 
@@ -124,7 +121,7 @@ Divisions RowStart::divisions_of(const Assignment& pieces) const {
 void RowStart::by_load(const RowShapes& way) {
   const std::optional<Divisions> divisions = forced(way);
   if (!divisions) return;
-  const auto fast = fast_plan(problem_, evaluator_, catalog_, stop_, *divisions);
+  const auto fast = fast_plan(problem_, evaluator_, catalog_, StopCheck(soon_), *divisions);
   if (fast) found_.push_back(costed(*fast));
 }
 
@@ -133,8 +130,9 @@ void RowStart::by_memory(Plan packed) {
   StartPlan best = costed(std::move(packed), 1);
   const Assignment pieces = pieces_of(best.plan, problem_.workload, catalog_);
   if (!pieces.empty()) {
-    auto fast = fast_plan(problem_, evaluator_, catalog_, stop_, divisions_of(pieces));
-    if (!fast) fast = descend(problem_, evaluator_, catalog_, stop_, pieces);
+    const StopCheck soon(soon_);
+    auto fast = fast_plan(problem_, evaluator_, catalog_, soon, divisions_of(pieces));
+    if (!fast) fast = descend(problem_, evaluator_, catalog_, soon, pieces);
     StartPlan better = costed(*fast);
     if (better.cost < best.cost) best = std::move(better);
   }
@@ -145,17 +143,14 @@ void RowStart::by_memory(Plan packed) {
 
 Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
                             const ShapeCatalog& catalog, const RowShapes& rows,
-                            const SearchOptions& options, const StopCheck& stop,
-                            const Status& why_not_whole) {
-  RowStart start(problem, evaluator, catalog, stop);
+                            const SearchOptions& options, const Status& why_not_whole) {
   std::vector<RowShapes> ways = ways_of(rows);
+  RowStart start(problem, evaluator, catalog, options, ways.size());
   for (const RowShapes& way : ways) {
     if (!start.enough()) start.by_load(way);
   }
   if (start.any()) return start.take();
-  SearchOptions patient = options;
-  if (patient.time_limit_s > 0) patient.time_limit_s = std::max(patient.time_limit_s, kPacking);
-  const StopCheck patience(patient);
+  const StopCheck patience(with_patience(options));
   if (ways.size() > 1) ways.push_back(rows);
   for (const RowShapes& way : ways) {
     if (start.enough()) break;
@@ -171,7 +166,7 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
 Status with_wider_row_splits(const Problem& problem, const SearchOptions& options,
                              const Status& why_not) {
   SearchOptions wider = options;
-  wider.time_limit_s = kPacking;
+  wider.time_limit_s = kFirstPlanSeconds;
   const StopCheck stop(wider);
   for (const RowSplits splits : {RowSplits::kEven, RowSplits::kAny}) {
     if (splits <= options.row_splits) continue;

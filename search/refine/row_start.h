@@ -12,13 +12,12 @@ namespace neuroshard::search {
 /// fit go over all devices, or are halved by rows, whichever of the two that `rows` allow is
 /// cheaper, and the rest is placed by load (fast_plan()). Where memory is too tight for that,
 /// plan_by_memory_with_rows() says which tables have to go by rows, and has at least a plan:
-/// packing is all that can be done then, so that the shortest time limit leaves it a second. `stop`
-/// ends what goes beyond a first plan. Errors: kCancelled when it was stopped before that;
+/// packing is all that can be done then, and goes on for kFirstPlanSeconds at least.
+/// options.time_limit_s: the time left. Errors: kCancelled when it was stopped before a first plan;
 /// kInfeasible, with a memory that would do, or else `why_not_whole`.
 Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
                             const ShapeCatalog& catalog, const RowShapes& rows,
-                            const SearchOptions& options, const StopCheck& stop,
-                            const Status& why_not_whole);
+                            const SearchOptions& options, const Status& why_not_whole);
 
 /// `why_not`, a kInfeasible of `options`, and the first wider RowSplits under which packing finds a
 /// plan within a second, if one does.

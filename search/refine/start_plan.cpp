@@ -12,6 +12,7 @@
 #include "search/neuroshard.h"
 #include "search/packing/plan_packing.h"
 #include "search/refine/fast_plan.h"
+#include "search/row_shapes.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -117,15 +118,21 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
     return *std::move(best);
   }
   Result<SearchResult> found = shard_neuroshard_within(
-      problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps));
+      problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps), stop);
   const Status status = found.status();
   const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
   const bool stopped_early = found.ok() && found->stopped_early;
   keep_better(std::move(found), evaluator, best);
-  if (!best && status.code() == StatusCode::kInfeasible) {
-    std::optional<Plan> packed = plan_by_memory(problem, stop);
+  if (!best) {
+    // Row shards, where they are allowed, may take what columns do not in the time there is.
+    const bool rows = row_shapes(options, problem.cluster.devices).any();
+    const StopCheck patience(rows ? options : with_patience(options));
+    std::optional<Plan> packed = plan_by_memory(problem, patience);
     if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
-    if (!packed && stop.stop()) return stopped_before_plan();
+    if (!packed && patience.stop()) return stopped_before_plan();
+    if (!packed && status.code() == StatusCode::kCancelled) {
+      return what_would_do(problem, {}, patience, status);
+    }
   }
   if (!best) return status;
   best->evaluations = evaluations;

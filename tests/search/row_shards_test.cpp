@@ -115,9 +115,13 @@ BOOST_AUTO_TEST_CASE(halves_where_columns_fit_a_device_and_not_beside_each_other
   test::FusedEvaluator evaluator(workload, 4, {1, 1, 1, 1, 1}, 0, true);
   const auto off = shard_refine({workload, cluster}, evaluator, rows_allowed(RowSplits::kOff, 2));
   BOOST_TEST((off.status().code() == StatusCode::kInfeasible));
-  const auto found = shard_refine({workload, cluster}, evaluator, rows_allowed(RowSplits::kAny, 2));
-  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-  BOOST_TEST(fits(workload, found->plan, cluster));
+  SearchOptions no_time = rows_allowed(RowSplits::kAny, 2, 0);
+  no_time.time_limit_s = 1e-9;  // over before columns are found not to fit
+  for (const SearchOptions& options : {rows_allowed(RowSplits::kAny, 2), no_time}) {
+    const auto found = shard_refine({workload, cluster}, evaluator, options);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    BOOST_TEST(fits(workload, found->plan, cluster));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_no_rows_make_fit_is_refused_with_what_would_do) {
@@ -167,7 +171,7 @@ BOOST_AUTO_TEST_CASE(the_first_plan_is_cheaper_than_packing) {
     const SearchOptions options = rows_allowed(RowSplits::kAny, 16);
     const RowShapes rows = row_shapes(options, task.cluster.devices);
     const ShapeCatalog catalog(task.workload, evaluator, rows);
-    const auto first = row_start(problem, evaluator, catalog, rows, options, kNoLimit, {});
+    const auto first = row_start(problem, evaluator, catalog, rows, options, {});
     BOOST_REQUIRE_MESSAGE(first.ok(), first.status().message());
     BOOST_TEST(fits(task.workload, first->plan.plan, task.cluster));
     BOOST_TEST(test::canonical_cost(first->plan.plan, evaluator) == first->plan.cost);
