@@ -18,20 +18,21 @@ using Clock = std::chrono::steady_clock;
 
 // Found best on the reference tasks and small ones, at 60,000 candidates a task.
 constexpr int kGenerations = 8;
-constexpr std::int64_t kFewTables = 24;  // of fewer, generations are cut into slices ..
+constexpr std::int64_t kFewTables = 24;  // tables squared, over theirs: slices of a generation
 constexpr std::int64_t kMostSlices = 8;
-constexpr std::int64_t kShortestWalk = 64;  // .. whose walks look at so many candidates
+constexpr std::int64_t kShortestWalk = 64;  // of a slice, in candidates
 constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
 constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
 constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only
 constexpr double kLaterHeat = 0.5;          // of the generations after the first, of its heat
 constexpr double kHottestWalk = 30;         // times the coolest, of the kWalks
 constexpr double kCycleGrowth = 2;          // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;         // times a walk's share of the time: the budget is too large
-constexpr double kProven = 1e-5;        // share above the lower bound that is rounding
-constexpr double kReportSeconds = 0.1;  // between two progress reports
-constexpr int kRivalGenerations = 4;    // first ones, that go on from two plans
-constexpr int kSpreadGenerations = 4;   // most generations whose walks begin with tables spread
+constexpr double kLateness = 2;             // times a walk's share of the time ..
+constexpr double kLateShare = 0.1;          // .. and of the limit: the budget is too large
+constexpr double kProven = 1e-5;            // share above the lower bound that is rounding
+constexpr double kReportSeconds = 0.1;      // between two progress reports
+constexpr int kRivalGenerations = 4;        // first ones, that go on from two plans
+constexpr int kSpreadGenerations = 4;       // most generations whose walks begin with tables spread
 
 // Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
 constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
@@ -78,8 +79,9 @@ bool Refinement::over() const {
 Refinement::Share Refinement::share(int slices, int left) const {
   Share share;
   if (budget_ > 0) {
-    share.candidates =
-        std::max<std::int64_t>(1, budget_ / (kGenerations * slices_ * walks_) * slices);
+    // What walks looked at beyond their shares is taken from the next ones.
+    share.candidates = std::max<std::int64_t>(1, std::max<std::int64_t>(0, budget_ - candidates_) *
+                                                     slices / (std::int64_t{left} * walks_));
   }
   if (timed()) {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
@@ -150,8 +152,10 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
     if (worker == 0) report(candidates);
     const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
     if (share.candidates == 0) return time;
-    // Time never paces a budget, so that a limit not reached changes nothing.
-    if (time > kLateness) too_late_ = true;
+    // Time never paces a budget, so that a limit not reached changes nothing, unless a single walk
+    // takes a tenth of it.
+    const bool long_one = time * share.seconds > kLateShare * options_.time_limit_s;
+    if (time > kLateness && long_one) too_late_ = true;
     if (too_late_) return 1.0;
     return static_cast<double>(candidates) / static_cast<double>(share.candidates);
   };
@@ -203,7 +207,7 @@ void Refinement::run_cycle() {
     if (budget_ > 0 && too_late_) return;
     const double before = best_cost_;
     // Another kind of plan needs time to become good.
-    const int slices = to_spread_.empty() && rival_.empty() ? 1 : slices_;
+    const int slices = to_spread_.empty() && rival_.empty() ? 1 : std::min(slices_, left);
     run_generation(generation, share(slices, left));
     left -= slices;
     if (to_spread_.empty()) continue;
