@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-// Sizes are multiples of eight, so everything is done in pairs of registers of four lanes.
-// Multiply- adds take four cycles and there are two to four units for them: with eight or more
+// Sizes are multiples of eight, so everything is done in pairs of registers of four lanes. A
+// multiply-add takes four cycles and there are two to four units for them: with eight or more
 // chains of additions none waits for another.
 namespace neuroshard::nn::neon {
 namespace {

@@ -16,7 +16,8 @@ boost=build/arm64-boost
 # With package lists of their own: this machine's know nothing of the other architecture.
 unpack_boost() {
   local lists=$PWD/build/arm64-apt options
-  mkdir -p "$lists/state/lists/partial" "$lists/cache/archives/partial" "$boost"
+  rm -rf "$lists"
+  mkdir -p "$lists/state/lists/partial" "$lists/cache/archives/partial"
   : > "$lists/status"
   options=(-o Dir::State="$lists/state" -o Dir::State::status="$lists/status"
     -o Dir::Cache="$lists/cache" -o APT::Architecture=arm64 -o APT::Architectures=arm64
@@ -29,8 +30,9 @@ unpack_boost() {
   )
   local package
   for package in "$lists"/*.deb; do
-    dpkg -x "$package" "$boost"
+    dpkg -x "$package" "$lists/root"
   done
+  mv "$lists/root" "$boost"
   rm -r "$lists"
 }
 
@@ -38,8 +40,8 @@ for room in "$@"; do
   [ "$room" = bench ] || [ -d "tests/$room" ] || { echo "found '$room', expected rooms of tests/ or bench" >&2; exit 2; }
 done
 [ $# -gt 0 ] || set -- nn
-need_packages g++-aarch64-linux-gnu qemu-user-static
-[ -d $boost/usr ] || unpack_boost
+need_packages cmake ninja-build g++-aarch64-linux-gnu qemu-user-static
+[ -d $boost ] || unpack_boost
 for room in "$@"; do
   if [ "$room" = bench ]; then
     build arm64 neuroshard

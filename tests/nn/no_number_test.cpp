@@ -14,30 +14,32 @@ BOOST_AUTO_TEST_SUITE(no_number)
 
 BOOST_AUTO_TEST_CASE(a_value_that_is_no_number_is_not_clipped_to_zero) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  constexpr std::size_t kWidth = 72;
   constexpr std::size_t kRows = 21;
   for (const Isa isa : usable_isas()) {
     const InferenceKernels& kernels = inference_kernels(isa);
-    const std::vector<float> ones(kWidth, 1.0f);
-    for (std::size_t at = 0; at < kWidth; ++at) {
-      std::vector<float> bad = ones;
-      bad[at] = kNan;
-      const std::array<const float*, 2> parts{ones.data(), bad.data()};
-      BOOST_TEST(std::isnan(kernels.sum_relu_dot(kWidth, parts.data(), 2, ones.data())));
-      std::vector<float> state = ones;
-      BOOST_TEST(std::isnan(kernels.add_relu_dot(kWidth, bad.data(), ones.data(), state.data())));
-      std::vector<float> x(kRows * kWidth, 1.0f);
-      const std::size_t row = at % kRows;
-      x[row * kWidth + at] = kNan;
-      std::vector<float> found(kRows);
-      kernels.max_dot_rows(kWidth, kRows, x.data(), ones.data(), ones.data(), 0, found.data());
-      BOOST_TEST(std::isinf(found[row]), to_string(isa));
-      const std::vector<float> weight(kWidth * kWidth, 1.0f);
-      std::vector<float> y(x.size());
-      for (const std::size_t rows : {row + 1, kRows}) {
-        kernels.dense(static_cast<std::int64_t>(rows), kWidth, kWidth, x.data(), kWidth,
-                      weight.data(), ones.data(), true, y.data(), kWidth);
-        BOOST_TEST(std::isnan(y[row * kWidth + at]), to_string(isa) << " of " << rows);
+    for (const std::size_t width : {8U, 64U, 72U}) {
+      const auto size = static_cast<int>(width);
+      const std::vector<float> ones(width, 1.0f);
+      for (std::size_t at = 0; at < width; ++at) {
+        std::vector<float> bad = ones;
+        bad[at] = kNan;
+        const std::array<const float*, 2> parts{ones.data(), bad.data()};
+        BOOST_TEST(std::isnan(kernels.sum_relu_dot(size, parts.data(), 2, ones.data())));
+        std::vector<float> state = ones;
+        BOOST_TEST(std::isnan(kernels.add_relu_dot(size, bad.data(), ones.data(), state.data())));
+        std::vector<float> x(kRows * width, 1.0f);
+        const std::size_t row = at % kRows;
+        x[row * width + at] = kNan;
+        std::vector<float> found(kRows);
+        kernels.max_dot_rows(size, kRows, x.data(), ones.data(), ones.data(), 0, found.data());
+        BOOST_TEST(std::isinf(found[row]), to_string(isa));
+        const std::vector<float> weight(width * width, 1.0f);
+        std::vector<float> y(x.size());
+        for (const std::size_t rows : {row + 1, kRows}) {
+          kernels.dense(static_cast<std::int64_t>(rows), size, size, x.data(), size, weight.data(),
+                        ones.data(), true, y.data(), size);
+          BOOST_TEST(std::isnan(y[row * width + at]), to_string(isa) << " of " << rows);
+        }
       }
     }
   }
