@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "nn/inference_avx512.h"
+#include "nn/inference_kernels.h"
 
 // Small dense layers. A tile of rows x vectors of accumulators stays in registers while the inputs
 // pass by. Layers with few outputs have few accumulators, and a row alone would wait for each
@@ -16,18 +16,6 @@ constexpr int kParts = 2;          // of layers with fewer
 constexpr int kSkipsZeros = 48;    // inputs from which looking for zeros pays
 constexpr int kMostListed = 1024;  // inputs in a list
 
-struct Layer {
-  int inputs;
-  int outputs;
-  const float* x;
-  std::int64_t x_stride;
-  const float* weight;
-  const float* bias;
-  bool relu;
-  float* y;
-  std::int64_t y_stride;
-};
-
 // A stretch of the inputs.
 struct Stretch {
   int begin;
@@ -36,11 +24,11 @@ struct Stretch {
   bool last;
 };
 
-inline int parts_of(const Layer& layer) {
+inline int parts_of(const DenseRows& layer) {
   return layer.outputs >= kWide ? 1 : layer.inputs < kParts ? 1 : kParts;
 }
 
-inline Stretch stretch_of(const Layer& layer, int part, int parts) {
+inline Stretch stretch_of(const DenseRows& layer, int part, int parts) {
   return {layer.inputs * part / parts, layer.inputs * (part + 1) / parts, part == 0,
           part + 1 == parts};
 }
@@ -65,7 +53,7 @@ inline __m512 relu(__m512 value) { return _mm512_max_ps(_mm512_setzero_ps(), val
 
 // Adds what a stretch gave to what the stretches before it left in y.
 template <bool kTail>
-inline void finish(const Layer& layer, const Stretch& stretch, float* y, __m512 sum) {
+inline void finish(const DenseRows& layer, const Stretch& stretch, float* y, __m512 sum) {
   if (!stretch.first) sum = _mm512_add_ps(load<kTail>(y), sum);
   if (stretch.last && layer.relu) sum = relu(sum);
   store<kTail>(y, sum);
@@ -73,7 +61,7 @@ inline void finish(const Layer& layer, const Stretch& stretch, float* y, __m512 
 
 // Rows [row, row + kRows) of the columns [column, column + 16 kVectors), or 8 if kTail.
 template <int kRows, int kVectors, bool kTail = false>
-inline void tile(const Layer& layer, const Stretch& stretch, std::int64_t row, int column) {
+inline void tile(const DenseRows& layer, const Stretch& stretch, std::int64_t row, int column) {
   __m512 sum[kRows][kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
@@ -108,7 +96,7 @@ inline void tile(const Layer& layer, const Stretch& stretch, std::int64_t row, i
 
 // kRows rows over all columns: tiles of 4 vectors, then of 2, of 1, and the half.
 template <int kRows>
-inline void rows_of(const Layer& layer, std::int64_t row) {
+inline void rows_of(const DenseRows& layer, std::int64_t row) {
   const int parts = parts_of(layer);
   for (int part = 0; part < parts; ++part) {
     const Stretch stretch = stretch_of(layer, part, parts);
@@ -151,7 +139,7 @@ struct List {
 };
 
 template <int kVectors, bool kTail>
-inline void add_input(const Layer& layer, int input, int column, __m512* sum) {
+inline void add_input(const DenseRows& layer, int input, int column, __m512* sum) {
   const float* weight = layer.weight + static_cast<std::int64_t>(input) * layer.outputs + column;
   const __m512 value = _mm512_set1_ps(layer.x[input]);
 #pragma GCC unroll 8
@@ -162,7 +150,7 @@ inline void add_input(const Layer& layer, int input, int column, __m512* sum) {
 
 // The one row of the layer, the listed inputs only, both stretches at a time.
 template <int kVectors, bool kTail = false>
-inline void sparse_tile(const Layer& layer, const List& first, const List& second, int column) {
+inline void sparse_tile(const DenseRows& layer, const List& first, const List& second, int column) {
   __m512 sum[kVectors];
   __m512 other[kVectors];
 #pragma GCC unroll 8
@@ -191,7 +179,7 @@ inline void sparse_tile(const Layer& layer, const List& first, const List& secon
 
 // After a ReLU about half of the inputs are zero, and a row alone need not read their weights,
 // which come from the second cache. REQUIRES at most kMostListed inputs.
-inline void sparse_row(const Layer& layer) {
+inline void sparse_row(const DenseRows& layer) {
   static_assert(kParts == 2);
   const int middle = stretch_of(layer, 0, parts_of(layer)).end;
   List first;
@@ -218,7 +206,7 @@ inline void sparse_row(const Layer& layer) {
 }
 
 // The one row of the layer, all inputs.
-inline void full_row(const Layer& layer) {
+inline void full_row(const DenseRows& layer) {
   const int parts = parts_of(layer);
   for (int part = 0; part < parts; ++part) {
     const Stretch stretch = stretch_of(layer, part, parts);
@@ -237,7 +225,7 @@ inline void full_row(const Layer& layer) {
   }
 }
 
-inline void one_row(Layer layer, std::int64_t row) {
+inline void one_row(DenseRows layer, std::int64_t row) {
   layer.x += row * layer.x_stride;
   layer.y += row * layer.y_stride;
   if (layer.inputs < kSkipsZeros || layer.inputs > kMostListed) {
@@ -250,10 +238,8 @@ inline void one_row(Layer layer, std::int64_t row) {
 }  // namespace
 
 // Six rows at a time; what is left is never a single row, which would cost as much as three.
-void dense_packed(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
-                  const float* weight, const float* bias, bool relu, float* y,
-                  std::int64_t y_stride) {
-  const Layer layer{inputs, outputs, x, x_stride, weight, bias, relu, y, y_stride};
+void dense_packed(DenseRows layer) {
+  const std::int64_t rows = layer.rows;
   std::int64_t row = 0;
   for (; rows - row >= 9 || rows - row == 6; row += 6) rows_of<6>(layer, row);
   if (rows - row >= 7) {

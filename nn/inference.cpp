@@ -5,25 +5,21 @@
 #include <limits>
 #include <utility>
 
-#include "nn/inference_avx2.h"
-#include "nn/inference_avx512.h"
-#include "nn/inference_neon.h"
-
 namespace neuroshard::nn {
 namespace {
 
-void dense_scalar(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
-                  const float* weight, const float* bias, bool relu, float* y,
-                  std::int64_t y_stride) {
-  for (std::int64_t row = 0; row < rows; ++row, x += x_stride, y += y_stride) {
-    std::copy(bias, bias + outputs, y);
-    for (int i = 0; i < inputs; ++i) {
+void dense_scalar(DenseRows layer) {
+  for (std::int64_t row = 0; row < layer.rows; ++row) {
+    const float* x = layer.x + row * layer.x_stride;
+    float* y = layer.y + row * layer.y_stride;
+    std::copy(layer.bias, layer.bias + layer.outputs, y);
+    for (int i = 0; i < layer.inputs; ++i) {
       const float value = x[i];
-      const float* from = weight + static_cast<std::ptrdiff_t>(i) * outputs;
-      for (int o = 0; o < outputs; ++o) y[o] += value * from[o];
+      const float* from = layer.weight + static_cast<std::ptrdiff_t>(i) * layer.outputs;
+      for (int o = 0; o < layer.outputs; ++o) y[o] += value * from[o];
     }
-    if (!relu) continue;
-    for (int o = 0; o < outputs; ++o) y[o] = std::max(y[o], 0.0f);
+    if (!layer.relu) continue;
+    for (int o = 0; o < layer.outputs; ++o) y[o] = std::max(y[o], 0.0f);
   }
 }
 
@@ -78,15 +74,6 @@ void max_dot_rows_scalar(int size, std::int64_t rows, const float* x, const floa
 
 constexpr InferenceKernels kScalarKernels{dense_scalar, add_relu_dot_scalar, sum_relu_dot_scalar,
                                           max_dot_rows_scalar};
-#if defined(__x86_64__)
-constexpr InferenceKernels kAvx2Kernels{avx2::dense_packed, avx2::add_relu_dot, avx2::sum_relu_dot,
-                                        avx2::max_dot_rows};
-constexpr InferenceKernels kAvx512Kernels{avx512::dense_packed, avx512::add_relu_dot,
-                                          avx512::sum_relu_dot, avx512::max_dot_rows};
-#elif defined(__aarch64__)
-constexpr InferenceKernels kNeonKernels{neon::dense_packed, neon::add_relu_dot, neon::sum_relu_dot,
-                                        neon::max_dot_rows};
-#endif
 
 }  // namespace
 
@@ -94,12 +81,12 @@ const InferenceKernels& inference_kernels(Isa isa) {
   switch (isa) {
 #if defined(__x86_64__)
     case Isa::kAvx2:
-      return kAvx2Kernels;
+      return kAvx2InferenceKernels;
     case Isa::kAvx512:
-      return kAvx512Kernels;
+      return kAvx512InferenceKernels;
 #elif defined(__aarch64__)
     case Isa::kNeon:
-      return kNeonKernels;
+      return kNeonInferenceKernels;
 #endif
     default:
       return kScalarKernels;
@@ -149,8 +136,8 @@ void PackedMlp::forward_from(std::size_t layer, std::int64_t rows, const float* 
     const Layer& spec = layers_[k];
     const int outputs = padded_width(spec.outputs);
     float* to = k + 1 == layers_.size() ? y : scratch;
-    kernels_->dense(rows, spec.inputs, outputs, x, x_stride, parameters_.data() + spec.weight,
-                    parameters_.data() + spec.bias, spec.relu, to, outputs);
+    kernels_->dense({rows, spec.inputs, outputs, x, x_stride, parameters_.data() + spec.weight,
+                     parameters_.data() + spec.bias, spec.relu, to, outputs});
     x = to;
     x_stride = outputs;
     std::swap(scratch, other);
@@ -173,11 +160,11 @@ void PackedMlp::forward_groups(const Groups& groups, float* scratch, float* y) c
   const float* weight = parameters_.data() + first.weight;
   const float* bias = parameters_.data() + first.bias;
   for (std::int64_t group = 0; group < groups.groups; ++group) {
-    kernels_->dense(1, groups.common, outputs, groups.common_x + group * groups.common,
-                    groups.common, weight, bias, false, base, outputs);
-    kernels_->dense(groups.rows, own, outputs, groups.x + group * groups.rows * own, own,
-                    weight + static_cast<std::ptrdiff_t>(groups.common) * outputs, base, first.relu,
-                    to + group * groups.rows * outputs, outputs);
+    kernels_->dense({1, groups.common, outputs, groups.common_x + group * groups.common,
+                     groups.common, weight, bias, false, base, outputs});
+    kernels_->dense({groups.rows, own, outputs, groups.x + group * groups.rows * own, own,
+                     weight + static_cast<std::ptrdiff_t>(groups.common) * outputs, base,
+                     first.relu, to + group * groups.rows * outputs, outputs});
   }
   forward_from(1, rows, to, outputs, other, scratch, y);
 }

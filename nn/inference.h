@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "nn/inference_kernels.h"
 #include "nn/isa.h"
 #include "nn/mlp.h"
 
@@ -15,27 +16,6 @@ inline constexpr int kInferenceLanes = 8;
 inline constexpr int padded_width(int width) {
   return (width + kInferenceLanes - 1) / kInferenceLanes * kInferenceLanes;
 }
-
-/// The operations behind a prediction, for one instruction set; max(NaN, 0) is NaN. Sizes marked
-/// "padded" are multiples of kInferenceLanes; rows need no alignment but are fastest at 64 bytes.
-struct InferenceKernels {
-  /// y[r, o] = sum over i of x[r, i] weight[i, o] + bias[o], then max(., 0) if `relu`, for r below
-  /// `rows` and o below `outputs` (padded). Rows of x and y are x_stride and y_stride apart; weight
-  /// is [inputs, outputs]. A row's result does not depend on the other rows.
-  void (*dense)(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
-                const float* weight, const float* bias, bool relu, float* y, std::int64_t y_stride);
-  /// state[i] += addend[i]; returns the sum over i of max(state[i], 0) weight[i]. `size` is padded.
-  float (*add_relu_dot)(int size, const float* addend, const float* weight, float* state);
-  /// The sum over i of max(parts[0][i] + parts[1][i] + ..., 0) weight[i], the `count` >= 1 parts
-  /// added in that order. `size` is padded. Writes nothing but its result.
-  float (*sum_relu_dot)(int size, const float* const* parts, int count, const float* weight);
-  /// out[r] = offset + the sum over i of max(x[r, i], -addend[i]) weight[i], for r below `rows`,
-  /// and infinity for NaN; x is [rows, size], `size` is padded. With an offset of addend . weight,
-  /// which no row changes, that is max(x + addend, 0) . weight without an addition per value. A
-  /// row's result does not depend on the other rows.
-  void (*max_dot_rows)(int size, std::int64_t rows, const float* x, const float* addend,
-                       const float* weight, float offset, float* out);
-};
 
 /// The table of one instruction set; kScalar is the reference and gives the same bits on every
 /// compiler. REQUIRES that this processor has `isa`.

@@ -1,6 +1,6 @@
-#include "nn/inference_avx2.h"
-
 #include <immintrin.h>
+
+#include "nn/inference_kernels.h"
 
 // Small dense layers on few rows: a tile of kRows x kVectors accumulators stays in registers while
 // the inputs pass by. With few rows the tiles are wide instead of tall, so that there are always
@@ -20,24 +20,12 @@ constexpr int size_of(int size) {
   return kSize == kAny ? size : kSize;
 }
 
-struct Layer {
-  int inputs;
-  int outputs;
-  const float* x;
-  std::int64_t x_stride;
-  const float* weight;
-  const float* bias;
-  bool relu;
-  float* y;
-  std::int64_t y_stride;
-};
-
 // In this order NaN stays NaN: of NaN and another, the instruction gives the second.
 inline __m256 relu(__m256 value) { return _mm256_max_ps(_mm256_setzero_ps(), value); }
 
 // Rows [row, row + kRows) of the columns [column, column + 8 kVectors).
 template <int kRows, int kVectors>
-inline void tile(const Layer& layer, std::int64_t row, int column) {
+inline void tile(const DenseRows& layer, std::int64_t row, int column) {
   __m256 sum[kRows][kVectors];
 #pragma GCC unroll 8
   for (int v = 0; v < kVectors; ++v) {
@@ -71,7 +59,7 @@ inline void tile(const Layer& layer, std::int64_t row, int column) {
 
 // kRows rows over all columns: tiles of kVectors, then of 1 for what is left.
 template <int kRows, int kVectors>
-inline void rows_of(const Layer& layer, std::int64_t row) {
+inline void rows_of(const DenseRows& layer, std::int64_t row) {
   int column = 0;
   for (; column + kVectors * kLanes <= layer.outputs; column += kVectors * kLanes) {
     tile<kRows, kVectors>(layer, row, column);
@@ -213,12 +201,8 @@ template <int kSize>
   return sum_of(_mm256_add_ps(sums[0], sums[1]));
 }
 
-}  // namespace
-
-void dense_packed(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
-                  const float* weight, const float* bias, bool relu, float* y,
-                  std::int64_t y_stride) {
-  const Layer layer{inputs, outputs, x, x_stride, weight, bias, relu, y, y_stride};
+void dense_packed(DenseRows layer) {
+  const std::int64_t rows = layer.rows;
   std::int64_t row = 0;
   for (; row + 6 <= rows; row += 6) rows_of<6, 2>(layer, row);
   switch (rows - row) {
@@ -265,4 +249,12 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
                         : max_dot_rows_of<kAny>(size, rows, x, addend, weight, offset, out);
 }
 
+}  // namespace
 }  // namespace neuroshard::nn::avx2
+
+namespace neuroshard::nn {
+
+const InferenceKernels kAvx2InferenceKernels{avx2::dense_packed, avx2::add_relu_dot,
+                                             avx2::sum_relu_dot, avx2::max_dot_rows};
+
+}  // namespace neuroshard::nn

@@ -1,6 +1,6 @@
-#include "nn/inference_avx512.h"
-
 #include <immintrin.h>
+
+#include "nn/inference_kernels.h"
 
 // The compute head: sums over max(sum of vectors, 0) . weight, a register of sixteen lanes at a
 // time. Sizes are multiples of eight, so the last register may be half full. Functions exist twice,
@@ -211,8 +211,6 @@ template <int kSize>
   few_rows<kSize>(any_size, rows, x, addend, weight, offset, out);
 }
 
-}  // namespace
-
 float add_relu_dot(int size, const float* addend, const float* weight, float* state) {
   return size == kUsual ? add_relu_dot_of<kUsual>(size, addend, weight, state)
                         : add_relu_dot_of<kAny>(size, addend, weight, state);
@@ -230,4 +228,12 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
                    : many_rows<kUsual>(size, rows, x, addend, weight, offset, out);
 }
 
+}  // namespace
 }  // namespace neuroshard::nn::avx512
+
+namespace neuroshard::nn {
+
+const InferenceKernels kAvx512InferenceKernels{avx512::dense_packed, avx512::add_relu_dot,
+                                               avx512::sum_relu_dot, avx512::max_dot_rows};
+
+}  // namespace neuroshard::nn

@@ -1,8 +1,8 @@
-#include "nn/inference_neon.h"
-
 #include <arm_neon.h>
 
 #include <cstddef>
+
+#include "nn/inference_kernels.h"
 
 // Sizes are multiples of eight, so everything is done in pairs of registers of four lanes. A
 // multiply-add takes four cycles and there are two to four units for them: with eight or more
@@ -12,22 +12,10 @@ namespace {
 
 constexpr int kLanes = 4;
 
-struct Layer {
-  int inputs;
-  int outputs;
-  const float* x;
-  std::int64_t x_stride;
-  const float* weight;
-  const float* bias;
-  bool relu;
-  float* y;
-  std::int64_t y_stride;
-};
-
 // Rows [row, row + kRows) of the columns [column, column + 4 kVectors). At most 24 sums: there are
 // 32 registers.
 template <int kRows, int kVectors>
-inline void tile(const Layer& layer, std::int64_t row, int column) {
+inline void tile(const DenseRows& layer, std::int64_t row, int column) {
   float32x4_t sum[kRows][kVectors];
 #pragma GCC unroll 16
   for (int v = 0; v < kVectors; ++v) {
@@ -60,7 +48,7 @@ inline void tile(const Layer& layer, std::int64_t row, int column) {
 
 // kRows rows over all columns: tiles of kVectors, then of 2 for what is left.
 template <int kRows, int kVectors>
-inline void rows_of(const Layer& layer, std::int64_t row) {
+inline void rows_of(const DenseRows& layer, std::int64_t row) {
   int column = 0;
   for (; column + kVectors * kLanes <= layer.outputs; column += kVectors * kLanes) {
     tile<kRows, kVectors>(layer, row, column);
@@ -134,12 +122,8 @@ inline void sum_step(int i, const float* const* parts, int count, const float* w
   }
 }
 
-}  // namespace
-
-void dense_packed(std::int64_t rows, int inputs, int outputs, const float* x, std::int64_t x_stride,
-                  const float* weight, const float* bias, bool relu, float* y,
-                  std::int64_t y_stride) {
-  const Layer layer{inputs, outputs, x, x_stride, weight, bias, relu, y, y_stride};
+void dense_packed(DenseRows layer) {
+  const std::int64_t rows = layer.rows;
   std::int64_t row = 0;
   for (; row + 6 <= rows; row += 6) rows_of<6, 4>(layer, row);
   if (row + 4 <= rows) {
@@ -186,4 +170,12 @@ void max_dot_rows(int size, std::int64_t rows, const float* x, const float* adde
   for (std::int64_t r = 0; r < rows; ++r) out[r] = costs[r];
 }
 
+}  // namespace
 }  // namespace neuroshard::nn::neon
+
+namespace neuroshard::nn {
+
+const InferenceKernels kNeonInferenceKernels{neon::dense_packed, neon::add_relu_dot,
+                                             neon::sum_relu_dot, neon::max_dot_rows};
+
+}  // namespace neuroshard::nn

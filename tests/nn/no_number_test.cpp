@@ -36,8 +36,8 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_no_number_is_not_clipped_to_zero) {
         const std::vector<float> weight(width * width, 1.0f);
         std::vector<float> y(x.size());
         for (const std::size_t rows : {row + 1, kRows}) {
-          kernels.dense(static_cast<std::int64_t>(rows), size, size, x.data(), size, weight.data(),
-                        ones.data(), true, y.data(), size);
+          kernels.dense({static_cast<std::int64_t>(rows), size, size, x.data(), size, weight.data(),
+                         ones.data(), true, y.data(), size});
           BOOST_TEST(std::isnan(y[row * width + at]), to_string(isa) << " of " << rows);
         }
       }
