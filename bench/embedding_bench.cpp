@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/elapsed.h"
 #include "engine/core/thread_pool.h"
 #include "engine/core/version.h"
 #include "engine/ground_truth/cpu/arena.h"
@@ -41,10 +42,6 @@ struct Variant {
   int threads;
   std::unique_ptr<ThreadPool> pool;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 double best(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());

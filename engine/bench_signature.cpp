@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/core/elapsed.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "nn/isa.h"
@@ -151,8 +152,7 @@ Result<BenchSignature> bench_signature() {
           MlpEvaluator::create(models, workload, devices, nn::Isa::kScalar));
       const auto start = std::chrono::steady_clock::now();
       Result<search::SearchResult> found = algorithm.run({workload, cluster}, *evaluator, options);
-      signature.seconds +=
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      signature.seconds += seconds_since(start);
       const StatusCode code = found.status().code();
       const bool outcome = code == StatusCode::kInfeasible || code == StatusCode::kInvalidInput;
       if (!found.ok() && !outcome) return found.status();

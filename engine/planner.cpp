@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "engine/core/elapsed.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "search/lower_bound.h"
@@ -59,7 +60,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
       {workload, cluster}, *evaluator,
       {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress,
        options.evaluations, options.row_splits, models.compute ? models.compute->row_parts : 1});
-  seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
   result.plan = std::move(found->plan);

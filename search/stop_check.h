@@ -36,6 +36,19 @@ class StopCheck {
 /// How long a search goes on while it has no plan at all, however short its time limit.
 inline constexpr double kFirstPlanSeconds = 1;
 
+/// The shortest time limit, in seconds: 0 would be none.
+inline constexpr double kLeastTimeLimit = 1e-6;
+
+/// Whether parts of a search are to have shares of the time: a budget is never paced by it.
+inline bool paced_by_time(const SearchOptions& options) {
+  return options.time_limit_s > 0 && options.evaluations == 0;
+}
+
+/// That share of some seconds, or `least`, if that is more and there is as much.
+inline double share_of(double seconds, double share, double least) {
+  return std::max(share * seconds, std::min(seconds, least));
+}
+
 /// `options` with a time limit, if any, that leaves a search that long.
 inline SearchOptions with_patience(SearchOptions options) {
   if (options.time_limit_s > 0) {

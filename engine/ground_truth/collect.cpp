@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/cluster.h"
+#include "engine/core/elapsed.h"
 #include "engine/ground_truth/collect_directory.h"
 #include "engine/ground_truth/random_sets.h"
 #include "io/cost_data.h"
@@ -105,7 +106,7 @@ Result<CollectReport> collect_lines(
   NEUROSHARD_RETURN_IF_ERROR(log.sync());
   NEUROSHARD_RETURN_IF_ERROR(status);
   tell();
-  report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  report.seconds = seconds_since(start);
   return report;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/core/elapsed.h"
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
@@ -17,7 +18,6 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
-constexpr double kLeastTime = 1e-6;     // seconds; 0 would be no limit
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
@@ -28,9 +28,6 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
-  const auto used = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  };
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem, rows));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem, rows));
@@ -49,7 +46,8 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
   if (none && rows.any()) {
     SearchOptions left = own;
-    if (timed) left.time_limit_s = std::max(kLeastTime, own.time_limit_s - used());
+    if (timed)
+      left.time_limit_s = std::max(kLeastTimeLimit, own.time_limit_s - seconds_since(began));
     first = row_start(problem, evaluator, catalog, rows, left, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
@@ -60,7 +58,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                       {}};
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
-  const bool has_time = !timed || own.time_limit_s - used() >= kLeastForBound;
+  const bool has_time = !timed || own.time_limit_s - seconds_since(began) >= kLeastForBound;
   // The bound is one of plans with whole rows.
   if (has_time && !rows.any()) result.lower_bound = lower_bound(problem, evaluator);
   Refinement refinement(problem, evaluator, catalog, own, began);

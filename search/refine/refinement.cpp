@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/elapsed.h"
 #include "search/local/join.h"
 #include "search/local/redraw.h"
 #include "search/refine/refine.h"
@@ -37,10 +38,6 @@ constexpr int kSpreadGenerations = 4;       // most generations whose walks begi
 // Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
 constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
     {{0, 1}, {0, 2}, {1, 2}, {0, 4}}};  // from, to
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 int round_up(int value, int step) { return (value + step - 1) / step * step; }
 

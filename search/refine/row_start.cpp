@@ -35,10 +35,9 @@ class RowStart {
         catalog_(catalog),
         soon_(options),
         stop_(options) {
-    const double limit = options.time_limit_s;
-    if (limit <= 0 || options.evaluations > 0) return;  // a budget is never paced by time
+    if (!paced_by_time(options)) return;
     soon_.time_limit_s =
-        std::max(kShare * limit / static_cast<double>(ways), std::min(limit, kSeconds));
+        share_of(options.time_limit_s, kShare / static_cast<double>(ways), kSeconds);
   }
 
   void by_load(const RowShapes& way);

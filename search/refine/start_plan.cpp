@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "engine/core/elapsed.h"
 #include "search/baselines.h"
 #include "search/beam.h"
 #include "search/feasibility.h"
@@ -145,22 +147,16 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              std::chrono::steady_clock::time_point began) {
   const StopCheck stop(options);
   const bool timed = options.time_limit_s > 0;
-  const bool paced = timed && options.evaluations == 0;  // a budget is never paced by time
-  const auto used = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  };
+  const bool paced = paced_by_time(options);
   SearchOptions soon = options;
-  if (paced) {
-    soon.time_limit_s =
-        std::max(kFastShare * options.time_limit_s, std::min(options.time_limit_s, kFastSeconds));
-  }
+  if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
   std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
   if (fast) {
     best = StartPlan{plan_of(fast->pieces, problem.workload, catalog, problem.cluster.devices), 0,
                      fast->evaluations, false};
     best->cost = plan_cost(best->plan, evaluator);
-    const double so_far = used();
+    const double so_far = seconds_since(began);
     const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
     if (late || stop.stop()) {
       best->stopped_early = true;
@@ -170,8 +166,8 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   SearchOptions rest = options;
   double effort = 1;
   if (timed) {
-    const double left = options.time_limit_s - used();
-    rest.time_limit_s = std::max({1e-6, kStartShare * left, std::min(left, kStartSeconds)});
+    const double left = options.time_limit_s - seconds_since(began);
+    rest.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kStartShare, kStartSeconds));
     if (paced) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
   }
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
