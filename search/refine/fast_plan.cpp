@@ -84,7 +84,6 @@ class FastStart {
   std::vector<double> ready_ms_;  // of the last plan placed
   std::vector<double> total_ms_;
   double cap_ = kFirstCap;
-  double last_cost_ = 0;
   Pieces best_pieces_;
   double best_cost_ = 0;
   FastPlan best_;
@@ -144,9 +143,9 @@ bool FastStart::place(const Pieces& pieces) {
   if (!placer_.place(pieces, dims)) return false;
   evaluator_.plan_details({1, placer_.compute_ms(), placer_.dim_sums()}, {ready_ms_, total_ms_},
                           scratch_);
-  last_cost_ = *std::max_element(total_ms_.begin(), total_ms_.end());
-  if (best_.evaluations++ > 0 && !(last_cost_ < best_cost_)) return true;
-  best_cost_ = last_cost_;
+  const double cost = *std::max_element(total_ms_.begin(), total_ms_.end());
+  if (best_.evaluations++ > 0 && !(cost < best_cost_)) return true;
+  best_cost_ = cost;
   best_pieces_ = pieces;
   best_.pieces = placer_.assignment();
   return true;

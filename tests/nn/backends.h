@@ -27,13 +27,8 @@ inline std::vector<Isa> usable_isas() {
 /// Every CPU backend this processor can run, the scalar reference first.
 inline std::vector<const Backend*> usable_backends() {
   std::vector<const Backend*> backends{&cpu_backend(Isa::kScalar)};
-  for (const IsaInfo& info : isa_list()) {
-    if (info.isa == Isa::kScalar) continue;
-    if (info.supported()) {
-      backends.push_back(&cpu_backend(info.isa));
-    } else {
-      BOOST_TEST_MESSAGE("skipped: this processor has no " << info.name);
-    }
+  for (const Isa isa : usable_isas()) {
+    if (isa != Isa::kScalar) backends.push_back(&cpu_backend(isa));
   }
   return backends;
 }
