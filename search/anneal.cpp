@@ -4,6 +4,7 @@
 
 #include "engine/core/rng.h"
 #include "search/local/redraw_walk.h"
+#include "search/plan_cost.h"
 #include "search/refine/start_plan.h"
 #include "search/stop_check.h"
 

@@ -24,8 +24,7 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     shapes.push_back(shape_of(whole_table(problem.workload, static_cast<std::int32_t>(index), 0)));
   }
-  std::vector<ShapeId> ids(shapes.size());
-  evaluator.intern_all(shapes, ids);
+  const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   std::vector<ExactItem> items;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const ShardShape& shape = shapes[k];

@@ -35,8 +35,7 @@ PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluat
   for (std::size_t k = 1; k <= grains; ++k) add(kGrain * k);
   const std::size_t odd = dim % kGrain;
   for (std::size_t k = 0; odd > 0 && k <= grains; ++k) add(kGrain * k + odd);
-  std::vector<ShapeId> ids(shapes.size());
-  evaluator.intern_all(shapes, ids);
+  const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   PieceCosts costs;
   costs.even.push_back(0);
   for (std::size_t k = 0; k < ids.size(); ++k) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/core/aligned_vector.h"
 #include "engine/core/plan.h"
@@ -47,11 +48,13 @@ class PlanEvaluator {
 
   /// The shape's number. The first sight of a shape costs a network's forward pass.
   virtual ShapeId intern(const ShardShape& shape) = 0;
-  /// ids[k] = what intern(shapes[k]) returns if asked for one by one, from the first on. Costs less
+  /// What intern() returns for each of them if asked one by one, from the first on. Costs less
   /// where many are new: their forward passes are one batch, and a shape's costs do not depend on
-  /// it. REQUIRES as many ids as shapes.
-  virtual void intern_all(std::span<const ShardShape> shapes, std::span<ShapeId> ids) {
-    for (std::size_t k = 0; k < shapes.size(); ++k) ids[k] = intern(shapes[k]);
+  /// it.
+  virtual std::vector<ShapeId> intern_all(std::span<const ShardShape> shapes) {
+    std::vector<ShapeId> ids;
+    for (const ShardShape& shape : shapes) ids.push_back(intern(shape));
+    return ids;
   }
   /// Milliseconds of a device that holds this shape alone.
   [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;

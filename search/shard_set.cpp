@@ -32,8 +32,7 @@ ShardSet ShardSet::whole_tables(const Workload& workload, PlanEvaluator& evaluat
     set.shards_.push_back(whole_table(workload, static_cast<std::int32_t>(table), 0));
     shapes.push_back(shape_of(set.shards_.back()));
   }
-  std::vector<ShapeId> ids(shapes.size());
-  evaluator.intern_all(shapes, ids);
+  const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   for (std::size_t table = 0; table < shapes.size(); ++table) {
     set.order_.push_back(
         item_of(shapes[table], ids[table], static_cast<std::int32_t>(table), workload, evaluator));

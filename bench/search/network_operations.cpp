@@ -42,15 +42,14 @@ Operation encode_shapes(const SearchSetup& setup, nn::Isa isa, bool together) {
       shapes->push_back({static_cast<std::int32_t>(table), workload.tables[table].rows, dim});
     }
   }
-  auto ids = std::make_shared<std::vector<search::ShapeId>>(shapes->size());
   return {static_cast<std::int64_t>(shapes->size()), [=, &setup, &workload] {
             const auto evaluator = evaluator_of(setup, workload, setup.cluster.devices, isa);
             if (together) {
-              evaluator->intern_all(*shapes, *ids);
+              evaluator->intern_all(*shapes);
             } else {
               for (const ShardShape& shape : *shapes) evaluator->intern(shape);
             }
-            keep(ids->data());
+            keep(evaluator.get());
           }};
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/cost_model/validate_models.h"
+#include "search/plan_cost.h"
 
 namespace neuroshard {
 namespace {
@@ -87,32 +88,17 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
 }
 
 PlanCost MlpEvaluator::evaluate(const Plan& plan) {
-  const auto devices = static_cast<std::size_t>(devices_);
-  AlignedVector<float> states(devices * state_size());
-  for (std::size_t d = 0; d < devices; ++d) clear(states.data() + d * state_size());
-  std::vector<float> compute(devices, empty_cost());
-  std::vector<std::int64_t> dims(devices);
-  std::vector<ShardShape> shapes;
-  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
-  std::vector<search::ShapeId> ids(shapes.size());
-  intern_all(shapes, ids);
-  for (std::size_t k = 0; k < ids.size(); ++k) {
-    const auto d = static_cast<std::size_t>(plan.shards[k].device);
-    compute[d] = place(ids[k], states.data() + d * state_size());
-    dims[d] += shapes[k].dim;
-  }
-  std::vector<float> comm(2 * devices);
-  const CommBatch batch{1,           devices_,    compute.data(),
-                        dims.data(), comm.data(), comm.data() + devices};
-  AlignedVector<float> scratch(comm_.scratch_size(batch));
-  comm_.predict(batch, scratch.data());
+  const auto [compute, dims] = search::place(plan, *this);
+  search::Scratch scratch;
+  const CommBatch comm = predict_comm({1, compute, dims}, scratch);
   const std::vector<std::int64_t> bytes = device_bytes(workload_, plan);
   PlanCost cost;
   cost.cost_ms = -std::numeric_limits<double>::infinity();
-  for (std::size_t d = 0; d < devices; ++d) {
-    cost.per_device.push_back(
-        {compute[d], batch.forward_ms[d], batch.backward_ms[d], bytes[d], dims[d]});
-    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], comm[d], comm[devices + d]));
+  for (std::size_t d = 0; d < compute.size(); ++d) {
+    const float forward = comm.forward_ms[d];
+    const float backward = comm.backward_ms[d];
+    cost.per_device.push_back({compute[d], forward, backward, bytes[d], dims[d]});
+    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward));
   }
   return cost;
 }

@@ -31,8 +31,10 @@ class MlpEvaluator final : public CostEvaluator {
     compute_.intern_all({&shape, 1}, {&id, 1});
     return id;
   }
-  void intern_all(std::span<const ShardShape> shapes, std::span<search::ShapeId> ids) override {
+  std::vector<search::ShapeId> intern_all(std::span<const ShardShape> shapes) override {
+    std::vector<search::ShapeId> ids(shapes.size());
     compute_.intern_all(shapes, ids);
+    return ids;
   }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);

@@ -35,9 +35,7 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   for (std::size_t k = begin; k < entries_.size(); ++k) {
     shapes.push_back({entries_[k].table, entries_[k].rows, entries_[k].dim});
   }
-  std::vector<ShapeId> ids(shapes.size());
-  evaluator.intern_all(shapes, ids);
-  for (const ShapeId id : ids) entries_[begin++].shape = id;
+  for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
 }
 
 EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim) const {

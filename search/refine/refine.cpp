@@ -8,6 +8,7 @@
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
+#include "search/plan_cost.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/start_plan.h"

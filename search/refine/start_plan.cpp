@@ -13,6 +13,7 @@
 #include "search/feasibility.h"
 #include "search/neuroshard.h"
 #include "search/packing/plan_packing.h"
+#include "search/plan_cost.h"
 #include "search/refine/fast_plan.h"
 #include "search/row_shapes.h"
 #include "search/stop_check.h"
@@ -80,30 +81,6 @@ void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchO
 }
 
 }  // namespace
-
-double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
-  const auto devices = static_cast<std::size_t>(plan.devices);
-  const std::size_t size = evaluator.state_size();
-  AlignedVector<float> states(devices * size);
-  for (std::size_t device = 0; device < devices; ++device) {
-    evaluator.clear(states.data() + device * size);
-  }
-  std::vector<float> compute(devices, evaluator.empty_cost());
-  std::vector<std::int64_t> dims(devices);
-  std::vector<ShardShape> shapes;
-  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
-  std::vector<ShapeId> ids(shapes.size());
-  evaluator.intern_all(shapes, ids);
-  for (std::size_t k = 0; k < ids.size(); ++k) {
-    const auto device = static_cast<std::size_t>(plan.shards[k].device);
-    compute[device] = evaluator.place(ids[k], states.data() + device * size);
-    dims[device] += shapes[k].dim;
-  }
-  double cost = 0;
-  Scratch scratch;
-  evaluator.plan_costs({1, compute, dims}, {&cost, 1}, scratch);
-  return cost;
-}
 
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort) {

@@ -19,10 +19,6 @@ struct StartPlan {
   bool stopped_early = false;
 };
 
-/// What a plan in canonical order costs, its shards placed in that order: what a plan file says.
-/// Interns shapes. REQUIRES a valid plan without replicated tables.
-double plan_cost(const Plan& plan, PlanEvaluator& evaluator);
-
 /// Runs all baselines and the paper's search and takes the cheapest plan, the first of equals. The
 /// paper's search is cut down by levels of its beam when tables and devices are many (10,000 on
 /// 1,024: no splits but those that memory asks for); which levels depends on the sizes and on

@@ -258,8 +258,7 @@ BOOST_AUTO_TEST_CASE(shapes_interned_at_once_are_those_interned_one_by_one) {
           shapes.push_back({static_cast<std::int32_t>(rng.below(15)), 100 * rng.between(1, 3),
                             static_cast<std::int32_t>(4 * rng.between(1, 4))});
         }
-        std::vector<search::ShapeId> ids(shapes.size());
-        together->intern_all(shapes, ids);
+        const std::vector<search::ShapeId> ids = together->intern_all(shapes);
         for (std::size_t k = 0; k < shapes.size(); ++k) {
           const search::ShapeId id = apart->intern(shapes[k]);
           BOOST_REQUIRE(ids[k] == id);

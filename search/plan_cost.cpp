@@ -1,0 +1,35 @@
+#include "search/plan_cost.h"
+
+#include "engine/core/aligned_vector.h"
+
+namespace neuroshard::search {
+
+PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
+  const auto devices = static_cast<std::size_t>(plan.devices);
+  const std::size_t size = evaluator.state_size();
+  AlignedVector<float> states(devices * size);
+  for (std::size_t device = 0; device < devices; ++device) {
+    evaluator.clear(states.data() + device * size);
+  }
+  std::vector<ShardShape> shapes;
+  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
+  const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
+  PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
+                    std::vector<std::int64_t>(devices)};
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    const auto device = static_cast<std::size_t>(plan.shards[k].device);
+    placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
+    placed.dim_sums[device] += shapes[k].dim;
+  }
+  return placed;
+}
+
+double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
+  const PlacedPlan placed = place(plan, evaluator);
+  double cost = 0;
+  Scratch scratch;
+  evaluator.plan_costs({1, placed.compute_ms, placed.dim_sums}, {&cost, 1}, scratch);
+  return cost;
+}
+
+}  // namespace neuroshard::search

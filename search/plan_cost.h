@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard::search {
+
+/// What the costs of a plan are made of, [devices] each.
+struct PlacedPlan {
+  std::vector<float> compute_ms;
+  std::vector<std::int64_t> dim_sums;
+};
+
+/// Places the plan's shards in their order, which counts: sums in another differ by rounding.
+/// Interns shapes. REQUIRES a valid plan without replicated tables.
+PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator);
+
+/// Milliseconds; of a plan in canonical order what a plan file says. REQUIRES what place() does.
+double plan_cost(const Plan& plan, PlanEvaluator& evaluator);
+
+}  // namespace neuroshard::search
