@@ -48,6 +48,16 @@ function(neuroshard_simd_sources list)
   endforeach()
 endfunction()
 
+# Sanitizer builds parse the standard library once a target instead of once a file, a quarter of
+# their time. No other build does, so that a missing #include is found.
+function(neuroshard_precompile target)
+  if(NEUROSHARD_SANITIZE)
+    target_precompile_headers(${target} PRIVATE <algorithm> <array> <chrono> <cmath> <functional>
+      <limits> <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <utility>
+      <vector>)
+  endif()
+endfunction()
+
 function(neuroshard_room name)
   cmake_parse_arguments(ROOM "" "" "FOLDERS;LINK" ${ARGN})
   set(patterns *.cpp)
@@ -62,6 +72,7 @@ function(neuroshard_room name)
   neuroshard_simd_sources(sources)
   add_library(neuroshard_${name} STATIC ${sources})
   target_link_libraries(neuroshard_${name} PUBLIC neuroshard_flags Threads::Threads ${ROOM_LINK})
+  neuroshard_precompile(neuroshard_${name})
   # Fuzzing follows the branches of the rooms that read; networks and search would take twice as long.
   if(NEUROSHARD_FUZZ AND NOT name MATCHES "^(nn|search)$")
     target_compile_options(neuroshard_${name} PRIVATE -fsanitize=fuzzer-no-link)

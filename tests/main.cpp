@@ -1,3 +1,6 @@
-// The entry point of every test program; the room's name becomes the name of the Boost.Test module.
-#define BOOST_TEST_MODULE NEUROSHARD_TEST_ROOM
+// The entry point of every test program but the GPU's.
 #include <boost/test/unit_test.hpp>
+
+int main(int argc, char** argv) {
+  return boost::unit_test::unit_test_main([] { return true; }, argc, argv);
+}

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench_signature.h"
 #include "tests/cost_model/random_models.h"
 
 namespace neuroshard {
@@ -231,15 +230,6 @@ BOOST_AUTO_TEST_CASE(algorithms_are_described) {
   BOOST_TEST(baselines.front() == "random");
   BOOST_TEST(baselines.back() == "neuroshard");
   BOOST_TEST(default_algorithm() == "refine");
-}
-
-BOOST_AUTO_TEST_CASE(the_bench_signature_repeats) {
-  const auto first = bench_signature();
-  const auto second = bench_signature();
-  BOOST_REQUIRE(first.ok());
-  BOOST_TEST(first->text() == second->text());
-  BOOST_TEST(first->evaluations > 1000);
-  BOOST_TEST_MESSAGE("Bench: " << first->text() << " in " << first->seconds << " s");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,7 @@
 
 #include "search/feasibility.h"
 #include "tests/search/naive_neuroshard.h"
+#include "tests/search/table_evaluator.h"
 
 namespace neuroshard {
 
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(finds_what_the_rules_read_literally_find) {
     const auto devices = static_cast<std::int32_t>(rng.between(1, 5));
     const Cluster cluster = make_cluster(devices, random_memory(rng, workload, devices));
     TableEvaluator evaluator = random_evaluator(rng, workload, devices);
-    const std::optional<Plan> expected = test::NaiveNeuroshard(workload, cluster, evaluator).run();
+    const std::optional<Plan> expected = test::naive_neuroshard(workload, cluster, evaluator);
     const Result<SearchResult> found = shard_neuroshard({workload, cluster}, evaluator, {});
     if (found.ok()) {
       BOOST_TEST(validate(workload, found->plan).ok());

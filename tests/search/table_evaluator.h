@@ -1,13 +1,15 @@
 #pragma once
 
-#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "engine/core/cluster.h"
 #include "engine/core/rng.h"
 #include "search/plan_evaluator.h"
-#include "search/sharder.h"
 
 namespace neuroshard::test {
 
@@ -24,73 +26,25 @@ class TableEvaluator : public search::PlanEvaluator {
         per_dim_(per_dim) {}
 
   [[nodiscard]] std::int32_t devices() const override { return devices_; }
-
-  search::ShapeId intern(const ShardShape& shape) override {
-    const auto [entry, is_new] = ids_.try_emplace({shape.table, shape.rows, shape.dim},
-                                                  static_cast<search::ShapeId>(costs_.size()));
-    if (is_new) {
-      const auto table = static_cast<std::size_t>(shape.table);
-      const float share =
-          static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim) *
-          (static_cast<float>(shape.rows) / static_cast<float>(workload_.tables[table].rows));
-      costs_.push_back(table_costs_[table] * share + per_shard_);
-      addends_.push_back({costs_.back()});
-    }
-    return entry->second;
-  }
-  [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
-    return costs_[static_cast<std::size_t>(shape)];
-  }
-
+  search::ShapeId intern(const ShardShape& shape) override;
+  [[nodiscard]] double shape_cost(search::ShapeId shape) const override;
   [[nodiscard]] std::size_t state_size() const override { return 8; }
-  void clear(float* state) const override { std::fill_n(state, 8, 0.0f); }
-  float place(search::ShapeId shape, float* state) const override {
-    return state[0] += costs_[static_cast<std::size_t>(shape)];
-  }
+  void clear(float* state) const override;
+  float place(search::ShapeId shape, float* state) const override;
   [[nodiscard]] float empty_cost() const override { return 0; }
-
-  [[nodiscard]] const float* addend(search::ShapeId shape) const override {
-    return addends_[static_cast<std::size_t>(shape)].data();
-  }
-  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
-    float sum = 0;
-    for (const float* part : parts) sum += part[0];
-    return sum;
-  }
+  [[nodiscard]] const float* addend(search::ShapeId shape) const override;
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
   void costs_with(search::ShapeId shape, std::span<const float> states,
-                  std::span<float> costs) const override {
-    for (std::size_t d = 0; d < costs.size(); ++d) {
-      std::array<float, 8> state{};
-      std::copy_n(states.begin() + static_cast<std::ptrdiff_t>(8 * d), 8, state.begin());
-      costs[d] = place(shape, state.data());
-    }
-  }
+                  std::span<float> costs) const override;
   [[nodiscard]] bool devices_alike() const override { return true; }
   [[nodiscard]] bool additive() const override { return per_dim_ == 0; }
-
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
-                  search::Scratch&) const override {
-    const auto devices = static_cast<std::size_t>(devices_);
-    for (std::size_t plan = 0; plan < costs.size(); ++plan) {
-      costs[plan] = 0;
-      for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-        costs[plan] = std::max(costs[plan], total(batch, at));
-      }
-    }
-  }
+                  search::Scratch& scratch) const override;
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
-                    search::Scratch&) const override {
-    for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
-      details.ready_ms[at] = batch.compute_ms[at];
-      details.total_ms[at] = total(batch, at);
-    }
-  }
+                    search::Scratch& scratch) const override;
 
  private:
-  [[nodiscard]] double total(const search::PlanBatch& batch, std::size_t at) const {
-    return static_cast<double>(batch.compute_ms[at]) +
-           per_dim_ * static_cast<double>(batch.dim_sums[at]);
-  }
+  [[nodiscard]] double total(const search::PlanBatch& batch, std::size_t at) const;
 
   const Workload& workload_;
   std::int32_t devices_;
@@ -103,66 +57,20 @@ class TableEvaluator : public search::PlanEvaluator {
 };
 
 /// A table of rows x dim fp32 that is looked up `pooling_factor` times a sample.
-inline Table make_table(std::int64_t rows, std::int32_t dim, double pooling_factor = 1) {
-  Table table;
-  table.rows = rows;
-  table.dim = dim;
-  table.pooling_factor = pooling_factor;
-  return table;
-}
+Table make_table(std::int64_t rows, std::int32_t dim, double pooling_factor = 1);
 
-inline Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes) {
-  Cluster cluster;
-  cluster.devices = devices;
-  cluster.memory_bytes = memory_bytes;
-  return cluster;
-}
+Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes);
 
 /// Devices of the plan's shards, by table, then column.
-inline std::vector<std::int32_t> devices_of(Plan plan) {
-  canonicalize(plan);
-  std::vector<std::int32_t> devices;
-  for (const Shard& shard : plan.shards) devices.push_back(shard.device);
-  return devices;
-}
+std::vector<std::int32_t> devices_of(Plan plan);
 
 /// The plan's cost, its shards placed from scratch in the order given.
-inline double cost_of(const Plan& plan, search::PlanEvaluator& evaluator) {
-  const auto devices = static_cast<std::size_t>(plan.devices);
-  const std::size_t size = evaluator.state_size();
-  AlignedVector<float> states(devices * size);
-  std::vector<float> compute(devices, evaluator.empty_cost());
-  std::vector<std::int64_t> dims(devices);
-  for (std::size_t device = 0; device < devices; ++device) {
-    evaluator.clear(states.data() + device * size);
-  }
-  for (const Shard& shard : plan.shards) {
-    const auto device = static_cast<std::size_t>(shard.device);
-    compute[device] =
-        evaluator.place(evaluator.intern(shape_of(shard)), states.data() + device * size);
-    dims[device] += shard.dim();
-  }
-  double cost = 0;
-  search::Scratch scratch;
-  evaluator.plan_costs({1, compute, dims}, {&cost, 1}, scratch);
-  return cost;
-}
+double cost_of(const Plan& plan, search::PlanEvaluator& evaluator);
 
 /// The same with the shards in canonical order, as in a plan file.
-inline double canonical_cost(Plan plan, search::PlanEvaluator& evaluator) {
-  canonicalize(plan);
-  return cost_of(plan, evaluator);
-}
+double canonical_cost(Plan plan, search::PlanEvaluator& evaluator);
 
 /// 1..max_tables tables with dims of 4 to 64 and sizes that often collide, so that ties happen.
-inline Workload random_workload(Rng& rng, int max_tables) {
-  Workload workload;
-  const auto count = rng.between(1, max_tables);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto dim = static_cast<std::int32_t>(4 << rng.below(5));
-    workload.tables.push_back(make_table(rng.between(1, 4) * 100, dim, rng.uniform() * 40));
-  }
-  return workload;
-}
+Workload random_workload(Rng& rng, int max_tables);
 
 }  // namespace neuroshard::test

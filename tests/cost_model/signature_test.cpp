@@ -1,0 +1,21 @@
+// What `neuroshard bench` prints: the same on every run.
+#include "engine/bench_signature.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace neuroshard {
+
+BOOST_AUTO_TEST_SUITE(signature)
+
+BOOST_AUTO_TEST_CASE(the_signature_repeats) {
+  const auto first = neuroshard::bench_signature();
+  const auto second = neuroshard::bench_signature();
+  BOOST_REQUIRE(first.ok());
+  BOOST_TEST(first->text() == second->text());
+  BOOST_TEST(first->evaluations > 1000);
+  BOOST_TEST_MESSAGE("Bench: " << first->text() << " in " << first->seconds << " s");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
