@@ -38,8 +38,10 @@ class CheckCommand final : public Command {
     flags.choice("target", "NAME", "must run there too, torchrec or hugectr", &target_,
                  {"torchrec", "hugectr"});
     declare_devices_per_host(flags, &rules_.devices_per_host);
-    flags.text("output", "FILE", "write the faults as JSON; - = to stdout, and nothing else there",
-               &output_);
+    flags
+        .text("output", "FILE", "write the faults as JSON; - = to stdout, and nothing else there",
+              &output_)
+        .writes();
   }
 
   Status run(const FlagSet&) override {

@@ -40,6 +40,7 @@ FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out) {
   return flags
       .text("cost-model", "NAME|FILE",
             "a shipped cost model or a file; `list` prints the shipped ones", out)
+      .reads()
       .answers("list", list_of_models);
 }
 

@@ -99,8 +99,11 @@ class CompareCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     flags.text("tables", "FILE", "the pool that the tasks' ids point into; - = stdin", &tables_)
-        .required();
-    flags.text("tasks", "FILE", "one task a line: id,id,... dim,dim,...", &tasks_).required();
+        .required()
+        .reads();
+    flags.text("tasks", "FILE", "one task a line: id,id,... dim,dim,...", &tasks_)
+        .required()
+        .reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_cost_model(flags, &cost_model_);
@@ -113,8 +116,10 @@ class CompareCommand final : public Command {
     declare_row_splits(flags, &row_splits_);
     declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
-    flags.text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
-               &output_);
+    flags
+        .text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
+              &output_)
+        .writes();
   }
 
   Status run(const FlagSet& flags) override {

@@ -35,7 +35,7 @@ class ManualCommand final : public Command {
 class BashCompletionCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.text("output", "FILE", "where the script goes; - = stdout", &output_);
+    flags.text("output", "FILE", "where the script goes; - = stdout", &output_).writes();
   }
   Status run(const FlagSet&) override { return deliver(output_, bash_completion()); }
 

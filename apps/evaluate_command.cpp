@@ -25,11 +25,13 @@ using NamedMetrics = std::vector<std::pair<std::string, Metrics>>;
 class EvaluateCommand : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.texts("data", "DIR", "data directory, as `collect` writes it", &data_).required();
+    flags.texts("data", "DIR", "data directory, as `collect` writes it", &data_).required().reads();
     declare_kind(flags);
     declare_cost_model(flags, &cost_model_);
-    flags.text("output", "FILE", "write the metrics as JSON; - = to stdout, and nothing else there",
-               &output_);
+    flags
+        .text("output", "FILE", "write the metrics as JSON; - = to stdout, and nothing else there",
+              &output_)
+        .writes();
   }
 
   Status run(const FlagSet&) override {
@@ -64,7 +66,7 @@ class EvaluateCommand : public Command {
 class EvaluateComputeCommand final : public EvaluateCommand {
  protected:
   void declare_kind(FlagSet& flags) override {
-    flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_);
+    flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_).reads();
   }
 
   Result<NamedMetrics> evaluate(const NamedCostModels& models) override {

@@ -24,7 +24,7 @@ class ExportCommand final : public Command {
                &flags_.options.memory_limit)
         .default_text("not known");
     declare_cost_model(flags, &cost_model_);
-    flags.text("output", "FILE", "where the plan goes", &output_);
+    flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
   }
 
   Status run(const FlagSet&) override {

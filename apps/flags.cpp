@@ -137,11 +137,15 @@ Status FlagSet::assign(const Flag& flag, const std::string& word) {
     return invalid_input("--" + flag.name_ + ": found twice, expected once");
   }
   given_.push_back(flag.name_);
+  if (flag.file_) {
+    files_.push_back({"--" + flag.name_, word, flag.file_->kind, flag.file_->written});
+  }
   return flag.assign_(word).with_context("--" + flag.name_);
 }
 
 Status FlagSet::parse(std::span<const std::string> arguments) {
   given_.clear();
+  files_.clear();
   po::options_description known;
   std::vector<std::string> names;
   for (const auto& flag : flags_) {
@@ -149,6 +153,9 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
     names.push_back("--" + flag->name_);
   }
   namespace style = po::command_line_style;
+  if (std::find(arguments.begin(), arguments.end(), "--") != arguments.end()) {
+    return invalid_input("found '--', expected only flags (--name value)");
+  }
   std::vector<po::option> options;
   try {
     options = po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
@@ -170,6 +177,7 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
         return invalid_input("found '" + token + "', expected only flags (--name value)");
       }
       const std::string name = token.substr(0, token.find('='));
+      if (name == "--help") return invalid_input("--help: found a value, expected none");
       return invalid_input("unknown flag '" + name + "'" + suggestion(name, names));
     }
     const std::string& word = option.value.front();

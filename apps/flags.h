@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/file_uses.h"
 #include "apps/words.h"
 #include "engine/core/status.h"
 
@@ -33,6 +34,10 @@ class FlagSet {
       default_text_ = std::move(text);
       return *this;
     }
+    /// The value is a file, or a directory of data, that the command reads: check_files().
+    Flag& reads(std::string kind = "") { return uses(std::move(kind), false); }
+    /// The value is a file that the command writes.
+    Flag& writes(std::string kind = "") { return uses(std::move(kind), true); }
     /// A value that asks instead of sets ("list"): the command then prints `text()` and is done,
     /// whatever the other flags.
     Flag& answers(std::string question, std::function<Result<std::string>()> text) {
@@ -44,11 +49,16 @@ class FlagSet {
 
    private:
     friend class FlagSet;
+    Flag& uses(std::string kind, bool written) {
+      file_ = FileUse{"", "", std::move(kind), written};
+      return *this;
+    }
     std::string name_;
     std::string value_name_;
     std::string help_;
     std::string default_text_;
     std::string question_;
+    std::optional<FileUse> file_;
     std::vector<std::string> words_;  // values worth offering, where they can be listed
     std::function<Result<std::string>()> answer_;
     bool required_ = false;
@@ -147,6 +157,9 @@ class FlagSet {
   [[nodiscard]] std::optional<Result<std::string>> answer(
       std::span<const std::string> arguments) const;
 
+  /// The files that the flags of the last parse() name.
+  [[nodiscard]] std::span<const FileUse> files() const { return files_; }
+
   /// Was the flag given in the last parse()?
   [[nodiscard]] bool given(std::string_view name) const;
 
@@ -201,6 +214,7 @@ class FlagSet {
 
   std::vector<std::unique_ptr<Flag>> flags_;
   std::vector<std::string> given_;
+  std::vector<FileUse> files_;
 };
 
 }  // namespace neuroshard::apps

@@ -22,9 +22,10 @@ class ImportCommand final : public Command {
         .text("indices", "DIR", "directory with indices.npy, offsets.npy and perhaps lengths.npy",
               &folder_)
         .required();
-    flags.text("tables", "FILE", "names, rows, dims and types of these tables; - = stdin",
-               &tables_);
-    flags.integer("dim", "the dim of every table, instead of --tables", &dim_, 1, kMaxDim);
+    flags.text("tables", "FILE", "names, rows, dims and types of these tables; - = stdin", &tables_)
+        .reads("tables");
+    flags.integer("dim", "the dim of every table, instead of --tables", &dim_, 1, kMaxDim)
+        .default_text("the tables' own");
     flags.integer("min-rows", "without --tables: least rows of a table (largest index + 1)",
                   &min_rows_, 1, std::int64_t{1} << 40);
     flags
@@ -33,7 +34,7 @@ class ImportCommand final : public Command {
         .default_text("the shape of lengths.npy");
     flags.bytes("memory", "memory for counting", &options_.memory_bytes).default_text("512MiB");
     declare_threads(flags, &options_.threads);
-    flags.text("output", "FILE", "where the tables go", &output_);
+    flags.text("output", "FILE", "where the tables go", &output_).writes("tables");
   }
 
   Status run(const FlagSet&) override {

@@ -16,6 +16,7 @@ extern "C" void on_interrupt(int signal_number) {
 
 CancelToken& install_signal_handlers() {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   for (const int signal_number : {SIGINT, SIGTERM}) {
     struct sigaction action = {};
     action.sa_handler = on_interrupt;

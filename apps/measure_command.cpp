@@ -120,9 +120,10 @@ std::string to_json(const Outcome& outcome, const std::string& backend) {
 class MeasureCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.text("tables", "FILE", "the tables of the plan", &tables_).required();
+    flags.text("tables", "FILE", "the tables of the plan", &tables_).required().reads();
     flags.text("plan", "FILE", "a plan, as `neuroshard plan --output` writes it", &plan_)
-        .required();
+        .required()
+        .reads();
     flags
         .choice("backend", "NAME",
                 "cuda (a GPU for every device under a launcher, else one in turn) or cpu (this "
@@ -138,8 +139,10 @@ class MeasureCommand final : public Command {
         .default_text("one per hardware thread");
     flags.integer("runs", "timed runs; the median counts", &options_.timed_runs, 1, 1000);
     flags.seed("seed", "of the lookups", &options_.seed);
-    flags.text("output", "FILE",
-               "write the figures to a file; - = to stdout, and nothing else there", &output_);
+    flags
+        .text("output", "FILE",
+              "write the figures to a file; - = to stdout, and nothing else there", &output_)
+        .writes();
   }
 
   Status run(const FlagSet& flags) override {

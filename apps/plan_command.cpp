@@ -29,7 +29,7 @@ const std::string kEndedByTime =
 class PlanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required();
+    flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required().reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_batch_size(flags, &batch_size_);
@@ -41,8 +41,10 @@ class PlanCommand final : public Command {
     declare_row_splits(flags, &row_splits_);
     declare_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
-    flags.text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
-               &output_);
+    flags
+        .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
+              &output_)
+        .writes();
     declare_export_flags(flags, &export_);
   }
 

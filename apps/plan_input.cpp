@@ -9,11 +9,14 @@
 namespace neuroshard::apps {
 
 void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
-  flags.text("tables", "FILE", "the tables of the plan; - = stdin", &out->tables).required();
+  flags.text("tables", "FILE", "the tables of the plan; - = stdin", &out->tables)
+      .required()
+      .reads();
   flags
       .text("plan", "FILE", "a plan: of `neuroshard plan`, TorchRec's JSON or HugeCTR's lists",
             &out->plan)
-      .required();
+      .required()
+      .reads("plan");
   flags
       .integer("devices", "number of devices, where the plan does not hold it", &out->devices, 1,
                kMaxDevices)

@@ -6,6 +6,7 @@
 
 #include "apps/command.h"
 #include "apps/exit_code.h"
+#include "apps/file_uses.h"
 #include "apps/output.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
@@ -19,6 +20,12 @@ constexpr std::string_view kPurpose =
     "neuroshard - plans which shard of which embedding table lives on which device\n\n";
 
 bool is_help(const std::string& word) { return word == "--help" || word == "-h"; }
+
+/// One aligned paragraph a flag, if there are any.
+std::string flag_help(const FlagSet& flags) {
+  const std::string help = flags.help();
+  return help.empty() ? "" : "\nflags:\n" + help;
+}
 
 std::string program_name(std::string_view command) {
   return std::string(kProgram) + (command.empty() ? "" : " ") + std::string(command);
@@ -67,7 +74,7 @@ std::string group_help(const std::string& group) {
 std::string command_help(const CommandEntry& entry, const FlagSet& flags) {
   const std::string name(entry.name);
   return "neuroshard " + name + " - " + std::string(entry.summary) + "\n\nusage: neuroshard " +
-         name + flags.usage() + "\n\nflags:\n" + flags.help() + "\nexample:\n" +
+         name + flags.usage() + "\n" + flag_help(flags) + "\nexample:\n" +
          std::string(entry.examples);
 }
 
@@ -81,7 +88,9 @@ int run_command(const CommandEntry& entry, std::span<const std::string> argument
   if (const auto answer = flags.answer(arguments)) {
     return finish(entry.name, answer->ok() ? print(**answer) : answer->status());
   }
-  if (Status status = flags.parse(arguments); !status.ok()) return finish(entry.name, status);
+  Status status = flags.parse(arguments);
+  if (status.ok()) status = check_files(flags.files());
+  if (!status.ok()) return finish(entry.name, status);
   return finish(entry.name, command->run(flags));
 }
 
@@ -119,7 +128,9 @@ int run_program(std::span<const std::string> arguments) {
     return finish("", invalid_input("found no command, expected one; see neuroshard --help"));
   }
   const std::string& word = arguments[0];
-  if (is_help(word)) return finish("", print(program_help()));
+  if (is_help(word) || (word == "help" && arguments.size() == 1)) {
+    return finish("", print(program_help()));
+  }
   if (word == "--version") {
     if (arguments.size() > 1) {
       return finish("", invalid_input("found '" + arguments[1] + "' after --version"));

@@ -30,7 +30,7 @@ class GenerateCommand final : public Command {
     flags.integers("dims", "each table's dim is one of these, drawn evenly", &options_.dims, 1,
                    kMaxDim);
     declare_batch_size(flags, &batch_size_).default_text("65536");
-    flags.text("output", "FILE", "where the tables go", &output_);
+    flags.text("output", "FILE", "where the tables go", &output_).writes();
   }
 
   Status run(const FlagSet&) override {
@@ -108,10 +108,13 @@ class SummarizeCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     flags.text("tables", "FILE", "tables, in any form that is read; - = stdin", &tables_)
-        .required();
+        .required()
+        .reads();
     declare_batch_size(flags, &batch_size_);
-    flags.text("output", "FILE", "write the summary as JSON; - = to stdout, and nothing else there",
-               &output_);
+    flags
+        .text("output", "FILE", "write the summary as JSON; - = to stdout, and nothing else there",
+              &output_)
+        .writes();
   }
 
   Status run(const FlagSet&) override {

@@ -36,16 +36,19 @@ using Reports = std::vector<std::pair<std::string, const TrainReport*>>;
 class TrainCommand : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.texts("data", "DIR", "data directory, as `collect` writes it", &data_).required();
-    flags.text("output", "FILE", "the cost models, one safetensors file", &output_).required();
-    flags.text("base", "NAME|FILE", "cost models whose other half is kept", &base_);
+    flags.texts("data", "DIR", "data directory, as `collect` writes it", &data_).required().reads();
+    flags.text("output", "FILE", "the cost models, one safetensors file", &output_)
+        .required()
+        .writes("cost models");
+    flags.text("base", "NAME|FILE", "cost models whose other half is kept", &base_)
+        .reads("cost models");
     flags.choice("recipe", "NAME", "where the settings below start: default (ours) or paper",
                  &recipe_, {"default", "paper"});
     declare_kind(flags);
     fit_.declare(flags);
     declare_threads(flags, &control_.threads);
     flags.choice("backend", "NAME", "what trains: cpu or cuda (a GPU)", &backend_, {"cpu", "cuda"});
-    flags.text("report", "FILE", "settings, learning curve and metrics as JSON", &report_);
+    flags.text("report", "FILE", "settings, learning curve and metrics as JSON", &report_).writes();
     flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
                &hardware_);
     flags.choice("provenance", "WORD", "measured or simulated, for data that does not say",
@@ -55,6 +58,10 @@ class TrainCommand : public Command {
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const ModelOrigin origin, origin_of(data_, hardware_, provenance_));
     CostModels models;
+    if (base_ == kTorchRecCostModel) {
+      return invalid_input("--base: found '" + *base_ +
+                           "', expected trained cost models: there is no half of it to keep");
+    }
     if (base_) {
       NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels base, load_cost_models(*base_));
       models = std::move(base.models);
@@ -168,7 +175,7 @@ class TrainCommand : public Command {
 class TrainComputeCommand final : public TrainCommand {
  protected:
   void declare_kind(FlagSet& flags) override {
-    flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_);
+    flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_).reads();
     flags.text("features", "LIST", "default, paper, or names such as dim,log_rows,log_lookups",
                &features_);
     flags.choice("target", "NAME", "what the network learns: ms or log_ms", &target_,

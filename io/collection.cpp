@@ -54,7 +54,7 @@ Status read_flags(JsonObject& root, Collection& collection) {
 
 /// What collection.json of a directory says, or what the reference's form without one means.
 Result<Collection> read_collection(const std::string& directory, CollectionKind kind) {
-  const std::string path = (std::filesystem::path(directory) / "collection.json").string();
+  const std::string path = file_in(directory, kCollectionFile);
   std::error_code error;
   if (!std::filesystem::exists(path, error) && !error) {
     Collection collection;
@@ -72,11 +72,11 @@ Result<Collection> read_collection(const std::string& directory, CollectionKind 
   return collection;
 }
 
+}  // namespace
+
 std::string file_in(const std::string& directory, const char* name) {
   return (std::filesystem::path(directory) / name).string();
 }
-
-}  // namespace
 
 std::string_view to_string(CollectionKind kind) {
   return kind == CollectionKind::kCompute ? "compute" : "comm";
@@ -153,12 +153,12 @@ Result<ComputeData> read_compute_directory(const std::string& directory) {
   ComputeData data;
   NEUROSHARD_ASSIGN_OR_RETURN(data.collection,
                               read_collection(directory, CollectionKind::kCompute));
-  const std::string pool_path = file_in(directory, "table_configs.json");
+  const std::string pool_path = file_in(directory, kPoolFile);
   NEUROSHARD_ASSIGN_OR_RETURN(data.pool, read_tables(pool_path));
   if (!data.pool.has_dims) {
     return invalid_input(pool_path + ": $[0]: found no key 'dim', expected one in every table");
   }
-  const std::string data_path = file_in(directory, "data.txt");
+  const std::string data_path = file_in(directory, kDataFile);
   NEUROSHARD_ASSIGN_OR_RETURN(data.samples, read_compute_data(data_path));
   NEUROSHARD_RETURN_IF_ERROR(
       check_ids(data.samples, static_cast<std::int64_t>(data.pool.tables.size()), data_path));
@@ -168,7 +168,7 @@ Result<ComputeData> read_compute_directory(const std::string& directory) {
 Result<CommData> read_comm_directory(const std::string& directory) {
   CommData data;
   NEUROSHARD_ASSIGN_OR_RETURN(data.collection, read_collection(directory, CollectionKind::kComm));
-  const std::string path = file_in(directory, "data.txt");
+  const std::string path = file_in(directory, kDataFile);
   NEUROSHARD_ASSIGN_OR_RETURN(data.samples, read_comm_data(path));
   const auto devices = static_cast<std::int32_t>(data.samples.front().dims.size());
   if (data.collection.devices == 0) data.collection.devices = devices;

@@ -45,8 +45,14 @@ Result<Collection> parse_collection(std::string_view bytes, const std::string& s
 /// Deterministic; parse_collection reads it back to the same value. REQUIRES a known backend.
 std::string format_collection(const Collection& collection);
 
-/// A data directory: data.txt, table_configs.json (compute), collection.json. A directory in the
-/// reference's form, without collection.json, is measured on "unknown" hardware.
+/// What a data directory holds; the pool only one of compute data. A directory in the reference's
+/// form, without the last, is measured on "unknown" hardware.
+inline constexpr const char* kDataFile = "data.txt";
+inline constexpr const char* kPoolFile = "table_configs.json";
+inline constexpr const char* kCollectionFile = "collection.json";
+std::string file_in(const std::string& directory, const char* name);
+
+/// A data directory, read.
 struct ComputeData {
   TableFile pool;  ///< with dims
   std::vector<ComputeSample> samples;

@@ -124,17 +124,49 @@ class TemporaryFile {
   bool exists_ = false;
 };
 
-/// `path` with symbolic links followed, so that the file is replaced and not the link to it.
+/// `path` with symbolic links followed, so that the file is replaced and not the link to it, be the
+/// file there or not.
 std::filesystem::path resolve(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  std::filesystem::path target = path;
   std::error_code error;
-  std::filesystem::path target = std::filesystem::canonical(path, error);
-  return error ? std::filesystem::path(path) : target;
+  for (int k = 0; k < kMostLinks && std::filesystem::is_symlink(target, error); ++k) {
+    const std::filesystem::path next = std::filesystem::read_symlink(target, error);
+    if (error) break;
+    target = target.parent_path() / next;  // `next` alone where it is absolute
+  }
+  return target;
+}
+
+std::filesystem::path folder_of(const std::filesystem::path& target) {
+  const std::filesystem::path parent = target.parent_path();
+  return parent.empty() ? std::filesystem::path(".") : parent;
+}
+
+/// How a path is written: nothing to stat means a new file.
+struct Target {
+  bool special = false;        ///< a pipe, a device: in place
+  std::optional<mode_t> mode;  ///< of the file that is replaced
+};
+
+Result<Target> target_of(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    if (errno != ENOENT) return cannot_write(path);
+    return Target{};
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return io_error(path + ": cannot write: found a directory, expected a file");
+  }
+  if (!S_ISREG(info.st_mode)) return Target{true, std::nullopt};
+  // A rename would replace even a file that may not be written.
+  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return cannot_write(path);
+  return Target{false, info.st_mode & 07777};
 }
 
 Status replace_file(const std::string& path, std::string_view bytes, std::optional<mode_t> mode) {
   const std::filesystem::path target = resolve(path);
-  const std::filesystem::path parent = target.parent_path();
-  TemporaryFile temporary(parent.empty() ? "." : parent);
+  TemporaryFile temporary(folder_of(target));
   if (!temporary.fill(bytes, mode) || !temporary.move_to(target)) return cannot_write(path);
   return {};
 }
@@ -156,18 +188,20 @@ Status write_file_atomically(const std::string& path, std::string_view bytes) {
     if (write_all(*descriptor, bytes)) return {};
     return cannot_write(path == "-" ? "<stdout>" : path);
   }
+  NEUROSHARD_ASSIGN_OR_RETURN(const Target target, target_of(path));
+  return target.special ? write_special(path, bytes) : replace_file(path, bytes, target.mode);
+}
+
+Status check_writable(const std::string& path) {
+  if (descriptor_named(path)) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const Target target, target_of(path));
+  if (target.special) return {};
+  const std::string folder = folder_of(resolve(path)).string();
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) {
-    if (errno != ENOENT) return cannot_write(path);
-    return replace_file(path, bytes, std::nullopt);
-  }
-  if (S_ISDIR(info.st_mode)) {
-    return io_error(path + ": cannot write: found a directory, expected a file");
-  }
-  if (!S_ISREG(info.st_mode)) return write_special(path, bytes);
-  // A rename would replace even a file that may not be written.
-  if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return cannot_write(path);
-  return replace_file(path, bytes, info.st_mode & 07777);
+  if (::stat(folder.c_str(), &info) != 0) return cannot_write(path);
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+    return cannot_write(path);
+  return {};
 }
 
 }  // namespace neuroshard::io

@@ -27,4 +27,8 @@ Result<std::string> read_file(const std::string& path);
 /// paths. A process killed in between can leave a hidden ".neuroshard-*.tmp", never a torn `path`.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
 
+/// What of its errors write_file_atomically(path) would give before it writes anything: a folder
+/// that is not there or may not be written, a directory instead of a file. Thread-safe.
+Status check_writable(const std::string& path);
+
 }  // namespace neuroshard::io

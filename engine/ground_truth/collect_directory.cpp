@@ -58,12 +58,12 @@ Status compare(const io::Collection& begun, const io::Collection& wanted, const 
 
 Status resume(const std::string& directory, const io::Collection& settings,
               const std::string& pool) {
-  const std::string path = directory + "/collection.json";
+  const std::string path = io::file_in(directory, io::kCollectionFile);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(path));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection begun, io::parse_collection(bytes, path));
   NEUROSHARD_RETURN_IF_ERROR(compare(begun, settings, path));
   if (pool.empty()) return {};
-  const std::string pool_path = directory + "/table_configs.json";
+  const std::string pool_path = io::file_in(directory, io::kPoolFile);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string begun_pool, io::read_file(pool_path));
   if (begun_pool == pool) return {};
   return invalid_input(pool_path + ": begun with other tables, cannot resume with these");
@@ -72,15 +72,19 @@ Status resume(const std::string& directory, const io::Collection& settings,
 Status begin(const std::string& directory, const io::Collection& settings, const std::string& pool,
              const io::AppendLog& log) {
   if (log.lines() > 0) {
-    return invalid_input(directory + "/data.txt: has " + std::to_string(log.lines()) +
-                         " lines but no collection.json beside it, expected an empty directory or "
+    return invalid_input(io::file_in(directory, io::kDataFile) + ": has " +
+                         std::to_string(log.lines()) + " lines but no " +
+                         std::string(io::kCollectionFile) +
+                         " beside it, expected an empty directory or "
                          "a collection to resume");
   }
   // collection.json last: a directory that has it has everything.
   if (!pool.empty()) {
-    NEUROSHARD_RETURN_IF_ERROR(io::write_file_atomically(directory + "/table_configs.json", pool));
+    NEUROSHARD_RETURN_IF_ERROR(
+        io::write_file_atomically(io::file_in(directory, io::kPoolFile), pool));
   }
-  return io::write_file_atomically(directory + "/collection.json", io::format_collection(settings));
+  return io::write_file_atomically(io::file_in(directory, io::kCollectionFile),
+                                   io::format_collection(settings));
 }
 
 }  // namespace
@@ -90,8 +94,9 @@ Result<io::AppendLog> open_collection(const std::string& directory, const io::Co
   std::error_code error;
   std::filesystem::create_directory(directory, error);
   if (error) return io_error(directory + ": cannot make the directory: " + error.message());
-  NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log, io::AppendLog::open(directory + "/data.txt"));
-  const bool begun = std::filesystem::exists(directory + "/collection.json", error);
+  NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log,
+                              io::AppendLog::open(io::file_in(directory, io::kDataFile)));
+  const bool begun = std::filesystem::exists(io::file_in(directory, io::kCollectionFile), error);
   NEUROSHARD_RETURN_IF_ERROR(begun ? resume(directory, settings, pool)
                                    : begin(directory, settings, pool, log));
   return log;

@@ -1,6 +1,7 @@
 // Bad usage: exit code 2, nothing on standard output, one line on standard error that names the
 // flag, what was found and what was expected.
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,13 @@
 
 namespace {
 
+using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
 
 void expect_usage_error(const std::vector<std::string>& arguments,
                         const std::vector<std::string>& words) {
@@ -50,7 +55,8 @@ BOOST_AUTO_TEST_CASE(flags_must_be_known_complete_and_single) {
                      {"neuroshard plan:", "'--device-memry'", "did you mean '--device-memory'?"});
   expect_usage_error({"plan", "tables.json"}, {"'tables.json'", "only flags"});
   expect_usage_error({"plan", "-t", "x"}, {"'-t'"});
-  expect_usage_error({"plan", "--", "x"}, {"'x'"});
+  expect_usage_error({"plan", "--", "--tables", "x"}, {"'--'", "only flags"});
+  expect_usage_error({"plan", "--help=1"}, {"--help", "expected none"});
   expect_usage_error({"plan", "--dev", "8"}, {"unknown flag '--dev'"});  // no abbreviations
   expect_usage_error({"plan", "--tables"}, {"--tables", "no value"});
   expect_usage_error({"plan", "--tables="}, {"--tables", "no value"});
@@ -83,6 +89,48 @@ BOOST_AUTO_TEST_CASE(sizes_must_be_positive_and_have_a_known_unit) {
     expect_usage_error(plan_with({"--devices", "8", "--device-memory", value}),
                        {"--device-memory", value});
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_output_takes_the_place_of_no_input) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("tables.json", slurp(source_file("examples/dlrm_dcnv2.json")));
+  const std::string link = folder.file("link.json");
+  std::filesystem::create_symlink("tables.json", link);
+  const std::string data = folder.file("data");
+  BOOST_REQUIRE(run_command({"collect", "compute", "--backend", "sim", "--profile", "H200-141G",
+                             "--samples", "20", "--output", data})
+                    .exit_code == 0);
+  const std::string samples = slurp(data + "/data.txt");
+  for (const std::string& output : {tables, link, folder.file("./tables.json")}) {
+    expect_usage_error({"plan", "--tables", tables, "--devices", "8", "--device-memory", "80GB",
+                        "--output", output},
+                       {"--output", output, "--tables reads"});
+    expect_usage_error({"tables", "summarize", "--tables", tables, "--output", output},
+                       {"--output", output, "--tables reads"});
+  }
+  expect_usage_error({"train", "compute", "--data", data, "--output", data + "/data.txt"},
+                     {"--output", "--data reads"});
+  const std::string model = folder.file("model");
+  expect_usage_error(
+      {"train", "compute", "--data", data, "--output", model, "--report", folder.file("./model")},
+      {"model", "too"});
+  expect_usage_error({"train", "compute", "--data", data, "--base", "torchrec", "--output", model},
+                     {"--base", "torchrec"});
+  BOOST_TEST(slurp(tables) == slurp(source_file("examples/dlrm_dcnv2.json")));
+  BOOST_TEST(slurp(data + "/data.txt") == samples);
+  BOOST_TEST(!std::filesystem::exists(model));
+}
+
+BOOST_AUTO_TEST_CASE(an_input_may_be_replaced_by_its_like) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  BOOST_REQUIRE(run_command(example_plan_arguments({"--output", plan})).exit_code == 0);
+  const Outcome outcome =
+      run_command({"simulate", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan", plan,
+                   "--device-memory", "80GB", "--cost-model", "a100_sim", "--output", plan});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(slurp(plan).find("a100_sim") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(words_must_be_known) {

@@ -87,6 +87,16 @@ BOOST_AUTO_TEST_CASE(an_existing_file_keeps_its_mode_and_its_link) {
   BOOST_TEST((info.st_mode & 0777) == 0640U);
 }
 
+BOOST_AUTO_TEST_CASE(a_link_to_no_file_leads_to_a_new_one) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.file("sub"));
+  std::filesystem::create_symlink("sub/later", folder.file("link"));
+  std::filesystem::create_symlink(folder.file("link"), folder.file("again"));
+  BOOST_REQUIRE(write_file_atomically(folder.file("again"), "new").ok());
+  BOOST_TEST(std::filesystem::is_symlink(folder.file("link")));
+  BOOST_TEST(value_of(read_file(folder.file("sub/later"))) == "new");
+}
+
 BOOST_AUTO_TEST_CASE(a_path_in_the_working_folder_needs_no_slash) {
   const TemporaryFolder folder;
   const std::filesystem::path before = std::filesystem::current_path();
@@ -187,6 +197,11 @@ BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_leaves_nothing_behind) {
   check_error(write_file_atomically(folder.file(std::string(300, 'n')), "x"), StatusCode::kIoError,
               {"name too long"});
   check_error(write_file_atomically("", "x"), StatusCode::kIoError, {"cannot write"});
+  for (const std::string& path :
+       {folder.file("no/such/out"), folder.file("plain/out"), folder.path()}) {
+    BOOST_TEST(check_writable(path).message() == write_file_atomically(path, "x").message());
+  }
+  BOOST_TEST(check_writable(folder.file("new")).ok());
   BOOST_TEST(folder.entries() == 1);
 }
 
@@ -231,12 +246,16 @@ BOOST_AUTO_TEST_CASE(a_read_only_file_or_folder_is_an_error) {
   BOOST_REQUIRE(!root || ::seteuid(65534) == 0);
   const Status file_status = write_file_atomically(path, "new");
   const Status folder_status = write_file_atomically(folder.file("sub/out"), "new");
+  const Status file_check = check_writable(path);
+  const Status folder_check = check_writable(folder.file("sub/out"));
   BOOST_REQUIRE(!root || ::seteuid(0) == 0);
   check_error(file_status, StatusCode::kIoError, {path, "Permission denied"});
   check_error(folder_status, StatusCode::kIoError, {"sub/out", "Permission denied"});
   BOOST_TEST(value_of(read_file(path)) == "old");
   BOOST_TEST(folder.entries() == 2);
   BOOST_REQUIRE(::chmod(folder.file("sub").c_str(), 0755) == 0);
+  BOOST_TEST(file_check.message() == file_status.message());
+  BOOST_TEST(folder_check.message() == folder_status.message());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
