@@ -26,7 +26,7 @@ class ResumeNote final : public ProgressSink {
  public:
   void update(std::string_view phase, std::int64_t done, std::int64_t total,
               std::string_view unit) override {
-    if (!said_ && done > 0) {
+    if (!said_ && done > 0 && done < total) {
       print_note("resuming at sample " + with_commas(done) + " of " + with_commas(total));
     }
     said_ = true;

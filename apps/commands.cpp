@@ -33,7 +33,7 @@ constexpr std::array kCommands{
     CommandEntry{"compare", "every algorithm on every task",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
                  "  neuroshard compare --tables pool.json --tasks examples/tasks.txt --devices 4 "
-                 "--device-memory 4GiB\n",
+                 "--device-memory 8GiB\n",
                  make_compare_command},
     CommandEntry{"collect compute", "measure what sets of tables cost on one device",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "

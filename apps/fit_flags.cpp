@@ -23,7 +23,7 @@ void FitFlags::declare(FlagSet& flags) {
                {"constant", "cosine"});
   flags.number("weight-decay", "X", "AdamW's; 0 is Adam", &weight_decay_, {0, 10, true});
   flags.number("average", "X", "share kept a step of a moving average of the weights; 0 = none",
-               &average_, {0, 1, true});
+               &average_, {0, 0.999999, true});
   flags.integer("members", "networks trained side by side; the model says their mean", &members_, 1,
                 16);
   flags.number("target-scale", "X", "the learned target is divided by it", &target_scale_,

@@ -21,9 +21,11 @@ class SimulateCommand final : public Command {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &memory_);
     declare_cost_model(flags, &cost_model_);
-    flags.text("output", "FILE",
-               "write the plan with these costs to a file; - = to stdout, and nothing else there",
-               &output_);
+    flags
+        .text("output", "FILE",
+              "write the plan with these costs to a file; - = to stdout, and nothing else there",
+              &output_)
+        .writes("plan");
   }
 
   Status run(const FlagSet&) override {
@@ -40,15 +42,16 @@ class SimulateCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
       if (*output_ == "-") return {};
     }
-    return report(document, models);
+    return report(input.loaded.workload, document, models);
   }
 
  private:
-  Status report(const io::PlanDocument& document, const NamedCostModels& models) const {
+  Status report(const Workload& workload, const io::PlanDocument& document,
+                const NamedCostModels& models) const {
     const PlanCost& cost = document.cost;
     const Console console = Console::of(STDOUT_FILENO);
-    return print("cost model " + describe(models) + "\n\n" +
-                 plan_table(console, document.plan, cost, memory_) + "\n" +
+    return print("cost model " + describe(models) + "\nbatch " + with_commas(workload.batch_size) +
+                 "\n\n" + plan_table(console, document.plan, cost, memory_) + "\n" +
                  console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
                                Style::kBold) +
                  " (simulated by the cost model)\n" +

@@ -164,7 +164,17 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
   if (histogram && alpha) {
     return alpha->error("found both reuse_histogram and zipf_alpha, expected at most one");
   }
-  if (histogram) return read_histogram(*histogram, table.reuse_histogram);
+  if (histogram) {
+    NEUROSHARD_RETURN_IF_ERROR(read_histogram(*histogram, table.reuse_histogram));
+    const bool looked_up = std::any_of(table.reuse_histogram.begin(), table.reuse_histogram.end(),
+                                       [](double share) { return share > 0; });
+    if (table.pooling_factor > 0 && !looked_up) {
+      return histogram->error("found zeros alone for a pooling factor of " +
+                              format_number(table.pooling_factor) +
+                              ", expected shares that add up to 1");
+    }
+    return {};
+  }
   double exponent = 0;
   if (alpha) {
     NEUROSHARD_ASSIGN_OR_RETURN(exponent, alpha->number(0, kMaxZipfAlpha));

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 namespace neuroshard {
 namespace {
@@ -19,6 +20,19 @@ constexpr std::array kUnits{
     Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}, Unit{"PiB", 0x1p50},
 };
 
+/// Whole numbers of units, which a double may round; nothing for fractions and more than 2^63 - 1.
+std::optional<std::int64_t> exact_bytes(std::string_view text, const Unit& unit) {
+  text.remove_suffix(unit.name.size());
+  std::int64_t number = 0;
+  std::int64_t bytes = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  if (__builtin_mul_overflow(number, static_cast<std::int64_t>(unit.bytes), &bytes)) {
+    return std::nullopt;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<std::int64_t> parse_bytes(std::string_view text) {
@@ -33,6 +47,7 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
     if (unit.name != suffix) continue;
     const double bytes = number * unit.bytes;
     if (std::signbit(number)) return invalid_input(found + " is negative: " + expected);
+    if (const std::optional<std::int64_t> exact = exact_bytes(text, unit)) return *exact;
     if (bytes >= 0x1p63) return invalid_input(found + " is above 2^63 - 1 bytes");
     return static_cast<std::int64_t>(bytes);
   }

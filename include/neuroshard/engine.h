@@ -142,7 +142,7 @@ typedef struct neuroshard_table {
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,
-   1 or more; the shipped cost models know 65,536. */
+   1 or more; cost models know a range of it, neuroshard_cost_models_get_info(). */
 NEUROSHARD_API neuroshard_status neuroshard_workload_create(int64_t batch_size,
                                                             neuroshard_workload** workload,
                                                             neuroshard_error* error);

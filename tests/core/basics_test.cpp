@@ -19,6 +19,9 @@ BOOST_AUTO_TEST_CASE(byte_sizes_in_both_unit_systems) {
   BOOST_TEST(parse_bytes("1.5KiB").value() == 1536);
   BOOST_TEST(parse_bytes("0").value() == 0);
   BOOST_TEST(parse_bytes("17B").value() == 17);
+  BOOST_TEST(parse_bytes("9223372036854775807").value() == 9223372036854775807);
+  BOOST_TEST(parse_bytes("9007199254740993").value() == 9007199254740993);  // no double is that
+  BOOST_TEST(!parse_bytes("9223372036854775808").ok());
   for (const char* bad : {"", "GiB", "-1", "-0.5GiB", "4 GiB", "4gib", "nan", "inf", "1e3", "0x10",
                           "8EiB", "10000000PiB", "9223372036854775808", "4GiBx"}) {
     const Result<std::int64_t> size = parse_bytes(bad);

@@ -10,6 +10,7 @@
 namespace neuroshard {
 namespace {
 
+constexpr double kSame = 1e-6;  // of a cost: sums of floats in another order
 constexpr std::int64_t kDeviceMemory = std::int64_t{4} << 30;
 
 Cluster cluster_of(const test::ReferenceRun& run) {
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(its_plans_cost_what_it_says) {
     for (const test::ReferenceTask& task : run.tasks) {
       const Result<PlanCost> cost = simulate(task.workload, task.plan, run.models);
       BOOST_REQUIRE_MESSAGE(cost.ok(), cost.status().message());
-      BOOST_TEST(std::abs(cost->cost_ms - task.cost_ms) <= 1e-5 * task.cost_ms);
+      BOOST_TEST(std::abs(cost->cost_ms - task.cost_ms) <= kSame * task.cost_ms);
       BOOST_TEST(check_memory(task.workload, task.plan, kDeviceMemory).ok());
     }
   });
@@ -63,9 +64,13 @@ BOOST_AUTO_TEST_CASE(neuroshard_is_as_good_on_every_task) {
       const test::ReferenceTask& task = run.tasks[index];
       const Result<PlanResult> found = plan_with("neuroshard", run, task);
       BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-      BOOST_TEST(found->cost.cost_ms <= 1.001 * task.cost_ms,
-                 run.devices << " devices, task " << index << ": " << found->cost.cost_ms
-                             << " ms for " << task.cost_ms);
+      // Two tables tie for its last candidate; the reference's sort leaves open which is taken.
+      const bool tied = run.devices == 8 && index == 14;
+      const double least = tied ? 0.999 * task.cost_ms : (1 - kSame) * task.cost_ms;
+      const double cost = found->cost.cost_ms;
+      BOOST_TEST(
+          (cost >= least && cost <= (1 + kSame) * task.cost_ms),
+          run.devices << " devices, task " << index << ": " << cost << " ms for " << task.cost_ms);
       BOOST_TEST(validate(task.workload, found->plan).ok());
       BOOST_TEST(check_memory(task.workload, found->plan, kDeviceMemory).ok());
       seconds += found->seconds;
@@ -88,7 +93,7 @@ BOOST_AUTO_TEST_CASE(baselines_cost_the_same_and_fit_where_they_fit) {
           BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
           continue;
         }
-        BOOST_TEST(std::abs(found->cost.cost_ms - cost.value_or(0)) <= 1e-3 * cost.value_or(0),
+        BOOST_TEST(std::abs(found->cost.cost_ms - cost.value_or(0)) <= kSame * cost.value_or(0),
                    name << " on task " << index << ": " << found->cost.cost_ms << " ms for "
                         << cost.value_or(0));
       }
