@@ -13,7 +13,7 @@ template <typename Weights>
 __device__ __forceinline__ void pool_slice(const Slice& slice, std::int64_t first,
                                            std::int64_t last, int lane, float* out,
                                            std::int64_t stride) {
-  if (slice.sample_weights != nullptr) {
+  if (slice.sample_weights != nullptr || slice.mean != 0) {
     pool_bags<Weights, true>(slice, first, last, lane, out, stride);
   } else {
     pool_bags<Weights, false>(slice, first, last, lane, out, stride);

@@ -5,6 +5,7 @@
 // instructions that load and store differ. NEUROSHARD_EMULATED_GPU: a test has defined what CUDA's
 // headers would (tests/support/emulated_gpu.h).
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -18,8 +19,10 @@
 #endif
 #if defined(__CUDA_ARCH__)
 #define NEUROSHARD_UNROLL _Pragma("unroll")
+#define NEUROSHARD_NO_UNROLL _Pragma("unroll 1")
 #else
 #define NEUROSHARD_UNROLL
+#define NEUROSHARD_NO_UNROLL
 #endif
 
 namespace neuroshard::cuda {
@@ -55,6 +58,16 @@ NEUROSHARD_LANE Words<kWords> load_once(const void* from) {
   return words;
 }
 
+/// Reads a value that this launch does not write and that lanes beside this one read, too.
+template <typename Value>
+NEUROSHARD_LANE Value load_shared(const Value* from) {
+#if defined(__CUDA_ARCH__)
+  return __ldg(from);
+#else
+  return *from;
+#endif
+}
+
 NEUROSHARD_LANE float float_of(std::uint32_t bits) {
 #if defined(__CUDA_ARCH__)
   return __uint_as_float(bits);
@@ -80,13 +93,17 @@ template <int kFloats>
 NEUROSHARD_LANE void store_pooled(float* to, const float* values, bool whole_sectors) {
 #if defined(__CUDA_ARCH__)
   if constexpr (kFloats >= 4) {
+    NEUROSHARD_UNROLL
     for (int k = 0; k < kFloats; k += 4) {
-      const float4 four = make_float4(values[k], values[k + 1], values[k + 2], values[k + 3]);
-      if (whole_sectors) {
-        __stcs(reinterpret_cast<float4*>(to + k), four);
-      } else {
-        *reinterpret_cast<float4*>(to + k) = four;
-      }
+      // Two instructions on one address: written out, they take registers for two.
+      asm volatile(
+          "{.reg .pred whole; setp.ne.s32 whole, %5, 0;\n\t"
+          "@whole st.global.cs.v4.f32 [%0], {%1, %2, %3, %4};\n\t"
+          "@!whole st.global.v4.f32 [%0], {%1, %2, %3, %4};}"
+          :
+          : "l"(to + k), "f"(values[k]), "f"(values[k + 1]), "f"(values[k + 2]), "f"(values[k + 3]),
+            "r"(whole_sectors ? 1 : 0)
+          : "memory");
     }
   } else {
     for (int k = 0; k < kFloats; ++k) to[k] = values[k];
@@ -172,73 +189,147 @@ struct Fp16Access {
 };
 #endif
 
+/// Where the rows of a lane's columns lie. Rows and row sizes have 32 bits, so an address is one
+/// multiply-add.
+struct RowAddress {
+  const char* base;
+  std::uint32_t row_bytes;
+
+  NEUROSHARD_LANE const char* operator()(std::int32_t row) const {
+    return base + static_cast<std::uint64_t>(static_cast<std::uint32_t>(row)) * row_bytes;
+  }
+};
+
+/// Sums of the bags that one group of lanes pools, in the columns of one lane. `kScaled`: with
+/// sample weights or means; without either, nothing but additions is compiled.
+template <int kWidth, bool kScaled>
+struct BagSums {
+  const std::int64_t* offsets;  ///< of the bag behind the next one
+  float* out;
+  std::int64_t out_stride;
+  std::int32_t bags;       ///< not finished yet
+  std::int32_t bag_begin;  ///< lookups of the current bag, counted from the group's first one
+  std::int32_t bag_end;
+  std::uint32_t next_end;  ///< low bits of the end of the bag behind it, early: nobody waits for it
+  std::uint32_t first;     ///< low bits of the offset of the group's first lookup
+  bool mean;
+  bool whole_sectors;
+  float sum[kWidth];
+
+  /// Differences of 32 bits are exact: a group's lookups are far fewer than 2^31.
+  [[nodiscard]] NEUROSHARD_LANE std::int32_t from_first(std::uint32_t offset) const {
+    return static_cast<std::int32_t>(offset - first);
+  }
+  static NEUROSHARD_LANE std::uint32_t low_bits(std::int64_t offset) {
+    return static_cast<std::uint32_t>(offset);
+  }
+  NEUROSHARD_LANE void finish_bag() {
+    if constexpr (kScaled) {
+      if (mean && bag_end > bag_begin) {
+        const float share = 1.0F / static_cast<float>(bag_end - bag_begin);
+        NEUROSHARD_UNROLL
+        for (int k = 0; k < kWidth; ++k) sum[k] *= share;
+      }
+      bag_begin = bag_end;
+    }
+    store_pooled<kWidth>(out, sum, whole_sectors);
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kWidth; ++k) sum[k] = 0;
+    out += out_stride;
+    bag_end = from_first(next_end);
+    if (--bags > 1) next_end = low_bits(load_shared(offsets++));
+  }
+  /// `number` is the lookup's, counted from the group's first one.
+  template <typename Weights>
+  NEUROSHARD_LANE void add(const typename Weights::Raw& raw, float factor, std::int32_t number) {
+    NEUROSHARD_NO_UNROLL
+    while (number >= bag_end) finish_bag();
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kWidth; ++k) {
+      const float weight = Weights::value(raw, k);
+      sum[k] = kScaled ? add_scaled(sum[k], weight, factor) : sum[k] + weight;
+    }
+  }
+};
+
 /// Pools bags [first_bag, last_bag) of a slice, at least one, into the columns of one lane. The
 /// bags' lookups are one stream, so that short bags have as many rows on their way as long ones.
-template <typename Weights, bool kSampleWeights>
+/// REQUIRES kScaled when the slice has sample weights or takes means.
+template <typename Weights, bool kScaled>
 NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::int64_t last_bag,
                                int lane, float* out, std::int64_t out_stride) {
   constexpr int kWidth = Weights::kWidth;
   constexpr int kInFlight = rows_in_flight(kWidth);
   const int column = lane * kWidth;
   if (column >= slice.width) return;
-  const char* weights = slice.weights + column * Weights::kElementBytes;
-  const std::int64_t row_bytes = slice.row_bytes;
+  const RowAddress weights{slice.weights + column * Weights::kElementBytes,
+                           static_cast<std::uint32_t>(slice.row_bytes)};
   const std::int64_t* offsets = slice.offsets + first_bag;
-  const std::int64_t begin = offsets[0];
-  auto bags = static_cast<std::int32_t>(last_bag - first_bag);  // not finished yet
-  // Differences of 32 bits are exact: a group's lookups are far fewer than 2^31.
-  const auto from_begin = [low = static_cast<std::uint32_t>(begin)](std::int64_t offset) {
-    return static_cast<std::int32_t>(static_cast<std::uint32_t>(offset) - low);
-  };
-  const std::int32_t lookups = from_begin(offsets[bags]);
+  const auto bags = static_cast<std::int32_t>(last_bag - first_bag);
+  const std::int64_t begin = load_shared(offsets);
+  const std::int64_t end = load_shared(offsets + bags);
+  BagSums<kWidth, kScaled> sums{};
+  const auto low_bits = [](std::int64_t offset) { return static_cast<std::uint32_t>(offset); };
+  sums.first = low_bits(begin);
+  sums.offsets = offsets + std::min(bags, 2) + 1;
+  sums.bags = bags;
+  sums.bag_end = sums.from_first(low_bits(load_shared(offsets + 1)));
+  sums.next_end = low_bits(load_shared(offsets + std::min(bags, 2)));
+  sums.out = out + first_bag * out_stride + slice.out_column + column;
+  sums.out_stride = out_stride;
+  sums.mean = slice.mean != 0;
+  sums.whole_sectors = slice.width >= 8;
+  const std::int32_t lookups = sums.from_first(low_bits(end));
   const std::int32_t* indices = slice.indices + begin;
-  const float* factors = kSampleWeights ? slice.sample_weights + begin : nullptr;
-  out += first_bag * out_stride + slice.out_column + column;
-
-  std::int32_t bag_begin = 0;
-  std::int32_t bag_end = from_begin(*++offsets);
-  float sum[kWidth] = {};
-  const auto finish_bag = [&] {
-    if (slice.mean != 0 && bag_end > bag_begin) {
-      const float share = 1.0F / static_cast<float>(bag_end - bag_begin);
-      for (int k = 0; k < kWidth; ++k) sum[k] *= share;
-    }
-    store_pooled<kWidth>(out, sum, slice.width >= 8);
-    for (int k = 0; k < kWidth; ++k) sum[k] = 0;
-    out += out_stride;
-    bag_begin = bag_end;
-    if (--bags > 0) bag_end = from_begin(*++offsets);
-  };
+  const float* factors = nullptr;
+  if constexpr (kScaled) {
+    if (slice.sample_weights != nullptr) factors = slice.sample_weights + begin;
+  }
 
   std::int32_t row[kInFlight];
-  NEUROSHARD_UNROLL
-  for (int u = 0; u < kInFlight; ++u) row[u] = u < lookups ? indices[u] : 0;
-  for (std::int32_t i = 0; i < lookups; i += kInFlight) {
-    typename Weights::Raw raw[kInFlight] = {};
-    float factor[kInFlight] = {};
-    NEUROSHARD_UNROLL
-    for (int u = 0; u < kInFlight; ++u) {
-      if (i + u >= lookups) continue;
-      raw[u] = Weights::load(weights + row[u] * row_bytes);
-      if constexpr (kSampleWeights) factor[u] = factors[i + u];
-    }
-    NEUROSHARD_UNROLL
-    for (int u = 0; u < kInFlight; ++u) {  // of the next round, while these rows travel
-      const std::int32_t next = i + kInFlight + u;
-      if (next < lookups) row[u] = indices[next];
-    }
-    NEUROSHARD_UNROLL
-    for (int u = 0; u < kInFlight; ++u) {
-      if (i + u >= lookups) continue;
-      while (i + u >= bag_end) finish_bag();
+  const auto fetch_rows = [&](std::int32_t from) {
+    if (from + kInFlight <= lookups) {
       NEUROSHARD_UNROLL
-      for (int k = 0; k < kWidth; ++k) {
-        const float weight = Weights::value(raw[u], k);
-        sum[k] = kSampleWeights ? add_scaled(sum[k], weight, factor[u]) : sum[k] + weight;
+      for (int u = 0; u < kInFlight; ++u) row[u] = load_shared(indices + from + u);
+    } else {
+      NEUROSHARD_UNROLL
+      for (int u = 0; u < kInFlight; ++u) {
+        if (from + u < lookups) row[u] = load_shared(indices + from + u);
       }
     }
+  };
+  const auto factor_of_lookup = [&](std::int32_t number) {
+    return kScaled && factors != nullptr ? load_shared(factors + number) : 1.0F;
+  };
+  fetch_rows(0);
+  std::int32_t i = 0;
+  while (i + kInFlight <= lookups) {
+    typename Weights::Raw raw[kInFlight];
+    float factor[kInFlight];
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) {
+      raw[u] = Weights::load(weights(row[u]));
+      factor[u] = factor_of_lookup(i + u);
+    }
+    fetch_rows(i + kInFlight);  // of the next round, while these rows travel
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) sums.template add<Weights>(raw[u], factor[u], i + u);
+    i += kInFlight;
   }
-  while (bags > 0) finish_bag();
+  typename Weights::Raw raw[kInFlight] = {};
+  float factor[kInFlight] = {};
+  NEUROSHARD_UNROLL
+  for (int u = 0; u < kInFlight; ++u) {
+    if (i + u >= lookups) continue;
+    raw[u] = Weights::load(weights(row[u]));
+    factor[u] = factor_of_lookup(i + u);
+  }
+  NEUROSHARD_UNROLL
+  for (int u = 0; u < kInFlight; ++u) {
+    if (i + u < lookups) sums.template add<Weights>(raw[u], factor[u], i + u);
+  }
+  NEUROSHARD_NO_UNROLL
+  while (sums.bags > 0) sums.finish_bag();
 }
 
 /// What the sort carries beside the row of a lookup: its bag among the bags of all tables and, when

@@ -21,6 +21,25 @@ int lane_bits_for(std::int64_t width, Access access) {
   return std::min(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(lanes - 1))), 5);
 }
 
+/// How the columns of a table are cut into slices: evenly, as few as a warp's loads can span.
+struct Cut {
+  std::int64_t parts;
+  std::int64_t width;  ///< of all but the last one
+};
+Cut cut_columns(const BagTable& table, Access access) {
+  const std::int64_t step = lane_width(access);
+  const std::int64_t most = std::int64_t{kWarpLanes} * step;
+  const std::int64_t parts = (table.dim + most - 1) / most;
+  return {parts, ((table.dim + parts - 1) / parts + step - 1) / step * step};
+}
+
+/// Rows that the table's lookups ask whole warps to read: narrow ones share a warp.
+double warp_rows(const BagTable& table, Access access) {
+  const Cut cut = cut_columns(table, access);
+  const auto lanes = static_cast<double>(cut.parts << lane_bits_for(cut.width, access));
+  return static_cast<double>(table.lookups) * lanes / kWarpLanes;
+}
+
 /// Bags that make up about `lookups` of the table.
 std::int32_t bags_for(const BagTable& table, std::int64_t bags, std::int64_t lookups) {
   if (table.lookups == 0) return static_cast<std::int32_t>(lookups);
@@ -29,13 +48,9 @@ std::int32_t bags_for(const BagTable& table, std::int64_t bags, std::int64_t loo
       std::clamp<std::int64_t>(std::lround(static_cast<double>(lookups) / mean), 1, lookups));
 }
 
-/// Cuts the columns of a table evenly into as few slices as a warp's loads can span.
 Status add_slices(const BagTable& table, Access access, std::int64_t column,
                   std::int64_t group_lookups, BagLayout& layout) {
-  const std::int64_t most = std::int64_t{kWarpLanes} * lane_width(access);
-  const std::int64_t parts = (table.dim + most - 1) / most;
-  const std::int64_t step = lane_width(access);
-  const std::int64_t even = ((table.dim + parts - 1) / parts + step - 1) / step * step;
+  const std::int64_t even = cut_columns(table, access).width;
   const std::int64_t element = bytes_per_element(table.data_type);
   for (std::int64_t begin = 0; begin < table.dim; begin += even) {
     const std::int64_t width = std::min(even, table.dim - begin);
@@ -91,11 +106,16 @@ Result<BagLayout> lay_out(std::span<const BagTable> tables, std::int64_t bags) {
                          std::to_string(bags) + " bags each, expected at most " +
                          std::to_string(kMaxTables) + " tables and 1 to 2^32 bags in all");
   }
-  std::int64_t lookups = 0;
-  for (const BagTable& table : tables) lookups += std::min<std::int64_t>(table.lookups, INT32_MAX);
-  const std::int64_t group_lookups =
-      std::clamp(lookups / kGroupsToFillGpu, kLeastLookupsPerGroup, kMostLookupsPerGroup);
+  double rows_of_warps = 0;
   std::int64_t column = 0;
+  for (const BagTable& table : tables) {
+    rows_of_warps += warp_rows(table, choose_access(table, column, layout.columns));
+    column += table.dim;
+  }
+  const auto group_lookups = static_cast<std::int64_t>(std::clamp(rows_of_warps / kWarpsToFillGpu,
+                                                                  double{kLeastLookupsPerGroup},
+                                                                  double{kMostLookupsPerGroup}));
+  column = 0;
   for (const BagTable& table : tables) {
     const Access access = choose_access(table, column, layout.columns);
     NEUROSHARD_RETURN_IF_ERROR(add_slices(table, access, column, group_lookups, layout));

@@ -28,10 +28,11 @@ inline constexpr int kWarpLanes = 32;
 /// Lookups that one group of lanes aims to have ahead of it, at least and at most: short bags share
 /// a group, and large batches give each enough to hide what it loads first (slice, offsets,
 /// indices).
-inline constexpr std::int64_t kLeastLookupsPerGroup = 16;
-inline constexpr std::int64_t kMostLookupsPerGroup = 64;
-/// Groups that fill a large GPU several times over (132 multiprocessors x 24 warps x 8).
-inline constexpr std::int64_t kGroupsToFillGpu = 25000;
+inline constexpr int kLeastLookupsPerGroup = 16;
+inline constexpr int kMostLookupsPerGroup = 64;
+/// Warps that fill a large GPU several times over (132 multiprocessors x 24 warps x 8). Narrow
+/// tables have several groups to a warp, so they need more groups, not fewer.
+inline constexpr double kWarpsToFillGpu = 25000;
 /// Longest piece of a row's sorted lookups that one group of lanes adds up: pieces end at multiples
 /// of it, so that every row's sum has a fixed shape and no group is late by more than a few tens of
 /// microseconds.

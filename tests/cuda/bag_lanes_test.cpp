@@ -60,7 +60,7 @@ std::vector<BagTable> describe(std::vector<TestTable>& made) {
 template <typename Weights>
 void pool_lane(const Slice& slice, std::int64_t first, std::int64_t last, int lane, float* out,
                std::int64_t stride) {
-  if (slice.sample_weights != nullptr) {
+  if (slice.sample_weights != nullptr || slice.mean != 0) {
     pool_bags<Weights, true>(slice, first, last, lane, out, stride);
   } else {
     pool_bags<Weights, false>(slice, first, last, lane, out, stride);
@@ -261,6 +261,23 @@ BOOST_AUTO_TEST_CASE(columns_that_are_no_multiple_of_four_are_read_one_by_one) {
   for (const Slice& slice : layout->slices) BOOST_TEST((slice.access == Access::kFp32x1));
   BOOST_TEST(run_forward(*layout) == expected_forward(tables, 40, layout->columns),
              boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(narrow_tables_fill_a_gpu_with_shorter_groups_than_wide_ones) {
+  constexpr std::int64_t kBags = 8192;
+  const auto of_dim = [](std::int64_t dim) {
+    BagTable table;
+    table.rows = 1000000;
+    table.dim = dim;
+    table.lookups = 20 * kBags;
+    return lay_out(std::vector<BagTable>(8, table), kBags);
+  };
+  for (const std::int64_t dim : {4, 8, 16, 32, 128, 1024}) {
+    const Result<BagLayout> layout = of_dim(dim);
+    BOOST_REQUIRE(layout.ok());
+    const std::int32_t bags = layout->slices.front().bags_per_group;
+    BOOST_TEST(bags == (dim < 128 ? 1 : 3));  // of 20 lookups each
+  }
 }
 
 BOOST_AUTO_TEST_CASE(every_row_that_was_looked_up_gets_one_update_with_the_sum_of_its_gradients) {
