@@ -68,6 +68,45 @@ NEUROSHARD_LANE Value load_shared(const Value* from) {
 #endif
 }
 
+#if defined(__CUDACC__)
+NEUROSHARD_LANE Words<4> words_of(uint4 four) { return {{four.x, four.y, four.z, four.w}}; }
+NEUROSHARD_LANE Words<2> words_of(uint2 two) { return {{two.x, two.y}}; }
+#endif
+
+/// Reads memory that this launch writes, in one access, and writes it. Words, not structures of the
+/// weights' type: those would lie in local memory on their way.
+template <int kWords>
+NEUROSHARD_LANE Words<kWords> load_words(const void* from) {
+  Words<kWords> words;
+#if defined(__CUDA_ARCH__)
+  if constexpr (kWords == 4) {
+    words = words_of(*static_cast<const uint4*>(from));
+  } else if constexpr (kWords == 2) {
+    words = words_of(*static_cast<const uint2*>(from));
+  } else {
+    words = {{*static_cast<const std::uint32_t*>(from)}};
+  }
+#else
+  std::memcpy(&words, from, sizeof words);
+#endif
+  return words;
+}
+template <int kWords>
+NEUROSHARD_LANE void store_words(void* to, const Words<kWords>& words) {
+#if defined(__CUDA_ARCH__)
+  const std::uint32_t* w = words.word;
+  if constexpr (kWords == 4) {
+    *static_cast<uint4*>(to) = make_uint4(w[0], w[1], w[2], w[3]);
+  } else if constexpr (kWords == 2) {
+    *static_cast<uint2*>(to) = make_uint2(w[0], w[1]);
+  } else {
+    *static_cast<std::uint32_t*>(to) = w[0];
+  }
+#else
+  std::memcpy(to, &words, sizeof words);
+#endif
+}
+
 NEUROSHARD_LANE float float_of(std::uint32_t bits) {
 #if defined(__CUDA_ARCH__)
   return __uint_as_float(bits);
@@ -75,6 +114,16 @@ NEUROSHARD_LANE float float_of(std::uint32_t bits) {
   float value = 0;
   std::memcpy(&value, &bits, sizeof value);
   return value;
+#endif
+}
+
+NEUROSHARD_LANE std::uint32_t bits_of(float value) {
+#if defined(__CUDA_ARCH__)
+  return __float_as_uint(value);
+#else
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  return bits;
 #endif
 }
 
@@ -142,15 +191,15 @@ struct Fp32Access {
   using Raw = Words<kFloats>;
   static NEUROSHARD_LANE Raw load(const char* from) { return load_once<kFloats>(from); }
   static NEUROSHARD_LANE float value(const Raw& raw, int k) { return float_of(raw.word[k]); }
-  /// weight -= step * sum, product and difference rounded as on the CPU.
-  static NEUROSHARD_LANE void update(char* at, const float* sum, float step) {
-    struct alignas(kFloats * 4) Floats {
-      float value[kFloats];
-    };
-    auto* weights = reinterpret_cast<Floats*>(at);
-    Floats w = *weights;  // one access of 16 bytes
-    for (int k = 0; k < kFloats; ++k) w.value[k] -= step * sum[k];
-    *weights = w;
+  static NEUROSHARD_LANE Raw fetch(const char* at) { return load_words<kFloats>(at); }
+  /// weight -= step * sum, product and difference rounded as on the CPU. `weights` are what fetch()
+  /// has found there.
+  static NEUROSHARD_LANE void update(char* at, Raw weights, const float* sum, float step) {
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kFloats; ++k) {
+      weights.word[k] = bits_of(float_of(weights.word[k]) - step * sum[k]);
+    }
+    store_words(at, weights);
   }
 };
 
@@ -159,32 +208,38 @@ template <int kHalves>
 struct Fp16Access {
   static constexpr int kWidth = kHalves;
   static constexpr std::int64_t kElementBytes = 2;
-  struct Raw {
-    Words<(kHalves + 1) / 2> words;
-  };
+  using Raw = Words<(kHalves + 1) / 2>;
   static NEUROSHARD_LANE Raw load(const char* from) {
-    Raw raw{};
     if constexpr (kHalves == 1) {
-      raw.words.word[0] = *reinterpret_cast<const std::uint16_t*>(from);
+      return fetch(from);
     } else {
-      raw.words = load_once<kHalves / 2>(from);
+      return load_once<kHalves / 2>(from);
     }
-    return raw;
   }
   static NEUROSHARD_LANE float value(const Raw& raw, int k) {
     __half_raw half;
-    half.x = static_cast<unsigned short>(raw.words.word[k / 2] >> (k % 2 * 16));
+    half.x = static_cast<unsigned short>(raw.word[k / 2] >> (k % 2 * 16));
     return __half2float(__half(half));
   }
-  static NEUROSHARD_LANE void update(char* at, const float* sum, float step) {
-    struct alignas(kHalves * 2) Halves {
-      __half half[kHalves];
-    };
-    Halves w = *reinterpret_cast<const Halves*>(at);
-    for (int k = 0; k < kHalves; ++k) {
-      w.half[k] = __float2half_rn(__half2float(w.half[k]) - step * sum[k]);
+  static NEUROSHARD_LANE Raw fetch(const char* at) {
+    if constexpr (kHalves == 1) {
+      return {{*reinterpret_cast<const std::uint16_t*>(at)}};
+    } else {
+      return load_words<kHalves / 2>(at);
     }
-    *reinterpret_cast<Halves*>(at) = w;
+  }
+  static NEUROSHARD_LANE void update(char* at, const Raw& weights, const float* sum, float step) {
+    Raw updated{};
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kHalves; ++k) {
+      const __half_raw half = __float2half_rn(value(weights, k) - step * sum[k]);
+      updated.word[k / 2] |= std::uint32_t{half.x} << (k % 2 * 16);
+    }
+    if constexpr (kHalves == 1) {
+      *reinterpret_cast<std::uint16_t*>(at) = static_cast<std::uint16_t>(updated.word[0]);
+    } else {
+      store_words(at, updated);
+    }
   }
 };
 #endif
@@ -414,36 +469,47 @@ NEUROSHARD_LANE PartialRun partial_run(const Key* keys, std::int64_t cut, std::i
   return {cut, (cut - 1) * 2 + (keys[before] == key ? 0 : 1), low - cut + 2};
 }
 
-/// Sum of the gradients of sorted lookups [begin, end) in the columns of one lane, in their order.
+/// sum += the gradient of one lookup, in the columns of one lane.
+template <int kWidth, typename Lookup>
+NEUROSHARD_LANE void add_gradient(const Columns<kWidth>& gradient, Lookup lookup, float* sum) {
+  NEUROSHARD_UNROLL
+  for (int k = 0; k < kWidth; ++k) {
+    sum[k] = sizeof(Lookup) > sizeof(PlainLookup)
+                 ? add_scaled(sum[k], gradient.value[k], factor_of(lookup))
+                 : sum[k] + gradient.value[k];
+  }
+}
+
+/// sum += the gradients of sorted lookups [begin, end) in the columns of one lane, in their order.
 /// `gradient` points at the lane's column of the table's first bag.
 template <int kWidth, typename Lookup>
-NEUROSHARD_LANE void sum_gradients(const Lookup* lookups, std::int64_t begin, std::int64_t end,
+NEUROSHARD_LANE void add_gradients(const Lookup* lookups, std::int64_t begin, std::int64_t end,
                                    const float* gradient, std::int64_t stride,
-                                   std::int64_t first_bag, float* sum) {
+                                   std::uint32_t first_bag, float* sum) {
   constexpr int kInFlight = rows_in_flight(kWidth) / 2;  // most rows are looked up once or twice
-  for (int k = 0; k < kWidth; ++k) sum[k] = 0;
+  Lookup lookup[kInFlight] = {};
+  const auto fetch_lookups = [&](std::int64_t from) {
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kInFlight; ++u) {
+      if (from + u < end) lookup[u] = lookups[from + u];
+    }
+  };
+  fetch_lookups(begin);
+  NEUROSHARD_NO_UNROLL
   for (std::int64_t i = begin; i < end; i += kInFlight) {
     const std::int64_t here = end - i;
-    Lookup lookup[kInFlight] = {};
+    Lookup travelling[kInFlight];
     Columns<kWidth> columns[kInFlight] = {};
     NEUROSHARD_UNROLL
     for (int u = 0; u < kInFlight; ++u) {
-      if (u < here) lookup[u] = lookups[i + u];
-    }
-    NEUROSHARD_UNROLL
-    for (int u = 0; u < kInFlight; ++u) {
+      travelling[u] = lookup[u];
       if (u >= here) continue;
       columns[u] = load_columns<kWidth>(gradient + (bag_of(lookup[u]) - first_bag) * stride);
     }
+    fetch_lookups(i + kInFlight);  // of the next round, meanwhile
     NEUROSHARD_UNROLL
     for (int u = 0; u < kInFlight; ++u) {
-      if (u >= here) continue;
-      NEUROSHARD_UNROLL
-      for (int k = 0; k < kWidth; ++k) {
-        sum[k] = sizeof(Lookup) > sizeof(PlainLookup)
-                     ? add_scaled(sum[k], columns[u].value[k], factor_of(lookup[u]))
-                     : sum[k] + columns[u].value[k];
-      }
+      if (u < here) add_gradient(columns[u], travelling[u], sum);
     }
   }
 }

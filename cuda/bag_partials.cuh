@@ -38,7 +38,8 @@ __device__ void finish_row(const UpdateTable& table, std::int64_t row, const Par
   char* weights = table.weights + row * table.row_bytes;
   for (int column = lane; column < table.dim; column += kWarpLanes) {
     const float sum = add_up(column);
-    Weights::update(weights + column * Weights::kElementBytes, &sum, step);
+    char* const at = weights + column * Weights::kElementBytes;
+    Weights::update(at, Weights::fetch(at), &sum, step);
   }
 }
 

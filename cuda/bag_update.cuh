@@ -24,60 +24,28 @@ __device__ __forceinline__ float adagrad_step(float state, const BagUpdate& upda
   return update.learning_rate / (sqrtf(state) + update.epsilon);
 }
 
-/// The piece of one group of lanes: sorted lookups [begin, end) of one row; none when row < 0.
+/// What a group of lanes does next: sorted lookups [begin, end) of one row; none when row < 0.
+template <typename Lookup>
 struct Piece {
-  std::int64_t begin = 0;
-  std::int64_t end = 0;
-  std::int64_t row = -1;
-  std::int64_t place = -1;  ///< of a partial sum
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::int32_t row = -1;
+  std::int32_t place = -1;  ///< of a partial sum
+  Lookup first{};           ///< the one at `begin`
 };
 
-struct Gradients {
-  const float* values;
-  std::int64_t stride;
-  std::int64_t first_bag;  ///< of the table among the bags of all
-};
-
-/// Adds up the gradients of a piece and updates its row, or leaves a partial sum. Called by whole
-/// warps with pieces of one table.
-template <typename Weights, typename Lookup>
-__device__ __forceinline__ void update_piece(const UpdateTable& table, const Piece& piece,
-                                             const Lookup* lookups, const Gradients& gradients,
-                                             int lane, const BagUpdate& update, float* partials,
-                                             std::int64_t partial_stride) {
-  constexpr int kWidth = Weights::kWidth;
-  const int step_columns = kWidth << table.lane_bits;
-  const bool adagrad = table.state != nullptr;
-  const bool direct = piece.row >= 0 && piece.place < 0;
-  char* row = table.weights + piece.row * table.row_bytes;
-  const auto add_up = [&](int column, float* sum) {
-    sum_gradients<kWidth>(lookups, piece.begin, piece.end, gradients.values + table.column + column,
-                          gradients.stride, gradients.first_bag, sum);
-  };
-  float sum[kWidth] = {};
-  float squares = 0;
-  for (int column = lane * kWidth; piece.row >= 0 && column < table.dim; column += step_columns) {
-    add_up(column, sum);
-    if (!direct) {
-      for (int k = 0; k < kWidth; ++k) partials[piece.place * partial_stride + column + k] = sum[k];
-    } else if (adagrad) {
-      for (int k = 0; k < kWidth; ++k) squares += sum[k] * sum[k];
-    } else {
-      Weights::update(row + column * Weights::kElementBytes, sum, update.learning_rate);
-    }
-  }
-  if (!adagrad) return;  // the same for the whole warp: a unit is of one table
-  squares = group_sum(squares, table.lane_bits);
-  float state = 0;
-  if (direct) state = table.state[piece.row] + squares / static_cast<float>(table.dim);
-  __syncwarp();  // everyone has read the state before one lane writes it
-  if (!direct) return;
-  if (lane == 0) table.state[piece.row] = state;
-  const float step = adagrad_step(state, update);
-  for (int column = lane * kWidth; column < table.dim; column += step_columns) {
-    if (table.dim > step_columns) add_up(column, sum);  // else it is still there
-    Weights::update(row + column * Weights::kElementBytes, sum, step);
-  }
+template <typename Value>
+__device__ __forceinline__ Value from_lane(Value value, int lane) {
+  return __shfl_sync(0xffffffffU, value, lane);
+}
+__device__ __forceinline__ ScaledLookup from_lane(ScaledLookup lookup, int lane) {
+  return {from_lane(lookup.bag, lane), from_lane(lookup.factor, lane)};
+}
+/// The piece that another lane of the warp holds. Called by whole warps.
+template <typename Lookup>
+__device__ __forceinline__ Piece<Lookup> from_lane(const Piece<Lookup>& piece, int lane) {
+  return {from_lane(piece.begin, lane), from_lane(piece.end, lane), from_lane(piece.row, lane),
+          from_lane(piece.place, lane), from_lane(piece.first, lane)};
 }
 
 /// The sorted lookups, cut into pieces.
@@ -90,66 +58,266 @@ struct SortedLookups {
   const std::uint32_t* pieces;
   const std::int64_t* first_piece;
   const std::int64_t* first_unit;
+
+  __device__ Piece<Lookup> piece(std::int64_t number, std::int64_t first_row) const {
+    const std::uint32_t begin = piece_begin[number];
+    const std::uint32_t end = number + 1 < *pieces ? piece_begin[number + 1] : count;
+    return {begin, end, static_cast<std::int32_t>(keys[begin] - first_row),
+            static_cast<std::int32_t>(partial_place(keys, begin, end, count)), lookups[begin]};
+  }
 };
 
-/// Warps take units in turn until there are none left.
+/// What one warp works on: units of one table, their pieces held by its lanes (unit after unit,
+/// 2^lane_bits of them at most), and where their gradients are and their sums go. Of the table no
+/// more than is needed: what is here stays in registers.
+template <typename Lookup>
+struct Units {
+  Piece<Lookup> held;  ///< by this lane
+  int count;
+  int lane_bits;
+  int dim;
+  char* weights;
+  float* state;
+  std::uint32_t row_bytes;
+  std::uint32_t first_bag;  ///< of the table among the bags of all
+  const Lookup* lookups;
+  const float* gradient;  ///< of the table's columns
+  std::int64_t stride;
+  BagUpdate update;
+  float* partials;
+  std::int64_t partial_stride;
+
+  static __device__ int warp_lane() { return static_cast<int>(threadIdx.x % kWarpLanes); }
+  [[nodiscard]] __device__ int lane() const { return warp_lane() & ((1 << lane_bits) - 1); }
+  /// The piece of this lane's group in a unit; none behind the last one. Called by whole warps.
+  [[nodiscard]] __device__ Piece<Lookup> piece_of(int unit) const {
+    const int holder = (unit << (5 - lane_bits)) | (warp_lane() >> lane_bits);
+    Piece<Lookup> piece = from_lane(held, holder & (kWarpLanes - 1));
+    if (unit >= count) piece.row = -1;
+    return piece;
+  }
+  [[nodiscard]] __device__ char* row(const Piece<Lookup>& piece) const {
+    return weights + static_cast<std::uint64_t>(static_cast<std::uint32_t>(piece.row)) * row_bytes;
+  }
+  template <int kWidth>
+  [[nodiscard]] __device__ Columns<kWidth> first_gradient(const Piece<Lookup>& piece,
+                                                          int column) const {
+    return load_columns<kWidth>(gradient + column + (bag_of(piece.first) - first_bag) * stride);
+  }
+  template <int kWidth>
+  __device__ void add_up(const Piece<Lookup>& piece, const Columns<kWidth>& first, int column,
+                         float* sum) const {
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kWidth; ++k) sum[k] = 0;
+    add_gradient(first, piece.first, sum);
+    if (piece.end - piece.begin > 1) {
+      add_gradients<kWidth>(lookups, piece.begin + 1, piece.end, gradient + column, stride,
+                            first_bag, sum);
+    }
+  }
+  template <int kWidth>
+  __device__ void leave_partial(const Piece<Lookup>& piece, int column, const float* sum) const {
+    float* const to = partials + piece.place * partial_stride + column;
+    NEUROSHARD_UNROLL
+    for (int k = 0; k < kWidth; ++k) to[k] = sum[k];
+  }
+};
+
+template <int kWidth>
+__device__ __forceinline__ float square_of(const float* sum) {
+  float squares = 0;
+  NEUROSHARD_UNROLL
+  for (int k = 0; k < kWidth; ++k) squares += sum[k] * sum[k];
+  return squares;
+}
+
+/// Blocks of update_kernel on a multiprocessor.
+inline constexpr int kUpdateBlocks = 3;
+
+/// Columns of pieces that a lane has on their way at once: what a row needs first, its weights and
+/// the gradient of its first lookup.
+inline constexpr int kPiecesInFlight = 2;
+
+/// Adds up the gradients of pieces and updates their rows, or leaves partial sums. With row-wise
+/// Adagrad, for rows that a group of lanes reads at once. Called by whole warps.
+template <typename Weights, bool kAdagrad, typename Lookup>
+__device__ __forceinline__ void update_units(const Units<Lookup>& units) {
+  constexpr int kWidth = Weights::kWidth;
+  const int lane_column = units.lane() * kWidth;
+  int unit = 0;
+  int first_column = 0;  // of the group's lanes; the same for all of the warp, as unit
+  while (unit < units.count) {
+    Piece<Lookup> pieces[kPiecesInFlight];
+    int columns[kPiecesInFlight] = {};
+    Columns<kWidth> gradients[kPiecesInFlight] = {};
+    typename Weights::Raw weights[kPiecesInFlight] = {};
+    float states[kPiecesInFlight] = {};
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kPiecesInFlight; ++u) {
+      Piece<Lookup>& piece = pieces[u];
+      piece = units.piece_of(unit);
+      columns[u] = first_column + lane_column;
+      if (columns[u] >= units.dim) piece.row = -1;  // a lane behind the last column
+      first_column += kWidth << units.lane_bits;
+      if (first_column >= units.dim) {
+        first_column = 0;
+        ++unit;
+      }
+      if (piece.row < 0) continue;
+      gradients[u] = units.template first_gradient<kWidth>(piece, columns[u]);
+      if (piece.place >= 0) continue;
+      weights[u] = Weights::fetch(units.row(piece) + columns[u] * Weights::kElementBytes);
+      if constexpr (kAdagrad) states[u] = units.state[piece.row];
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kPiecesInFlight; ++u) {
+      const Piece<Lookup>& piece = pieces[u];
+      const bool direct = piece.row >= 0 && piece.place < 0;
+      float sum[kWidth] = {};
+      if (piece.row >= 0) units.template add_up<kWidth>(piece, gradients[u], columns[u], sum);
+      if (piece.row >= 0 && !direct) units.template leave_partial<kWidth>(piece, columns[u], sum);
+      float step = units.update.learning_rate;
+      if constexpr (kAdagrad) {
+        const float squares = group_sum(square_of<kWidth>(sum), units.lane_bits);
+        __syncwarp();  // everyone has read the state before one lane writes it
+        const float state = (direct ? states[u] : 0.0F) + squares / static_cast<float>(units.dim);
+        if (direct && units.lane() == 0) units.state[piece.row] = state;
+        step = adagrad_step(state, units.update);
+      }
+      if (!direct) continue;
+      Weights::update(units.row(piece) + columns[u] * Weights::kElementBytes, weights[u], sum,
+                      step);
+    }
+  }
+}
+
+/// The same with row-wise Adagrad for rows that take a warp several reads: sums of squares first,
+/// then the gradients once more. Called by whole warps.
+template <typename Weights, typename Lookup>
+__device__ __forceinline__ void update_wide_adagrad(const Units<Lookup>& units) {
+  constexpr int kWidth = Weights::kWidth;
+  float sum[kWidth];
+  NEUROSHARD_NO_UNROLL
+  for (int unit = 0; unit < units.count; ++unit) {
+    const Piece<Lookup> piece = units.piece_of(unit);
+    if (piece.row < 0) continue;  // the same for the whole warp: it has one group
+    float state = 0;
+    float step = 0;
+    NEUROSHARD_NO_UNROLL
+    for (int pass = 0; pass < 2; ++pass) {
+      const bool update = pass == 1;
+      float squares = 0;
+      NEUROSHARD_NO_UNROLL
+      for (int column = units.lane() * kWidth; column < units.dim; column += kWidth * kWarpLanes) {
+        units.template add_up<kWidth>(piece, units.template first_gradient<kWidth>(piece, column),
+                                      column, sum);
+        squares += square_of<kWidth>(sum);
+        char* const at = units.row(piece) + column * Weights::kElementBytes;
+        if (piece.place >= 0) {
+          units.template leave_partial<kWidth>(piece, column, sum);
+        } else if (update) {
+          Weights::update(at, Weights::fetch(at), sum, step);
+        }
+      }
+      if (piece.place >= 0) break;
+      if (update) continue;
+      squares = group_sum(squares, 5);
+      state = units.state[piece.row] + squares / static_cast<float>(units.dim);
+      step = adagrad_step(state, units.update);
+    }
+    __syncwarp();  // everyone has read the state before one lane writes it
+    if (piece.place < 0 && units.lane() == 0) units.state[piece.row] = state;
+  }
+}
+
+template <typename Weights, typename Lookup>
+__device__ __forceinline__ void update_rows(const Units<Lookup>& units) {
+  if (units.state == nullptr) {
+    update_units<Weights, false>(units);
+  } else if (units.dim <= Weights::kWidth << units.lane_bits) {
+    update_units<Weights, true>(units);
+  } else {
+    update_wide_adagrad<Weights>(units);
+  }
+}
+
+/// The table of a unit: the last one at or behind `table` that begins at or before the unit and has
+/// units.
+__device__ __forceinline__ int table_of(const std::int64_t* first_unit, int table, int tables,
+                                        std::int64_t unit) {
+  int high = unit < first_unit[table + 1] ? table : tables - 1;
+  while (table < high) {
+    const int middle = (table + high + 1) / 2;
+    if (first_unit[middle] <= unit) {
+      table = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return table;
+}
+
+/// Warps take units in turn until there are none left: number w of W warps those of number w, w +
+/// W, w + 2 W and so on, as many at a time as its lanes can hold the pieces of. Three blocks a
+/// multiprocessor: with four, registers spill.
 template <typename Key, typename Lookup>
-__global__ void __launch_bounds__(kBlockThreads, 4)
+__global__ void __launch_bounds__(kBlockThreads, kUpdateBlocks)
     update_kernel(const UpdateTable* __restrict__ tables, int count,
                   SortedLookups<Key, Lookup> sorted, std::int64_t bags,
                   const float* __restrict__ gradient, std::int64_t stride, BagUpdate update,
                   float* __restrict__ partials, std::int64_t partial_stride) {
-  const std::int64_t warps = static_cast<std::int64_t>(gridDim.x) * (kBlockThreads / kWarpLanes);
-  const int warp_lane = static_cast<int>(threadIdx.x) % kWarpLanes;
+  const auto warps = static_cast<std::uint32_t>(gridDim.x) * (kBlockThreads / kWarpLanes);
+  const auto warp_lane = static_cast<int>(threadIdx.x % kWarpLanes);
   const std::int64_t units = sorted.first_unit[count];
-  const std::int64_t pieces = *sorted.pieces;
-  for (std::int64_t unit =
-           (static_cast<std::int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x) / kWarpLanes;
-       unit < units; unit += warps) {
-    int t = 0;  // the last table that begins at or before the unit and has units
-    for (int high = count - 1; t < high;) {
-      const int middle = (t + high + 1) / 2;
-      if (sorted.first_unit[middle] <= unit) {
-        t = middle;
-      } else {
-        high = middle - 1;
-      }
+  int t = 0;
+  std::int64_t unit =
+      (static_cast<std::int64_t>(blockIdx.x) * kBlockThreads + threadIdx.x) / kWarpLanes;
+  while (unit < units) {
+    t = table_of(sorted.first_unit, t, count, unit);
+    const UpdateTable& table = tables[t];
+    const int lane_bits = table.lane_bits;
+    const auto left = static_cast<std::uint32_t>(sorted.first_unit[t + 1] - unit);
+    const auto here = std::min((left + warps - 1) / warps, 1U << lane_bits);
+
+    const int groups_bits = 5 - lane_bits;
+    const std::uint32_t ahead = static_cast<std::uint32_t>(warp_lane) >> groups_bits;
+    const std::int64_t number = sorted.first_piece[t] + (warp_lane & ((1 << groups_bits) - 1)) +
+                                ((unit - sorted.first_unit[t] + ahead * warps) << groups_bits);
+    Units<Lookup> work{{},
+                       static_cast<int>(here),
+                       lane_bits,
+                       table.dim,
+                       table.weights,
+                       table.state,
+                       static_cast<std::uint32_t>(table.row_bytes),
+                       static_cast<std::uint32_t>(t * bags),
+                       sorted.lookups,
+                       gradient + table.column,
+                       stride,
+                       update,
+                       partials,
+                       partial_stride};
+    if (ahead < here && number < sorted.first_piece[t + 1]) {
+      work.held = sorted.piece(number, table.first_row);
     }
-    const UpdateTable table = tables[t];
-    const int lane = warp_lane & ((1 << table.lane_bits) - 1);
-    const std::int64_t number = sorted.first_piece[t] +
-                                (unit - sorted.first_unit[t]) * groups_per_warp(table) +
-                                (warp_lane >> table.lane_bits);
-    Piece piece;
-    if (number < sorted.first_piece[t + 1]) {
-      piece.begin = sorted.piece_begin[number];
-      piece.end = number + 1 < pieces ? sorted.piece_begin[number + 1] : sorted.count;
-      piece.row = static_cast<std::int64_t>(sorted.keys[piece.begin]) - table.first_row;
-      piece.place = partial_place(sorted.keys, piece.begin, piece.end, sorted.count);
-    }
-    const Gradients gradients{gradient, stride, t * bags};
     switch (table.access) {
       case Access::kFp32x4:
-        update_piece<Fp32Access<4>>(table, piece, sorted.lookups, gradients, lane, update, partials,
-                                    partial_stride);
+        update_rows<Fp32Access<4>>(work);
         break;
       case Access::kFp32x1:
-        update_piece<Fp32Access<1>>(table, piece, sorted.lookups, gradients, lane, update, partials,
-                                    partial_stride);
+        update_rows<Fp32Access<1>>(work);
         break;
       case Access::kFp16x8:
-        update_piece<Fp16Access<8>>(table, piece, sorted.lookups, gradients, lane, update, partials,
-                                    partial_stride);
+        update_rows<Fp16Access<8>>(work);
         break;
       case Access::kFp16x4:
-        update_piece<Fp16Access<4>>(table, piece, sorted.lookups, gradients, lane, update, partials,
-                                    partial_stride);
+        update_rows<Fp16Access<4>>(work);
         break;
       case Access::kFp16x1:
-        update_piece<Fp16Access<1>>(table, piece, sorted.lookups, gradients, lane, update, partials,
-                                    partial_stride);
+        update_rows<Fp16Access<1>>(work);
         break;
     }
+    unit += std::int64_t{here} * warps;
   }
 }
 

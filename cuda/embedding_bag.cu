@@ -162,8 +162,7 @@ Status GpuEmbeddingBag::backward_with(const float* gradient) {
   const SortedLookups<Key, Lookup> sorted = *result;
   const auto tables = static_cast<int>(layout_.tables.size());
 
-  constexpr int kBlocksPerMultiprocessor = 4;
-  const auto grid = static_cast<unsigned>(multiprocessors_ * kBlocksPerMultiprocessor);
+  const auto grid = static_cast<unsigned>(multiprocessors_ * kUpdateBlocks);
   const std::int64_t partial_stride = (layout_.widest + 3) / 4 * 4;
   update_kernel<<<grid, kBlockThreads>>>(tables_.data(), tables, sorted, layout_.bags, gradient,
                                          layout_.columns, update_, partials_.data(),

@@ -163,8 +163,8 @@ std::map<std::int64_t, RowSum> run_backward(const BagLayout& layout,
     const UpdateTable& table = layout.tables[static_cast<std::size_t>(number)];
     std::vector<float> sum(static_cast<std::size_t>(table.dim));
     for (std::int64_t column = 0; column < table.dim; ++column) {
-      sum_gradients<1>(lookups.data(), begin, end, gradient.data() + table.column + column,
-                       layout.columns, number * layout.bags,
+      add_gradients<1>(lookups.data(), begin, end, gradient.data() + table.column + column,
+                       layout.columns, static_cast<std::uint32_t>(number * layout.bags),
                        sum.data() + static_cast<std::size_t>(column));
     }
     const std::int64_t place = partial_place(keys.data(), begin, end, layout.lookups);

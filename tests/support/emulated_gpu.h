@@ -94,14 +94,19 @@ inline void launch(dim3 grid, dim3 threads, bool barriers, const std::function<v
 
 inline void __syncthreads() { neuroshard::emulation::block->barrier.arrive_and_wait(); }
 inline void __syncwarp() { neuroshard::emulation::warp().barrier.arrive_and_wait(); }
-inline float __shfl_xor_sync(unsigned, float value, int mask) {
+template <typename Value>
+Value __shfl_sync(unsigned, Value value, int from) {
+  static_assert(sizeof value == 4);
   auto& warp = neuroshard::emulation::warp();
+  std::memcpy(&warp.values[neuroshard::emulation::thread_in_block() % 32], &value, 4);
+  warp.barrier.arrive_and_wait();
+  std::memcpy(&value, &warp.values[from], 4);
+  warp.barrier.arrive_and_wait();
+  return value;
+}
+inline float __shfl_xor_sync(unsigned mask, float value, int bits) {
   const unsigned lane = neuroshard::emulation::thread_in_block() % 32;
-  warp.values[lane] = value;
-  warp.barrier.arrive_and_wait();
-  const float other = warp.values[lane ^ static_cast<unsigned>(mask)];
-  warp.barrier.arrive_and_wait();
-  return other;
+  return __shfl_sync(mask, value, static_cast<int>(lane ^ static_cast<unsigned>(bits)));
 }
 
 // fp16 as cuda_fp16.h has it, numbers only.
@@ -111,6 +116,7 @@ struct __half_raw {
 struct __half {
   __half() = default;
   explicit __half(__half_raw raw) : bits(raw.x) {}
+  operator __half_raw() const { return {bits}; }
   unsigned short bits;
 };
 inline float __half2float(__half half) {
