@@ -1,33 +1,17 @@
+#include <cub/device/device_scan.cuh>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "cuda/check.h"
 #include "cuda/index_pool.h"
+#include "cuda/stream_kernels.cuh"
 
 namespace neuroshard::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-
-/// One thread per lookup: `starts` [distinct + 1] says which distinct row it is of.
-__global__ void expand_kernel(const std::uint32_t* __restrict__ starts, std::int64_t distinct,
-                              std::int64_t lookups, Scatter row_of, Scatter place_of,
-                              std::int32_t* __restrict__ indices) {
-  const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (i >= lookups) return;
-  std::int64_t low = 0;  // the last distinct row that starts at or before i
-  std::int64_t high = distinct - 1;
-  while (low < high) {
-    const std::int64_t middle = (low + high + 1) / 2;
-    if (starts[middle] <= i) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  indices[place_of(static_cast<std::uint64_t>(i))] =
-      static_cast<std::int32_t>(row_of(static_cast<std::uint64_t>(low)));
+unsigned blocks_for(std::int64_t threads) {
+  return static_cast<unsigned>((threads + kStreamThreads - 1) / kStreamThreads);
 }
 
 Status check_count(std::int64_t lookups) {
@@ -56,23 +40,39 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t> offsets,
   Buffer<std::uint32_t> device_starts;
   NEUROSHARD_RETURN_IF_ERROR(device_starts.assign(starts));
   NEUROSHARD_RETURN_IF_ERROR(stream.indices.reserve(static_cast<std::size_t>(stream.lookups)));
-  const auto blocks = static_cast<unsigned>((stream.lookups + kThreads - 1) / kThreads);
-  expand_kernel<<<blocks, kThreads>>>(device_starts.data(),
-                                      static_cast<std::int64_t>(counts.size()), stream.lookups,
-                                      row_of, place_of, stream.indices.data());
+  expand_kernel<<<blocks_for(stream.lookups), kStreamThreads>>>(
+      device_starts.data(), static_cast<std::int64_t>(counts.size()), stream.lookups, row_of,
+      place_of, stream.indices.data());
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
   return Result<DeviceStream>(std::move(stream));
 }
 
-Result<DeviceStream> upload_stream(std::span<const std::int64_t> offsets,
-                                   std::span<const std::int64_t> indices) {
-  DeviceStream stream;
-  stream.lookups = static_cast<std::int64_t>(indices.size());
-  NEUROSHARD_RETURN_IF_ERROR(check_count(stream.lookups));
-  const std::vector<std::int32_t> narrow(indices.begin(), indices.end());
-  NEUROSHARD_RETURN_IF_ERROR(stream.offsets.assign(offsets));
-  NEUROSHARD_RETURN_IF_ERROR(stream.indices.assign(narrow));
-  return Result<DeviceStream>(std::move(stream));
+Result<DeviceStream> restrict_rows(const DeviceStream& stream, std::int64_t bags,
+                                   std::int64_t row_begin, std::int64_t row_end) {
+  const RowRange range{static_cast<std::int32_t>(row_begin), static_cast<std::int32_t>(row_end)};
+  const auto places = static_cast<std::size_t>(bags + 1);
+  DeviceStream part;
+  Buffer<std::int64_t> counts;
+  NEUROSHARD_RETURN_IF_ERROR(counts.reserve(places));
+  NEUROSHARD_RETURN_IF_ERROR(part.offsets.reserve(places));
+  count_in_range_kernel<<<blocks_for(bags + 1), kStreamThreads>>>(
+      stream.indices.data(), stream.offsets.data(), bags, range, counts.data());
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  std::size_t bytes = 0;
+  Buffer<std::byte> work;
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(
+      cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts.data(), part.offsets.data(), bags + 1));
+  NEUROSHARD_RETURN_IF_ERROR(work.reserve(bytes));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cub::DeviceScan::ExclusiveSum(work.data(), bytes, counts.data(),
+                                                                part.offsets.data(), bags + 1));
+  NEUROSHARD_RETURN_IF_ERROR(
+      download(&part.lookups, part.offsets.data() + bags, sizeof part.lookups));
+  NEUROSHARD_RETURN_IF_ERROR(part.indices.reserve(static_cast<std::size_t>(part.lookups)));
+  keep_range_kernel<<<blocks_for(bags), kStreamThreads>>>(stream.indices.data(),
+                                                          stream.offsets.data(), bags, range,
+                                                          part.offsets.data(), part.indices.data());
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  return Result<DeviceStream>(std::move(part));
 }
 
 }  // namespace neuroshard::cuda

@@ -24,8 +24,9 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t> offsets,
                                         std::span<const std::int64_t> counts, const Scatter& row_of,
                                         const Scatter& place_of);
 
-/// The same from indices that exist. Errors as above; REQUIRES indices inside the table.
-Result<DeviceStream> upload_stream(std::span<const std::int64_t> offsets,
-                                   std::span<const std::int64_t> indices);
+/// The lookups of `stream`, of so many bags, that hit rows [row_begin, row_end), renumbered from 0.
+/// Waits for them. Errors: memory, and those of earlier work. REQUIRES a range inside the table.
+Result<DeviceStream> restrict_rows(const DeviceStream& stream, std::int64_t bags,
+                                   std::int64_t row_begin, std::int64_t row_end);
 
 }  // namespace neuroshard::cuda

@@ -32,7 +32,7 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t>,
                                         const Scatter&) {
   return device_available();
 }
-Result<DeviceStream> upload_stream(std::span<const std::int64_t>, std::span<const std::int64_t>) {
+Result<DeviceStream> restrict_rows(const DeviceStream&, std::int64_t, std::int64_t, std::int64_t) {
   return device_available();
 }
 Result<std::unique_ptr<Communicator>> make_communicator(Rendezvous&, std::chrono::milliseconds) {

@@ -42,6 +42,16 @@ BOOST_AUTO_TEST_CASE(lookups_made_on_the_gpu_are_the_cpus) {
     BOOST_REQUIRE(found->offsets.read(offsets).ok());
     BOOST_REQUIRE(std::vector<std::int64_t>(indices.begin(), indices.end()) == expected.indices);
     BOOST_REQUIRE(offsets == expected.offsets);
+    const std::int64_t middle = table.rows / 3;
+    const IndexStream rest = restrict_rows(expected, middle, table.rows);
+    const auto part = cuda::restrict_rows(*found, 1024, middle, table.rows);
+    BOOST_REQUIRE_MESSAGE(part.ok(), part.status().message());
+    indices.resize(rest.indices.size());
+    BOOST_REQUIRE(part->lookups == rest.lookups());
+    BOOST_REQUIRE(part->indices.read(indices).ok());
+    BOOST_REQUIRE(part->offsets.read(offsets).ok());
+    BOOST_REQUIRE(std::vector<std::int64_t>(indices.begin(), indices.end()) == rest.indices);
+    BOOST_REQUIRE(offsets == rest.offsets);
   }
 }
 

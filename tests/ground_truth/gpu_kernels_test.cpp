@@ -11,6 +11,7 @@
 
 #include "cuda/bag_forward.cuh"
 #include "cuda/bag_partials.cuh"
+#include "cuda/stream_kernels.cuh"
 #include "cuda/training_kernels.cuh"
 #include "engine/core/rng.h"
 #include "engine/ground_truth/cpu/index_stream.h"
@@ -264,6 +265,47 @@ BOOST_AUTO_TEST_CASE(rows_across_cuts_are_finished_by_warps_and_blocks) {
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kRowwiseAdagrad}) {
     check({{50, 8, 5, 0.9, optimizer}, {400, 12, 5, 0.3, optimizer}, {3, 130, 2, 0, optimizer}},
           1500, 7, false);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(lookups_and_those_of_a_range_of_rows_are_the_cpus) {
+  Table table;
+  table.rows = 5000;
+  table.pooling_factor = 7.5;
+  table.reuse_histogram = expected_reuse(5000, 7.5 * 300, 1.1).histogram;
+  constexpr std::int64_t kBags = 300;
+  const auto blocks = [](std::int64_t threads) {
+    return dim3{static_cast<unsigned>((threads + kStreamThreads - 1) / kStreamThreads)};
+  };
+  const StreamRecipe recipe = make_stream_recipe(table, kBags, 3);
+  const IndexStream whole = make_index_stream(table, kBags, 3);
+  std::vector<std::uint32_t> starts;
+  std::int64_t start = 0;
+  for (const std::int64_t count : recipe.counts) {
+    starts.push_back(static_cast<std::uint32_t>(start));
+    start += count;
+  }
+  std::vector<std::int32_t> indices(whole.indices.size());
+  launch(blocks(start), {kStreamThreads}, false, [&] {
+    expand_kernel(starts.data(), std::ssize(starts), start, recipe.row_of, recipe.place_of,
+                  indices.data());
+  });
+  BOOST_REQUIRE(std::vector<std::int64_t>(indices.begin(), indices.end()) == whole.indices);
+  for (const RowRange range : {RowRange{0, 5000}, {0, 1}, {1250, 2500}, {4999, 5000}}) {
+    const IndexStream expected = restrict_rows(whole, range.begin, range.end);
+    std::vector<std::int64_t> counts(kBags + 1, 77);
+    launch(blocks(kBags + 1), {kStreamThreads}, false, [&] {
+      count_in_range_kernel(indices.data(), whole.offsets.data(), kBags, range, counts.data());
+    });
+    std::vector<std::int64_t> offsets(kBags + 1);
+    std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), std::int64_t{0});
+    BOOST_REQUIRE(offsets == expected.offsets);
+    std::vector<std::int32_t> part(expected.indices.size());
+    launch(blocks(kBags), {kStreamThreads}, false, [&] {
+      keep_range_kernel(indices.data(), whole.offsets.data(), kBags, range, offsets.data(),
+                        part.data());
+    });
+    BOOST_REQUIRE(std::vector<std::int64_t>(part.begin(), part.end()) == expected.indices);
   }
 }
 

@@ -46,6 +46,7 @@ Result<std::vector<cuda::BagTable>> DeviceTables::place(const Workload& workload
                                                         std::span<const Shard> shards) {
   NEUROSHARD_RETURN_IF_ERROR(check_lookups(workload, shards));
   streams_.trim();
+  NEUROSHARD_RETURN_IF_ERROR(streams_.prepare(workload, shards));
   std::array<std::int64_t, 2> weight_bytes{};
   std::int64_t state_bytes = 0;
   std::vector<cuda::BagTable> tables;

@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "cuda/index_pool.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
+#include "engine/core/thread_pool.h"
 
 namespace neuroshard {
 
@@ -20,19 +22,27 @@ class StreamPool {
 
   /// Drops all streams when they have outgrown the limit. Streams handed out before are gone then.
   void trim();
-  /// The lookups of the shard's rows, valid until trim(). REQUIRES a valid table, a shard inside
-  /// it.
+  /// Makes the lookups of the shards' tables that are not there yet, what the CPU has to do for it
+  /// on all of its threads. REQUIRES valid tables. Errors: kInvalidInput for 2^31 rows or lookups
+  /// and more; memory.
+  Status prepare(const Workload& workload, std::span<const Shard> shards);
+  /// The lookups of the shard's rows, valid until trim(). REQUIRES a shard inside its table, and
+  /// prepare() with both since the last trim(). Errors: memory.
   Result<const cuda::DeviceStream*> find(const Table& table, const Shard& shard,
                                          std::int64_t batch_size);
 
  private:
   using Key = std::tuple<std::int64_t, double, ReuseHistogram, std::int64_t, std::int64_t,
                          std::int64_t>;  // rows, pooling, histogram, batch, row range
+  static Key key_of(const Table& table, std::int64_t batch_size, std::int64_t row_begin,
+                    std::int64_t row_end);
+  const cuda::DeviceStream* keep(const Key& key, cuda::DeviceStream stream);
 
   std::uint64_t seed_;
   std::int64_t limit_bytes_;
   std::int64_t bytes_ = 0;
   std::map<Key, cuda::DeviceStream> streams_;
+  ThreadPool threads_{0};
 };
 
 }  // namespace neuroshard
