@@ -49,32 +49,46 @@ void Issuer::forget(const void* memory) {
 Status Issuer::issue(const OpList& list, bool capturing) {
   bias_done_ = nullptr;
   for (auto& [y, mask] : masks_) mask.valid = false;
-  for (std::size_t i = 0; i < list.ops().size(); ++i) {
-    const TrainingOp& op = list.ops()[i];
-    Status status;
-    if (const auto* forward = std::get_if<nn::DenseForward>(&op)) {
-      status = run(*forward, list.wants_mask(i));
-    } else if (const auto* backward = std::get_if<nn::DenseBackward>(&op)) {
-      status = run(*backward, list.bias_of_input(i));
-    } else {
-      if (const auto* adam = std::get_if<nn::Adam>(&op); adam != nullptr && !capturing) {
-        NEUROSHARD_RETURN_IF_ERROR(store(scalars_of(*adam)));
-      }
-      status = std::visit(
-          [this](const auto& other) -> Status {
-            using Op = std::decay_t<decltype(other)>;
-            if constexpr (std::is_same_v<Op, nn::DenseForward> ||
-                          std::is_same_v<Op, nn::DenseBackward>) {
-              return {};  // done above
-            } else {
-              return run(other);
-            }
-          },
-          op);
-    }
-    NEUROSHARD_RETURN_IF_ERROR(status);
+  for (std::size_t i = 0; i < list.ops().size();) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::size_t done, issue_from(list, i, capturing));
+    i += done;
   }
   return {};
+}
+
+Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool capturing) {
+  const TrainingOp& op = list.ops()[i];
+  const auto* adam = std::get_if<nn::Adam>(&list.ops()[list.ends_step(i) ? i + 1 : i]);
+  if (adam != nullptr && !capturing) NEUROSHARD_RETURN_IF_ERROR(store(scalars_of(*adam)));
+  if (list.ends_step(i)) {
+    NEUROSHARD_RETURN_IF_ERROR(launch(end_step_kernel, adam->count, std::get<nn::SegmentSum>(op),
+                                      *adam, std::get<nn::MovingAverage>(list.ops()[i + 2]),
+                                      scalars_.data()));
+    return std::size_t{3};
+  }
+  if (const auto* forward = std::get_if<nn::DenseForward>(&op)) {
+    NEUROSHARD_RETURN_IF_ERROR(run(*forward, list.wants_mask(i)));
+  } else if (const auto* backward = std::get_if<nn::DenseBackward>(&op)) {
+    NEUROSHARD_RETURN_IF_ERROR(run(*backward, list.bias_of_input(i)));
+  } else if (const auto* spread = std::get_if<nn::SegmentSumBackward>(&op)) {
+    const float* const gate = list.gate_behind(i);
+    NEUROSHARD_RETURN_IF_ERROR(run(*spread, gate));
+    return std::size_t{gate != nullptr ? 2U : 1U};
+  } else {
+    NEUROSHARD_RETURN_IF_ERROR(std::visit(
+        [this](const auto& other) -> Status {
+          using Op = std::decay_t<decltype(other)>;
+          if constexpr (std::is_same_v<Op, nn::DenseForward> ||
+                        std::is_same_v<Op, nn::DenseBackward> ||
+                        std::is_same_v<Op, nn::SegmentSumBackward>) {
+            return {};  // done above
+          } else {
+            return run(other);
+          }
+        },
+        op));
+  }
+  return std::size_t{1};
 }
 
 Status Issuer::run(const nn::GatherRows& op) {
@@ -116,7 +130,7 @@ Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
     }
     if (matmul_->run(product, stream_)) return {};
   }
-  return launch(dense_kernel, op.rows * op.spec.outputs, op);
+  return launch(dense_kernel, op.rows * op.spec.outputs * kLanes, op);
 }
 
 Status Issuer::run(const nn::DenseBackward& op, float* bias_of_input) {
@@ -133,7 +147,22 @@ Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_o
   return check_launch();
 }
 
+Status Issuer::add_in_parts(const nn::DenseBackward& op) {
+  const auto parts = blocks_for(op.rows, kPartRows);
+  const auto size = static_cast<std::size_t>(parts * part_size(op.spec));
+  if (size > parts_.capacity()) {
+    moved_ = moved_ || parts_.capacity() > 0;
+    NEUROSHARD_RETURN_IF_ERROR(parts_.reserve(size));
+  }
+  const unsigned tiles =
+      blocks_for(op.spec.inputs, kTileInputs) * blocks_for(op.spec.outputs, kTileOutputs);
+  weight_parts_kernel<<<dim3(parts, tiles), kTrainingThreads, 0, stream_>>>(op, parts_.data());
+  NEUROSHARD_RETURN_IF_ERROR(check_launch());
+  return launch(add_weight_parts_kernel, part_size(op.spec), op, parts_.data());
+}
+
 Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
+  if (adds_in_parts(op)) return add_in_parts(op);
   // dW' [inputs, outputs] = x' dy'^T, and the bias gradient sums the columns of that right side.
   Product product{.m = op.spec.inputs,
                   .n = op.spec.outputs,
@@ -198,9 +227,9 @@ Status Issuer::run(const nn::SegmentSum& op) {
   return launch(segment_sum_kernel, op.segments * op.width, op);
 }
 
-Status Issuer::run(const nn::SegmentSumBackward& op) {
+Status Issuer::run(const nn::SegmentSumBackward& op, const float* gate) {
   // One more segment: the rows that belong to none.
-  return launch(segment_sum_backward_kernel, (op.segments + 1) * op.width, op);
+  return launch(segment_sum_backward_kernel, (op.segments + 1) * op.width, op, gate);
 }
 
 Status Issuer::run(const nn::Loss& op) {

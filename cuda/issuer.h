@@ -19,10 +19,11 @@ class Issuer {
   /// `stream` must outlive the object.
   static Result<std::unique_ptr<Issuer>> create(cudaStream_t stream);
 
-  /// What Adam takes from memory; for a list with one step of it before its graph is launched.
-  Status store(const AdamScalars& scalars);
-  /// While the stream captures, scalars are left to store(), and nothing may have to grow: the list
-  /// has been issued before.
+  /// What Adam takes from memory. To be written before the graph of a list with one step of it is
+  /// launched.
+  [[nodiscard]] AdamScalars* scalars() { return scalars_.data(); }
+  /// While the stream captures, scalars are left to the caller, and nothing may have to grow: the
+  /// list has been issued before.
   Status issue(const OpList& list, bool capturing);
   /// The memory is given back: what is kept beside it goes, too.
   void forget(const void* memory);
@@ -39,12 +40,16 @@ class Issuer {
   Issuer(cudaStream_t stream, std::unique_ptr<Matmul> matmul)
       : stream_(stream), matmul_(std::move(matmul)) {}
 
+  /// Operation `i` and those behind it that one kernel does with it; how many.
+  Result<std::size_t> issue_from(const OpList& list, std::size_t i, bool capturing);
+  Status store(const AdamScalars& scalars);
   Status run(const nn::GatherRows& op);
   Status run(const nn::DenseForward& op, bool wants_mask);
   Status run(const nn::DenseBackward& op, float* bias_of_input);
   Status run(const nn::ReluBackward& op);
   Status run(const nn::SegmentSum& op);
-  Status run(const nn::SegmentSumBackward& op);
+  Status run(const nn::SegmentSumBackward& op, const float* gate);
+  Status add_in_parts(const nn::DenseBackward& op);
   Status run(const nn::Loss& op);
   Status run(const nn::Adam& op);
   Status run(const nn::MovingAverage& op);
@@ -60,6 +65,7 @@ class Issuer {
   cudaStream_t stream_;
   std::unique_ptr<Matmul> matmul_;
   Buffer<AdamScalars> scalars_;
+  Buffer<float> parts_;                 ///< of a weight gradient
   std::map<const float*, Mask> masks_;  ///< by the layer's outputs
   const float* bias_done_ = nullptr;    ///< the bias gradient that the last product wrote
   bool moved_ = false;

@@ -68,6 +68,12 @@ AdamScalars scalars_of(const nn::Adam& op) {
           .v_scale = static_cast<float>(1 / (1 - std::pow(double{op.beta2}, step)))};
 }
 
+bool adds_in_parts(const nn::DenseBackward& op) {
+  // Fewer rows are no more than some tens of steps of a product's inner loop.
+  constexpr std::int64_t kManyRows = 1024;
+  return op.rows >= kManyRows;
+}
+
 void OpList::add(const TrainingOp& op) {
   if (std::holds_alternative<nn::Adam>(op)) {
     adam_ = ops_.size();
@@ -105,8 +111,28 @@ float* OpList::bias_of_input(std::size_t i) const {
   if (op == nullptr || op->dx == nullptr || i + 1 == ops_.size()) return nullptr;
   const auto* next = std::get_if<nn::DenseBackward>(&ops_[i + 1]);
   const bool fits = next != nullptr && next->dy == op->dx && next->rows == op->rows &&
-                    next->spec.outputs == op->spec.inputs && next->mode == nn::GradMode::kOverwrite;
+                    next->spec.outputs == op->spec.inputs &&
+                    next->mode == nn::GradMode::kOverwrite && !adds_in_parts(*next);
   return fits ? next->dbias : nullptr;
+}
+
+bool OpList::ends_step(std::size_t i) const {
+  if (i + 2 >= ops_.size()) return false;
+  const auto* sum = std::get_if<nn::SegmentSum>(&ops_[i]);
+  const auto* adam = std::get_if<nn::Adam>(&ops_[i + 1]);
+  const auto* average = std::get_if<nn::MovingAverage>(&ops_[i + 2]);
+  return sum != nullptr && adam != nullptr && average != nullptr && sum->segments == 1 &&
+         sum->y == adam->gradient && sum->width == adam->count &&
+         average->value == adam->parameter && average->count == adam->count;
+}
+
+const float* OpList::gate_behind(std::size_t i) const {
+  if (i + 1 >= ops_.size()) return nullptr;
+  const auto* sum = std::get_if<nn::SegmentSumBackward>(&ops_[i]);
+  const auto* relu = std::get_if<nn::ReluBackward>(&ops_[i + 1]);
+  const bool fits = sum != nullptr && relu != nullptr && relu->dy == sum->dx &&
+                    relu->count == sum->rows * sum->width;
+  return fits ? relu->y : nullptr;
 }
 
 }  // namespace neuroshard::cuda

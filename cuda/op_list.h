@@ -30,6 +30,10 @@ struct AdamScalars {
 };
 AdamScalars scalars_of(const nn::Adam& op);
 
+/// Whether a layer has so many rows that its weight gradient is added up in parts, the bias
+/// gradient with it.
+bool adds_in_parts(const nn::DenseBackward& op);
+
 /// Operations that were issued one after the other. Not thread-safe; keeps its memory.
 class OpList {
  public:
@@ -52,6 +56,12 @@ class OpList {
   /// Where the column sums of operation `i`'s dx are wanted, by the DenseBackward that follows it,
   /// as the bias gradient of the layer before; null when they are not.
   [[nodiscard]] float* bias_of_input(std::size_t i) const;
+  /// Whether operations `i` to `i` + 2 are the end of a training step: one sum of gradients, Adam
+  /// with it, the moving average of Adam's parameters.
+  [[nodiscard]] bool ends_step(std::size_t i) const;
+  /// The ReLU's outputs by which operation `i` + 1, a ReluBackward, gates all that operation `i`, a
+  /// SegmentSumBackward, has given; null when it is something else.
+  [[nodiscard]] const float* gate_behind(std::size_t i) const;
 
  private:
   std::vector<TrainingOp> ops_;

@@ -73,7 +73,7 @@ class GpuTrainingBackend final : public TrainingBackend {
   }
   void upload(void* to, const void* from, std::size_t bytes) const override {
     const std::lock_guard lock(mutex_);
-    flush();
+    flush_list();
     note(staging_.copy(to, from, bytes, stream_));
   }
   void download(void* to, const void* from, std::size_t bytes) const override {
@@ -115,8 +115,13 @@ class GpuTrainingBackend final : public TrainingBackend {
     list_.add(op);
     if (list_.ops().size() == kMostOps) flush();
   }
-  /// Gives the list to the GPU.
+  /// Gives everything to the GPU that it has not got yet.
   void flush() const {
+    flush_list();
+    note(staging_.send(stream_));
+  }
+  /// The list, and before it what was uploaded for it.
+  void flush_list() const {
     if (list_.empty()) return;
     const Turn turn =
         options_.graphs && list_.replayable() ? graphs_.next(list_.key()) : Turn::kIssue;
@@ -127,14 +132,18 @@ class GpuTrainingBackend final : public TrainingBackend {
   }
   Status issue() const {
     ++counts_.issued;
+    NEUROSHARD_RETURN_IF_ERROR(staging_.send(stream_));
     const Status status = issuer_->issue(list_, false);
     if (issuer_->take_moved()) graphs_.clear();
     return status;
   }
   Status replay() const {
     if (const nn::Adam* adam = list_.adam()) {
-      NEUROSHARD_RETURN_IF_ERROR(issuer_->store(scalars_of(*adam)));
+      const AdamScalars scalars = scalars_of(*adam);
+      NEUROSHARD_RETURN_IF_ERROR(
+          staging_.copy(issuer_->scalars(), &scalars, sizeof scalars, stream_));
     }
+    NEUROSHARD_RETURN_IF_ERROR(staging_.send(stream_));
     return status_of(cudaGraphLaunch(graphs_.at(list_.key()).get(), stream_), "graph launch",
                      __FILE__, __LINE__);
   }

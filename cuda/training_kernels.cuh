@@ -22,17 +22,23 @@ __global__ void gather_kernel(nn::GatherRows op) {
   op.out[i] = op.table[std::int64_t{op.index[row]} * op.width + (i - row * op.width)];
 }
 
-/// The plain form of DenseForward, for shapes that cuBLASLt has nothing for.
+inline constexpr int kLanes = 32;
+
+/// The plain form of DenseForward, for shapes that cuBLASLt has nothing for: a warp per output.
 __global__ void dense_kernel(nn::DenseForward op) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = thread_number() / kLanes;
   const int outputs = op.spec.outputs;
   if (i >= op.rows * outputs) return;
   const std::int64_t row = i / outputs;
   const std::int64_t o = i - row * outputs;
   const float* x = op.x + row * op.spec.inputs;
   const float* weight = op.weight + o * op.spec.inputs;
-  float sum = op.bias[o];
-  for (int k = 0; k < op.spec.inputs; ++k) sum = __fmaf_rn(x[k], weight[k], sum);
+  const auto lane = static_cast<int>(threadIdx.x % kLanes);
+  float sum = 0;
+  for (int k = lane; k < op.spec.inputs; k += kLanes) sum = __fmaf_rn(x[k], weight[k], sum);
+  for (int bit = 1; bit < kLanes; bit *= 2) sum += __shfl_xor_sync(0xffffffffU, sum, bit);
+  if (lane != 0) return;
+  sum += op.bias[o];
   op.y[i] = op.spec.activation == nn::Activation::kRelu && !(sum > 0) ? 0 : sum;
 }
 
@@ -84,6 +90,91 @@ __global__ void __launch_bounds__(kSumColumns* kSumParts)
   target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
 }
 
+// The weight and bias gradients of many rows: parts of kPartRows rows each, in blocks of their own,
+// then the parts are added in order. A block has kTileOutputs x kTileInputs sums, a thread four of
+// each.
+inline constexpr int kPartRows = 64;
+inline constexpr int kStepRows = 16;
+inline constexpr int kTileOutputs = 32;
+inline constexpr int kTileInputs = 128;
+
+/// Values of a part: weights, then biases.
+__host__ __device__ inline std::int64_t part_size(const nn::DenseSpec& spec) {
+  return std::int64_t{spec.outputs} * (spec.inputs + 1);
+}
+
+/// Copies rows [row, row + kStepRows) of a matrix, columns [first, first + kColumns), to `tile`;
+/// zeros where there are none.
+template <int kColumns>
+__device__ __forceinline__ void load_tile(const float* matrix, std::int64_t row, std::int64_t rows,
+                                          int first, int columns, float (*tile)[kColumns]) {
+  for (int i = static_cast<int>(threadIdx.x); i < kStepRows * kColumns; i += kTrainingThreads) {
+    const int r = i / kColumns;
+    const int c = i % kColumns;
+    const bool there = row + r < rows && first + c < columns;
+    tile[r][c] = there ? matrix[(row + r) * columns + first + c] : 0.0F;
+  }
+}
+
+/// blockIdx.x is the part, blockIdx.y the tile: inputs first, then outputs.
+__global__ void __launch_bounds__(kTrainingThreads)
+    weight_parts_kernel(nn::DenseBackward op, float* __restrict__ parts) {
+  __shared__ float xs[kStepRows][kTileInputs];
+  __shared__ float dys[kStepRows][kTileOutputs];
+  constexpr int kEach = 4;
+  const int inputs = op.spec.inputs;
+  const int outputs = op.spec.outputs;
+  const int tiles = (inputs + kTileInputs - 1) / kTileInputs;
+  const int first_input = static_cast<int>(blockIdx.y) % tiles * kTileInputs;
+  const int first_output = static_cast<int>(blockIdx.y) / tiles * kTileOutputs;
+  const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPartRows;
+  const std::int64_t end = begin + kPartRows < op.rows ? begin + kPartRows : op.rows;
+  const int i = static_cast<int>(threadIdx.x) % kLanes;  // and every 32nd from there on
+  const int o = static_cast<int>(threadIdx.x) / kLanes * kEach;
+  const int reach = (inputs - first_input + kLanes - 1) / kLanes;  // narrow layers need one
+  float sum[kEach][kEach] = {};
+  float bias[kEach] = {};
+  for (std::int64_t row = begin; row < end; row += kStepRows) {
+    __syncthreads();  // the last step's readers are done
+    load_tile(op.x, row, end, first_input, inputs, xs);
+    load_tile(op.dy, row, end, first_output, outputs, dys);
+    __syncthreads();
+    for (int r = 0; r < kStepRows; ++r) {
+      for (int j = 0; j < kEach; ++j) bias[j] += dys[r][o + j];
+      for (int k = 0; k < kEach; ++k) {
+        if (k >= reach) break;  // the same for the whole block
+        const float x = xs[r][i + k * kLanes];
+        for (int j = 0; j < kEach; ++j) sum[j][k] = __fmaf_rn(dys[r][o + j], x, sum[j][k]);
+      }
+    }
+  }
+  float* const part = parts + blockIdx.x * part_size(op.spec);
+  for (int j = 0; j < kEach; ++j) {
+    const std::int64_t output = first_output + o + j;
+    if (output >= outputs) break;
+    for (int k = 0; k < kEach; ++k) {
+      const int input = first_input + i + k * kLanes;
+      if (input < inputs) part[output * inputs + input] = sum[j][k];
+    }
+    if (first_input == 0 && i == 0) part[std::int64_t{outputs} * inputs + output] = bias[j];
+  }
+}
+
+__global__ void add_weight_parts_kernel(nn::DenseBackward op, const float* __restrict__ parts) {
+  const std::int64_t i = thread_number();
+  const std::int64_t size = part_size(op.spec);
+  if (i >= size) return;
+  const std::int64_t count = (op.rows + kPartRows - 1) / kPartRows;
+  float sum = 0;
+#if defined(__CUDACC__)
+#pragma unroll 8
+#endif
+  for (std::int64_t part = 0; part < count; ++part) sum += parts[part * size + i];
+  const std::int64_t weights = std::int64_t{op.spec.outputs} * op.spec.inputs;
+  float& target = i < weights ? op.dweight[i] : op.dbias[i - weights];
+  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
+}
+
 /// The plain form of the input gradient, its gate included.
 __global__ void input_gradient_kernel(nn::DenseBackward op) {
   const std::int64_t i = thread_number();
@@ -115,8 +206,10 @@ __global__ void segment_sum_kernel(nn::SegmentSum op) {
   op.y[i] = sum;
 }
 
-/// For one segment more than there are: the rows behind the last one, whose gradient is 0.
-__global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op) {
+/// For one segment more than there are: the rows behind the last one, whose gradient is 0. With a
+/// gate, a ReLU's outputs, also ReluBackward of what it gives.
+__global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op,
+                                            const float* __restrict__ gate) {
   const std::int64_t i = thread_number();
   if (i >= (op.segments + 1) * op.width) return;
   const std::int64_t segment = i / op.width;
@@ -124,8 +217,10 @@ __global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op) {
   const bool fills = segment == op.segments;
   const float value = fills ? 0.0F : op.dy[i];
   const std::int64_t end = fills ? op.rows : op.offsets[segment + 1];
+  const bool gated = gate != nullptr && !fills;
   for (std::int64_t k = op.offsets[segment]; k < end; ++k) {
-    op.dx[k * op.width + column] = value;
+    const std::int64_t at = k * op.width + column;
+    op.dx[at] = gated && !(gate[at] > 0) ? 0.0F : value;
   }
 }
 
@@ -177,22 +272,45 @@ __global__ void loss_kernel(nn::Loss op) {
 
 __global__ void store_kernel(AdamScalars scalars, AdamScalars* to) { *to = scalars; }
 
-__global__ void adam_kernel(nn::Adam op, const AdamScalars* __restrict__ scalars) {
-  const std::int64_t i = thread_number();
-  if (i >= op.count) return;
-  const AdamScalars by = *scalars;
-  const float g = op.gradient[i];
+/// Adam's step of parameter `i` with gradient `g`; the parameter afterwards.
+__device__ __forceinline__ float adam_step(const nn::Adam& op, const AdamScalars& by,
+                                           std::int64_t i, float g) {
   const float m = by.beta1 * op.m[i] + (1 - by.beta1) * g;
   const float v = by.beta2 * op.v[i] + (1 - by.beta2) * g * g;
   op.m[i] = m;
   op.v[i] = v;
   const float shrunk = op.parameter[i] * by.keep;
-  op.parameter[i] = shrunk - by.rate * (m * by.m_scale) / (sqrtf(v * by.v_scale) + by.epsilon);
+  const float stepped = shrunk - by.rate * (m * by.m_scale) / (sqrtf(v * by.v_scale) + by.epsilon);
+  op.parameter[i] = stepped;
+  return stepped;
+}
+
+__global__ void adam_kernel(nn::Adam op, const AdamScalars* __restrict__ scalars) {
+  const std::int64_t i = thread_number();
+  if (i < op.count) adam_step(op, *scalars, i, op.gradient[i]);
+}
+
+__device__ __forceinline__ void average_step(const nn::MovingAverage& op, std::int64_t i,
+                                             float value) {
+  op.average[i] = op.keep * op.average[i] + (1 - op.keep) * value;
 }
 
 __global__ void moving_average_kernel(nn::MovingAverage op) {
   const std::int64_t i = thread_number();
-  if (i < op.count) op.average[i] = op.keep * op.average[i] + (1 - op.keep) * op.value[i];
+  if (i < op.count) average_step(op, i, op.value[i]);
+}
+
+/// The end of a step at once: the chunks' gradients added, Adam, the moving average.
+__global__ void end_step_kernel(nn::SegmentSum sum, nn::Adam adam, nn::MovingAverage average,
+                                const AdamScalars* __restrict__ scalars) {
+  const std::int64_t i = thread_number();
+  if (i >= adam.count) return;
+  float gradient = 0;
+  for (std::int64_t k = sum.offsets[0]; k < sum.offsets[1]; ++k) {
+    gradient += sum.x[k * sum.width + i];
+  }
+  sum.y[i] = gradient;
+  average_step(average, i, adam_step(adam, *scalars, i, gradient));
 }
 
 }  // namespace neuroshard::cuda

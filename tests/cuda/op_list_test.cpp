@@ -118,6 +118,58 @@ BOOST_AUTO_TEST_CASE(a_bias_gradient_is_summed_by_the_product_before_when_it_ove
   BOOST_TEST((added.bias_of_input(2) == nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_many_rows_come_with_their_bias) {
+  Memory memory;
+  const OpList few = step_of(memory, 512);
+  BOOST_TEST(!adds_in_parts(std::get<nn::DenseBackward>(few.ops()[3])));
+  const OpList many = step_of(memory, 4096);
+  BOOST_TEST(adds_in_parts(std::get<nn::DenseBackward>(many.ops()[3])));
+  BOOST_TEST((many.bias_of_input(2) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_step_is_told_from_what_looks_like_it) {
+  Memory memory;
+  const nn::SegmentSum sum{1, 4, nullptr, memory.at(40), memory.at(10)};
+  const nn::MovingAverage average{4, 0.9F, memory.at(11), memory.at(15)};
+  const auto list_of = [&](const nn::SegmentSum& first, const nn::MovingAverage& last) {
+    OpList list;
+    list.add(first);
+    list.add(adam(memory, 1));
+    list.add(last);
+    return list;
+  };
+  const OpList list = list_of(sum, average);
+  BOOST_TEST(list.ends_step(0));
+  BOOST_TEST(!list.ends_step(1));
+  BOOST_TEST(!list.ends_step(2));
+  nn::SegmentSum other = sum;
+  other.y = memory.at(9);  // not Adam's gradient
+  BOOST_TEST(!list_of(other, average).ends_step(0));
+  other = sum;
+  other.segments = 2;
+  BOOST_TEST(!list_of(other, average).ends_step(0));
+  nn::MovingAverage elsewhere = average;
+  elsewhere.value = memory.at(12);
+  BOOST_TEST(!list_of(sum, elsewhere).ends_step(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_relu_gates_the_gradients_of_sums_when_it_covers_all_of_them) {
+  Memory memory;
+  const nn::SegmentSumBackward spread{2, 3, nullptr, memory.at(1), memory.at(2), 5};
+  OpList list;
+  list.add(spread);
+  list.add(nn::ReluBackward{15, memory.at(20), memory.at(2)});
+  BOOST_TEST((list.gate_behind(0) == memory.at(20)));
+  BOOST_TEST((list.gate_behind(1) == nullptr));
+  for (const nn::ReluBackward& relu : {nn::ReluBackward{12, memory.at(20), memory.at(2)},
+                                       nn::ReluBackward{15, memory.at(20), memory.at(3)}}) {
+    OpList apart;
+    apart.add(spread);
+    apart.add(relu);
+    BOOST_TEST((apart.gate_behind(0) == nullptr));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_list_is_captured_when_it_comes_again) {
   using Key = std::vector<std::uint64_t>;
   ReplayCache<std::string> cache;

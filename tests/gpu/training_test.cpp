@@ -91,7 +91,8 @@ SetNetworkSpec paper_network() {
 
 /// An index that says row 0, in the memory of each backend.
 DeviceArray<std::int32_t>& first_row(const Backend& backend) {
-  static std::map<const Backend*, DeviceArray<std::int32_t>> known;
+  // Never freed: at the end of the program the driver is gone before statics are.
+  static auto& known = *new std::map<const Backend*, DeviceArray<std::int32_t>>;
   auto found = known.find(&backend);
   if (found == known.end()) {
     found = known.emplace(&backend, on(backend, std::vector<std::int32_t>{0})).first;
