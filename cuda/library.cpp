@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
+#include <sstream>
 #include <vector>
 
 namespace neuroshard::cuda {
@@ -10,8 +11,11 @@ namespace neuroshard::cuda {
 Result<Library> Library::open(const std::string& file) {
   std::vector<std::string> paths{file};
   const auto add = [&](const char* variable, const std::string& below) {
-    const char* folder = std::getenv(variable);
-    if (folder != nullptr && *folder != '\0') paths.push_back(folder + below + "/" + file);
+    const char* value = std::getenv(variable);
+    std::istringstream folders(value != nullptr ? value : "");
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      if (!folder.empty()) paths.push_back(folder + below + "/" + file);
+    }
   };
   add("NEUROSHARD_CUDA_LIBRARIES", "");
   add("CUDA_HOME", "/lib64");

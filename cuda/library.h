@@ -11,7 +11,8 @@ namespace neuroshard::cuda {
 class Library {
  public:
   /// Tries `file` (such as "libnccl.so.2") where the system looks, then in the folders
-  /// NEUROSHARD_CUDA_LIBRARIES, CUDA_HOME/lib64 and /usr/local/cuda/lib64.
+  /// NEUROSHARD_CUDA_LIBRARIES (several with ':' between them), CUDA_HOME/lib64 and
+  /// /usr/local/cuda/lib64.
   /// Errors: kUnavailable: `file` and what the loader said first.
   static Result<Library> open(const std::string& file);
 

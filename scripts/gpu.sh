@@ -27,7 +27,8 @@ while [ $# -gt 0 ]; do
     *) echo "gpu.sh: found '$1', expected --minutes M, --samples N or a step" >&2; exit 2 ;;
   esac
 done
-[ ${#steps[@]} -gt 0 ] || steps=(tests kernels torch speed ranks collect train study)
+named=${#steps[@]}
+[ "$named" -gt 0 ] || steps=(tests kernels torch speed ranks collect train study)
 
 binaries=$PWD/build/gpu
 neuroshard=$binaries/neuroshard
@@ -47,10 +48,11 @@ if [ $? -eq 77 ]; then
   exit 0
 fi
 
-# cuBLASLt and NCCL may be there as PyTorch's alone, in folders that nobody looks into.
+# cuBLASLt and NCCL may be there as PyTorch's alone, in folders that nobody looks into. Not by
+# LD_LIBRARY_PATH: PyTorch would take one of them from elsewhere than the rest of its libraries.
 for name in libcublasLt.so.13 libnccl.so.2; do
   found=$(find /usr/local/cuda*/lib* /usr/local/cuda*/targets /opt /usr/local/lib /usr/lib -name "$name" -print -quit 2> /dev/null)
-  [ -z "$found" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}${found%/*}"
+  [ -z "$found" ] || export NEUROSHARD_CUDA_LIBRARIES="${NEUROSHARD_CUDA_LIBRARIES:+$NEUROSHARD_CUDA_LIBRARIES:}${found%/*}"
 done
 
 results=$PWD/build/gpu-results
@@ -121,13 +123,17 @@ speed() {
   return $code
 }
 
+lines() { cat "$results/$1/data.txt" 2> /dev/null | wc -l; }
+
 # gather NAME SAMPLES SEED POOL_SEED SECONDS
 gather() {
-  local code=0
+  local code=0 began=$SECONDS before
+  before=$(lines "$1")
   [ -e "$results/pool_$4.json" ] ||
     "$neuroshard" tables generate --count 856 --seed "$4" --output "$results/pool_$4.json" || return 1
   timeout --signal=INT --kill-after=20 "$5" "$neuroshard" collect compute --backend cuda \
     --tables "$results/pool_$4.json" --samples "$2" --seed "$3" --output "$results/$1" || code=$?
+  echo "$1: $(($(lines "$1") - before)) new samples in $((SECONDS - began)) s, $(lines "$1") of $2"
   [ $code -eq 0 ] && return 0
   # Interrupted by its time: what is there stays.
   [ $code -eq 124 ] || [ $code -eq 130 ] && return 75
@@ -139,12 +145,16 @@ collect() {
   gather held_out_sets $((samples / 20 + 50)) 2 1 $((all * 12 / 100 + 1)) || code=$?
   gather held_out_tables $((samples / 20 + 50)) 3 2 $((all * 12 / 100 + 1)) || code=$?
   gather training "$samples" 1 1 $((all * 76 / 100 + 1)) || code=$?
-  wc -l "$results"/{training,held_out_sets,held_out_tables}/data.txt
   return $code
 }
 
 train() {
   [ -e "$results/training/data.txt" ] || { echo "no data yet"; return 75; }
+  # Once from what there is, for a first look; unless asked for, not again before all is there.
+  if [ "$named" -eq 0 ] && [ -e "$results/measured.safetensors" ] && [ ! -e "$results/collect.done" ]; then
+    echo "waits for the rest of the data"
+    return 75
+  fi
   local name backend
   for backend in cpu cuda; do  # which is faster here; the model comes from the first
     local began=$SECONDS
@@ -235,12 +245,15 @@ report_study() {
 } | tee "$results/machine.txt"
 step tests 110
 step kernels 50
-step torch 50
+step torch 90
 step speed 70
 step ranks 45
 step sanitize 240
-step collect 130
-step train 80
+# All that is left, but for a first look at what can be trained from it.
+room=$((deadline - SECONDS))
+[ -e "$results/measured.safetensors" ] || room=$((room - 120))
+step collect $((room > 60 ? room : 60))
+step train 90
 step study 600
 
 {

@@ -92,6 +92,17 @@ run tests kernels
 expect_code 0
 expect "^kernels *ok"
 
+tree partly
+FAKE_COLLECT=130 run
+expect_code 0
+expect "^collect *not finished"
+expect "^study *ok"
+FAKE_COLLECT=130 run
+expect "^train *not finished"
+expect "waits for the rest of the data"
+run
+expect "^train *ok"
+
 tree interrupted
 FAKE_COLLECT=130 run collect train study
 expect_code 0
