@@ -24,21 +24,53 @@ unsigned blocks_for(std::int64_t count, std::int64_t per_block) {
 }  // namespace
 
 Result<std::unique_ptr<Issuer>> Issuer::create(cudaStream_t stream) {
-  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<Matmul> matmul, Matmul::create());
-  std::unique_ptr<Issuer> made(new Issuer(stream, std::move(matmul)));
+  std::unique_ptr<Issuer> made(new Issuer());
+  made->main_.stream = stream;
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(
+      cudaStreamCreateWithFlags(&made->side_.stream, cudaStreamNonBlocking));
+  for (cudaEvent_t* event : {&made->fork_, &made->done_}) {
+    NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+  }
+  for (Line* line : {&made->main_, &made->side_}) {  // products of a line share a workspace
+    NEUROSHARD_ASSIGN_OR_RETURN(line->matmul, Matmul::create());
+  }
   NEUROSHARD_RETURN_IF_ERROR(made->scalars_.reserve(1));
   return Result<std::unique_ptr<Issuer>>(std::move(made));
+}
+
+Issuer::~Issuer() {
+  for (cudaEvent_t event : {fork_, done_}) {
+    if (event != nullptr) cudaEventDestroy(event);
+  }
+  if (side_.stream != nullptr) cudaStreamDestroy(side_.stream);
+}
+
+Status Issuer::go_beside() {
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventRecord(fork_, main_.stream));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(side_.stream, fork_));
+  beside_ = true;
+  line_ = &side_;
+  return {};
+}
+
+Status Issuer::join() {
+  line_ = &main_;
+  if (!std::exchange(beside_, false)) return {};
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventRecord(done_, side_.stream));
+  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamWaitEvent(main_.stream, done_));
+  return {};
 }
 
 template <typename Kernel, typename... Arguments>
 Status Issuer::launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments) {
   if (threads <= 0) return {};
-  kernel<<<blocks_for(threads, kTrainingThreads), kTrainingThreads, 0, stream_>>>(arguments...);
+  kernel<<<blocks_for(threads, kTrainingThreads), kTrainingThreads, 0, line_->stream>>>(
+      arguments...);
   return check_launch();
 }
 
 Status Issuer::store(const AdamScalars& scalars) {
-  store_kernel<<<1, 1, 0, stream_>>>(scalars, scalars_.data());
+  store_kernel<<<1, 1, 0, line_->stream>>>(scalars, scalars_.data());
   return check_launch();
 }
 
@@ -48,12 +80,16 @@ void Issuer::forget(const void* memory) {
 
 Status Issuer::issue(const OpList& list, bool capturing) {
   bias_done_ = nullptr;
+  beside_ = false;
+  line_ = &main_;
   for (auto& [y, mask] : masks_) mask.valid = false;
   for (std::size_t i = 0; i < list.ops().size();) {
+    // The way back reads what the side reads, and writes other things.
+    if (!OpList::goes_back(list.ops()[i])) NEUROSHARD_RETURN_IF_ERROR(join());
     NEUROSHARD_ASSIGN_OR_RETURN(const std::size_t done, issue_from(list, i, capturing));
     i += done;
   }
-  return {};
+  return join();
 }
 
 Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool capturing) {
@@ -122,20 +158,27 @@ Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
       masked.epilogue = CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
       masked.mask = mask.bits.data();
       masked.mask_stride = mask_stride(op.spec.outputs);
-      mask.valid = matmul_->run(masked, stream_);
+      mask.valid = line_->matmul->run(masked, line_->stream);
       if (mask.valid) return {};
     }
     if (op.spec.activation == nn::Activation::kRelu) {
       product.epilogue = CUBLASLT_EPILOGUE_RELU_BIAS;
     }
-    if (matmul_->run(product, stream_)) return {};
+    if (line_->matmul->run(product, line_->stream)) return {};
   }
   return launch(dense_kernel, op.rows * op.spec.outputs * kLanes, op);
 }
 
 Status Issuer::run(const nn::DenseBackward& op, float* bias_of_input) {
-  NEUROSHARD_RETURN_IF_ERROR(weight_gradient(op, std::exchange(bias_done_, nullptr) == op.dbias));
-  return op.dx != nullptr ? input_gradient(op, bias_of_input) : Status();
+  const bool bias_done = std::exchange(bias_done_, nullptr) == op.dbias;
+  if (op.dx == nullptr) {
+    if (op.mode == nn::GradMode::kAccumulate) NEUROSHARD_RETURN_IF_ERROR(join());
+    return weight_gradient(op, bias_done);
+  }
+  NEUROSHARD_RETURN_IF_ERROR(go_beside());
+  const Status status = weight_gradient(op, bias_done);
+  line_ = &main_;
+  return status.ok() ? input_gradient(op, bias_of_input) : status;
 }
 
 /// A block of sums next to each other, its threads sharing the rows.
@@ -143,22 +186,23 @@ template <typename Kernel>
 Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_of_blocks,
                            const nn::DenseBackward& op) {
   const dim3 grid(blocks_for(sums, kSumColumns), static_cast<unsigned>(rows_of_blocks));
-  kernel<<<grid, dim3(kSumColumns, kSumParts), 0, stream_>>>(op);
+  kernel<<<grid, dim3(kSumColumns, kSumParts), 0, line_->stream>>>(op);
   return check_launch();
 }
 
 Status Issuer::add_in_parts(const nn::DenseBackward& op) {
   const auto parts = blocks_for(op.rows, kPartRows);
   const auto size = static_cast<std::size_t>(parts * part_size(op.spec));
-  if (size > parts_.capacity()) {
-    moved_ = moved_ || parts_.capacity() > 0;
-    NEUROSHARD_RETURN_IF_ERROR(parts_.reserve(size));
+  if (size > line_->parts.capacity()) {
+    moved_ = moved_ || line_->parts.capacity() > 0;
+    NEUROSHARD_RETURN_IF_ERROR(line_->parts.reserve(size));
   }
   const unsigned tiles =
       blocks_for(op.spec.inputs, kTileInputs) * blocks_for(op.spec.outputs, kTileOutputs);
-  weight_parts_kernel<<<dim3(parts, tiles), kTrainingThreads, 0, stream_>>>(op, parts_.data());
+  weight_parts_kernel<<<dim3(parts, tiles), kTrainingThreads, 0, line_->stream>>>(
+      op, line_->parts.data());
   NEUROSHARD_RETURN_IF_ERROR(check_launch());
-  return launch(add_weight_parts_kernel, part_size(op.spec), op, parts_.data());
+  return launch(add_weight_parts_kernel, part_size(op.spec), op, line_->parts.data());
 }
 
 Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
@@ -176,9 +220,9 @@ Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
     Product with_bias = product;
     with_bias.epilogue = CUBLASLT_EPILOGUE_BGRADB;
     with_bias.bias = op.dbias;
-    if (matmul_->run(with_bias, stream_)) return {};
+    if (line_->matmul->run(with_bias, line_->stream)) return {};
   }
-  if (!by_product || !matmul_->run(product, stream_)) {
+  if (!by_product || !line_->matmul->run(product, line_->stream)) {
     NEUROSHARD_RETURN_IF_ERROR(
         launch_sums(weight_gradient_kernel, op.spec.inputs, op.spec.outputs, op));
   }
@@ -203,17 +247,17 @@ Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input)
       if (bias_of_input != nullptr) {
         masked.epilogue = CUBLASLT_EPILOGUE_DRELU_BGRAD;
         masked.bias = bias_of_input;
-        if (matmul_->run(masked, stream_)) {
+        if (line_->matmul->run(masked, line_->stream)) {
           bias_done_ = bias_of_input;
           return {};
         }
         masked.bias = nullptr;
       }
       masked.epilogue = CUBLASLT_EPILOGUE_DRELU;
-      if (matmul_->run(masked, stream_)) return {};
+      if (line_->matmul->run(masked, line_->stream)) return {};
     }
   }
-  if (op.rows > 0 && matmul_->run(product, stream_)) {
+  if (op.rows > 0 && line_->matmul->run(product, line_->stream)) {
     return gated ? run(nn::ReluBackward{op.rows * op.spec.inputs, op.x, op.dx}) : Status();
   }
   return launch(input_gradient_kernel, op.rows * op.spec.inputs, op);
@@ -233,7 +277,7 @@ Status Issuer::run(const nn::SegmentSumBackward& op, const float* gate) {
 }
 
 Status Issuer::run(const nn::Loss& op) {
-  loss_kernel<<<1, kTrainingThreads, 0, stream_>>>(op);
+  loss_kernel<<<1, kTrainingThreads, 0, line_->stream>>>(op);
   return check_launch();
 }
 

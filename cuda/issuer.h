@@ -13,11 +13,16 @@
 
 namespace neuroshard::cuda {
 
-/// Gives lists of operations to a stream, which may be capturing. Not thread-safe.
+/// Gives lists of operations to a stream, which may be capturing. Weight gradients that nothing in
+/// the list waits for go beside it, in a stream of their own, until something does. Not
+/// thread-safe.
 class Issuer {
  public:
   /// `stream` must outlive the object.
   static Result<std::unique_ptr<Issuer>> create(cudaStream_t stream);
+  ~Issuer();
+  Issuer(const Issuer&) = delete;
+  Issuer& operator=(const Issuer&) = delete;
 
   /// What Adam takes from memory. To be written before the graph of a list with one step of it is
   /// launched.
@@ -37,8 +42,18 @@ class Issuer {
     bool valid = false;
   };
 
-  Issuer(cudaStream_t stream, std::unique_ptr<Matmul> matmul)
-      : stream_(stream), matmul_(std::move(matmul)) {}
+  /// A stream, and what its work alone uses.
+  struct Line {
+    cudaStream_t stream = nullptr;
+    std::unique_ptr<Matmul> matmul;
+    Buffer<float> parts;  ///< of a weight gradient
+  };
+
+  Issuer() = default;
+  /// What follows goes beside the stream, behind everything that is in it now.
+  Status go_beside();
+  /// The stream waits for what went beside it.
+  Status join();
 
   /// Operation `i` and those behind it that one kernel does with it; how many.
   Result<std::size_t> issue_from(const OpList& list, std::size_t i, bool capturing);
@@ -62,10 +77,13 @@ class Issuer {
   Status launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_of_blocks,
                      const nn::DenseBackward& op);
 
-  cudaStream_t stream_;
-  std::unique_ptr<Matmul> matmul_;
+  Line main_;
+  Line side_;
+  Line* line_ = &main_;         ///< where work goes
+  cudaEvent_t fork_ = nullptr;  ///< what the side waits for
+  cudaEvent_t done_ = nullptr;  ///< what main_ waits for
+  bool beside_ = false;         ///< something has gone to the side since the last join
   Buffer<AdamScalars> scalars_;
-  Buffer<float> parts_;                 ///< of a weight gradient
   std::map<const float*, Mask> masks_;  ///< by the layer's outputs
   const float* bias_done_ = nullptr;    ///< the bias gradient that the last product wrote
   bool moved_ = false;

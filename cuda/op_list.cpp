@@ -116,6 +116,12 @@ float* OpList::bias_of_input(std::size_t i) const {
   return fits ? next->dbias : nullptr;
 }
 
+bool OpList::goes_back(const TrainingOp& op) {
+  return std::holds_alternative<nn::DenseBackward>(op) ||
+         std::holds_alternative<nn::ReluBackward>(op) ||
+         std::holds_alternative<nn::SegmentSumBackward>(op);
+}
+
 bool OpList::ends_step(std::size_t i) const {
   if (i + 2 >= ops_.size()) return false;
   const auto* sum = std::get_if<nn::SegmentSum>(&ops_[i]);

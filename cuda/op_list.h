@@ -56,6 +56,9 @@ class OpList {
   /// Where the column sums of operation `i`'s dx are wanted, by the DenseBackward that follows it,
   /// as the bias gradient of the layer before; null when they are not.
   [[nodiscard]] float* bias_of_input(std::size_t i) const;
+  /// Whether an operation carries gradients from a layer to the one before: then it overwrites
+  /// nothing that weight gradients before it in the list read or write.
+  static bool goes_back(const TrainingOp& op);
   /// Whether operations `i` to `i` + 2 are the end of a training step: one sum of gradients, Adam
   /// with it, the moving average of Adam's parameters.
   [[nodiscard]] bool ends_step(std::size_t i) const;

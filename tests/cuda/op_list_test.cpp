@@ -151,6 +151,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_step_is_told_from_what_looks_like_it) {
   nn::MovingAverage elsewhere = average;
   elsewhere.value = memory.at(12);
   BOOST_TEST(!list_of(sum, elsewhere).ends_step(0));
+  for (const TrainingOp& op : list.ops()) BOOST_TEST(!OpList::goes_back(op));
 }
 
 BOOST_AUTO_TEST_CASE(a_relu_gates_the_gradients_of_sums_when_it_covers_all_of_them) {
