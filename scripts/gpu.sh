@@ -7,12 +7,12 @@
 #   scripts/gpu.sh [--minutes M] [--samples N] [STEP...]  on the GPU machine, build/gpu beside it
 #
 # Steps, in this order: tests kernels torch speed ranks collect train study, and on request sanitize
-# (two tests under compute-sanitizer). Each has a time limit, and none that fails keeps the others
-# from running. What is done is not done again: each step leaves a file in build/gpu-results, and
-# collecting and the study go on where they stopped, so a run that ended early is run again; on a
-# fresh machine build/gpu-results.tar.gz is unpacked first. With OUT set, results.tar.gz and
-# summary.txt go there, too. A short table comes last. Exits with 0 when all is well or there is no
-# GPU ("skipped"), 1 when a step failed.
+# (two tests under compute-sanitizer) and profile (the lookup's kernels under Nsight Compute). Each
+# has a time limit, and none that fails keeps the others from running. What is done is not done
+# again: each step leaves a file in build/gpu-results, and collecting and the study go on where they
+# stopped, so a run that ended early is run again; on a fresh machine build/gpu-results.tar.gz is
+# unpacked first. With OUT set, results.tar.gz and summary.txt go there, too. A short table comes
+# last. Exits with 0 when all is well or there is no GPU ("skipped"), 1 when a step failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,7 @@ while [ $# -gt 0 ]; do
       [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || { echo "gpu.sh: $1: found '${2:-}', expected a number" >&2; exit 2; }
       [ "$1" = --minutes ] && minutes=$2 || samples=$2
       shift 2 ;;
-    tests | kernels | torch | speed | ranks | sanitize | collect | train | study) steps+=("$1"); shift ;;
+    tests | kernels | torch | speed | ranks | sanitize | profile | collect | train | study) steps+=("$1"); shift ;;
     *) echo "gpu.sh: found '$1', expected --minutes M, --samples N or a step" >&2; exit 2 ;;
   esac
 done
@@ -110,6 +110,16 @@ sanitize() {
   command -v compute-sanitizer > /dev/null || { echo "skipped: no compute-sanitizer"; return 77; }
   only=embedding_bag/mixed_tables_in_one_launch_agree_with_the_cpu,hot_rows_are_added_up_by_blocks_and_agree_with_the_cpu \
     run_tests compute-sanitizer --error-exitcode 9
+}
+# What bounds the kernels: memory, latency or instructions. The clocks are left as they are.
+profile() {
+  command -v ncu > /dev/null || { echo "skipped: no ncu"; return 77; }
+  for name in "8 tables, D 128" "8 tables, D 32"; do
+    within $((limit / 2)) ncu --clock-control none --kernel-name 'regex:pool_kernel|update_kernel' --launch-skip 6 \
+      --launch-count 2 --section SpeedOfLight --section MemoryWorkloadAnalysis --section LaunchStats \
+      --section Occupancy --section SchedulerStats --section WarpStateStats \
+      "$binaries/bench/gpu_lookup_bench" --runs 1 --only "$name" || return $?
+  done
 }
 kernels() { within "$limit" "$binaries/bench/gpu_lookup_bench"; }
 torch() { within "$limit" python3 scripts/torch_lookup_bench.py; }
@@ -249,6 +259,7 @@ step torch 90
 step speed 70
 step ranks 45
 step sanitize 240
+step profile 120
 # All that is left, but for a first look at what can be trained from it.
 room=$((deadline - SECONDS))
 [ -e "$results/measured.safetensors" ] || room=$((room - 120))
@@ -259,17 +270,17 @@ step study 600
 {
   echo "---- results"
   cat "$results/machine.txt"
-  for name in tests ranks sanitize kernels torch speed collect train study; do
+  for name in tests ranks sanitize profile kernels torch speed collect train study; do
     [ -e "$results/$name.log" ] || continue
     echo "-- $name: $(cat "$results/$name.state")"
     case $name in
       tests | ranks | sanitize) tail -n 3 "$results/$name.log" ;;
-      kernels | torch | speed) tail -n 45 "$results/$name.log" ;;
+      kernels | torch | speed | profile) tail -n 45 "$results/$name.log" ;;
       *) tail -n 14 "$results/$name.log" ;;
     esac
   done
   echo "---- summary"
-  for name in tests kernels torch speed ranks sanitize collect train study; do
+  for name in tests kernels torch speed ranks sanitize profile collect train study; do
     [ -e "$results/$name.state" ] && printf '%-9s %s\n' "$name" "$(cat "$results/$name.state")"
   done
 } > "$summary"
