@@ -92,9 +92,8 @@ __global__ void __launch_bounds__(kSumColumns* kSumParts)
 
 // The weight and bias gradients of many rows: parts of kPartRows rows each, in blocks of their own,
 // then the parts are added in order. A block has kTileOutputs x kTileInputs sums, a thread four of
-// each.
+// each; its rows lie in shared memory.
 inline constexpr int kPartRows = 64;
-inline constexpr int kStepRows = 16;
 inline constexpr int kTileOutputs = 32;
 inline constexpr int kTileInputs = 128;
 
@@ -103,12 +102,15 @@ __host__ __device__ inline std::int64_t part_size(const nn::DenseSpec& spec) {
   return std::int64_t{spec.outputs} * (spec.inputs + 1);
 }
 
-/// Copies rows [row, row + kStepRows) of a matrix, columns [first, first + kColumns), to `tile`;
+/// Copies rows [row, row + kPartRows) of a matrix, columns [first, first + kColumns), to `tile`;
 /// zeros where there are none.
 template <int kColumns>
 __device__ __forceinline__ void load_tile(const float* matrix, std::int64_t row, std::int64_t rows,
                                           int first, int columns, float (*tile)[kColumns]) {
-  for (int i = static_cast<int>(threadIdx.x); i < kStepRows * kColumns; i += kTrainingThreads) {
+#if defined(__CUDACC__)
+#pragma unroll 8
+#endif
+  for (int i = static_cast<int>(threadIdx.x); i < kPartRows * kColumns; i += kTrainingThreads) {
     const int r = i / kColumns;
     const int c = i % kColumns;
     const bool there = row + r < rows && first + c < columns;
@@ -119,8 +121,8 @@ __device__ __forceinline__ void load_tile(const float* matrix, std::int64_t row,
 /// blockIdx.x is the part, blockIdx.y the tile: inputs first, then outputs.
 __global__ void __launch_bounds__(kTrainingThreads)
     weight_parts_kernel(nn::DenseBackward op, float* __restrict__ parts) {
-  __shared__ float xs[kStepRows][kTileInputs];
-  __shared__ float dys[kStepRows][kTileOutputs];
+  __shared__ float xs[kPartRows][kTileInputs];
+  __shared__ float dys[kPartRows][kTileOutputs];
   constexpr int kEach = 4;
   const int inputs = op.spec.inputs;
   const int outputs = op.spec.outputs;
@@ -128,24 +130,23 @@ __global__ void __launch_bounds__(kTrainingThreads)
   const int first_input = static_cast<int>(blockIdx.y) % tiles * kTileInputs;
   const int first_output = static_cast<int>(blockIdx.y) / tiles * kTileOutputs;
   const std::int64_t begin = static_cast<std::int64_t>(blockIdx.x) * kPartRows;
-  const std::int64_t end = begin + kPartRows < op.rows ? begin + kPartRows : op.rows;
   const int i = static_cast<int>(threadIdx.x) % kLanes;  // and every 32nd from there on
   const int o = static_cast<int>(threadIdx.x) / kLanes * kEach;
   const int reach = (inputs - first_input + kLanes - 1) / kLanes;  // narrow layers need one
   float sum[kEach][kEach] = {};
   float bias[kEach] = {};
-  for (std::int64_t row = begin; row < end; row += kStepRows) {
-    __syncthreads();  // the last step's readers are done
-    load_tile(op.x, row, end, first_input, inputs, xs);
-    load_tile(op.dy, row, end, first_output, outputs, dys);
-    __syncthreads();
-    for (int r = 0; r < kStepRows; ++r) {
-      for (int j = 0; j < kEach; ++j) bias[j] += dys[r][o + j];
-      for (int k = 0; k < kEach; ++k) {
-        if (k >= reach) break;  // the same for the whole block
-        const float x = xs[r][i + k * kLanes];
-        for (int j = 0; j < kEach; ++j) sum[j][k] = __fmaf_rn(dys[r][o + j], x, sum[j][k]);
-      }
+  load_tile(op.x, begin, op.rows, first_input, inputs, xs);
+  load_tile(op.dy, begin, op.rows, first_output, outputs, dys);
+  __syncthreads();
+#if defined(__CUDACC__)
+#pragma unroll 4
+#endif
+  for (int r = 0; r < kPartRows; ++r) {
+    for (int j = 0; j < kEach; ++j) bias[j] += dys[r][o + j];
+    for (int k = 0; k < kEach; ++k) {
+      if (k >= reach) break;  // the same for the whole block
+      const float x = xs[r][i + k * kLanes];
+      for (int j = 0; j < kEach; ++j) sum[j][k] = __fmaf_rn(dys[r][o + j], x, sum[j][k]);
     }
   }
   float* const part = parts + blockIdx.x * part_size(op.spec);
