@@ -254,9 +254,9 @@ report_study() {
   "$neuroshard" --version
 } | tee "$results/machine.txt"
 step tests 110
-step kernels 50
+step kernels 60
 step torch 90
-step speed 70
+step speed 90
 step ranks 45
 step sanitize 240
 step profile 120
