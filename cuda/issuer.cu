@@ -4,6 +4,7 @@
 #include "cuda/check.h"
 #include "cuda/issuer.h"
 #include "cuda/training_kernels.cuh"
+#include "cuda/weight_parts.cuh"
 
 namespace neuroshard::cuda {
 namespace {

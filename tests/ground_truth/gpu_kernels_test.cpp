@@ -14,6 +14,7 @@
 #include "cuda/staging_kernels.cuh"
 #include "cuda/stream_kernels.cuh"
 #include "cuda/training_kernels.cuh"
+#include "cuda/weight_parts.cuh"
 #include "engine/core/rng.h"
 #include "engine/ground_truth/cpu/index_stream.h"
 #include "nn/backend.h"
