@@ -77,15 +77,17 @@ bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_di
   return each.bytes <= memory_bytes_;
 }
 
-bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims) {
+bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky) {
   items_.clear();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.everywhere) continue;
-    items_.push_back({evaluator_.shape_cost(entry.shape) + dims.ms_per_dim * entry.dim,
+    items_.push_back({entry.bytes >= bulky ? entry.bytes : 0,
+                      evaluator_.shape_cost(entry.shape) + dims.ms_per_dim * entry.dim,
                       static_cast<std::int32_t>(piece)});
   }
   std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
+    if (a.bulk != b.bulk) return a.bulk > b.bulk;
     return a.weight != b.weight ? a.weight > b.weight : a.piece > b.piece;
   });
   if (!place_blocks(pieces, dims.ms_per_dim)) return false;

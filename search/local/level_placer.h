@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -10,8 +11,9 @@
 
 namespace neuroshard::search {
 
-/// Places pieces in one pass: the heaviest first, each on the device that then has the least load
-/// of those tried, which are the least loaded with the memory for it. A device's load is the
+/// Places pieces in one pass: bulky ones first, by bytes, then the heaviest first, each on the
+/// device that then has the least load of those tried, which are the least loaded with the memory
+/// for it. A device's load is the
 /// predicted cost of all its pieces together, and what its dims take on top. Even blocks come
 /// first: a block among the pieces stands for one on each device.
 ///
@@ -23,11 +25,13 @@ class LevelPlacer {
     double cap = 0;                ///< dims a device should not exceed
     double ms_per_dim_beyond = 0;  ///< load of one dim beyond the cap, on top
   };
+  static constexpr std::int64_t kNoneBulky = std::numeric_limits<std::int64_t>::max();
 
   LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
-  /// False when a piece fits nowhere. Equal weights: the later piece first.
-  bool place(std::span<const EntryId> pieces, const Dims& dims);
+  /// False when a piece fits nowhere. Pieces of `bulky` bytes or more are placed while there is
+  /// room. Equal weights: the later piece first.
+  bool place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky = kNoneBulky);
 
   /// Of the last place() that succeeded: the pieces by number, then blocks of the other devices.
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
@@ -36,6 +40,7 @@ class LevelPlacer {
 
  private:
   struct Item {
+    std::int64_t bulk = 0;  // bytes of a bulky piece
     double weight = 0;
     std::int32_t piece = 0;
   };

@@ -19,6 +19,10 @@ constexpr int kTooFine = 2;  // multiples in a row without a gain: smaller ones 
 /// Of the dims of an even share, or of the widest piece if that is more: caps on a device's dims.
 constexpr std::array kCaps{1.02, 1.1, 1.3};
 constexpr double kFirstCap = 1.05;
+/// Of a device's memory: the largest piece, and the least that is placed before lighter ones
+/// (none at first).
+constexpr std::array kLargest{1.0, 0.5, 0.25, 0.125};
+constexpr std::array kBulky{2.0, 0.5, 0.25, 0.1, 0.02};
 constexpr double kBeyond = 64;        // times the cost of a dim of the widest device: a cap to mind
 constexpr std::int32_t kProbed = 2;   // devices
 constexpr std::int64_t kAtLeast = 8;  // plans, however little time there is, ..
@@ -63,10 +67,15 @@ class FastStart {
   void divide(EntryId id, double heaviest, Pieces& pieces) const;
   [[nodiscard]] Pieces divided(double heaviest) const;
   bool place(const Pieces& pieces);
+  bool place_by_load(const Pieces& pieces);
+  bool place_whole();
+  void try_heaviest();
+  void try_widest();
+  void try_caps();
   [[nodiscard]] double least_width(const Pieces& pieces) const;
   void learn_response();
   void descend();
-  void try_levels();
+  void divide_evenly();
   void halve_deciding();
   [[nodiscard]] EntryId deciding_piece(Decider decider) const;
 
@@ -75,7 +84,12 @@ class FastStart {
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
   const std::span<const Division> divisions_;
-  std::int64_t beside_blocks_ = 0;  // bytes of a device
+  std::int64_t beside_blocks_ = 0;                             // bytes of a device
+  std::int64_t largest_ = 0;                                   // bytes of a piece ..
+  double widest_ = std::numeric_limits<double>::infinity();    // .. and its dims
+  double heaviest_ = std::numeric_limits<double>::infinity();  // .. and weight, of the best plan
+  double level_ = 0;
+  std::size_t bulky_ = 0;  // rank of the first way that fits
   const std::int64_t at_least_;
   LevelPlacer placer_;
   Descent descent_;
@@ -101,10 +115,11 @@ std::pair<EntryId, EntryId> FastStart::parts_of(EntryId id) const {
   return rows ? std::pair(entry.upper, entry.lower) : std::pair(entry.first, entry.rest);
 }
 
-/// Halves until no piece is heavier or has more bytes than a device.
+/// Halves until no piece is heavier or has more bytes than it may.
 void FastStart::divide(EntryId id, double heaviest, Pieces& pieces) const {
   const auto [first, rest] = parts_of(id);
-  const bool whole = weight(id) <= heaviest && catalog_.entry(id).bytes <= beside_blocks_;
+  const CatalogEntry& entry = catalog_.entry(id);
+  const bool whole = weight(id) <= heaviest && entry.bytes <= largest_ && entry.dim <= widest_;
   if (whole || first == kNoEntry) {
     pieces.push_back(id);
     return;
@@ -136,11 +151,23 @@ double FastStart::least_width(const Pieces& pieces) const {
   return blocks + std::max(widest, sum / problem_.cluster.devices);
 }
 
-/// Places and costs; keeps the plan when it is the best. False when it does not fit.
-bool FastStart::place(const Pieces& pieces) {
+/// Where there is no room in order of load, large pieces go first.
+bool FastStart::place_by_load(const Pieces& pieces) {
   const LevelPlacer::Dims dims{ms_per_dim(), cap_ * least_width(pieces),
                                kBeyond * response_.widest_per_dim};
-  if (!placer_.place(pieces, dims)) return false;
+  const std::size_t first = best_.evaluations > 0 ? bulky_ : 0;
+  for (std::size_t rank = first; rank < kBulky.size(); ++rank) {
+    const double bulky = kBulky[rank] * static_cast<double>(beside_blocks_);
+    if (!placer_.place(pieces, dims, static_cast<std::int64_t>(bulky))) continue;
+    if (best_.evaluations == 0) bulky_ = rank;
+    return true;
+  }
+  return false;
+}
+
+/// Places and costs; keeps the plan when it is the best. False when it does not fit.
+bool FastStart::place(const Pieces& pieces) {
+  if (!place_by_load(pieces)) return false;
   evaluator_.plan_details({1, placer_.compute_ms(), placer_.dim_sums()}, {ready_ms_, total_ms_},
                           scratch_);
   const double cost = *std::max_element(total_ms_.begin(), total_ms_.end());
@@ -157,27 +184,59 @@ void FastStart::learn_response() {
   response_ = probe_response(plan, evaluator_, scratch_, kProbed);
 }
 
-void FastStart::try_levels() {
+void FastStart::divide_evenly() {
   const Pieces whole = best_pieces_;
   place(whole);
   double total = 0;
   for (const EntryId id : whole) {
     total += (catalog_.entry(id).everywhere ? problem_.cluster.devices : 1) * weight(id);
   }
-  const double level = total / problem_.cluster.devices;
-  std::size_t pieces = whole.size();
+  level_ = total / problem_.cluster.devices;
+  try_heaviest();
+  if (response_.widest_per_dim == 0) return;
+  const double before = best_cost_;
+  try_widest();
+  if (best_cost_ < before) try_heaviest();
+  try_caps();
+}
+
+void FastStart::try_heaviest() {
+  std::size_t pieces = best_pieces_.size();
   int failures = 0;
   for (const double heaviest : kHeaviest) {
     if (over()) return;
     if (failures == kTooFine) break;
-    const Pieces trial = divided(heaviest * level);
+    const Pieces trial = divided(heaviest * level_);
     if (trial.size() == pieces) continue;
     pieces = trial.size();
     const double before = best_cost_;
     place(trial);
     failures = best_cost_ < before ? 0 : failures + 1;
+    if (failures == 0) heaviest_ = heaviest * level_;
   }
-  if (response_.widest_per_dim == 0) return;
+}
+
+/// As long as single pieces are wider than an even share, they decide the width: all at once.
+void FastStart::try_widest() {
+  double best = widest_;
+  double sum = 0;
+  for (const EntryId id : best_pieces_) sum += catalog_.entry(id).dim;
+  double widest = 0;
+  for (const EntryId id : best_pieces_) {
+    if (!catalog_.entry(id).everywhere) widest = std::max<double>(widest, catalog_.entry(id).dim);
+  }
+  for (int failures = 0; failures < kTooFine && widest > sum / problem_.cluster.devices;) {
+    if (over()) break;
+    widest_ = widest /= 2;
+    const double before = best_cost_;
+    place(divided(heaviest_));
+    failures = best_cost_ < before ? 0 : failures + 1;
+    if (failures == 0) best = widest;
+  }
+  widest_ = best;
+}
+
+void FastStart::try_caps() {
   double best_cap = cap_;
   for (const double cap : kCaps) {
     if (over()) return;
@@ -233,15 +292,26 @@ void FastStart::halve_deciding() {
   }
 }
 
+/// Tables that are split for their bytes alone; finer where memory is tight.
+bool FastStart::place_whole() {
+  for (const double largest : kLargest) {
+    largest_ = static_cast<std::int64_t>(largest * static_cast<double>(beside_blocks_));
+    if (place(divided(std::numeric_limits<double>::infinity()))) return true;
+    if (stop_.stop()) return false;
+    best_.finer = true;
+  }
+  return false;
+}
+
 std::optional<FastPlan> FastStart::run() {
   beside_blocks_ = problem_.cluster.memory_bytes;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
     if (division(table) != Division::kBlocks) continue;
     beside_blocks_ -= catalog_.entry(catalog_.block(table)).bytes;
   }
-  if (!place(divided(std::numeric_limits<double>::infinity()))) return std::nullopt;
+  if (!place_whole()) return std::nullopt;
   learn_response();
-  try_levels();
+  divide_evenly();
   halve_deciding();
   descend();
   return std::move(best_);

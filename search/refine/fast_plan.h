@@ -23,6 +23,7 @@ struct FastPlan {
   Assignment pieces;
   CommResponse response;  ///< around it
   std::int64_t evaluations = 0;
+  bool finer = false;  ///< than load asks for: memory is tight, and fewer, larger pieces may do
 };
 
 /// A good plan within a millisecond or two for a hundred tables: tables are divided until no piece

@@ -24,16 +24,17 @@ constexpr std::int64_t kMostSlices = 8;
 constexpr std::int64_t kShortestWalk = 64;  // of a slice, in candidates
 constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
 constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
-constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only
-constexpr double kLaterHeat = 0.5;          // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;         // times the coolest, of the kWalks
-constexpr double kCycleGrowth = 2;          // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;             // times a walk's share of the time ..
-constexpr double kLateShare = 0.1;          // .. and of the limit: the budget is too large
-constexpr double kProven = 1e-5;            // share above the lower bound that is rounding
-constexpr double kReportSeconds = 0.1;      // between two progress reports
-constexpr int kRivalGenerations = 4;        // first ones, that go on from two plans
-constexpr int kSpreadGenerations = 4;       // most generations whose walks begin with tables spread
+constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only, ..
+constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
+constexpr double kLaterHeat = 0.5;            // of the generations after the first, of its heat
+constexpr double kHottestWalk = 30;           // times the coolest, of the kWalks
+constexpr double kCycleGrowth = 2;            // of a cycle's seconds, over the one before
+constexpr double kLateness = 2;               // times a walk's share of the time ..
+constexpr double kLateShare = 0.1;            // .. and of the limit: the budget is too large
+constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
+constexpr double kReportSeconds = 0.1;        // between two progress reports
+constexpr int kRivalGenerations = 4;          // first ones, that go on from two plans
+constexpr int kSpreadGenerations = 4;  // most generations whose walks begin with tables spread
 
 // Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
 constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
@@ -71,6 +72,11 @@ bool Refinement::proven() const { return best_cost_ <= bound_ * (1 + kProven); }
 bool Refinement::over() const {
   return (options_.cancel != nullptr && options_.cancel->cancelled()) ||
          (timed() && seconds_since(began_) >= options_.time_limit_s);
+}
+
+bool Refinement::few_tables() const {
+  const std::int64_t few = std::int64_t{kRedrawPerDevice} * evaluator_.devices();
+  return catalog_.tables() <= std::max<std::int64_t>(kRedrawTables, few);
 }
 
 Refinement::Share Refinement::share(int slices, int left) const {
@@ -140,8 +146,8 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   if (generation > 0) options.first_heat *= kLaterHeat;
   options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_redraws = to_spread_.empty() && index % kWalks == kRedrawWalk &&
-                            generation % 2 == 1 && catalog_.tables() <= kRedrawTables;
+  const bool only_redraws =
+      to_spread_.empty() && index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();
   const Assignment start = only_redraws ? lineage(index) : start_of(generation, index, rng);
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {

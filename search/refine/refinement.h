@@ -47,6 +47,7 @@ class Refinement {
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool proven() const;
+  [[nodiscard]] bool few_tables() const;
   struct Walkers {
     LocalWalk walk;
     RedrawWalk redraws;

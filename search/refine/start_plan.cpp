@@ -71,6 +71,14 @@ void keep_better(Result<SearchResult> found, PlanEvaluator& evaluator,
   if (!best || start.cost < best->cost) best = std::move(start);
 }
 
+/// Whether the baselines take less than a millisecond or so: then they run whatever the time.
+bool takes_no_time(const Problem& problem) {
+  constexpr std::size_t kFewDevices = 256;
+  constexpr std::size_t kFewSteps = 20'000;
+  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
+}
+
 void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                  std::optional<StartPlan>& best) {
   constexpr std::array kGreedy{shard_size_greedy, shard_dim_greedy, shard_lookup_greedy,
@@ -78,6 +86,36 @@ void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchO
   for (const Sharder greedy : kGreedy) {
     keep_better(greedy(problem, evaluator, options), evaluator, best);
   }
+}
+
+void keep_baselines(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
+                    std::optional<StartPlan>& best) {
+  SearchOptions quiet = options;
+  quiet.progress = nullptr;
+  keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
+  keep_greedy(problem, evaluator, quiet, best);
+}
+
+/// The plan that packing by memory finds, improved, or `best` if that is dearer: then they change
+/// places. Packing has fewer and larger pieces than a plan by load that memory made finer.
+std::optional<Plan> improved_packing(const Problem& problem, PlanEvaluator& evaluator,
+                                     const ShapeCatalog& catalog, const SearchOptions& options,
+                                     StartPlan& best) {
+  const StopCheck stop(options);
+  std::optional<Plan> packed = plan_by_memory(problem, stop);
+  if (!packed) return std::nullopt;
+  canonicalize(*packed);
+  const Assignment pieces = pieces_of(*packed, problem.workload, catalog);
+  if (pieces.empty()) return std::nullopt;
+  const FastPlan fast = descend(problem, evaluator, catalog, stop, pieces);
+  Plan plan = plan_of(fast.pieces, problem.workload, catalog, problem.cluster.devices);
+  const double cost = plan_cost(plan, evaluator);
+  best.evaluations += fast.evaluations;
+  if (cost < best.cost) {
+    std::swap(plan, best.plan);
+    best.cost = cost;
+  }
+  return plan;
 }
 
 }  // namespace
@@ -90,8 +128,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   const StopCheck stop(options);
   SearchOptions quiet = options;
   quiet.progress = nullptr;
-  keep_better(shard_random(problem, evaluator, quiet), evaluator, best);
-  keep_greedy(problem, evaluator, quiet, best);
+  keep_baselines(problem, evaluator, quiet, best);
   if (best && stop.cancelled()) {
     best->stopped_early = true;
     return *std::move(best);
@@ -136,8 +173,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     const double so_far = seconds_since(began);
     const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
     if (late || stop.stop()) {
+      const bool no_time = takes_no_time(problem);
+      if (no_time) keep_baselines(problem, evaluator, options, best);
+      best->evaluations = fast->evaluations;
       best->stopped_early = true;
-      return FirstPlan{*std::move(best), {}, kNoBaselines};
+      return FirstPlan{*std::move(best), {}, no_time ? kNoBeam : kNoBaselines};
     }
   }
   SearchOptions rest = options;
@@ -147,6 +187,8 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     rest.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kStartShare, kStartSeconds));
     if (paced) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
   }
+  std::optional<Plan> rival;
+  if (fast && fast->finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) {
@@ -155,7 +197,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     best->evaluations = evaluations;
   }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return FirstPlan{*std::move(best), {}, shortened ? kNoBeam : std::string_view()};
+  return FirstPlan{*std::move(best), std::move(rival), shortened ? kNoBeam : std::string_view()};
 }
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

@@ -35,8 +35,9 @@ struct FirstPlan {
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or the
-/// plan of best_start() if it is cheaper, as far as there is time for that; options.time_limit_s
-/// counts from `began`. Errors: best_start()'s.
+/// plan of best_start() if it is cheaper, as far as there is time for that; the baselines run in
+/// any case where tables and devices are few. options.time_limit_s counts from `began`. Errors:
+/// best_start()'s.
 Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              const ShapeCatalog& catalog, const SearchOptions& options,
                              std::chrono::steady_clock::time_point began);

@@ -82,6 +82,62 @@ BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(bulky_pieces_are_placed_while_there_is_room) {
+  Workload workload;
+  workload.tables = {test::make_table(80, 4), test::make_table(80, 4), test::make_table(10, 4),
+                     test::make_table(10, 4), test::make_table(10, 4), test::make_table(10, 4)};
+  test::TableEvaluator evaluator(workload, 2, {1, 1, 10, 4, 3, 2});
+  const Cluster cluster = test::make_cluster(2, 100 * 4 * 4);
+  const ShapeCatalog catalog(workload, evaluator);
+  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  // By load, 10 | 4, 3 and 2 leave room for one large table.
+  BOOST_TEST(!placer.place(whole_tables(catalog), {}));
+  BOOST_REQUIRE(placer.place(whole_tables(catalog), {}, cluster.memory_bytes / 2));
+  BOOST_TEST(
+      within(workload, plan_of(placer.assignment(), workload, catalog, 2), cluster.memory_bytes));
+  BOOST_TEST((placer.assignment()[0].device != placer.assignment()[1].device));
+  // A fast plan finds that by itself, and goes on from there.
+  const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
+  BOOST_REQUIRE(fast.has_value());
+  BOOST_TEST(!fast->finer);
+  BOOST_TEST(within(workload, plan_of(fast->pieces, workload, catalog, 2), cluster.memory_bytes));
+}
+
+BOOST_AUTO_TEST_CASE(a_fast_plan_splits_what_memory_does_not_take_whole) {
+  Workload workload;
+  workload.tables = {test::make_table(60, 8), test::make_table(60, 8), test::make_table(60, 8)};
+  test::TableEvaluator evaluator(workload, 2, {1, 1, 1});
+  const Cluster cluster = test::make_cluster(2, 100 * 8 * 4);
+  const ShapeCatalog catalog(workload, evaluator);
+  const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
+  BOOST_REQUIRE(fast.has_value());
+  BOOST_TEST(fast->finer);
+  BOOST_TEST(within(workload, plan_of(fast->pieces, workload, catalog, 2), cluster.memory_bytes));
+  BOOST_TEST(std::abs(full_cost(fast->pieces, workload, catalog, evaluator) - 1.5) < 1e-6);
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_are_all_as_wide_are_divided_together) {
+  // Halving one of them alone makes no exchange shorter, and costs.
+  Rng rng(4);
+  for (int round = 0; round < 10; ++round) {
+    Workload workload;
+    for (int k = 0; k < 12; ++k) workload.tables.push_back(test::make_table(100, 128));
+    std::vector<float> costs;
+    for (int k = 0; k < 12; ++k) costs.push_back(static_cast<float>(0.01 + 0.05 * rng.uniform()));
+    test::FusedEvaluator evaluator(workload, 24, costs, 1, true);
+    const Cluster cluster = test::make_cluster(24, kPlenty);
+    const ShapeCatalog catalog(workload, evaluator);
+    const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
+    BOOST_REQUIRE(fast.has_value());
+    std::vector<std::int64_t> dims(24);
+    for (const Placed& piece : fast->pieces) {
+      if (piece.device == kNoDevice) continue;
+      dims[static_cast<std::size_t>(piece.device)] += catalog.entry(piece.entry).dim;
+    }
+    BOOST_TEST(*std::max_element(dims.begin(), dims.end()) <= 64);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
   Rng rng(2);
   double before = 0;

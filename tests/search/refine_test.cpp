@@ -65,6 +65,51 @@ BOOST_AUTO_TEST_CASE(plans_fit_and_are_below_every_baseline) {
   BOOST_TEST(better >= 6);  // and it does search
 }
 
+BOOST_AUTO_TEST_CASE(few_tables_a_device_in_little_memory_are_no_dearer_than_annealed) {
+  Rng rng(10);
+  double sum = 0;
+  int dearer = 0;
+  for (int round = 0; round < 12; ++round) {
+    const auto devices = static_cast<std::int32_t>(rng.between(8, 24));
+    const Task task(rng, rng.between(devices, 3 * devices), devices, 1.05 + 0.3 * rng.uniform());
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
+    const auto found = refined(task, evaluator, 40000);
+    SearchOptions options;
+    options.evaluations = 8000;  // whole plans: no less work
+    const auto annealed =
+        find_algorithm("anneal")->run({task.workload, task.cluster}, evaluator, options);
+    BOOST_REQUIRE(found.ok());
+    if (!annealed.ok()) continue;
+    const double ratio = test::canonical_cost(found->plan, evaluator) /
+                         test::canonical_cost(annealed->plan, evaluator);
+    sum += ratio - 1;
+    dearer += ratio > 1.001;
+  }
+  BOOST_TEST_MESSAGE("dearer " << dearer << ", sum " << sum);
+  BOOST_TEST(sum < -0.1);
+  BOOST_TEST(dearer == 0);
+}
+
+BOOST_AUTO_TEST_CASE(however_short_the_time_no_whole_table_baseline_is_cheaper) {
+  Rng rng(11);
+  SearchOptions options;
+  options.time_limit_s = 1e-6;
+  for (int round = 0; round < 40; ++round) {
+    const auto devices = static_cast<std::int32_t>(rng.between(2, 12));
+    const Task task(rng, rng.between(1, 30), devices, 1.3 + 2 * rng.uniform());
+    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
+    const Problem problem{task.workload, task.cluster};
+    const auto found = shard_refine(problem, evaluator, options);
+    if (!found.ok()) continue;
+    const double cost = test::canonical_cost(found->plan, evaluator);
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!algorithm.baseline || algorithm.name == "neuroshard") continue;
+      const auto other = algorithm.run(problem, evaluator, {});
+      if (other.ok()) BOOST_TEST(cost <= test::canonical_cost(other->plan, evaluator));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
   Rng rng(2);
   double gaps = 0;
