@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -79,6 +80,21 @@ Score score_of(const io::CompareReport& report, const std::vector<const io::Comp
     score.common_cost_ms += task->results.at(algorithm).cost.cost_ms;
   }
   return score;
+}
+
+/// What the time limit left no room for, and on how many tasks: a line for each algorithm and part.
+std::string skipped_text(const io::CompareReport& report) {
+  std::string text;
+  for (const std::string& algorithm : report.algorithms) {
+    std::map<std::string, int> tasks;
+    for (const io::CompareTask& task : report.tasks) ++tasks[task.results.at(algorithm).skipped];
+    tasks.erase("");
+    for (const auto& [skipped, count] : tasks) {
+      text += algorithm + ": the time limit left no room for " + skipped + " on " +
+              std::to_string(count) + " of " + std::to_string(report.tasks.size()) + " tasks\n";
+    }
+  }
+  return text;
 }
 
 /// Mean over the tasks that the algorithm solves of its cost over the lower bound, less 1.
@@ -209,6 +225,7 @@ class CompareCommand final : public Command {
       result.feasible = true;
       result.plan = std::move(entry.result->plan);
       result.cost = std::move(entry.result->cost);
+      result.skipped = std::move(entry.result->skipped);
     }
     return task;
   }
@@ -260,7 +277,7 @@ class CompareCommand final : public Command {
            std::to_string(common.size()) + " of " + std::to_string(report.tasks.size()) +
            " tasks solved by every algorithm that solves any; a win is the lowest cost of a task, "
            "ties win for all\n" +
-           note;
+           note + skipped_text(report);
   }
 
   static std::string gap_text(const Score& score) {

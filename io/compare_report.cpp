@@ -16,6 +16,7 @@ void write_result(JsonWriter& writer, const CompareResult& result) {
     writer.null();
   }
   writer.key("seconds").number(result.seconds);
+  if (!result.skipped.empty()) writer.key("skipped").text(result.skipped);
   writer.key("shards");
   write_shards(writer, result.feasible ? result.plan : Plan{});
   writer.key("per_device");

@@ -16,6 +16,7 @@ struct CompareResult {
   double seconds = 0;  ///< the search alone
   Plan plan;           ///< Shard::table is the position in the task's line
   PlanCost cost;
+  std::string skipped{};  ///< what the time limit left no room for, in words; empty: nothing
 };
 
 struct CompareTask {

@@ -48,6 +48,14 @@ BOOST_AUTO_TEST_CASE(means_are_over_feasible_costs_and_all_times) {
   BOOST_TEST(!summarize(report, "unheard-of").mean_seconds.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(what_time_left_no_room_for_is_told_where_there_is_something) {
+  CompareReport report = example();
+  BOOST_TEST(format_compare(report).find("skipped") == std::string::npos);
+  report.tasks[0].results["random"].skipped = "the paper's search";
+  BOOST_TEST(format_compare(report).find(R"("seconds": 0.5,
+          "skipped": "the paper's search",)") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(the_report_has_the_shape_the_design_gives) {
   BOOST_TEST(format_compare(example()) == R"({
   "devices": 1,
