@@ -84,39 +84,59 @@ std::string table_label(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
-Status check_total_memory(const Problem& problem, const RowShapes& rows) {
+std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {
   const std::int64_t total = total_bytes(problem.workload);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
-  if (needed <= problem.cluster.devices) return {};
-  const std::int64_t more = needed - problem.cluster.devices;
+  if (needed <= problem.cluster.devices) return std::nullopt;
   const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, rows));
-  const std::int64_t per_device = std::max((total - 1) / problem.cluster.devices + 1, piece);
-  std::string text = tables_of(problem.workload) +
-                     (problem.workload.tables.size() == 1 ? " needs " : " need ") +
-                     format_bytes(total) + ", more than " + devices_of(problem.cluster) +
-                     (problem.cluster.devices == 1 ? " holds" : " hold") + ": needs ";
+  Shortage shortage;
+  shortage.blame = tables_of(problem.workload) +
+                   (problem.workload.tables.size() == 1 ? " needs " : " need ") +
+                   format_bytes(total) + ", more than " + devices_of(problem.cluster) +
+                   (problem.cluster.devices == 1 ? " holds" : " hold");
+  shortage.memory_bytes = std::max((total - 1) / problem.cluster.devices + 1, piece);
   // No number of devices helps a piece that is larger than any of them.
-  if (piece <= memory && needed <= kMaxDevices) {
-    text += "at least " + std::to_string(more) + " more " + (more == 1 ? "device" : "devices") +
-            ", or ";
-  }
-  return infeasible(text + "at least " + format_bytes_at_least(per_device) +
-                    " of memory per device");
+  const bool devices_help = piece <= memory && needed <= kMaxDevices;
+  if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
+  return shortage;
 }
 
-Status check_finest_pieces(const Problem& problem, const RowShapes& rows) {
+std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowShapes& rows) {
   const Workload& workload = problem.workload;
   const ShardShape worst = largest_piece(problem, rows);
   const std::int64_t worst_bytes = shard_bytes(workload, worst);
-  if (worst_bytes <= problem.cluster.memory_bytes) return {};
+  if (worst_bytes <= problem.cluster.memory_bytes) return std::nullopt;
   const bool columns = worst.rows == workload.tables[static_cast<std::size_t>(worst.table)].rows;
   const std::string finest =
       columns ? std::to_string(worst.dim) + " columns" : std::to_string(worst.rows) + " rows";
-  return infeasible(table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
-                    " even split to " + finest + ", devices have " +
-                    format_bytes(problem.cluster.memory_bytes) + ": needs at least " +
-                    format_bytes_at_least(worst_bytes) + " of memory per device");
+  return Shortage{table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
+                      " even split to " + finest + ", devices have " +
+                      format_bytes(problem.cluster.memory_bytes),
+                  worst_bytes, 0};
+}
+
+std::string more_devices(const Cluster& cluster, std::int32_t devices) {
+  const std::int32_t more = devices - cluster.devices;
+  return std::to_string(more) + " more " + (more == 1 ? "device" : "devices");
+}
+
+Status needs_at_least(const Problem& problem, const Shortage& shortage) {
+  const std::string devices =
+      shortage.devices > 0 ? "at least " + more_devices(problem.cluster, shortage.devices) + ", or "
+                           : "";
+  return infeasible(shortage.blame + ": needs " + devices + "at least " +
+                    format_bytes_at_least(shortage.memory_bytes) + " of memory per device");
+}
+
+Status check_total_memory(const Problem& problem, const RowShapes& rows) {
+  const auto shortage = shortage_in_all(problem, rows);
+  return shortage ? needs_at_least(problem, *shortage) : Status();
+}
+
+Status check_finest_pieces(const Problem& problem, const RowShapes& rows) {
+  const auto shortage = shortage_for_a_piece(problem, rows);
+  return shortage ? needs_at_least(problem, *shortage) : Status();
 }
 
 Status stopped_before_plan() { return cancelled("stopped before any feasible plan was found"); }

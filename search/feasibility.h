@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "engine/core/status.h"
@@ -36,12 +37,30 @@ Shard block_on(Shard whole, std::int64_t block, std::int32_t device);
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
 
-/// kInfeasible when all tables together have more bytes than all devices: no algorithm can help.
-/// Says which change would do for the bytes in all and for the largest piece of the finest splits,
-/// those of rows that are allowed among them.
+/// Why no algorithm can fit the tables, and what it takes at least; that may not be enough.
+struct Shortage {
+  std::string blame;              ///< the beginning of a sentence
+  std::int64_t memory_bytes = 0;  ///< per device, on as many devices
+  std::int32_t devices = 0;       ///< with as much memory; 0: no number helps
+};
+
+/// All tables together have more bytes than all devices. What it takes is for the bytes in all and
+/// for the largest piece of the finest splits, those of rows that are allowed among them.
+std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows = {});
+
+/// A table's finest split still has a piece that no device holds.
+std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowShapes& rows = {});
+
+/// "4 more devices", to be so many.
+std::string more_devices(const Cluster& cluster, std::int32_t devices);
+
+/// kInfeasible, with what it takes at least.
+Status needs_at_least(const Problem& problem, const Shortage& shortage);
+
+/// kInfeasible where shortage_in_all() finds one.
 Status check_total_memory(const Problem& problem, const RowShapes& rows = {});
 
-/// kInfeasible when a table's finest split still has a piece that no device holds.
+/// kInfeasible where shortage_for_a_piece() finds one.
 Status check_finest_pieces(const Problem& problem, const RowShapes& rows = {});
 
 /// kCancelled: a search was stopped before it had any plan to return.

@@ -1,7 +1,6 @@
 #include "search/packing/plan_packing.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -13,8 +12,6 @@
 
 namespace neuroshard::search {
 namespace {
-
-constexpr std::array kMoreMemory{1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0};
 
 /// A shard that may be split further: by its columns, or, with `row_parts`, by its rows.
 struct Piece {
@@ -194,19 +191,6 @@ std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowSh
     (fewer ? count : too_few) = middle;
   }
   return plan;
-}
-
-Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCheck& stop,
-                     const Status& otherwise) {
-  for (const double more : kMoreMemory) {
-    Cluster cluster = problem.cluster;
-    cluster.memory_bytes =
-        static_cast<std::int64_t>(more * static_cast<double>(cluster.memory_bytes));
-    if (plan_by_memory_with_rows({problem.workload, cluster}, rows, stop)) {
-      return no_arrangement(problem, cluster.memory_bytes);
-    }
-  }
-  return stop.cancelled() ? stopped_before_plan() : otherwise;
 }
 
 }  // namespace neuroshard::search

@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "engine/core/status.h"
 #include "search/row_shapes.h"
 #include "search/sharder.h"
 #include "search/stop_check.h"
@@ -21,10 +20,5 @@ std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop
 /// largest first, until the others fit beside them, split or not.
 std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowShapes& rows,
                                              const StopCheck& stop);
-
-/// Why no plan fits, with a memory that does, to the next of some steps; `otherwise` when packing
-/// finds none before `stop`.
-Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCheck& stop,
-                     const Status& otherwise);
 
 }  // namespace neuroshard::search

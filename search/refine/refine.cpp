@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "engine/core/elapsed.h"
 #include "search/feasibility.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
+#include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
@@ -30,8 +32,10 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
-  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem, rows));
-  NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem, rows));
+  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece}) {
+    const std::optional<Shortage> shortage = find_shortage(problem, rows);
+    if (shortage) return what_would_do(problem, own, *shortage);
+  }
   const ShapeCatalog catalog(problem.workload, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);

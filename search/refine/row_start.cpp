@@ -7,6 +7,7 @@
 
 #include "search/feasibility.h"
 #include "search/packing/plan_packing.h"
+#include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/fast_plan.h"
 

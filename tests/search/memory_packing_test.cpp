@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <numeric>
+#include <string>
 #include <vector>
 
+#include "engine/core/bytes.h"
 #include "search/packing/plan_packing.h"
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
@@ -224,6 +226,58 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_stopped_does_not_say_that_nothing_fits) {
   BOOST_TEST(shard_refine({workload, cluster}, evaluator, options).ok());
 }
 
+/// The number before `words`, as text; empty when they are not there.
+std::string before(const std::string& message, const std::string& words) {
+  const std::size_t end = message.find(words);
+  if (end == std::string::npos) return {};
+  const std::size_t begin = message.rfind(' ', end - 1) + 1;
+  return message.substr(begin, end - begin);
+}
+
+BOOST_AUTO_TEST_CASE(advice_that_is_followed_to_the_letter_gives_a_plan) {
+  Rng rng(12);
+  int memory_advice = 0;
+  int device_advice = 0;
+  for (int round = 0; round < 120; ++round) {
+    const auto devices = static_cast<std::int32_t>(rng.between(1, 9));
+    Workload workload;
+    for (std::int64_t k = rng.between(1, 14); k > 0; --k) {
+      const auto dim = static_cast<std::int32_t>(4 << rng.below(5));
+      workload.tables.push_back(test::make_table(rng.between(10, 4000), dim));
+    }
+    const auto share = static_cast<double>(test::total_bytes(workload)) / devices;
+    const auto memory = static_cast<std::int64_t>(share * (0.2 + 0.85 * rng.uniform()));
+    SearchOptions options;
+    options.evaluations = 1;
+    options.row_parts = 4;
+    options.row_splits = static_cast<RowSplits>(rng.below(3));
+    const auto refine_on = [&](std::int32_t count, std::int64_t bytes) {
+      test::FusedEvaluator evaluator(workload, count, std::vector<float>(workload.tables.size(), 1),
+                                     0, true);
+      const Cluster cluster = test::make_cluster(count, bytes);
+      return shard_refine({workload, cluster}, evaluator, options);
+    };
+    const auto refused = refine_on(devices, memory);
+    if (refused.ok()) continue;
+    const std::string& message = refused.status().message();
+    BOOST_TEST_CONTEXT(message) {
+      BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
+      BOOST_TEST(message.find("at least") == std::string::npos);
+      const std::string bytes = before(message, " of memory per device");
+      BOOST_REQUIRE(!bytes.empty());
+      BOOST_TEST(refine_on(devices, *parse_bytes(bytes)).ok());
+      ++memory_advice;
+      const std::string more = before(message, " more device");
+      if (more.empty()) continue;
+      BOOST_TEST(refine_on(devices + std::stoi(more), memory).ok());
+      ++device_advice;
+    }
+  }
+  BOOST_TEST_MESSAGE("followed " << memory_advice << " and " << device_advice);
+  BOOST_TEST(memory_advice >= 50);
+  BOOST_TEST(device_advice >= 20);
+}
+
 BOOST_AUTO_TEST_CASE(what_would_fit_counts_on_row_shards) {
   Workload workload;
   workload.tables = {test::make_table(1000, 4), test::make_table(10, 4)};
@@ -238,7 +292,8 @@ BOOST_AUTO_TEST_CASE(what_would_fit_counts_on_row_shards) {
   // 16,160 bytes in all, a block of 4,000: three devices more, or 4,040 bytes on each of the four.
   const Status total = refused(2500);
   BOOST_TEST((total.code() == StatusCode::kInfeasible));
-  BOOST_TEST(total.message().find("at least 3.95KiB") != std::string::npos, total.message());
+  BOOST_TEST(total.message().find("more than 4 devices") != std::string::npos, total.message());
+  BOOST_TEST(total.message().find("would do") != std::string::npos, total.message());
   // 160 bytes beside a block are too many for the last 40.
   const Status packing = refused(4040);
   BOOST_TEST((packing.code() == StatusCode::kInfeasible));
