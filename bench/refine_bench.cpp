@@ -1,5 +1,6 @@
 // What `refine` is worth, in ratios of one run: against every other algorithm on given tasks, the
-// optimum of small ones, tight memory, thousands of tables and devices, and more threads.
+// optimum of small ones, tight memory, few tables a device, thousands of tables and devices, and
+// more threads.
 //
 //   refine_bench --tables POOL [--cost-model M] [--tasks F --devices N] [--seconds S |
 //   --evaluations E]
@@ -26,6 +27,11 @@ namespace neuroshard {
 namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+struct Task {
+  Workload workload;
+  Cluster cluster;
+};
 
 struct Setup {
   NamedCostModels models;
@@ -102,8 +108,14 @@ struct Versus {
   }
 };
 
-void against_others(const Setup& setup, const char* title, const std::vector<Workload>& tasks,
-                    const Cluster& cluster, std::vector<std::string> others) {
+std::vector<Task> tasks_on(const Cluster& cluster, std::vector<Workload> workloads) {
+  std::vector<Task> tasks;
+  for (Workload& workload : workloads) tasks.push_back({std::move(workload), cluster});
+  return tasks;
+}
+
+void against_others(const Setup& setup, const std::string& title, const std::vector<Task>& tasks,
+                    std::vector<std::string> others) {
   PlanOptions options;
   options.evaluations = setup.evaluations;
   if (setup.evaluations == 0) options.time_limit_s = setup.seconds;
@@ -111,7 +123,7 @@ void against_others(const Setup& setup, const char* title, const std::vector<Wor
   std::vector<Versus> versus(others.size());
   std::vector<int> solved(others.size(), 0);
   int lost = 0;  // by refine, solved by another
-  for (const Workload& workload : tasks) {
+  for (const auto& [workload, cluster] : tasks) {
     const std::vector<ComparedPlan> plans = compare(setup, workload, cluster, others, options);
     const Result<PlanResult>& refined = plans.back().result;
     bool any = false;
@@ -123,7 +135,7 @@ void against_others(const Setup& setup, const char* title, const std::vector<Wor
     }
     lost += any && !refined.ok();
   }
-  std::printf("\n%s: %zu tasks, %d devices, refine with ", title, tasks.size(), cluster.devices);
+  std::printf("\n%s: %zu tasks, refine with ", title.c_str(), tasks.size());
   if (setup.evaluations > 0) {
     std::printf("%lld plans a task\n", static_cast<long long>(setup.evaluations));
   } else {
@@ -142,7 +154,8 @@ void against_optimum(const Setup& setup) {
   std::vector<Workload> tasks;
   for (int k = 0; k < 100; ++k) tasks.push_back(draw(setup, rng.between(5, 11), rng));
   const Cluster cluster = cluster_of(4, 16 * kGiB);
-  against_others(setup, "random small tasks", tasks, cluster, {"neuroshard", "anneal", "exact"});
+  against_others(setup, "random small tasks, 4 devices", tasks_on(cluster, std::move(tasks)),
+                 {"neuroshard", "anneal", "exact"});
 }
 
 void tight_memory(const Setup& setup) {
@@ -150,7 +163,26 @@ void tight_memory(const Setup& setup) {
   const Cluster cluster = cluster_of(16, 4 * kGiB);
   std::vector<Workload> tasks;
   for (int k = 0; k < 40; ++k) tasks.push_back(draw_task(setup, cluster, rng));
-  against_others(setup, "4 GiB a device", tasks, cluster, baseline_names());
+  against_others(setup, "16 devices of 4 GiB", tasks_on(cluster, std::move(tasks)),
+                 baseline_names());
+}
+
+/// One to four tables a device, in 1.02 to 1.3 times the memory that their bytes in all need.
+void few_tables(const Setup& setup) {
+  Rng rng(5);
+  std::vector<Task> tasks;
+  for (int k = 0; k < 20; ++k) {
+    const auto devices = static_cast<std::int32_t>(8 << rng.below(5));
+    Workload workload = draw(setup, rng.between(devices, 4 * devices), rng);
+    std::int64_t most = total_bytes(workload) / devices;
+    for (const Table& table : workload.tables)
+      most = std::max(most, table_bytes(table) / table.dim * 4);
+    const double room = 1.02 + 0.28 * rng.uniform();
+    const auto memory = static_cast<std::int64_t>(room * static_cast<double>(most)) + 1;
+    tasks.push_back({std::move(workload), cluster_of(devices, memory)});
+  }
+  against_others(setup, "few tables a device, little memory, 8 to 128 devices", tasks,
+                 {"neuroshard", "anneal"});
 }
 
 double cpu_seconds() {
@@ -276,12 +308,13 @@ void run(const Setup& setup) {
   std::printf("WARNING: built without optimisation\n");
 #endif
   if (!setup.tasks.empty()) {
-    against_others(setup, "given tasks", setup.tasks, cluster_of(setup.devices, 4 * kGiB),
-                   baseline_names());
+    against_others(setup, "given tasks, " + std::to_string(setup.devices) + " devices of 4 GiB",
+                   tasks_on(cluster_of(setup.devices, 4 * kGiB), setup.tasks), baseline_names());
     return;
   }
   against_optimum(setup);
   tight_memory(setup);
+  few_tables(setup);
   Workload all;
   all.batch_size = setup.models.models.batch_size;
   all.tables = setup.pool.tables;
