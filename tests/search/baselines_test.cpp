@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/device_order.h"
+#include "search/sharder.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard {

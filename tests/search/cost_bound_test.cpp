@@ -7,6 +7,7 @@
 #include "search/exact.h"
 #include "search/lower_bound.h"
 #include "search/refine/refine.h"
+#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/anneal.h"
+#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -10,6 +10,7 @@
 #include "engine/core/bytes.h"
 #include "search/packing/plan_packing.h"
 #include "search/refine/refine.h"
+#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "search/feasibility.h"
+#include "search/sharder.h"
 #include "tests/search/naive_neuroshard.h"
 #include "tests/search/table_evaluator.h"
 

@@ -9,6 +9,7 @@
 #include "search/exact.h"
 #include "search/local/join.h"
 #include "search/local/local_walk.h"
+#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

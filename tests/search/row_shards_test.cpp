@@ -12,6 +12,7 @@
 #include "search/refine/refine.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
+#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
