@@ -18,7 +18,7 @@ class ExportCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     declare_plan_input(flags, &input_);
-    declare_export_flags(flags, &flags_);
+    declare_export_flags(flags, &flags_, "the plan's, or ");
     flags
         .bytes("device-memory", "html: memory of each device; shows the limit and the baselines",
                &flags_.options.memory_limit)
@@ -36,6 +36,7 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
+    note_lost_places(input, document, flags_.format);
     return deliver(output_, text);
   }
 

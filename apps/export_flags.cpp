@@ -22,10 +22,10 @@ Result<std::string> list_of_formats() {
 
 FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
   return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices)
-      .default_text("all on one host");
+      .default_text("the plan's, or all on one host");
 }
 
-void declare_export_flags(FlagSet& flags, ExportFlags* out) {
+void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source) {
   std::vector<std::string> names;
   for (const io::PlanFormat& format : io::plan_formats()) names.emplace_back(format.name);
   flags
@@ -35,10 +35,13 @@ void declare_export_flags(FlagSet& flags, ExportFlags* out) {
   flags
       .text("torchrec-module", "NAME",
             "torchrec: the embedding module's dotted name inside the model", &out->options.module)
-      .default_text("the model itself");
-  flags.choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
-               &out->options.trainer_device, {"cuda", "cpu"});
-  declare_devices_per_host(flags, &out->options.devices_per_host);
+      .default_text(source + "the model itself");
+  flags
+      .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
+              &out->options.trainer_device, {"cuda", "cpu"})
+      .default_text(source + "cuda");
+  declare_devices_per_host(flags, &out->options.devices_per_host)
+      .default_text(source + "all on one host");
 }
 
 }  // namespace neuroshard::apps

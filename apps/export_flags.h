@@ -14,8 +14,9 @@ struct ExportFlags {
   io::PlanExportOptions options{};
 };
 
-/// --format and what single formats need.
-void declare_export_flags(FlagSet& flags, ExportFlags* out);
+/// --format and what single formats need. `source` is what help names as their defaults before the
+/// formats' own: "the plan's, or ", or "" where there is no plan yet.
+void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source);
 /// --devices-per-host.
 FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
 

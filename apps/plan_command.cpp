@@ -45,7 +45,7 @@ class PlanCommand final : public Command {
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
         .writes();
-    declare_export_flags(flags, &export_);
+    declare_export_flags(flags, &export_, "");
   }
 
   Status run(const FlagSet& flags) override {

@@ -5,6 +5,7 @@
 #include "apps/output.h"
 #include "engine/core/cluster.h"
 #include "engine/planner.h"
+#include "io/plan_export.h"
 
 namespace neuroshard::apps {
 
@@ -41,6 +42,14 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
                               io::bind_plan(input.plan, input.loaded.workload, devices));
   for (const std::string& note : bound.notes) print_note(note);
   return std::move(bound.document);
+}
+
+void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
+                      std::string_view format) {
+  const std::string lost = io::lost_places(format, document);
+  if (lost.empty()) return;
+  print_note(input.plan.source + ": " + std::string(format) + " has no place for its " + lost +
+             ", they are not written");
 }
 
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models) {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apps/common_flags.h"
 #include "apps/flags.h"
@@ -29,6 +30,10 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags);
 
 /// The plan in the terms of its tables; remarks of the conversion go to standard error.
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
+
+/// A remark on standard error about what a file in that format does not keep of a trainer's plan.
+void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
+                      std::string_view format);
 
 /// What the bound plan costs; refusals name the plan's file. A remark on standard error says when
 /// the cost models were not trained on shards like the plan's.

@@ -39,6 +39,7 @@ class SimulateCommand final : public Command {
     if (output_) {
       document.provenance = provenance_of(models, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);
+      note_lost_places(input, document, "json");
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
       if (*output_ == "-") return {};
     }

@@ -1,5 +1,6 @@
 #include "io/plan_export.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/core/plan.h"
@@ -39,7 +40,40 @@ constexpr auto kFormats = [] {
   return formats;
 }();
 
+/// The options, with the document's places where they say nothing.
+PlanExportOptions completed(const PlanDocument& document, PlanExportOptions options) {
+  if (options.trainer_device.empty()) options.trainer_device = document.places.device;
+  if (options.trainer_device.empty()) options.trainer_device = "cuda";
+  if (options.devices_per_host == 0) options.devices_per_host = document.places.devices_per_host;
+  return options;
+}
+
+/// Placements that neither the plan's own file nor the options say in words.
+Status check_places(const TrainerPlaces& places, const PlanExportOptions& given) {
+  if (given.trainer_device.empty() && !places.device_fault.empty()) {
+    return invalid_input(places.device_fault);
+  }
+  const bool cuda = given.trainer_device != "cpu";
+  if (cuda && given.devices_per_host == 0 && !places.host_fault.empty()) {
+    return invalid_input(places.host_fault);
+  }
+  return {};
+}
+
+/// Names joined by dots, none of them empty or with what only a slip of the keyboard puts there.
+Status check_module(const std::string& module) {
+  const bool dots =
+      module.starts_with('.') || module.ends_with('.') || module.find("..") != std::string::npos;
+  const bool blanks = std::any_of(module.begin(), module.end(), [](char character) {
+    return static_cast<unsigned char>(character) <= ' ' || character == '\x7F';
+  });
+  if (!dots && !blanks) return {};
+  return invalid_input("module: found " + excerpt(module) +
+                       ", expected a dotted name such as 'sparse.ebc'");
+}
+
 Status check_options(const Plan& plan, const PlanExportOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_module(options.module));
   if (options.trainer_device != "cuda" && options.trainer_device != "cpu") {
     return invalid_input("trainer device: found " + excerpt(options.trainer_device) +
                          ", expected cuda or cpu");
@@ -71,12 +105,35 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
     }
     NEUROSHARD_RETURN_IF_ERROR(validate(workload));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
-    NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, options));
+    const PlanExportOptions complete = completed(document, options);
+    NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete));
+    if (format == "torchrec") {
+      NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
+    }
     PlanDocument canonical = document;
     canonicalize(canonical.plan);
-    return exporter.write(workload, canonical, options);
+    return exporter.write(workload, canonical, complete);
   }
   return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
+}
+
+std::string lost_places(std::string_view format, const PlanDocument& document) {
+  if (format == "torchrec") return {};
+  const TrainerPlaces& places = document.places;
+  std::vector<std::string> lost;
+  if (std::any_of(places.modules.begin(), places.modules.end(),
+                  [](const std::string& module) { return !module.empty(); })) {
+    lost.emplace_back("modules");
+  }
+  if (places.device == "cpu") lost.emplace_back("CPU placements");
+  if (!places.device_fault.empty()) lost.emplace_back("devices of the trainer");
+  const bool hosts = places.devices_per_host != 0 &&
+                     places.devices_per_host != document.plan.devices &&
+                     !format.starts_with("hugectr");
+  if (hosts || !places.host_fault.empty()) lost.emplace_back("hosts");
+  std::string text;
+  for (const std::string& word : lost) text += (text.empty() ? "" : ", ") + word;
+  return text;
 }
 
 Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,

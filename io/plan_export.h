@@ -25,16 +25,19 @@ struct BaselineCost {
 /// What a format needs beside the plan. Formats ignore what they have no place for.
 struct PlanExportOptions {
   /// "torchrec": dotted name of the embedding module inside the model that is given to
-  /// DistributedModelParallel; "" when the model itself is that module.
-  std::string module;
-  /// "torchrec": where the trainer runs, "cuda" or "cpu"; part of every placement.
-  std::string trainer_device = "cuda";
-  /// "torchrec", "hugectr": devices of one host, in device order; 0 = all on one host.
+  /// DistributedModelParallel; "" = that of each table in the document's places, else the model
+  /// itself.
+  std::string module{};
+  /// "torchrec": where the trainer runs, "cuda" or "cpu"; part of every placement. "" = as in the
+  /// document's places, else "cuda".
+  std::string trainer_device{};
+  /// "torchrec", "hugectr": devices of one host, in device order; 0 = as in the document's places,
+  /// else all on one host.
   std::int32_t devices_per_host = 0;
   /// "html": memory for tables on each device; 0 = not known.
   std::int64_t memory_limit = 0;
   /// "html": where the costs come from; "" = the name in the plan's provenance.
-  std::string cost_origin;
+  std::string cost_origin{};
   /// "html": shown beside this plan.
   std::vector<BaselineCost> baselines{};
 };
@@ -51,9 +54,14 @@ std::span<const PlanFormat> plan_formats();
 /// `document` in the format of that name, as the bytes of a file. Deterministic. Errors:
 /// kInvalidInput for an unknown format, a plan that does not cover `workload` exactly, options out
 /// of range, and whatever the format cannot express: the message names the table and the reason.
-/// Thread-safe.
+/// Placements of a TorchRec file that the options' words cannot say are refused by "torchrec"
+/// unless the options say others. Thread-safe.
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options);
+
+/// What of `document.places` a file in that format does not hold, for people: "modules, CPU
+/// placements"; "" when nothing is lost.
+std::string lost_places(std::string_view format, const PlanDocument& document);
 
 /// What of export_plan()'s refusals is known before there is a plan: the format, the options, names
 /// and dims of the tables. Refuses nothing that some plan of `workload` on `devices` could be

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
@@ -22,6 +23,19 @@ struct PlanProvenance {
   friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
 };
 
+/// What a trainer's plan file says of its shards beside their devices, where its format has a place
+/// for that (TorchRec's): what writing such a file again takes where nothing else is asked for.
+struct TrainerPlaces {
+  /// Dotted name of the embedding module that holds each table, in the workload's order, "" = the
+  /// model itself; empty = not said.
+  std::vector<std::string> modules{};
+  std::string device{};               ///< "cuda" or "cpu"; "" = not said
+  std::int32_t devices_per_host = 0;  ///< 0 = not said
+  // Why the file's placements cannot be put in the two words above; "" when they can.
+  std::string device_fault{};
+  std::string host_fault{};
+};
+
 /// A plan file. A plan written by hand may lack costs (cost_ms 0, per_device empty) and provenance
 /// (all fields empty).
 struct PlanDocument {
@@ -29,6 +43,7 @@ struct PlanDocument {
   std::int64_t batch_size = 0;
   PlanCost cost;
   PlanProvenance provenance;
+  TrainerPlaces places;  ///< not part of a neuroshard-plan
 };
 
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device

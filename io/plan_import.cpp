@@ -25,23 +25,25 @@ std::int64_t PlanInput::batch_size() const {
   return 0;
 }
 
+namespace {
+
+template <typename Content>
+Result<PlanInput> input_of(Result<Content> content, const std::string& source) {
+  if (!content.ok()) return content.status();
+  return PlanInput{std::move(*content), source};
+}
+
+}  // namespace
+
 Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, json.root().object());
-  PlanInput input;
-  input.source = source;
-  if (root.has("format")) {
-    NEUROSHARD_ASSIGN_OR_RETURN(input.content, parse_plan(bytes, source));
-  } else if (root.has("plan")) {
-    NEUROSHARD_ASSIGN_OR_RETURN(input.content, parse_torchrec_plan(bytes, source));
-  } else if (root.has("shard_matrix")) {
-    NEUROSHARD_ASSIGN_OR_RETURN(input.content, parse_hugectr_plan(bytes, source));
-  } else {
-    return json.root().error(
-        "found no key 'format', 'plan' or 'shard_matrix', expected a neuroshard-plan, a TorchRec "
-        "plan or HugeCTR's lists");
-  }
-  return input;
+  if (root.has("format")) return input_of(parse_plan(bytes, source), source);
+  if (root.has("plan")) return input_of(parse_torchrec_plan(bytes, source), source);
+  if (root.has("shard_matrix")) return input_of(parse_hugectr_plan(bytes, source), source);
+  return json.root().error(
+      "found no key 'format', 'plan' or 'shard_matrix', expected a neuroshard-plan, a TorchRec "
+      "plan or HugeCTR's lists");
 }
 
 Result<PlanInput> read_plan_input(const std::string& path) {
@@ -118,9 +120,14 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
     return workload.tables[static_cast<std::size_t>(index)];
   };
   if (const auto* torchrec = std::get_if<TorchRecPlan>(&input.content)) {
+    pieces.document.provenance = torchrec->provenance;
+    TrainerPlaces& places = pieces.document.places;
+    places = torchrec_places(*torchrec, pieces.document.plan.devices);
+    places.modules.resize(workload.tables.size());
     for (const TorchRecTable& written : torchrec->tables) {
       const std::int32_t index = find(written.name);
       if (index < 0) continue;
+      places.modules[static_cast<std::size_t>(index)] = written.module;
       pieces.torchrec.emplace(index, &written);
       add_torchrec_shards(written, table_of(index), index, pieces);
     }

@@ -15,17 +15,16 @@ struct Target {
   std::int32_t devices_per_host;
 };
 
-Result<Target> choose_target(const PlanInput& input, const PlanRules& rules, std::int32_t devices) {
+Result<Target> choose_target(const PlanInput& input, const PlanRules& rules,
+                             const PlanDocument& document) {
+  const std::int32_t devices = document.plan.devices;
   if (!rules.target.empty() && rules.target != "torchrec" && rules.target != "hugectr") {
     return invalid_input("target: found " + excerpt(rules.target) +
                          ", expected torchrec or hugectr");
   }
   Target target{rules.target.empty() ? input.format() : std::string_view(rules.target), devices,
                 rules.devices_per_host};
-  const auto* torchrec = std::get_if<TorchRecPlan>(&input.content);
-  if (target.devices_per_host == 0 && torchrec != nullptr) {
-    target.devices_per_host = torchrec->devices_per_host;
-  }
+  if (target.devices_per_host == 0) target.devices_per_host = document.places.devices_per_host;
   if (target.devices_per_host < 0 ||
       (target.devices_per_host > 0 && devices % target.devices_per_host != 0)) {
     return invalid_input("devices per host: found " + std::to_string(target.devices_per_host) +
@@ -69,7 +68,7 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
                                          const PlanRules& rules) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, rules.devices));
   Plan& plan = pieces.document.plan;
-  NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, plan.devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, pieces.document));
   std::vector<PlanFault> faults;
   for (std::string& fault : pieces.faults) faults.push_back({false, std::move(fault)});
   // Tables whose fault is told already must not be called uncovered as well.

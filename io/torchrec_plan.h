@@ -20,13 +20,21 @@
 
 namespace neuroshard::io {
 
+/// The device in a placement: "cuda" and 1 of "rank:9/cuda:1", "cpu" and -1 of "rank:9/cpu".
+struct TorchRecDevice {
+  std::string kind;
+  std::int32_t local = -1;  ///< -1 = not said
+};
+
 /// One table of a TorchRec plan, as the file says it. A data-parallel table has no shards.
 struct TorchRecTable {
   std::string name;
+  std::string module;  ///< dotted; "" = the model itself
   std::string sharding_type;
   std::string compute_kernel;
   std::vector<std::int32_t> ranks;
-  std::vector<Shard> shards;  ///< `table` is not set; a shard of 0 rows holds nothing
+  std::vector<Shard> shards;            ///< `table` is not set; a shard of 0 rows holds nothing
+  std::vector<TorchRecDevice> devices;  ///< of each shard
 };
 
 /// A TorchRec plan before it is held against tables.
@@ -35,6 +43,7 @@ struct TorchRecPlan {
   std::int32_t devices = 0;
   std::int32_t devices_per_host = 0;
   std::int64_t batch_size = 0;
+  PlanProvenance provenance{};
   std::vector<TorchRecTable> tables;
 };
 
@@ -57,6 +66,11 @@ Status check_torchrec_kernel(const TorchRecTable& written);
 /// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options);
+
+/// Where the plan's placements are, for `devices` ranks; `modules` is left empty. Hosts have as
+/// many devices as the engine's own block says, else the most that the placements and the row types
+/// of one host allow: several may, and then any of them gives the same placements.
+TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices);
 
 /// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
 /// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types

@@ -29,8 +29,20 @@ constexpr std::array<std::string_view, 11> kComputeKernels{"dense",
                                                            "ssd_virtual_table",
                                                            "dram_virtual_table"};
 
-/// Rank of "rank:R/cuda:L", "rank:R/cpu" or "rank:R/meta".
-Result<std::int32_t> parse_placement(const JsonValue& value) {
+/// "cuda:1" or "cpu".
+TorchRecDevice parse_device(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  TorchRecDevice device{std::string(text.substr(0, colon))};
+  if (colon == std::string_view::npos) return device;
+  const char* end = text.data() + text.size();
+  std::int32_t local = -1;
+  const auto [last, error] = std::from_chars(text.data() + colon + 1, end, local);
+  if (error == std::errc() && last == end && local >= 0) device.local = local;
+  return device;
+}
+
+/// Rank of "rank:R/cuda:L", "rank:R/cpu" or "rank:R/meta", whose device goes to `device`.
+Result<std::int32_t> parse_placement(const JsonValue& value, TorchRecDevice& device) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value.text());
   constexpr std::string_view kPrefix = "rank:";
   const std::size_t slash = text.find('/');
@@ -39,7 +51,10 @@ Result<std::int32_t> parse_placement(const JsonValue& value) {
     const char* end = text.data() + slash;
     std::int32_t rank = -1;
     const auto [last, error] = std::from_chars(begin, end, rank);
-    if (error == std::errc() && last == end && rank >= 0 && rank < kMaxDevices) return rank;
+    if (error == std::errc() && last == end && rank >= 0 && rank < kMaxDevices) {
+      device = parse_device(text.substr(slash + 1));
+      return rank;
+    }
   }
   return value.unexpected("a placement such as 'rank:0/cuda:0', rank below " +
                           std::to_string(kMaxDevices));
@@ -62,14 +77,14 @@ Result<Pair> read_pair(JsonObject& object, std::string_view key, std::int64_t ma
   return Pair{rows, static_cast<std::int32_t>(columns)};
 }
 
-Result<Shard> read_shard(const JsonValue& value) {
+Result<Shard> read_shard(const JsonValue& value, TorchRecDevice& device) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   NEUROSHARD_ASSIGN_OR_RETURN(const Pair offsets,
                               read_pair(object, "shard_offsets", kMaxInteger / 2, 0));
   NEUROSHARD_ASSIGN_OR_RETURN(const Pair sizes,
                               read_pair(object, "shard_sizes", kMaxInteger / 2, 1));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue placement, object.at("placement"));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t rank, parse_placement(placement));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t rank, parse_placement(placement, device));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   return Shard{0,
                offsets.rows,
@@ -110,7 +125,8 @@ Status read_shards(JsonObject& object, TorchRecTable& table) {
                        std::to_string(table.ranks.size()) + " ranks, expected one rank a shard");
   }
   for (const JsonValue element : shards) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const Shard shard, read_shard(element));
+    NEUROSHARD_ASSIGN_OR_RETURN(const Shard shard,
+                                read_shard(element, table.devices.emplace_back()));
     const std::int32_t rank = table.ranks[table.shards.size()];
     if (shard.device != rank) {
       return element.error("found a placement on rank " + std::to_string(shard.device) +
@@ -137,7 +153,7 @@ Result<TorchRecTable> read_table(std::string_view name, const JsonValue& value) 
   return table;
 }
 
-/// The engine's own block: the number of devices counts, the rest is checked and left.
+/// The engine's own block.
 Status read_origin(JsonObject& root, TorchRecPlan& plan) {
   if (!root.has("neuroshard")) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object("neuroshard"));
@@ -148,8 +164,7 @@ Status read_origin(JsonObject& root, TorchRecPlan& plan) {
                               object.integer("devices_per_host", 1, devices));
   plan.devices_per_host = static_cast<std::int32_t>(per_host);
   NEUROSHARD_ASSIGN_OR_RETURN(plan.batch_size, object.integer("batch_size", 1));
-  PlanProvenance provenance;
-  NEUROSHARD_RETURN_IF_ERROR(read_provenance(object, provenance));
+  NEUROSHARD_RETURN_IF_ERROR(read_provenance(object, plan.provenance));
   return object.finish();
 }
 
@@ -170,6 +185,7 @@ Result<TorchRecPlan> parse_torchrec_plan(std::string_view bytes, const std::stri
                             " in a second module, expected unique names");
       }
       NEUROSHARD_ASSIGN_OR_RETURN(TorchRecTable table, read_table(module.key(t), member));
+      table.module = modules.key(m);
       plan.tables.push_back(std::move(table));
     }
   }

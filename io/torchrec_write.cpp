@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "io/json_writer.h"
 #include "io/plan_json.h"
@@ -77,6 +78,23 @@ void write_table(const Target& target, std::string_view type, std::span<const Sh
   writer.end_array().end_object();
 }
 
+/// The table under its name, or why TorchRec cannot hold it so.
+Status write_named_table(const Target& target, const Workload& workload, std::int32_t index,
+                         std::span<const Shard> shards) {
+  const Table& table = workload.tables[static_cast<std::size_t>(index)];
+  const Result<std::string_view> type =
+      torchrec_sharding_type(table, shards, target.plan.devices, target.options.devices_per_host);
+  if (!type.ok()) return type.status().with_context(describe_table(workload, index));
+  const std::vector<Shard> all = with_empty_shards(target, *type, shards);
+  if (all.size() != shards.size() && target.options.trainer_device == "cpu") {
+    return invalid_input(describe_table(workload, index) + ": " + std::string(*type) +
+                         " leaves a rank without rows, TorchRec fails on that on CPU");
+  }
+  target.writer.key(table.name);
+  write_table(target, *type, all);
+  return {};
+}
+
 /// What the engine's own reader needs to know and TorchRec has no place for.
 void write_origin(const Target& target, const PlanDocument& document) {
   JsonWriter& writer = target.writer;
@@ -91,6 +109,34 @@ void write_origin(const Target& target, const PlanDocument& document) {
   writer.end_object();
 }
 
+/// One embedding module and its tables.
+struct Module {
+  std::string_view name;
+  std::vector<std::size_t> tables;
+};
+
+/// In the order of their first tables. Error: a table in the model itself beside tables in modules
+/// of it: TorchRec would not look for those.
+Result<std::vector<Module>> modules_of(const Workload& workload, const TrainerPlaces& places,
+                                       std::string_view given) {
+  std::vector<Module> modules;
+  std::map<std::string_view, std::size_t> places_of;
+  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+    const std::string_view name =
+        given.empty() && !places.modules.empty() ? std::string_view(places.modules[table]) : given;
+    const auto [place, inserted] = places_of.emplace(name, modules.size());
+    if (inserted) modules.push_back({name, {}});
+    modules[place->second].tables.push_back(table);
+  }
+  const auto model = places_of.find("");
+  if (model != places_of.end() && modules.size() > 1) {
+    const std::size_t table = modules[model->second].tables.front();
+    return invalid_input(describe_table(workload, static_cast<std::int32_t>(table)) +
+                         ": found no module, expected one as for the other tables");
+  }
+  return modules;
+}
+
 }  // namespace
 
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
@@ -100,27 +146,19 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   JsonWriter writer;
   const Target target{document.plan, options, host_size(document.plan, options.devices_per_host),
                       writer};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
+                              modules_of(workload, document.places, options.module));
   writer.begin_object();
-  writer.key("plan").begin_object().key(options.module).begin_object();
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    const std::span<const Shard> shards = by_table.of(index);
-    const Result<std::string_view> type =
-        torchrec_sharding_type(table, shards, document.plan.devices, options.devices_per_host);
-    if (!type.ok()) {
-      return type.status().with_context(describe_table(workload, static_cast<std::int32_t>(index)));
+  writer.key("plan").begin_object();
+  for (const Module& module : modules) {
+    writer.key(module.name).begin_object();
+    for (const std::size_t table : module.tables) {
+      NEUROSHARD_RETURN_IF_ERROR(write_named_table(
+          target, workload, static_cast<std::int32_t>(table), by_table.of(table)));
     }
-    const std::vector<Shard> all = with_empty_shards(target, *type, shards);
-    if (all.size() != shards.size() && options.trainer_device == "cpu") {
-      return invalid_input(describe_table(workload, static_cast<std::int32_t>(index)) + ": " +
-                           std::string(*type) +
-                           " leaves a rank without rows, TorchRec fails on "
-                           "that on CPU");
-    }
-    writer.key(table.name);
-    write_table(target, *type, all);
+    writer.end_object();
   }
-  writer.end_object().end_object();
+  writer.end_object();
   write_origin(target, document);
   writer.end_object();
   return writer.take();

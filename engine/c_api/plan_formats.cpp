@@ -26,7 +26,7 @@ Result<io::PlanExportOptions> read_options(const neuroshard_export_options& give
   NEUROSHARD_ASSIGN_OR_RETURN(options.module, view_of(given.module, "options.module"));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view device,
                               view_of(given.trainer_device, "options.trainer_device"));
-  if (!device.empty()) options.trainer_device = device;
+  options.trainer_device = device;
   options.memory_limit = given.memory_bytes;
   options.devices_per_host = given.devices_per_host;
   options.cost_origin = plan.cost_origin;

@@ -410,11 +410,13 @@ NEUROSHARD_API neuroshard_text neuroshard_export_format_summary(size_t index);
 /* What a format needs beside the plan; formats ignore what they have no place for. */
 typedef struct neuroshard_export_options {
   size_t struct_size;
-  /* "torchrec": dotted name of the embedding module inside the model; empty: the model itself. */
+  /* "torchrec": dotted name of the embedding module inside the model. Empty here, or below, or 0
+     devices per host: as in the TorchRec plan that was imported, else the model itself, "cuda", all
+     on one host. */
   neuroshard_text module;
-  neuroshard_text trainer_device; /* "torchrec": "cuda" (default) or "cpu" */
+  neuroshard_text trainer_device; /* "torchrec": "cuda" or "cpu" */
   int64_t memory_bytes;           /* "html": for tables on each device; 0: not known */
-  int32_t devices_per_host;       /* "torchrec", "hugectr": in device order; 0: all on one host */
+  int32_t devices_per_host;       /* "torchrec", "hugectr": in device order */
   int32_t reserved;               /* 0 */
 } neuroshard_export_options;
 

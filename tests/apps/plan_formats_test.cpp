@@ -68,6 +68,35 @@ BOOST_AUTO_TEST_CASE(foreign_plans_cost_what_the_plan_costs) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_torchrec_plan_keeps_its_module_and_placements) {
+  const TemporaryFolder folder;
+  const std::string first = folder.file("torchrec.json");
+  const Outcome made =
+      export_as(plan_in(folder), {"--format", "torchrec", "--torchrec-module", "sparse.ebc",
+                                  "--devices-per-host", "2", "--output", first});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  const Outcome again = export_as(first, {"--format", "torchrec"});
+  BOOST_TEST(again.out == slurp(first));
+  BOOST_TEST(again.err.empty());
+  const Outcome moved = export_as(
+      first, {"--format", "torchrec", "--torchrec-module", "m", "--trainer-device", "cpu"});
+  BOOST_TEST(moved.out.find("\"m\": {") != std::string::npos);
+  BOOST_TEST(moved.out.find("sparse") == std::string::npos);
+  BOOST_TEST(moved.out.find("cuda") == std::string::npos);
+  const Outcome native = export_as(first, {"--format", "json"});
+  BOOST_TEST(native.exit_code == 0);
+  BOOST_TEST(native.err.find("json has no place for its modules, hosts") != std::string::npos,
+             native.err);
+  std::string far = slurp(first);
+  far.replace(far.find("/cuda:1"), 7, "/cuda:7");
+  expect_one_line(export_as(folder.write("far.json", far), {"--format", "torchrec"}), 2,
+                  "--devices-per-host");
+  for (const std::string name : {"a..b", "a b"}) {
+    expect_one_line(export_as(first, {"--format", "torchrec", "--torchrec-module", name}), 2,
+                    "module: found '" + name + "'");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);

@@ -228,6 +228,11 @@ BOOST_AUTO_TEST_CASE(bad_requests_are_refused) {
   options = {};
   options.memory_limit = -1;
   check_refused(refused("html", example(), options), {"memory limit: found -1"});
+  for (const std::string module : {"a..b", "a b", ".a", "a.", ".", "a\tb", "a\n"}) {
+    options = {};
+    options.module = module;
+    check_refused(refused("torchrec", example(), options), {"module: found '", "dotted name"});
+  }
   PlanDocument hole = example();
   hole.plan.shards.pop_back();
   for (const PlanFormat& format : plan_formats()) {

@@ -74,6 +74,92 @@ BOOST_AUTO_TEST_CASE(a_torchrec_plan_is_read) {
   BOOST_TEST(faults_of(kTorchRec, {.devices = 2}).empty());
 }
 
+/// TorchRec's plan of three tables on 4 ranks, 2 a host: two modules, one of them on host 1.
+constexpr std::string_view kTwoModules = R"({"plan": {"sparse.ebc": {
+  "user": {"sharding_type": "table_wise", "compute_kernel": "fused", "ranks": [2],
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:2/cuda:0"}]},
+  "ad": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1, 2, 3]}},
+ "sparse.late": {
+  "item": {"sharding_type": "column_wise", "compute_kernel": "fused", "ranks": [1, 3],
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [12, 4], "placement": "rank:1/cuda:1"},
+               {"shard_offsets": [0, 4], "shard_sizes": [12, 12], "placement": "rank:3/cuda:1"}]}}}})";
+
+Result<std::string> rewritten(std::string_view text, std::int32_t devices,
+                              const PlanExportOptions& options = {}) {
+  return export_plan("torchrec", three_tables(), value_of(bound(text, devices)).document, options);
+}
+
+BOOST_AUTO_TEST_CASE(modules_and_placements_of_a_torchrec_plan_are_written_again) {
+  const std::string again = value_of(rewritten(kTwoModules, 4));
+  for (const std::string part :
+       {R"("sparse.ebc": {
+      "user": {)",
+        R"("sparse.late": {
+      "item": {)",
+        "rank:2/cuda:0", "rank:1/cuda:1", "rank:3/cuda:1", R"("devices_per_host": 2)"}) {
+    BOOST_TEST(again.find(part) != std::string::npos, part << " is not in " << again);
+  }
+  BOOST_TEST(value_of(rewritten(again, 4)) == again);
+  // What is asked for counts.
+  const std::string asked = value_of(rewritten(
+      kTwoModules, 4, {.module = "bags", .trainer_device = "cpu", .devices_per_host = 1}));
+  BOOST_TEST(asked.find("sparse") == std::string::npos);
+  BOOST_TEST(asked.find("\"bags\": {\n      \"user\"") != std::string::npos, asked);
+  BOOST_TEST(asked.find("\"rank:2/cpu\"") != std::string::npos);
+  BOOST_TEST(asked.find("\"devices_per_host\": 1") != std::string::npos);
+  const std::string on_cpu = value_of(rewritten(asked, 4));
+  BOOST_TEST(on_cpu == asked);
+}
+
+BOOST_AUTO_TEST_CASE(places_that_no_words_say_are_refused_not_changed) {
+  check_refused(rewritten(kTorchRec, 2).status(),
+                {"found placements on 'cuda' and on 'cpu'", "--trainer-device"});
+  BOOST_TEST(rewritten(kTorchRec, 2, {.trainer_device = "cpu"}).ok());
+  const std::string meta = changed(kTwoModules, "rank:2/cuda:0", "rank:2/meta");
+  check_refused(rewritten(meta, 4).status(), {"found placements on 'meta'"});
+  const std::string far = changed(kTwoModules, "rank:2/cuda:0", "rank:2/cuda:5");
+  check_refused(rewritten(far, 4).status(), {"rank modulo devices per host", "--devices-per-host"});
+  BOOST_TEST(rewritten(far, 4, {.devices_per_host = 2}).ok());
+  BOOST_TEST(rewritten(far, 4, {.trainer_device = "cpu"}).ok());
+  check_refused(rewritten(changed(kTwoModules, "rank:2/cuda:0", "rank:2/cuda"), 4).status(),
+                {"rank modulo devices per host"});
+  const std::string nameless = changed(kTwoModules, "\"sparse.late\"", "\"\"");
+  check_refused(rewritten(nameless, 4).status(), {"table 2 'item': found no module"});
+}
+
+BOOST_AUTO_TEST_CASE(row_types_of_one_host_say_how_large_a_host_is) {
+  const auto rows_on = [](int first) {
+    const auto shard = [&](int rank) {
+      return R"({"shard_offsets": [)" + std::to_string((rank - first) * 6) +
+             R"(, 0], "shard_sizes": [6, 16], "placement": "rank:)" + std::to_string(rank) +
+             "/cuda:" + std::to_string(rank - first) + "\"}";
+    };
+    return R"({"plan": {"": {"item": {"sharding_type": "table_row_wise", "compute_kernel": "fused",
+      "ranks": [)" +
+           std::to_string(first) + ", " + std::to_string(first + 1) + R"(], "shards": [)" +
+           shard(first) + ", " + shard(first + 1) + "]}}}}";
+  };
+  const Workload item{{test::table_of("item", 12, 16)}, 64};
+  for (const int first : {0, 2}) {
+    const PlanInput input = value_of(parse(rows_on(first)));
+    const BoundPlan plan = value_of(bind_plan(input, item, 4));
+    BOOST_TEST(plan.document.places.devices_per_host == 2);
+    BOOST_TEST(value_of(lint_plan(input, item, {.devices = 4})).empty());
+    BOOST_TEST(value_of(export_plan("torchrec", item, plan.document, {})).find("table_row_wise") !=
+               std::string::npos);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_other_formats_drop_is_known) {
+  const PlanDocument document = value_of(bound(kTwoModules, 4)).document;
+  BOOST_TEST(lost_places("torchrec", document).empty());
+  BOOST_TEST(lost_places("json", document) == "modules, hosts");
+  BOOST_TEST(lost_places("hugectr", document) == "modules");
+  const std::string cpu =
+      value_of(rewritten(kTwoModules, 4, {.trainer_device = "cpu", .devices_per_host = 4}));
+  BOOST_TEST(lost_places("json", value_of(bound(cpu, 4)).document) == "modules, CPU placements");
+}
+
 BOOST_AUTO_TEST_CASE(hugectr_lists_are_read) {
   const BoundPlan plan = value_of(bound(kHugeCtr, 0));
   PlanDocument expected = document_of(4, {{0, 0, 5, 0, 4, 0},

@@ -1,0 +1,70 @@
+#include <algorithm>
+
+#include "io/text.h"
+#include "io/torchrec_plan.h"
+
+namespace neuroshard::io {
+namespace {
+
+/// The device of every rank is rank modulo `host`, and row types of one host have so many shards.
+bool explains(const TorchRecPlan& plan, std::int32_t host, bool row_types) {
+  return std::all_of(plan.tables.begin(), plan.tables.end(), [&](const TorchRecTable& table) {
+    for (std::size_t index = 0; index < table.shards.size(); ++index) {
+      const TorchRecDevice& device = table.devices[index];
+      if (device.kind == "cuda" && device.local != table.shards[index].device % host) return false;
+    }
+    if (table.sharding_type != "table_row_wise" && table.sharding_type != "grid_shard") return true;
+    const auto ranks =
+        std::count_if(table.shards.begin(), table.shards.end(), [&](const Shard& shard) {
+          return shard.column_begin == table.shards.front().column_begin;
+        });
+    return !row_types || ranks == host;
+  });
+}
+
+/// Devices of one host, 0 when no number gives all ranks their devices.
+std::int32_t devices_per_host(const TorchRecPlan& plan, std::int32_t devices) {
+  if (plan.devices_per_host != 0) {
+    return explains(plan, plan.devices_per_host, false) ? plan.devices_per_host : 0;
+  }
+  for (const bool row_types : {true, false}) {
+    for (std::int32_t host = devices; host > 0; --host) {
+      if (devices % host == 0 && explains(plan, host, row_types)) return host;
+    }
+  }
+  return 0;
+}
+
+std::string device_fault(const TorchRecPlan& plan, const std::string& kind) {
+  const std::string hint = ", expected cuda or cpu for all shards (or --trainer-device)";
+  if (kind != "cuda" && kind != "cpu" && !kind.empty()) {
+    return "found placements on " + excerpt(kind) + hint;
+  }
+  for (const TorchRecTable& table : plan.tables) {
+    for (const TorchRecDevice& device : table.devices) {
+      if (device.kind == kind) continue;
+      return "found placements on " + excerpt(kind) + " and on " + excerpt(device.kind) + hint;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices) {
+  TrainerPlaces places;
+  for (const TorchRecTable& table : plan.tables) {
+    if (places.device.empty() && !table.devices.empty()) places.device = table.devices.front().kind;
+  }
+  places.device_fault = device_fault(plan, places.device);
+  if (!places.device_fault.empty()) places.device.clear();
+  places.devices_per_host = devices_per_host(plan, devices);
+  if (places.devices_per_host == 0) {
+    places.host_fault =
+        "found placements that are not on device rank modulo devices per host, expected such (or "
+        "--devices-per-host)";
+  }
+  return places;
+}
+
+}  // namespace neuroshard::io
