@@ -25,7 +25,9 @@ install(FILES include/neuroshard/engine.h include/neuroshard/engine.hpp
 install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${data}/doc/neuroshard)
 
-install(DIRECTORY docs examples DESTINATION ${data}/doc/neuroshard)
+# Beside each other as in the source tree, so that the paths in the documents hold in both.
+install(DIRECTORY docs examples python DESTINATION ${data}/doc/neuroshard
+        PATTERN __pycache__ EXCLUDE)
 
 install(EXPORT neuroshardTargets NAMESPACE neuroshard:: DESTINATION ${package})
 configure_package_config_file(cmake/neuroshardConfig.cmake.in

@@ -57,6 +57,16 @@ for file in share/man/man1/neuroshard-plan.1 share/bash-completion/completions/n
   [ -s "$room/moved/$file" ] || fail "$file is not installed"
 done
 
+# What the installed documents tell to run or import lies where they say, seen from their folder.
+documents=$room/moved/share/doc/neuroshard
+mentioned=$(grep -rohE '\bpython/[a-z_]+\.py' "$documents" --include=*.md | sort -u)
+for file in python/torchrec_plan.py python/convert_indices.py; do
+  grep -qx "$file" <<< "$mentioned" || fail "no installed document mentions $file"
+done
+for file in $mentioned; do
+  cmp "$NEUROSHARD_SOURCE/$file" "$documents/$file" || fail "$file is mentioned, not installed"
+done
+
 if command -v pkg-config > /dev/null; then
   export PKG_CONFIG_PATH=$room/moved/lib/pkgconfig
   pkg-config --exact-version="$(cat "$NEUROSHARD_SOURCE/VERSION")" neuroshard || fail "version of .pc"
