@@ -11,15 +11,14 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "apps/output.h"
+#include "apps/plan_input.h"
 #include "apps/plan_report.h"
 #include "apps/progress_bar.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/measure.h"
-#include "engine/planner.h"
 #include "io/json_writer.h"
-#include "io/plan_file.h"
 #include "io/plan_json.h"
 
 namespace neuroshard::apps {
@@ -120,10 +119,7 @@ std::string to_json(const Outcome& outcome, const std::string& backend) {
 class MeasureCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags.text("tables", "FILE", "the tables of the plan", &tables_).required().reads();
-    flags.text("plan", "FILE", "a plan, as `neuroshard plan --output` writes it", &plan_)
-        .required()
-        .reads();
+    declare_plan_input(flags, &input_);
     flags
         .choice("backend", "NAME",
                 "cuda (a GPU for every device under a launcher, else one in turn) or cpu (this "
@@ -134,6 +130,7 @@ class MeasureCommand final : public Command {
         .text("cost-model", "NAME|FILE",
               "hold the plan's predicted cost beside; cuda takes the communication from it",
               &cost_model_)
+        .reads()
         .default_text(std::string(kDefaultCostModel) + " for cuda, none for cpu");
     flags.integer("threads", "cpu: threads of the lookup", &options_.threads, 1, kMaxThreads)
         .default_text("one per hardware thread");
@@ -150,23 +147,21 @@ class MeasureCommand final : public Command {
     if (backend != io::Backend::kCpu && flags.given("threads")) {
       return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanDocument document, io::read_plan(plan_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded,
-                                load_workload(tables_, document.batch_size));
-    NEUROSHARD_RETURN_IF_ERROR(validate(loaded.workload, document.plan).with_context(plan_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    const Workload& workload = input.loaded.workload;
     Outcome outcome;
-    outcome.plan = document.plan;
-    NEUROSHARD_RETURN_IF_ERROR(predict(backend, loaded.workload, outcome));
+    outcome.plan = std::move(document.plan);
+    NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, outcome));
     std::int32_t world = 1;
     if (backend == io::Backend::kCuda) {
       NEUROSHARD_ASSIGN_OR_RETURN(world, RankGroup::world_from_environment());
     }
     if (world > 1) {
-      NEUROSHARD_ASSIGN_OR_RETURN(const bool leads,
-                                  measure_together(world, loaded.workload, outcome));
+      NEUROSHARD_ASSIGN_OR_RETURN(const bool leads, measure_together(world, workload, outcome));
       if (!leads) return {};
     } else {
-      NEUROSHARD_RETURN_IF_ERROR(measure(backend, loaded.workload, outcome));
+      NEUROSHARD_RETURN_IF_ERROR(measure(backend, workload, outcome));
     }
     if (output_) NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, to_json(outcome, backend_)));
     if (output_ == "-") return {};
@@ -174,12 +169,12 @@ class MeasureCommand final : public Command {
   }
 
  private:
-  Status predict(io::Backend backend, const Workload& workload, Outcome& outcome) {
+  Status predict(io::Backend backend, const PlanAndTables& input, Outcome& outcome) {
     if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
     if (!cost_model_) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.models, load_cost_models(*cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted,
-                                simulate(workload, outcome.plan, outcome.models->models));
+                                costs_of(input, outcome.plan, outcome.models->models));
     return {};
   }
 
@@ -222,8 +217,7 @@ class MeasureCommand final : public Command {
     return {};
   }
 
-  std::string tables_;
-  std::string plan_;
+  PlanInputFlags input_;
   std::string backend_;
   std::optional<std::string> cost_model_;
   std::optional<std::string> output_;

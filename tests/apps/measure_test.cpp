@@ -84,6 +84,34 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
   BOOST_TEST(shown.out.find("predicted") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(plans_of_trainers_are_measured_as_they_are) {
+  const SmallPlan small;
+  for (const std::string format : {"torchrec", "hugectr"}) {
+    const std::string plan = small.folder.file(format + ".json");
+    const Outcome exported = run_command({"export", "--tables", small.pool, "--plan", small.plan,
+                                          "--format", format, "--output", plan});
+    BOOST_REQUIRE_MESSAGE(exported.exit_code == 0, exported.err);
+    const auto measured = [&](const std::string& file) {
+      return run_command({"measure", "--tables", small.pool, "--plan", file, "--runs", "1",
+                          "--threads", "1", "--backend", "cpu", "--cost-model", "h200_sim",
+                          "--output", "-"});
+    };
+    const Outcome foreign = measured(plan);
+    BOOST_REQUIRE_MESSAGE(foreign.exit_code == 0, foreign.err);
+    const Outcome native = measured(small.plan);
+    BOOST_TEST(json::parse(foreign.out).at("predicted_per_device") ==
+               json::parse(native.out).at("predicted_per_device"));
+  }
+  const std::string bare =
+      small.folder.write("bare.json", R"({"plan": {"": {"table_0": {"sharding_type": "table_wise",
+        "compute_kernel": "fused", "ranks": [0], "shards": [{"shard_offsets": [0, 0],
+        "shard_sizes": [10, 8], "placement": "rank:0/cuda:0"}]}}}})");
+  const Outcome unknown =
+      run_command({"measure", "--tables", small.pool, "--plan", bare, "--backend", "cpu"});
+  BOOST_TEST(unknown.exit_code == 2);
+  BOOST_TEST(unknown.err.find("found no number of devices") != std::string::npos, unknown.err);
+}
+
 BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {
   const SmallPlan small;
   const Outcome simulated = small.measure({"--backend", "sim"});
