@@ -85,8 +85,9 @@ FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out) {
   return flags.choice(
       "row-splits", "NAME",
       "row shards that refine may make: off, even (a table over all devices, "
-      "TorchRec's row_wise) or any (also halves, quarters, .. on any devices, which "
-      "TorchRec does not take); whole rows with cost models that know no row shards",
+      "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); no more "
+      "than the format of the plan takes: torchrec even, hugectr off; whole rows with cost models "
+      "that know no row shards",
       out, {"off", "even", "any"});
 }
 

@@ -63,10 +63,7 @@ class PlanCommand final : public Command {
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
     note_row_splits(flags, row_splits_, models);
-    // HugeCTR has no row ranges: a plan with some would only be refused in the end.
-    if (export_.format.starts_with("hugectr") && !flags.given("row-splits")) {
-      options_.row_splits = RowSplits::kOff;
-    }
+    limit_row_splits(flags, models);
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult best,
@@ -104,6 +101,19 @@ class PlanCommand final : public Command {
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
+  /// No more row shards than the format has a place for.
+  void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
+    const auto formats = io::plan_formats();
+    const auto format = std::find_if(formats.begin(), formats.end(),
+                                     [&](const auto& one) { return one.name == export_.format; });
+    if (options_.row_splits <= format->row_splits) return;
+    options_.row_splits = format->row_splits;
+    if (!flags.given("row-splits") || !knows_row_shards(models.models)) return;
+    print_note(
+        "--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
+        (options_.row_splits == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even"));
+  }
+
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     io::PlanDocument document;
     document.plan = best.plan;

@@ -48,6 +48,9 @@ struct PlanFormat {
   std::string_view summary;  ///< one line
 };
 
+  /// The row shards of a search whose plans it can hold: one that makes others is refused in the
+  /// end, when its time is spent.
+  RowSplits row_splits = RowSplits::kAny;
 /// All formats, the native one first.
 std::span<const PlanFormat> plan_formats();
 

@@ -115,6 +115,35 @@ BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
                   "devices per host: found 3");
 }
 
+BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_for) {
+  const auto planned = [](const std::string& format, const std::string& rows) {
+    return run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                        "--evaluations", "3000", "--row-splits", rows, "--format", format,
+                        "--output", "-"});
+  };
+  const Outcome even = planned("torchrec", "even");
+  BOOST_TEST(even.exit_code == 0);
+  BOOST_TEST(even.err.empty(), even.err);
+  BOOST_TEST(even.out.find("row_wise") != std::string::npos);
+  const Outcome any = planned("torchrec", "any");
+  BOOST_TEST(any.exit_code == 0);
+  BOOST_TEST(any.err.find("--row-splits any: torchrec has no place for such, as with --row-splits "
+                          "even") != std::string::npos,
+             any.err);
+  BOOST_TEST(any.out == even.out);
+  const Outcome off = planned("hugectr", "off");
+  BOOST_TEST(off.err.empty(), off.err);
+  for (const std::string rows : {"even", "any"}) {
+    const Outcome whole = planned("hugectr", rows);
+    BOOST_TEST(whole.exit_code == 0);
+    BOOST_TEST(whole.err.find("--row-splits " + rows +
+                              ": hugectr has no place for such, rows stay "
+                              "whole") != std::string::npos,
+               whole.err);
+    BOOST_TEST(whole.out == off.out);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_report_shows_the_limit_and_the_baselines) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);
