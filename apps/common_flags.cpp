@@ -111,6 +111,7 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size));
   LoadedWorkload loaded;
   loaded.sha256 = file.sha256;
+  loaded.modules = file.modules;
   NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload,
                               io::make_workload(file, path == "-" ? "<stdin>" : path));
   return loaded;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/flags.h"
 #include "engine/core/plan.h"
@@ -36,6 +37,7 @@ FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* o
 struct LoadedWorkload {
   Workload workload;
   std::string sha256;
+  std::vector<std::string> modules{};  ///< as in io::TableFile
 };
 
 /// Reads tables ("-" = standard input) and validates them. The batch size is `batch_size` when set,

@@ -30,6 +30,7 @@ class ExportCommand final : public Command {
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    flags_.options.table_modules = input.loaded.modules;
     if (flags_.format == "html") {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(input, document));
     }

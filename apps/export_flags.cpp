@@ -34,8 +34,9 @@ void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& s
       .answers("list", list_of_formats);
   flags
       .text("torchrec-module", "NAME",
-            "torchrec: the embedding module's dotted name inside the model", &out->options.module)
-      .default_text(source + "the model itself");
+            "torchrec: dotted name inside the model of the embedding module with all tables",
+            &out->options.module)
+      .default_text(source + "the tables' modules, or the model itself");
   flags
       .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
               &out->options.trainer_device, {"cuda", "cpu"})

@@ -57,7 +57,7 @@ class ImportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(workload.tables,
                                 tables_ ? described(base, directory) : anonymous(directory));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload).with_context(folder_));
-    return deliver(output_, io::format_tables(workload));
+    return deliver(output_, io::format_tables(workload, base.modules));
   }
 
  private:

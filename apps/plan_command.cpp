@@ -56,6 +56,7 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
+    export_.options.table_modules = loaded.modules;
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
@@ -100,7 +101,6 @@ class PlanCommand final : public Command {
                          (batch_size_ ? "" : "; --batch-size overrides the file's"));
   }
 
-  Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
   /// No more row shards than the format has a place for.
   void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
     const auto formats = io::plan_formats();
@@ -114,6 +114,7 @@ class PlanCommand final : public Command {
         (options_.row_splits == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even"));
   }
 
+  Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     io::PlanDocument document;
     document.plan = best.plan;

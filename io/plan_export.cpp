@@ -63,20 +63,11 @@ Status check_places(const TrainerPlaces& places, const PlanExportOptions& given)
   return {};
 }
 
-/// Names joined by dots, none of them empty or with what only a slip of the keyboard puts there.
-Status check_module(const std::string& module) {
-  const bool dots =
-      module.starts_with('.') || module.ends_with('.') || module.find("..") != std::string::npos;
-  const bool blanks = std::any_of(module.begin(), module.end(), [](char character) {
-    return static_cast<unsigned char>(character) <= ' ' || character == '\x7F';
-  });
-  if (!dots && !blanks) return {};
-  return invalid_input("module: found " + excerpt(module) +
-                       ", expected a dotted name such as 'sparse.ebc'");
-}
-
 Status check_options(const Plan& plan, const PlanExportOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(check_module(options.module));
+  if (!options.module.empty() && !is_module_name(options.module)) {
+    return invalid_input("module: found " + excerpt(options.module) +
+                         ", expected a dotted name such as 'sparse.ebc'");
+  }
   if (options.trainer_device != "cuda" && options.trainer_device != "cpu") {
     return invalid_input("trainer device: found " + excerpt(options.trainer_device) +
                          ", expected cuda or cpu");

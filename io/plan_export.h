@@ -25,9 +25,11 @@ struct BaselineCost {
 /// What a format needs beside the plan. Formats ignore what they have no place for.
 struct PlanExportOptions {
   /// "torchrec": dotted name of the embedding module inside the model that is given to
-  /// DistributedModelParallel; "" = that of each table in the document's places, else the model
-  /// itself.
+  /// DistributedModelParallel; "" = that of each table in the document's places, else in
+  /// `table_modules`, else the model itself.
   std::string module{};
+  /// What the table file says, as in TableFile::modules.
+  std::vector<std::string> table_modules{};
   /// "torchrec": where the trainer runs, "cuda" or "cpu"; part of every placement. "" = as in the
   /// document's places, else "cuda".
   std::string trainer_device{};
@@ -46,11 +48,11 @@ struct PlanExportOptions {
 struct PlanFormat {
   std::string_view name;     ///< "torchrec"
   std::string_view summary;  ///< one line
-};
-
   /// The row shards of a search whose plans it can hold: one that makes others is refused in the
   /// end, when its time is spent.
   RowSplits row_splits = RowSplits::kAny;
+};
+
 /// All formats, the native one first.
 std::span<const PlanFormat> plan_formats();
 

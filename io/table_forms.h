@@ -55,5 +55,7 @@ Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(st
   return {};
 }
 Status read_optimizer(JsonObject& object, Table& table);
+/// The optional `module`, appended to the file's.
+Status read_module(JsonObject& object, TableFile& file);
 
 }  // namespace neuroshard::io

@@ -29,7 +29,7 @@ Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
   return {};
 }
 
-Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
+Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& file) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   Table table;
   NEUROSHARD_ASSIGN_OR_RETURN(table.name, object.text("name"));
@@ -41,9 +41,11 @@ Result<Table> read_table(const JsonValue& value, std::int64_t batch_size) {
       read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
-  return table;
+  file.tables.push_back(std::move(table));
+  return {};
 }
 
 Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableFile& file) {
@@ -57,13 +59,13 @@ Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableF
   file.tables.reserve(tables.size());
   std::set<std::string> names;
   for (const JsonValue value : tables) {
-    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
-                                read_table(value, file.batch_size.value_or(kDefaultBatchSize)));
-    if (!names.insert(table.name).second) {
-      return value.error("found the name " + excerpt(table.name) +
+    NEUROSHARD_RETURN_IF_ERROR(
+        read_table(value, file.batch_size.value_or(kDefaultBatchSize), file));
+    const std::string& name = file.tables.back().name;
+    if (!names.insert(name).second) {
+      return value.error("found the name " + excerpt(name) +
                          " a second time, expected unique names");
     }
-    file.tables.push_back(std::move(table));
   }
   return {};
 }
@@ -107,7 +109,7 @@ Status read_reference(const JsonArray& root, std::optional<std::int64_t> batch_s
   return {};
 }
 
-void write_table(JsonWriter& writer, const Table& table) {
+void write_table(JsonWriter& writer, const Table& table, const std::string& module) {
   writer.begin_object();
   writer.key("name").text(table.name);
   writer.key("rows").integer(table.rows);
@@ -115,6 +117,7 @@ void write_table(JsonWriter& writer, const Table& table) {
   writer.key("pooling_factor").number(table.pooling_factor);
   writer.key("data_type").text(to_string(table.data_type));
   writer.key("optimizer").text(to_string(table.optimizer));
+  if (!module.empty()) writer.key("module").text(module);
   writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
   for (const double share : table.reuse_histogram) writer.number(share);
   writer.end_array().end_object();
@@ -194,6 +197,16 @@ Status read_optimizer(JsonObject& object, Table& table) {
                    table.optimizer);
 }
 
+Status read_module(JsonObject& object, TableFile& file) {
+  std::string& module = file.modules.emplace_back();
+  const std::optional<JsonValue> value = object.find("module");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
+  if (!is_module_name(text)) return value->unexpected("a dotted name such as 'sparse.ebc'");
+  module = text;
+  return {};
+}
+
 Result<TableFile> parse_tables(std::string_view bytes, const std::string& source,
                                std::optional<std::int64_t> batch_size) {
   if (batch_size && *batch_size < 1) {
@@ -207,6 +220,8 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
   NEUROSHARD_RETURN_IF_ERROR(read_json_tables(document.root(), batch_size, file));
+  const auto said = [](const std::string& module) { return !module.empty(); };
+  if (std::none_of(file.modules.begin(), file.modules.end(), said)) file.modules.clear();
   if (file.tables.empty()) {
     return document.root().error("found no tables, expected at least one");
   }
@@ -227,14 +242,16 @@ Result<Workload> make_workload(const TableFile& file, const std::string& source)
   return workload;
 }
 
-std::string format_tables(const Workload& workload) {
+std::string format_tables(const Workload& workload, std::span<const std::string> modules) {
   JsonWriter writer;
   writer.begin_object();
   writer.key("format").text(kFormat);
   writer.key("version").integer(kVersion);
   writer.key("batch_size").integer(workload.batch_size);
   writer.key("tables").begin_array();
-  for (const Table& table : workload.tables) write_table(writer, table);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    write_table(writer, workload.tables[index], modules.empty() ? std::string() : modules[index]);
+  }
   writer.end_array().end_object();
   return writer.take();
 }

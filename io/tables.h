@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,8 +24,11 @@ inline constexpr double kMaxZipfAlpha = 100;
 struct TableFile {
   std::vector<Table> tables;
   std::optional<std::int64_t> batch_size;  ///< absent in the reference's form
-  bool has_dims = true;                    ///< false: every Table::dim is 0 until a task gives it
-  std::string sha256;                      ///< of the file's bytes
+  /// Dotted name of the module of the trainer's model that holds each table, "" = not said; empty
+  /// when none is.
+  std::vector<std::string> modules{};
+  bool has_dims = true;  ///< false: every Table::dim is 0 until a task gives it
+  std::string sha256;    ///< of the file's bytes
 };
 
 /// Reads, told apart by what is in them:
@@ -37,8 +41,9 @@ struct TableFile {
 /// - CSV with a heading: name, rows, dim, pooling_factor[, data_type, optimizer, zipf_alpha].
 ///
 /// Per table of ours: name (unique), rows, dim, pooling_factor; optional data_type ("fp32"),
-/// optimizer ("sgd") and either reuse_histogram or zipf_alpha (0 = uniform), from which the
-/// histogram follows by expectation for batch_size x pooling_factor lookups.
+/// optimizer ("sgd"), module (of the trainer's model) and either reuse_histogram or zipf_alpha (0 =
+/// uniform), from which the histogram follows by expectation for batch_size x pooling_factor
+/// lookups. TorchRec-like configs may have all of these too.
 /// `batch_size` replaces the file's value (also for derived histograms) when given.
 ///
 /// Every table passes core validate. Errors: kInvalidInput naming source and JSON path.
@@ -53,7 +58,8 @@ Result<TableFile> read_tables(const std::string& path,
 /// the file has no dims, no tables, or too many bytes in all.
 Result<Workload> make_workload(const TableFile& file, const std::string& source);
 
-/// `neuroshard-tables` version 1 text, histograms written out. Deterministic.
-std::string format_tables(const Workload& workload);
+/// `neuroshard-tables` version 1 text, histograms written out. `modules` is empty or has one for
+/// every table, as in TableFile. Deterministic.
+std::string format_tables(const Workload& workload, std::span<const std::string> modules = {});
 
 }  // namespace neuroshard::io

@@ -43,7 +43,7 @@ Status read_pooling_type(JsonObject& object) {
   return value->unexpected("'SUM' or 'MEAN'");
 }
 
-Result<Table> read_config(const JsonValue& value, std::int64_t batch_size) {
+Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& file) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   Table table;
   NEUROSHARD_ASSIGN_OR_RETURN(table.name, object.text("name"));
@@ -56,9 +56,11 @@ Result<Table> read_config(const JsonValue& value, std::int64_t batch_size) {
       read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
-  return table;
+  file.tables.push_back(std::move(table));
+  return {};
 }
 
 }  // namespace
@@ -78,13 +80,13 @@ Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> b
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, tables.array());
   std::set<std::string> names;
   for (const JsonValue value : array) {
-    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
-                                read_config(value, file.batch_size.value_or(kDefaultBatchSize)));
-    if (!names.insert(table.name).second) {
-      return value.error("found the name " + excerpt(table.name) +
+    NEUROSHARD_RETURN_IF_ERROR(
+        read_config(value, file.batch_size.value_or(kDefaultBatchSize), file));
+    const std::string& name = file.tables.back().name;
+    if (!names.insert(name).second) {
+      return value.error("found the name " + excerpt(name) +
                          " a second time, expected unique names");
     }
-    file.tables.push_back(std::move(table));
   }
   return {};
 }

@@ -52,6 +52,16 @@ std::string excerpt(std::string_view text) {
   return "'" + printable(text) + (text.size() > kExcerptBytes ? "'..." : "'");
 }
 
+bool is_module_name(std::string_view text) {
+  char last = '.';
+  for (const char character : text) {
+    const bool blank = static_cast<unsigned char>(character) <= ' ' || character == '\x7F';
+    if (blank || (character == '.' && last == '.')) return false;
+    last = character;
+  }
+  return last != '.';
+}
+
 std::size_t find_invalid_utf8(std::string_view text) {
   for (std::size_t offset = 0; offset < text.size();) {
     const std::size_t length = sequence_length(text.substr(offset, 4));

@@ -15,6 +15,10 @@ std::string printable(std::string_view text);
 /// The same in single quotes: how messages show what was found.
 std::string excerpt(std::string_view text);
 
+/// Whether `text` can name a module inside a trainer's model: names joined by dots, none of them
+/// empty or with a blank or control character.
+bool is_module_name(std::string_view text);
+
 /// Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
 /// forms, nothing above U+10FFFF), or std::string_view::npos.
 std::size_t find_invalid_utf8(std::string_view text);

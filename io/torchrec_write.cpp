@@ -118,12 +118,14 @@ struct Module {
 /// In the order of their first tables. Error: a table in the model itself beside tables in modules
 /// of it: TorchRec would not look for those.
 Result<std::vector<Module>> modules_of(const Workload& workload, const TrainerPlaces& places,
-                                       std::string_view given) {
+                                       const PlanExportOptions& options) {
+  const std::vector<std::string>& said =
+      places.modules.empty() ? options.table_modules : places.modules;
   std::vector<Module> modules;
   std::map<std::string_view, std::size_t> places_of;
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-    const std::string_view name =
-        given.empty() && !places.modules.empty() ? std::string_view(places.modules[table]) : given;
+    const bool own = options.module.empty() && table < said.size();
+    const std::string_view name = own ? said[table] : options.module;
     const auto [place, inserted] = places_of.emplace(name, modules.size());
     if (inserted) modules.push_back({name, {}});
     modules[place->second].tables.push_back(table);
@@ -147,7 +149,7 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   const Target target{document.plan, options, host_size(document.plan, options.devices_per_host),
                       writer};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
-                              modules_of(workload, document.places, options.module));
+                              modules_of(workload, document.places, options));
   writer.begin_object();
   writer.key("plan").begin_object();
   for (const Module& module : modules) {

@@ -1,15 +1,19 @@
 """From a TorchRec model to neuroshard's tables, and from its plan to TorchRec's ShardingPlan.
 
     from torchrec_plan import load_plan, save_tables
-    save_tables("tables.json", collection, {"user": 40.0, "item": 3.5}, batch_size=65536)
+    save_tables("tables.json", model, {"user": 40.0, "item": 3.5}, batch_size=65536)
     # neuroshard plan --tables tables.json .. --format torchrec --output plan.json
-    model = DistributedModelParallel(model, plan=load_plan("plan.json"))
+    plan = load_plan("plan.json", model)
+    model = DistributedModelParallel(model, plan=plan)
 
 Written for TorchRec 1.4; needs torch and torchrec, nothing of neuroshard. The file is the JSON that
 ShardingPlan._serialize() gives, for which TorchRec has no reader of its own.
 """
 
 import json
+import math
+import operator
+from collections.abc import Mapping
 
 from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
 from torchrec.distributed.types import (
@@ -17,31 +21,70 @@ from torchrec.distributed.types import (
     ParameterSharding,
     ShardingPlan,
 )
+from torchrec.modules.embedding_modules import (
+    EmbeddingBagCollectionInterface,
+    EmbeddingCollectionInterface,
+)
+
+# What `neuroshard --tables` takes.
+DATA_TYPES = ("FP32", "FP16")
+MAX_POOLING_FACTOR = 1e9
+MAX_DIM = 1 << 20
+# So many differences between plan and model are told, the others counted.
+SHOWN_DIFFERENCES = 4
 
 
-def save_tables(path, collection, pooling_factors, batch_size):
-    """Describes the tables of an EmbeddingBagCollection for `neuroshard --tables`.
+def save_tables(path, model, pooling_factors, batch_size):
+    """Describes the tables of a model for `neuroshard --tables`, to be planned together.
 
-    `pooling_factors` has the mean number of lookups per sample of every *feature*, `batch_size` is
-    that of all ranks together. A feature that is missing raises KeyError: a planner that takes 1.0
-    for it balances the wrong load.
+    `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections are
+    described, each table with the dotted name of its module. It may also be one collection, or
+    {dotted name: collection} of some of a model. `pooling_factors` has the mean number of lookups
+    per sample of every *feature* (a planner that takes 1.0 for those it does not know balances the
+    wrong load), `batch_size` is that of all ranks together.
+
+    Raises ValueError, naming the table or feature, before anything is written: no collections, or
+    EmbeddingCollections among them; features without a factor and factors without a feature;
+    numbers, data types and names that `neuroshard plan` would refuse.
     """
-    tables = [{
-        "name": config.name,
-        "num_embeddings": config.num_embeddings,
-        "embedding_dim": config.embedding_dim,
-        "feature_names": list(config.feature_names),
-        "pooling_factors": [float(pooling_factors[name]) for name in config.feature_names],
-        "data_type": config.data_type.name,
-    } for config in collection.embedding_bag_configs()]
+    factors = {name: _factor(name, value) for name, value in pooling_factors.items()}
+    tables, module_of, features = [], {}, set()
+    for module, collection in _collections(model).items():
+        for config in collection.embedding_bag_configs():
+            where = _where(config.name, module)
+            if config.name in module_of:
+                raise ValueError(f"{where}: found a table of that name in "
+                                 f"{_module(module_of[config.name])} too, expected unique names")
+            module_of[config.name] = module
+            features.update(config.feature_names)
+            tables.append(_described(where, config, factors, module))
+    unknown = sorted(set(factors) - features)
+    if unknown:
+        raise ValueError(f"pooling_factors: found feature {unknown[0]!r}, which no table looks up, "
+                         f"expected some of {_listed(features)}")
+    text = json.dumps({"batch_size": _batch(batch_size), "tables": tables}, indent=1,
+                      allow_nan=False)
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"batch_size": batch_size, "tables": tables}, file, indent=1)
+        file.write(text)
 
 
-def load_plan(path):
-    """The plan in the file, as DistributedModelParallel's argument `plan` takes it."""
+def load_plan(path, model=None):
+    """The plan in the file, as DistributedModelParallel's argument `plan` takes it.
+
+    With `model`, as for save_tables(), raises ValueError unless the plan places just the tables of
+    just the EmbeddingBagCollections of that model, with their rows and dims: TorchRec leaves modules
+    unsharded, without a word, when the plan calls them otherwise.
+    """
     with open(path, encoding="utf-8") as file:
-        return plan_of(json.load(file)["plan"])
+        modules = json.load(file)["plan"]
+    if model is not None:
+        found = _differences(modules, _collections(model))
+        if found:
+            more = len(found) - SHOWN_DIFFERENCES
+            raise ValueError(f"{path}: not a plan of this model: "
+                             + "; ".join(found[:SHOWN_DIFFERENCES])
+                             + (f"; and {more} more" if more > 0 else ""))
+    return plan_of(modules)
 
 
 def plan_of(modules):
@@ -63,3 +106,115 @@ def _sharding(entry):
         ranks=entry["ranks"],
         sharding_spec=spec,
     )
+
+
+def _collections(model):
+    """{dotted name: collection}, by name "" when the model itself is one."""
+    modules = model if isinstance(model, Mapping) else dict(model.named_modules())
+    sequences = [name for name, module in modules.items()
+                 if isinstance(module, EmbeddingCollectionInterface)]
+    if sequences:
+        raise ValueError(f"{_module(sequences[0])}: found an EmbeddingCollection, expected "
+                         "EmbeddingBagCollections: there is no cost model of unpooled lookups. Give "
+                         "{module name: collection} of the others, and plan this one by hand")
+    found = {name: module for name, module in modules.items()
+             if isinstance(module, EmbeddingBagCollectionInterface)}
+    if isinstance(model, Mapping):
+        for name in modules.keys() - found.keys():
+            raise ValueError(f"{_module(name)}: found {type(modules[name]).__name__}, expected an "
+                             "EmbeddingBagCollection")
+    if not found:
+        raise ValueError(f"found no EmbeddingBagCollection in {type(model).__name__}, expected some")
+    return found
+
+
+def _described(where, config, factors, module):
+    if config.data_type.name not in DATA_TYPES:
+        raise ValueError(f"{where}: found data type {config.data_type.name}, expected FP32 or FP16: "
+                         "there is no cost model of others")
+    if config.num_embeddings < 1 or not 1 <= config.embedding_dim <= MAX_DIM:
+        raise ValueError(f"{where}: found {config.num_embeddings} rows and dim "
+                         f"{config.embedding_dim}, expected at least 1, dim up to {MAX_DIM}")
+    if not config.feature_names:
+        raise ValueError(f"{where}: found no features, expected some")
+    for name in config.feature_names:
+        if name not in factors:
+            raise ValueError(f"{where}: found no pooling factor of feature {name!r}, expected one: "
+                             "there is no default")
+    table = {
+        "name": config.name,
+        "num_embeddings": config.num_embeddings,
+        "embedding_dim": config.embedding_dim,
+        "feature_names": list(config.feature_names),
+        "pooling_factors": [factors[name] for name in config.feature_names],
+        "data_type": config.data_type.name,
+    }
+    if module:
+        table["module"] = module
+    return table
+
+
+def _factor(feature, value):
+    try:
+        factor = float(value)
+    except (TypeError, ValueError):
+        factor = math.nan
+    if not 0 <= factor <= MAX_POOLING_FACTOR:  # NaN is neither
+        raise ValueError(f"pooling_factors: found {value!r} for feature {feature!r}, expected lookups "
+                         f"per sample from 0 to {MAX_POOLING_FACTOR:.0e}")
+    return factor
+
+
+def _batch(batch_size):
+    try:
+        batch = operator.index(batch_size)
+    except TypeError:
+        batch = 0
+    if batch < 1:
+        raise ValueError(f"batch_size: found {batch_size!r}, expected an integer of at least 1")
+    return batch
+
+
+def _differences(planned, collections):
+    """What a plan says otherwise than the model, a phrase each."""
+    found = []
+    for module in planned.keys() - collections.keys():
+        found.append(f"{_module(module)} is in the plan only, the model has {_listed(collections)}")
+    for module in collections.keys() - planned.keys():
+        found.append(f"{_module(module)} is in the model only")
+    for module in planned.keys() & collections.keys():
+        tables, shapes = planned[module], {
+            config.name: (config.num_embeddings, config.embedding_dim)
+            for config in collections[module].embedding_bag_configs()}
+        for name in sorted(tables.keys() - shapes.keys()):
+            found.append(f"{_where(name, module)} is in the plan only")
+        for name in sorted(shapes.keys() - tables.keys()):
+            found.append(f"{_where(name, module)} is in the model only")
+        for name in sorted(tables.keys() & shapes.keys()):
+            shape = _shape(tables[name])
+            if shape and shape != shapes[name]:
+                found.append(f"{_where(name, module)} is {shape[0]} x {shape[1]} in the plan, "
+                             f"{shapes[name][0]} x {shapes[name][1]} in the model")
+    return sorted(found)
+
+
+def _shape(entry):
+    """Rows and columns that the shards of a table reach; None for a data-parallel one."""
+    shards = entry.get("shards")
+    if not shards:
+        return None
+    return tuple(max(shard["shard_offsets"][axis] + shard["shard_sizes"][axis] for shard in shards)
+                 for axis in (0, 1))
+
+
+def _module(name):
+    return f"module {name!r}" if name else "the model itself"
+
+
+def _where(table, module):
+    return f"table {table!r} of {_module(module)}"
+
+
+def _listed(names):
+    names = sorted(names)
+    return ", ".join(repr(name) for name in names[:10]) + (", .." if len(names) > 10 else "")

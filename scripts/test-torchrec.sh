@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs exported plans on real TorchRec: an EmbeddingBagCollection in DistributedModelParallel on 2, 4
-# and 8 gloo ranks of this CPU. Placement must be the plan's, outputs those of the unsharded module.
+# Runs exported plans on real TorchRec: EmbeddingBagCollections in DistributedModelParallel on 2, 4
+# and 8 gloo ranks of this CPU. Placement must be the plan's, outputs those of the unsharded model.
+# What python/torchrec_plan.py refuses is tried as well.
 #
 #   scripts/test-torchrec.sh install   makes the environment first (7 GB from the package index)
 #   scripts/test-torchrec.sh           uses it; exit code 77 and "skipped" when it is not there
@@ -113,7 +114,19 @@ done
 # A part of a larger model, by its dotted name.
 $neuroshard export --tables "$work/tables.json" --plan "$work/neuroshard2.json" --format torchrec \
   --trainer-device cpu --torchrec-module sparse.bags --output "$work/torchrec-module.json"
-run 2 --module sparse.bags "$work/tables.json" "$work/torchrec-module.json"
+# Read and written again it is the same plan.
+$neuroshard export --tables "$work/tables.json" --plan "$work/torchrec-module.json" \
+  --format torchrec --output "$work/torchrec-again.json"
+cmp "$work/torchrec-module.json" "$work/torchrec-again.json"
+run 2 "$work/tables.json" "$work/torchrec-module.json"
+
+# A model with two collections, planned together from its own description.
+"$venv/bin/python" tests/torchrec/save_and_load.py tables "$work/towers.json"
+$neuroshard plan --tables "$work/towers.json" --devices 2 --device-memory 5MB --algorithm neuroshard \
+  --format torchrec --trainer-device cpu --output "$work/torchrec-towers.json" > /dev/null
+$neuroshard check --tables "$work/towers.json" --plan "$work/torchrec-towers.json" > /dev/null
+run 2 "$work/towers.json" "$work/torchrec-towers.json"
+"$venv/bin/python" tests/torchrec/save_and_load.py refusals "$work/torchrec-towers.json"
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
@@ -31,7 +32,8 @@ struct neuroshard_cancellation {
 
 struct neuroshard_workload {
   neuroshard::Workload workload;
-  std::set<std::string> names;  ///< of the tables
+  std::set<std::string> names;         ///< of the tables
+  std::vector<std::string> modules{};  ///< as in io::TableFile; tables added later have none
   std::string sha256;  ///< of the table file it was read from; empty when made or changed by hand
 };
 

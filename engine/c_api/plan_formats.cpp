@@ -36,7 +36,8 @@ Result<io::PlanExportOptions> read_options(const neuroshard_export_options& give
 Result<std::string> export_text(const neuroshard_plan& plan, const neuroshard_workload& workload,
                                 std::string_view format, const neuroshard_export_options& given) {
   NEUROSHARD_RETURN_IF_ERROR(check_same_batch(workload, plan));
-  NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanExportOptions options, read_options(given, plan));
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanExportOptions options, read_options(given, plan));
+  options.table_modules = workload.modules;
   io::PlanDocument document = plan.document;
   io::PlanProvenance& provenance = document.provenance;
   if (provenance != io::PlanProvenance{} && provenance.input_sha256.empty()) {

@@ -87,6 +87,7 @@ Result<Handle> parse(std::string_view bytes, const std::string& source, std::int
   auto handle = std::make_unique<neuroshard_workload>();
   NEUROSHARD_ASSIGN_OR_RETURN(handle->workload, io::make_workload(file, source));
   for (const Table& table : handle->workload.tables) handle->names.insert(table.name);
+  handle->modules = file.modules;
   handle->sha256 = file.sha256;
   return handle;
 }

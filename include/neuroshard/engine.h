@@ -411,8 +411,8 @@ NEUROSHARD_API neuroshard_text neuroshard_export_format_summary(size_t index);
 typedef struct neuroshard_export_options {
   size_t struct_size;
   /* "torchrec": dotted name of the embedding module inside the model. Empty here, or below, or 0
-     devices per host: as in the TorchRec plan that was imported, else the model itself, "cuda", all
-     on one host. */
+     devices per host: as in the TorchRec plan that was imported, else the modules in the workload's
+     table file or the model itself, "cuda", all on one host. */
   neuroshard_text module;
   neuroshard_text trainer_device; /* "torchrec": "cuda" or "cpu" */
   int64_t memory_bytes;           /* "html": for tables on each device; 0: not known */

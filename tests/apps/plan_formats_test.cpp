@@ -144,6 +144,47 @@ BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_f
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {
+  const TemporaryFolder folder;
+  const std::string text = R"({"batch_size": 4096, "tables": [
+    {"name": "user", "num_embeddings": 100, "embedding_dim": 8, "pooling_factors": [2],
+     "module": "towers.user.bags"},
+    {"name": "item", "num_embeddings": 90, "embedding_dim": 8, "pooling_factors": [3],
+     "module": "towers.item.bags"}]})";
+  const std::string tables = folder.write("tables.json", text);
+  const auto planned = [&](const std::string& file, std::vector<std::string> more) {
+    std::vector<std::string> arguments{"plan", "--tables",    file,          "--devices",
+                                       "2",    "--algorithm", "size-greedy", "--device-memory",
+                                       "1GB",  "--format",    "torchrec",    "--output",
+                                       "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const Outcome both = planned(tables, {});
+  BOOST_REQUIRE_MESSAGE(both.exit_code == 0, both.err);
+  BOOST_TEST(both.out.find("\"towers.user.bags\": {\n      \"user\": {") != std::string::npos);
+  BOOST_TEST(both.out.find("\"towers.item.bags\": {\n      \"item\": {") != std::string::npos);
+  // The way over a plan of ours, with the tables beside it.
+  const std::string native = folder.file("native.json");
+  BOOST_TEST(run_command({"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GB",
+                          "--algorithm", "size-greedy", "--output", native})
+                 .exit_code == 0);
+  BOOST_TEST(
+      run_command({"export", "--tables", tables, "--plan", native, "--format", "torchrec"}).out ==
+      both.out);
+  const std::string torchrec = folder.write("torchrec.json", both.out);
+  const Outcome checked = run_command({"check", "--tables", tables, "--plan", torchrec});
+  BOOST_TEST(checked.exit_code == 0);
+  const Outcome one = planned(tables, {"--torchrec-module", "all"});
+  BOOST_TEST(one.out.find("\"all\": {") != std::string::npos);
+  BOOST_TEST(one.out.find("towers") == std::string::npos);
+  const std::string first = ",\n     \"module\": \"towers.user.bags\"";
+  std::string half = text;
+  half.erase(half.find(first), first.size());
+  expect_one_line(planned(folder.write("half.json", half), {}), 2,
+                  "table 0 'user': found no module, expected one as for the other tables");
+}
+
 BOOST_AUTO_TEST_CASE(the_report_shows_the_limit_and_the_baselines) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);

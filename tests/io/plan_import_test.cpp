@@ -127,6 +127,27 @@ BOOST_AUTO_TEST_CASE(places_that_no_words_say_are_refused_not_changed) {
   check_refused(rewritten(nameless, 4).status(), {"table 2 'item': found no module"});
 }
 
+BOOST_AUTO_TEST_CASE(tables_say_their_modules_where_the_plan_does_not) {
+  const PlanDocument plain =
+      document_of(2, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 16, 0}});
+  const auto exported = [](const PlanDocument& document, std::vector<std::string> modules,
+                           const std::string& module = "") {
+    return export_plan("torchrec", three_tables(), document,
+                       {.module = module, .table_modules = std::move(modules)});
+  };
+  const std::string two = value_of(exported(plain, {"a", "b.c", "a"}));
+  PlanDocument read = value_of(bound(two, 0)).document;
+  canonicalize(read.plan);
+  const std::vector<std::string> expected{"a", "b.c", "a"};
+  BOOST_TEST(read.places.modules == expected, boost::test_tools::per_element());
+  BOOST_TEST((read.plan == plain.plan));
+  BOOST_TEST(value_of(exported(read, {"x", "y", "z"})) == two);
+  const std::string one = value_of(exported(read, {"x", "y", "z"}, "all"));
+  BOOST_TEST(one.find("\"all\": {") != std::string::npos);
+  BOOST_TEST(one.find("b.c") == std::string::npos);
+  check_refused(exported(plain, {"a", "", "a"}).status(), {"table 1 'ad': found no module"});
+}
+
 BOOST_AUTO_TEST_CASE(row_types_of_one_host_say_how_large_a_host_is) {
   const auto rows_on = [](int first) {
     const auto shard = [&](int rank) {

@@ -52,6 +52,23 @@ void check_all_refused(std::string_view good, const Cases& cases) {
 
 BOOST_AUTO_TEST_SUITE(table_forms)
 
+BOOST_AUTO_TEST_CASE(modules_are_read_and_written) {
+  BOOST_TEST(value_of(parse(kTorchRec)).modules.empty());
+  const std::string one = changed(kTorchRec, "\"name\": \"user\"",
+                                  "\"name\": \"user\", \"module\": \"towers.user.ebc\"");
+  const TableFile file = value_of(parse(one));
+  const std::vector<std::string> expected{"towers.user.ebc", ""};
+  BOOST_TEST(file.modules == expected, boost::test_tools::per_element());
+  const Workload workload = value_of(make_workload(file, "f"));
+  const std::string text = format_tables(workload, file.modules);
+  BOOST_TEST(value_of(parse(text)).modules == expected, boost::test_tools::per_element());
+  BOOST_TEST(format_tables(workload).find("module") == std::string::npos);
+  for (const std::string bad : {"a..b", "a b", "", ".a", "b."}) {
+    check_refused(parse(changed(one, "towers.user.ebc", bad)).status(),
+                  {"module: found '" + bad + "', expected a dotted name"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(torchrec_configs_are_read) {
   const TableFile file = value_of(parse(kTorchRec));
   BOOST_REQUIRE(file.tables.size() == 2U);

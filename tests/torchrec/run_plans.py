@@ -1,10 +1,11 @@
 """Runs exported plans on real TorchRec, on gloo ranks of this CPU. See scripts/test-torchrec.sh.
 
-    python run_plans.py RANKS [--module NAME] [--cap-rows N] TABLES.json PLAN.json [TABLES PLAN ..]
+    python run_plans.py RANKS [--cap-rows N] TABLES.json PLAN.json [TABLES PLAN ..]
 
-For each pair: an EmbeddingBagCollection of the tables is wrapped in DistributedModelParallel with the
-plan. Every shard must stand where the plan says and hold that part of the table, and the pooled
-outputs of random lookups must equal those of the same module unsharded. Prints a line a plan.
+For each pair: a model with an EmbeddingBagCollection in every module of the plan is wrapped in
+DistributedModelParallel with that plan. Every shard must stand where the plan says and hold that part
+of the table, and the pooled outputs of random lookups must equal those of the same model unsharded.
+Prints a line a plan.
 """
 
 import argparse
@@ -33,6 +34,8 @@ def read_case(tables_path, plan_path, cap):
     for table in tables if cap else []:
         rows, table["rows"] = table["rows"], min(table["rows"], cap)
         for entries in modules.values():
+            if table["name"] not in entries:
+                continue
             entry = entries[table["name"]]
             shards, left = entry.get("shards", []), table["rows"]
             row_wise = entry["sharding_type"] == "row_wise"
@@ -57,6 +60,38 @@ def embedding_bags(tables):
                            feature_names=["feature_" + t["name"]]) for t in tables])
 
 
+class Model(torch.nn.Module):
+    """Collections at the dotted names of a plan; their pooled outputs by feature."""
+
+    def __init__(self, tables, modules):
+        super().__init__()
+        self.names = list(modules)
+        for name in self.names:
+            *parents, last = name.split(".")
+            place = self
+            for parent in parents:
+                if parent not in dict(place.named_children()):
+                    place.add_module(parent, torch.nn.Module())
+                place = place.get_submodule(parent)
+            place.add_module(last, embedding_bags([t for t in tables if t["name"] in modules[name]]))
+
+    def forward(self, bags):
+        return [self.get_submodule(name)(bags) for name in self.names]
+
+
+def model_of(tables, modules):
+    """The collection itself for a plan of module ""."""
+    return embedding_bags(tables) if "" in modules else Model(tables, modules)
+
+
+def outputs(found):
+    """By feature, of one collection or several, sharded or not."""
+    pooled = {}
+    for part in found if isinstance(found, list) else [found]:
+        pooled.update((part.wait() if hasattr(part, "wait") else part).to_dict())
+    return pooled
+
+
 def lookups(tables, rank):
     """Random bags, others on every rank; some are empty."""
     from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
@@ -69,12 +104,12 @@ def lookups(tables, rank):
                              values=torch.cat(values), lengths=lengths.reshape(-1))
 
 
-def check_placement(state, whole, modules, prefix, rank):
+def check_placement(state, whole, modules, rank):
     """Shards as in the file, those of this rank here; fills them from the whole tables."""
     shards = 0
-    for entries in modules.values():
+    for module, entries in modules.items():
         for name, entry in entries.items():
-            key = f"{prefix}embedding_bags.{name}.weight"
+            key = f"{module}.embedding_bags.{name}.weight".lstrip(".")
             held = state[key]
             if "shards" not in entry:
                 assert entry["sharding_type"] == "data_parallel"
@@ -99,35 +134,24 @@ def check_placement(state, whole, modules, prefix, rank):
     return shards
 
 
-def run_case(rank, tables, modules, module_name):
+def run_case(rank, tables, modules, plan_of_model):
     from torchrec.distributed import DistributedModelParallel
     from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
     from torchrec.distributed.types import ShardingEnv
-    from torchrec_plan import plan_of
 
     torch.manual_seed(7)
-    whole = embedding_bags(tables)
-    model, prefix = embedding_bags(tables), ""
-    if module_name:  # the collection as a part of a larger model
-        for part in reversed(module_name.split(".")):
-            outer = torch.nn.Module()
-            outer.add_module(part, model)
-            model = outer
-        prefix = module_name + "."
-        model.forward = lambda bags: model.get_submodule(module_name)(bags)
+    whole, model = model_of(tables, modules), model_of(tables, modules)
     sharded = DistributedModelParallel(
-        module=model, device=torch.device("cpu"), plan=plan_of(modules),
+        module=model, device=torch.device("cpu"), plan=plan_of_model(model),
         sharders=[EmbeddingBagCollectionSharder()],
         env=ShardingEnv.from_process_group(dist.group.WORLD))
-    weights = {prefix + key: value for key, value in whole.state_dict().items()}
-    shards = check_placement(sharded.state_dict(), weights, modules, prefix, rank)
+    shards = check_placement(sharded.state_dict(), whole.state_dict(), modules, rank)
     bags = lookups(tables, rank)
     with torch.no_grad():
-        inner = sharded.module.get_submodule(module_name) if module_name else sharded
-        found = inner(bags).wait().to_dict()
-        expected = whole(bags).to_dict()
-    worst = max(float((found[key] - expected[key]).abs().max()) for key in expected)
+        found, expected = outputs(sharded(bags)), outputs(whole(bags))
+    assert len(expected) == len(tables)
     assert found.keys() == expected.keys()
+    worst = max(float((found[key] - expected[key]).abs().max()) for key in expected)
     assert worst <= 1e-5, f"rank {rank}: outputs differ by {worst}"
     total = torch.tensor([float(shards), worst])
     dist.all_reduce(total[:1])
@@ -136,6 +160,8 @@ def run_case(rank, tables, modules, module_name):
 
 
 def run_rank(rank, ranks, folder, arguments):
+    from torchrec_plan import load_plan, plan_of
+
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks))
@@ -143,10 +169,14 @@ def run_rank(rank, ranks, folder, arguments):
                             world_size=ranks)
     for tables_path, plan_path in zip(arguments.files[::2], arguments.files[1::2]):
         tables, modules = read_case(tables_path, plan_path, arguments.cap_rows)
-        shards, worst = run_case(rank, tables, modules, arguments.module)
+        # Cut rows are no longer the file's, so that it cannot be held against the model.
+        plan_of_model = (lambda _, modules=modules: plan_of(modules)) if arguments.cap_rows else (
+            lambda model, path=plan_path: load_plan(path, model))
+        shards, worst = run_case(rank, tables, modules, plan_of_model)
         if rank == 0:
             types = sorted({e["sharding_type"] for m in modules.values() for e in m.values()})
-            print(f"{os.path.basename(plan_path)}: {len(tables)} tables, {', '.join(types)}, "
+            several = f" in {len(modules)} modules" if len(modules) > 1 else ""
+            print(f"{os.path.basename(plan_path)}: {len(tables)} tables{several}, {', '.join(types)}, "
                   f"{ranks} ranks: {shards} shards in place, outputs differ by {worst:.1g} at most",
                   flush=True)
         dist.barrier()
@@ -156,7 +186,6 @@ def run_rank(rank, ranks, folder, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("ranks", type=int)
-    parser.add_argument("--module", default="")
     parser.add_argument("--cap-rows", type=int, default=0)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()

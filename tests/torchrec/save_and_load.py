@@ -1,0 +1,123 @@
+"""save_tables() and load_plan() of python/torchrec_plan.py on a model with two collections.
+
+    python save_and_load.py tables TABLES.json     describes the model
+    python save_and_load.py refusals PLAN.json     the plan is of this model, and no other is taken
+
+See scripts/test-torchrec.sh.
+"""
+
+import json
+import os
+import sys
+import tempfile
+
+import torch
+from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
+from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
+from torchrec_plan import load_plan, save_tables  # noqa: E402
+
+USER = [("user", 20000, 64), ("country", 300, 16)]
+ITEM = [("item", 5000, 128), ("shop", 9000, 32), ("brand", 700, 8)]
+FACTORS = {"feature_user": 40, "feature_country": 1, "feature_item": 30.5, "feature_shop": 12,
+           "feature_brand": 2}
+
+
+def bags(tables, data_type=DataType.FP32):
+    return EmbeddingBagCollection(device=torch.device("meta"), tables=[
+        EmbeddingBagConfig(name=name, num_embeddings=rows, embedding_dim=dim, data_type=data_type,
+                           feature_names=["feature_" + name]) for name, rows, dim in tables])
+
+
+def sequences():
+    return EmbeddingCollection(device=torch.device("meta"), tables=[EmbeddingConfig(
+        name="history", num_embeddings=10, embedding_dim=4, feature_names=["clicks"])])
+
+
+def towers(user, item):
+    model = torch.nn.Module()
+    for name, collection in (("user", user), ("item", item)):
+        tower = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Module())
+        tower[1].add_module("bags", collection)
+        model.add_module(name, tower)
+    return model
+
+
+def refused(call, *parts):
+    try:
+        call()
+    except ValueError as error:
+        text = str(error)
+        missing = [part for part in parts if part not in text]
+        assert not missing and "\n" not in text, f"{text!r} lacks {missing}"
+        return
+    raise AssertionError(f"not refused: {parts}")
+
+
+def check_saving(path):
+    """Nothing that is refused touches the file."""
+    def saved(model, factors=None, batch=64):
+        return lambda: save_tables(path, model, FACTORS if factors is None else factors, batch)
+
+    model = towers(bags(USER), bags(ITEM))
+    refused(saved(towers(bags(USER, DataType.INT8), bags(ITEM))),
+            "table 'user' of module 'user.1.bags'", "INT8")
+    refused(saved(towers(bags(USER), bags(ITEM, DataType.BF16))), "table 'item'", "BF16")
+    for bad in float("nan"), float("inf"), -1, 2e9, None, "many":
+        refused(saved(model, {**FACTORS, "feature_item": bad}), "'feature_item'", repr(bad))
+    refused(saved(model, {**FACTORS, "feature_itme": 3}), "'feature_itme'", "no table looks up")
+    refused(saved(model, {"feature_user": 1}), "table 'country'", "no pooling factor",
+            "'feature_country'")
+    refused(saved(towers(bags(USER), bags(USER))), "table 'user' of module 'item.1.bags'",
+            "module 'user.1.bags' too")
+    for bad in 0, -1, 1.5, None:
+        refused(saved(model, batch=bad), "batch_size", repr(bad))
+    refused(saved(towers(bags(USER), sequences())), "module 'item.1.bags'", "EmbeddingCollection")
+    refused(saved(sequences()), "the model itself", "EmbeddingCollection")
+    refused(saved(torch.nn.Linear(1, 1)), "no EmbeddingBagCollection in Linear")
+    refused(saved({"a": torch.nn.Linear(1, 1)}), "module 'a'", "Linear")
+    assert not os.path.exists(path)
+    saved({"x.y": model.user[1].bags}, {"feature_user": 1, "feature_country": 2})()
+    with open(path, encoding="utf-8") as file:
+        tables = json.load(file)["tables"]
+    assert [(t["name"], t["module"]) for t in tables] == [("user", "x.y"), ("country", "x.y")]
+    saved(bags(USER), {"feature_user": 1, "feature_country": 2})()
+    with open(path, encoding="utf-8") as file:
+        assert not any("module" in table for table in json.load(file)["tables"])
+
+
+def check_loading(path):
+    model = towers(bags(USER), bags(ITEM))
+    plan = load_plan(path, model)
+    assert list(plan.plan) == ["user.1.bags", "item.1.bags"]
+    assert list(plan.plan["user.1.bags"]) == ["user", "country"]
+    load_plan(path, {"user.1.bags": bags(USER), "item.1.bags": bags(ITEM)})
+
+    def loaded(other):
+        return lambda: load_plan(path, other)
+
+    refused(loaded(model.user), path, "module '1.bags' is in the model only",
+            "module 'item.1.bags' is in the plan only, the model has '1.bags'")
+    refused(loaded(bags(USER)), "the model itself is in the model only")
+    refused(loaded(towers(bags(USER), bags(ITEM[:2]))),
+            "table 'brand' of module 'item.1.bags' is in the plan only")
+    refused(loaded(towers(bags(USER + [("new", 4, 4)]), bags(ITEM))),
+            "table 'new' of module 'user.1.bags' is in the model only")
+    refused(loaded(towers(bags([USER[0], ("country", 301, 16)]), bags(ITEM))),
+            "table 'country' of module 'user.1.bags' is 300 x 16 in the plan, 301 x 16 in the model")
+
+
+def main():
+    command, path = sys.argv[1:]
+    if command == "tables":
+        save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        check_saving(os.path.join(folder, "tables.json"))
+    check_loading(path)
+    print("torchrec_plan.py tells what is wrong with models, pooling factors and plans")
+
+
+if __name__ == "__main__":
+    main()
