@@ -60,6 +60,7 @@ TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices) {
   if (!places.device_fault.empty()) places.device.clear();
   places.devices_per_host = devices_per_host(plan, devices);
   if (places.devices_per_host == 0) {
+    places.devices_per_host = plan.devices_per_host;
     places.host_fault =
         "found placements that are not on device rank modulo devices per host, expected such (or "
         "--devices-per-host)";

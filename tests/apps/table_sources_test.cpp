@@ -58,6 +58,12 @@ BOOST_AUTO_TEST_CASE(known_tables_keep_what_lookups_do_not_say) {
   const Outcome outcome = imported({"--indices", kLookups, "--tables", tables});
   BOOST_TEST(outcome.exit_code == 0);
   BOOST_TEST(outcome.out.find("\"name\": \"w\"") != std::string::npos);
+  std::string modules = outcome.out;
+  const std::string type = "\"data_type\": \"fp16\",";
+  modules.insert(modules.find(type), "\"module\": \"towers.bags\",\n      ");
+  const std::string named = folder.write("named.json", modules);
+  BOOST_TEST(imported({"--indices", kLookups, "--tables", named})
+                 .out.find("\"module\": \"towers.bags\"") != std::string::npos);
   BOOST_TEST(outcome.out.find("\"data_type\": \"fp16\"") != std::string::npos);
   const std::string narrow = folder.write("narrow.csv",
                                           "name,rows,dim,pooling_factor\nu,3,4,1\n"

@@ -121,6 +121,11 @@ BOOST_AUTO_TEST_CASE(places_that_no_words_say_are_refused_not_changed) {
   check_refused(rewritten(far, 4).status(), {"rank modulo devices per host", "--devices-per-host"});
   BOOST_TEST(rewritten(far, 4, {.devices_per_host = 2}).ok());
   BOOST_TEST(rewritten(far, 4, {.trainer_device = "cpu"}).ok());
+  const std::string said = changed(value_of(rewritten(kTwoModules, 4)), "/cuda:0", "/cuda:1");
+  const TrainerPlaces places = value_of(bound(said, 4)).document.places;
+  BOOST_TEST(places.devices_per_host == 2);
+  BOOST_TEST(!places.host_fault.empty());
+  check_refused(rewritten(said, 4).status(), {"rank modulo devices per host"});
   check_refused(rewritten(changed(kTwoModules, "rank:2/cuda:0", "rank:2/cuda"), 4).status(),
                 {"rank modulo devices per host"});
   const std::string nameless = changed(kTwoModules, "\"sparse.late\"", "\"\"");
