@@ -52,6 +52,7 @@ Status add_slices(const BagTable& table, Access access, std::int64_t column,
                   std::int64_t group_lookups, BagLayout& layout) {
   const std::int64_t even = cut_columns(table, access).width;
   const std::int64_t element = bytes_per_element(table.data_type);
+  const auto* const weights = static_cast<const char*>(table.weights);  // none in an empty table
   for (std::int64_t begin = 0; begin < table.dim; begin += even) {
     const std::int64_t width = std::min(even, table.dim - begin);
     const int lane_bits = lane_bits_for(width, access);
@@ -64,7 +65,7 @@ Status add_slices(const BagTable& table, Access access, std::int64_t column,
     }
     layout.slice_of_tile.insert(layout.slice_of_tile.end(), static_cast<std::size_t>(tiles),
                                 static_cast<std::int32_t>(layout.slices.size()));
-    layout.slices.push_back({.weights = static_cast<const char*>(table.weights) + begin * element,
+    layout.slices.push_back({.weights = weights == nullptr ? nullptr : weights + begin * element,
                              .indices = table.indices,
                              .offsets = table.offsets,
                              .sample_weights = table.sample_weights,
