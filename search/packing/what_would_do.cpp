@@ -13,7 +13,8 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::array kMoreMemory{1.0, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0};
-constexpr int kHalvings = 4;  // of the last of these steps
+constexpr int kHalvings = 4;           // of the last of these steps
+constexpr double kMostBytes = 0x1p62;  // that a double may be turned into
 
 bool fits(const Workload& workload, const Cluster& cluster, const RowShapes& rows,
           const StopCheck& stop) {
@@ -36,7 +37,8 @@ std::optional<std::int64_t> memory_that_fits(const Problem& problem, const RowSh
   };
   std::int64_t too_little = least;
   for (const double more : kMoreMemory) {
-    std::int64_t found = rounded(static_cast<std::int64_t>(more * static_cast<double>(least)));
+    const double bytes = std::min(more * static_cast<double>(least), kMostBytes);
+    std::int64_t found = rounded(std::max(least, static_cast<std::int64_t>(bytes)));
     if (!enough(found)) {
       if (stop.stop()) return std::nullopt;
       too_little = found;
