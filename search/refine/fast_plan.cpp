@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
+#include "search/refine/divider.h"
 
 namespace neuroshard::search {
 namespace {
@@ -39,7 +39,7 @@ class FastStart {
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
-        divisions_(divisions),
+        divider_(evaluator, catalog, divisions),
         at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
         placer_(problem, evaluator, catalog),
         descent_(problem, evaluator, catalog),
@@ -50,7 +50,6 @@ class FastStart {
   FastPlan descend_from(Assignment start);
 
  private:
-  using Pieces = std::vector<EntryId>;
   enum class Decider { kTotal, kReady, kDims };
 
   [[nodiscard]] double ms_per_dim() const {
@@ -59,13 +58,6 @@ class FastStart {
   [[nodiscard]] bool over() const {
     return stop_.cancelled() || (best_.evaluations >= at_least_ && stop_.stop());
   }
-  [[nodiscard]] double weight(EntryId id) const;
-  [[nodiscard]] Division division(std::int32_t table) const {
-    return divisions_.empty() ? Division::kColumns : divisions_[static_cast<std::size_t>(table)];
-  }
-  [[nodiscard]] std::pair<EntryId, EntryId> parts_of(EntryId id) const;
-  void divide(EntryId id, double heaviest, Pieces& pieces) const;
-  [[nodiscard]] Pieces divided(double heaviest) const;
   bool place(const Pieces& pieces);
   bool place_by_load(const Pieces& pieces);
   bool place_whole();
@@ -83,11 +75,9 @@ class FastStart {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
-  const std::span<const Division> divisions_;
-  std::int64_t beside_blocks_ = 0;                             // bytes of a device
-  std::int64_t largest_ = 0;                                   // bytes of a piece ..
-  double widest_ = std::numeric_limits<double>::infinity();    // .. and its dims
-  double heaviest_ = std::numeric_limits<double>::infinity();  // .. and weight, of the best plan
+  Divider divider_;
+  std::int64_t beside_blocks_ = 0;  // bytes of a device
+  PieceLimits limits_;              // of the best plan
   double level_ = 0;
   std::size_t bulky_ = 0;  // rank of the first way that fits
   const std::int64_t at_least_;
@@ -102,40 +92,6 @@ class FastStart {
   double best_cost_ = 0;
   FastPlan best_;
 };
-
-double FastStart::weight(EntryId id) const {
-  const CatalogEntry& entry = catalog_.entry(id);
-  return evaluator_.shape_cost(entry.shape) + (ms_per_dim() + response_.widest_per_dim) * entry.dim;
-}
-
-/// What the piece is split into, or none.
-std::pair<EntryId, EntryId> FastStart::parts_of(EntryId id) const {
-  const CatalogEntry& entry = catalog_.entry(id);
-  const bool rows = division(entry.table) == Division::kRows;
-  return rows ? std::pair(entry.upper, entry.lower) : std::pair(entry.first, entry.rest);
-}
-
-/// Halves until no piece is heavier or has more bytes than it may.
-void FastStart::divide(EntryId id, double heaviest, Pieces& pieces) const {
-  const auto [first, rest] = parts_of(id);
-  const CatalogEntry& entry = catalog_.entry(id);
-  const bool whole = weight(id) <= heaviest && entry.bytes <= largest_ && entry.dim <= widest_;
-  if (whole || first == kNoEntry) {
-    pieces.push_back(id);
-    return;
-  }
-  divide(first, heaviest, pieces);
-  divide(rest, heaviest, pieces);
-}
-
-FastStart::Pieces FastStart::divided(double heaviest) const {
-  Pieces pieces;
-  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    const bool spread = division(table) == Division::kBlocks;
-    divide(spread ? catalog_.block(table) : catalog_.whole(table), heaviest, pieces);
-  }
-  return pieces;
-}
 
 /// The dims of the widest device at least.
 double FastStart::least_width(const Pieces& pieces) const {
@@ -182,6 +138,7 @@ void FastStart::learn_response() {
   LocalPlan plan(problem_, evaluator_, catalog_);
   plan.assign(best_.pieces);
   response_ = probe_response(plan, evaluator_, scratch_, kProbed);
+  divider_.weigh_dims(ms_per_dim() + response_.widest_per_dim);
 }
 
 void FastStart::divide_evenly() {
@@ -189,7 +146,7 @@ void FastStart::divide_evenly() {
   place(whole);
   double total = 0;
   for (const EntryId id : whole) {
-    total += (catalog_.entry(id).everywhere ? problem_.cluster.devices : 1) * weight(id);
+    total += (catalog_.entry(id).everywhere ? problem_.cluster.devices : 1) * divider_.weight(id);
   }
   level_ = total / problem_.cluster.devices;
   try_heaviest();
@@ -206,34 +163,36 @@ void FastStart::try_heaviest() {
   for (const double heaviest : kHeaviest) {
     if (over()) return;
     if (failures == kTooFine) break;
-    const Pieces trial = divided(heaviest * level_);
+    PieceLimits limits = limits_;
+    limits.weight = heaviest * level_;
+    const Pieces trial = divider_.divided(limits);
     if (trial.size() == pieces) continue;
     pieces = trial.size();
     const double before = best_cost_;
     place(trial);
     failures = best_cost_ < before ? 0 : failures + 1;
-    if (failures == 0) heaviest_ = heaviest * level_;
+    if (failures == 0) limits_ = limits;
   }
 }
 
 /// As long as single pieces are wider than an even share, they decide the width: all at once.
 void FastStart::try_widest() {
-  double best = widest_;
   double sum = 0;
-  for (const EntryId id : best_pieces_) sum += catalog_.entry(id).dim;
   double widest = 0;
   for (const EntryId id : best_pieces_) {
-    if (!catalog_.entry(id).everywhere) widest = std::max<double>(widest, catalog_.entry(id).dim);
+    const CatalogEntry& entry = catalog_.entry(id);
+    sum += entry.dim;
+    if (!entry.everywhere) widest = std::max<double>(widest, entry.dim);
   }
+  PieceLimits limits = limits_;
   for (int failures = 0; failures < kTooFine && widest > sum / problem_.cluster.devices;) {
     if (over()) break;
-    widest_ = widest /= 2;
+    limits.dim = widest /= 2;
     const double before = best_cost_;
-    place(divided(heaviest_));
+    place(divider_.divided(limits));
     failures = best_cost_ < before ? 0 : failures + 1;
-    if (failures == 0) best = widest;
+    if (failures == 0) limits_ = limits;
   }
-  widest_ = best;
 }
 
 void FastStart::try_caps() {
@@ -261,9 +220,10 @@ EntryId FastStart::deciding_piece(Decider decider) const {
   EntryId most = kNoEntry;
   for (const Placed& piece : placer_.assignment()) {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (piece.device != device || parts_of(piece.entry).first == kNoEntry) continue;
-    const bool more = most == kNoEntry || (by_dims ? entry.dim > catalog_.entry(most).dim
-                                                   : weight(piece.entry) > weight(most));
+    if (piece.device != device || divider_.parts_of(piece.entry).first == kNoEntry) continue;
+    const bool more =
+        most == kNoEntry || (by_dims ? entry.dim > catalog_.entry(most).dim
+                                     : divider_.weight(piece.entry) > divider_.weight(most));
     if (more) most = piece.entry;
   }
   return most;
@@ -281,7 +241,7 @@ void FastStart::halve_deciding() {
   for (std::size_t failures = 0; failures < kPatience && !over();) {
     const EntryId id = deciding_piece(deciders[failures % deciders.size()]);
     if (id == kNoEntry) return;
-    const auto [first, rest] = parts_of(id);
+    const auto [first, rest] = divider_.parts_of(id);
     const auto count = static_cast<std::size_t>(std::count(pieces.begin(), pieces.end(), id));
     std::erase(pieces, id);
     pieces.insert(pieces.end(), count, first);
@@ -295,8 +255,8 @@ void FastStart::halve_deciding() {
 /// Tables that are split for their bytes alone; finer where memory is tight.
 bool FastStart::place_whole() {
   for (const double largest : kLargest) {
-    largest_ = static_cast<std::int64_t>(largest * static_cast<double>(beside_blocks_));
-    if (place(divided(std::numeric_limits<double>::infinity()))) return true;
+    limits_.bytes = static_cast<std::int64_t>(largest * static_cast<double>(beside_blocks_));
+    if (place(divider_.divided(limits_))) return true;
     if (stop_.stop()) return false;
     best_.finer = true;
   }
@@ -306,7 +266,7 @@ bool FastStart::place_whole() {
 std::optional<FastPlan> FastStart::run() {
   beside_blocks_ = problem_.cluster.memory_bytes;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    if (division(table) != Division::kBlocks) continue;
+    if (divider_.division(table) != Division::kBlocks) continue;
     beside_blocks_ -= catalog_.entry(catalog_.block(table)).bytes;
   }
   if (!place_whole()) return std::nullopt;

@@ -7,16 +7,10 @@
 #include "search/local/cost_estimate.h"
 #include "search/local/local_plan.h"
 #include "search/local/shape_catalog.h"
+#include "search/refine/divider.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
-
-/// What a table is divided into.
-enum class Division : unsigned char {
-  kColumns,
-  kRows,    ///< halves of its rows
-  kBlocks,  ///< an even block on every device
-};
 
 /// A plan found in little time.
 struct FastPlan {

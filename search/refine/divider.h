@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/local/shape_catalog.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard::search {
+
+/// What a table is divided into.
+enum class Division : unsigned char {
+  kColumns,
+  kRows,    ///< halves of its rows
+  kBlocks,  ///< an even block on every device
+};
+
+using Pieces = std::vector<EntryId>;
+
+/// The largest piece that is left whole.
+struct PieceLimits {
+  std::int64_t bytes = 0;
+  double weight = std::numeric_limits<double>::infinity();  ///< milliseconds, Divider::weight()
+  double dim = std::numeric_limits<double>::infinity();
+};
+
+/// Divides all tables of a catalog by halving. What it is made of must outlive it.
+class Divider {
+ public:
+  /// `divisions`: one a table, or empty: all by columns.
+  Divider(const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+          std::span<const Division> divisions)
+      : evaluator_(evaluator), catalog_(catalog), divisions_(divisions) {}
+
+  /// From now on a dim weighs that many milliseconds beside the time of its lookups.
+  void weigh_dims(double ms_per_dim) { ms_per_dim_ = ms_per_dim; }
+
+  [[nodiscard]] Division division(std::int32_t table) const {
+    return divisions_.empty() ? Division::kColumns : divisions_[static_cast<std::size_t>(table)];
+  }
+  /// Milliseconds that the piece costs a device that holds it, by itself.
+  [[nodiscard]] double weight(EntryId id) const;
+  /// What the piece is halved into, or none.
+  [[nodiscard]] std::pair<EntryId, EntryId> parts_of(EntryId id) const;
+  /// All tables, halved until no piece is beyond a limit or none can be halved.
+  [[nodiscard]] Pieces divided(const PieceLimits& limits) const;
+
+ private:
+  void divide(EntryId id, const PieceLimits& limits, Pieces& pieces) const;
+
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const std::span<const Division> divisions_;
+  double ms_per_dim_ = 0;
+};
+
+}  // namespace neuroshard::search
