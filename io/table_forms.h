@@ -55,6 +55,10 @@ Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(st
   return {};
 }
 Status read_optimizer(JsonObject& object, Table& table);
+/// Reads every element by `read(element, batch size, file)`, which appends a table to the file's.
+/// Error: a name that is there a second time.
+Status read_each_table(const JsonArray& elements,
+                       Status (*read)(const JsonValue&, std::int64_t, TableFile&), TableFile& file);
 /// The optional `module`, appended to the file's.
 Status read_module(JsonObject& object, TableFile& file);
 

@@ -57,17 +57,7 @@ Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableF
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray tables, root.array("tables"));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   file.tables.reserve(tables.size());
-  std::set<std::string> names;
-  for (const JsonValue value : tables) {
-    NEUROSHARD_RETURN_IF_ERROR(
-        read_table(value, file.batch_size.value_or(kDefaultBatchSize), file));
-    const std::string& name = file.tables.back().name;
-    if (!names.insert(name).second) {
-      return value.error("found the name " + excerpt(name) +
-                         " a second time, expected unique names");
-    }
-  }
-  return {};
+  return read_each_table(tables, read_table, file);
 }
 
 /// One entry of the reference's table_configs.json.
@@ -195,6 +185,21 @@ Status check_table(const JsonValue& place, const Table& table) {
 Status read_optimizer(JsonObject& object, Table& table) {
   return read_word(object, "optimizer", parse_optimizer, "'sgd' or 'rowwise_adagrad'",
                    table.optimizer);
+}
+
+Status read_each_table(const JsonArray& elements,
+                       Status (*read)(const JsonValue&, std::int64_t, TableFile&),
+                       TableFile& file) {
+  std::set<std::string> names;
+  for (const JsonValue value : elements) {
+    NEUROSHARD_RETURN_IF_ERROR(read(value, file.batch_size.value_or(kDefaultBatchSize), file));
+    const std::string& name = file.tables.back().name;
+    if (!names.insert(name).second) {
+      return value.error("found the name " + excerpt(name) +
+                         " a second time, expected unique names");
+    }
+  }
+  return {};
 }
 
 Status read_module(JsonObject& object, TableFile& file) {

@@ -1,7 +1,4 @@
-#include <set>
-
 #include "io/table_forms.h"
-#include "io/text.h"
 
 namespace neuroshard::io {
 namespace {
@@ -78,17 +75,7 @@ Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> b
   }
   if (batch_size) file.batch_size = batch_size;
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, tables.array());
-  std::set<std::string> names;
-  for (const JsonValue value : array) {
-    NEUROSHARD_RETURN_IF_ERROR(
-        read_config(value, file.batch_size.value_or(kDefaultBatchSize), file));
-    const std::string& name = file.tables.back().name;
-    if (!names.insert(name).second) {
-      return value.error("found the name " + excerpt(name) +
-                         " a second time, expected unique names");
-    }
-  }
-  return {};
+  return read_each_table(array, read_config, file);
 }
 
 }  // namespace neuroshard::io
