@@ -4,64 +4,15 @@
 #include <cmath>
 
 namespace neuroshard::test {
-namespace {
 
-float cost_of_state(const float* state) {
+FusedEvaluator::State FusedEvaluator::addend_of(std::size_t table, float share) const {
+  const float cost = table_costs_[table] * (0.3f + 0.7f * share);
+  return {cost, cost * cost, 1, -cost, 0, 0, 0, 0};
+}
+
+float FusedEvaluator::cost_of_state(const float* state) const {
   return 0.1f + 0.8f * state[0] + 0.2f * std::sqrt(std::max(state[1], 0.0f)) + 0.02f * state[2] +
          0.001f * std::max(state[3] + 20, 0.0f);
-}
-
-}  // namespace
-
-search::ShapeId FusedEvaluator::intern(const ShardShape& shape) {
-  const auto [entry, is_new] = ids_.try_emplace({shape.table, shape.rows, shape.dim},
-                                                static_cast<search::ShapeId>(addends_.size()));
-  if (is_new) {
-    const auto table = static_cast<std::size_t>(shape.table);
-    const float share =
-        static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim) *
-        (static_cast<float>(shape.rows) / static_cast<float>(workload_.tables[table].rows));
-    const float cost = table_costs_[table] * (0.3f + 0.7f * share);
-    addends_.push_back({cost, cost * cost, 1, -cost, 0, 0, 0, 0});
-  }
-  return entry->second;
-}
-
-double FusedEvaluator::shape_cost(search::ShapeId shape) const {
-  return cost_of_state(addend(shape));
-}
-
-void FusedEvaluator::clear(float* state) const { std::fill_n(state, 8, 0.0f); }
-
-float FusedEvaluator::place(search::ShapeId shape, float* state) const {
-  for (std::size_t k = 0; k < 8; ++k) state[k] += addend(shape)[k];
-  return cost_of_state(state);
-}
-
-float FusedEvaluator::empty_cost() const {
-  const std::array<float, 8> nothing{};
-  return cost_of_state(nothing.data());
-}
-
-const float* FusedEvaluator::addend(search::ShapeId shape) const {
-  return addends_[static_cast<std::size_t>(shape)].data();
-}
-
-float FusedEvaluator::cost_of_sum(std::span<const float* const> parts) const {
-  std::array<float, 8> sum{};
-  for (const float* part : parts) {
-    for (std::size_t k = 0; k < 8; ++k) sum[k] += part[k];
-  }
-  return cost_of_state(sum.data());
-}
-
-void FusedEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
-                                std::span<float> costs) const {
-  for (std::size_t d = 0; d < costs.size(); ++d) {
-    std::array<float, 8> state{};
-    std::copy_n(states.begin() + static_cast<std::ptrdiff_t>(8 * d), 8, state.begin());
-    costs[d] = place(shape, state.data());
-  }
 }
 
 void FusedEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
@@ -69,7 +20,7 @@ void FusedEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double
   std::vector<double> ready(batch.compute_ms.size());
   std::vector<double> total(batch.compute_ms.size());
   plan_details(batch, {ready, total}, scratch);
-  const auto devices = static_cast<std::ptrdiff_t>(devices_);
+  const auto devices = static_cast<std::ptrdiff_t>(this->devices());
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
     const auto begin = total.begin() + static_cast<std::ptrdiff_t>(plan) * devices;
     costs[plan] = *std::max_element(begin, begin + devices);
@@ -78,7 +29,7 @@ void FusedEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double
 
 void FusedEvaluator::plan_details(const search::PlanBatch& batch,
                                   const search::PlanDetails& details, search::Scratch&) const {
-  const auto devices = static_cast<std::size_t>(devices_);
+  const auto devices = static_cast<std::size_t>(this->devices());
   for (std::size_t row = 0; row < static_cast<std::size_t>(batch.plans); ++row) {
     double last = 0;
     double widest = 0;

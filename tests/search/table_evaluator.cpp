@@ -6,52 +6,13 @@
 
 namespace neuroshard::test {
 
-search::ShapeId TableEvaluator::intern(const ShardShape& shape) {
-  const auto [entry, is_new] = ids_.try_emplace({shape.table, shape.rows, shape.dim},
-                                                static_cast<search::ShapeId>(costs_.size()));
-  if (is_new) {
-    const auto table = static_cast<std::size_t>(shape.table);
-    const float share =
-        static_cast<float>(shape.dim) / static_cast<float>(workload_.tables[table].dim) *
-        (static_cast<float>(shape.rows) / static_cast<float>(workload_.tables[table].rows));
-    costs_.push_back(table_costs_[table] * share + per_shard_);
-    addends_.push_back({costs_.back()});
-  }
-  return entry->second;
-}
-
-double TableEvaluator::shape_cost(search::ShapeId shape) const {
-  return costs_[static_cast<std::size_t>(shape)];
-}
-
-void TableEvaluator::clear(float* state) const { std::fill_n(state, 8, 0.0f); }
-
-float TableEvaluator::place(search::ShapeId shape, float* state) const {
-  return state[0] += costs_[static_cast<std::size_t>(shape)];
-}
-
-const float* TableEvaluator::addend(search::ShapeId shape) const {
-  return addends_[static_cast<std::size_t>(shape)].data();
-}
-
-float TableEvaluator::cost_of_sum(std::span<const float* const> parts) const {
-  float sum = 0;
-  for (const float* part : parts) sum += part[0];
-  return sum;
-}
-
-void TableEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
-                                std::span<float> costs) const {
-  for (std::size_t d = 0; d < costs.size(); ++d) {
-    std::array<float, 8> state{};
-    std::copy_n(states.begin() + static_cast<std::ptrdiff_t>(8 * d), 8, state.begin());
-    costs[d] = place(shape, state.data());
-  }
+TableEvaluator::State TableEvaluator::addend_of(std::size_t table, float share) const {
+  return {table_costs_[table] * share + per_shard_};
 }
 
 void TableEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                                 search::Scratch&) const {
-  const auto devices = static_cast<std::size_t>(devices_);
+  const auto devices = static_cast<std::size_t>(this->devices());
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
     costs[plan] = 0;
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
