@@ -96,17 +96,16 @@ NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::
   const std::int64_t begin = load_shared(offsets);
   const std::int64_t end = load_shared(offsets + bags);
   BagSums<kWidth, kScaled> sums{};
-  const auto low_bits = [](std::int64_t offset) { return static_cast<std::uint32_t>(offset); };
-  sums.first = low_bits(begin);
+  sums.first = sums.low_bits(begin);
   sums.offsets = offsets + std::min(bags, 2) + 1;
   sums.bags = bags;
-  sums.bag_end = sums.from_first(low_bits(load_shared(offsets + 1)));
-  sums.next_end = low_bits(load_shared(offsets + std::min(bags, 2)));
+  sums.bag_end = sums.from_first(sums.low_bits(load_shared(offsets + 1)));
+  sums.next_end = sums.low_bits(load_shared(offsets + std::min(bags, 2)));
   sums.out = out + first_bag * out_stride + slice.out_column + column;
   sums.out_stride = out_stride;
   sums.mean = slice.mean != 0;
   sums.whole_sectors = slice.width >= 8;
-  const std::int32_t lookups = sums.from_first(low_bits(end));
+  const std::int32_t lookups = sums.from_first(sums.low_bits(end));
   const std::int32_t* indices = slice.indices + begin;
   const float* factors = nullptr;
   if constexpr (kScaled) {

@@ -129,7 +129,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   const StopCheck stop(options);
   SearchOptions quiet = options;
   quiet.progress = nullptr;
-  keep_baselines(problem, evaluator, quiet, best);
+  keep_baselines(problem, evaluator, options, best);
   if (best && stop.cancelled()) {
     best->stopped_early = true;
     return *std::move(best);
