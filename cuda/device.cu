@@ -3,6 +3,7 @@
 
 #include "cuda/check.h"
 #include "cuda/device.h"
+#include "cuda/launch.h"
 #include "cuda/memory.h"
 
 namespace neuroshard::cuda {
@@ -171,12 +172,9 @@ Status fill_small_values(void* memory, std::size_t count, DataType type) {
   if (count == 0) return {};
   constexpr int kBlocks = 4096;
   if (type == DataType::kFp32) {
-    small_values<<<kBlocks, kThreads>>>(static_cast<float*>(memory), count);
-  } else {
-    small_values<<<kBlocks, kThreads>>>(static_cast<__half*>(memory), count);
+    return launch({kBlocks, kThreads}, small_values<float>, static_cast<float*>(memory), count);
   }
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  return {};
+  return launch({kBlocks, kThreads}, small_values<__half>, static_cast<__half*>(memory), count);
 }
 
 }  // namespace neuroshard::cuda

@@ -11,6 +11,7 @@
 #include "cuda/check.h"
 #include "cuda/device.h"
 #include "cuda/embedding_bag.h"
+#include "cuda/launch.h"
 #include "cuda/memory.h"
 
 namespace neuroshard::cuda {
@@ -37,10 +38,8 @@ class GpuEmbeddingBag final : public EmbeddingBag {
 
   Status forward(float* out) override {
     if (layout_.slice_of_tile.empty()) return {};
-    pool_kernel<<<static_cast<unsigned>(layout_.slice_of_tile.size()), kBlockThreads>>>(
-        slices_.data(), slice_of_tile_.data(), layout_.bags, out, layout_.columns);
-    NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-    return {};
+    return launch({static_cast<unsigned>(layout_.slice_of_tile.size()), kBlockThreads}, pool_kernel,
+                  slices_.data(), slice_of_tile_.data(), layout_.bags, out, layout_.columns);
   }
 
   Status backward(const float* gradient) override {
@@ -127,11 +126,9 @@ Status GpuEmbeddingBag::find_pieces(const Key* keys) {
   NEUROSHARD_RETURN_IF_ERROR(work_.reserve(bytes));
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cub::DeviceSelect::If(
       work_.data(), bytes, places, piece_begin_.data(), pieces_.data(), count, begins));
-  unit_kernel<<<1, kBlockThreads>>>(tables_.data(), static_cast<int>(layout_.tables.size()),
-                                    layout_.lookups, piece_begin_.data(), pieces_.data(),
-                                    first_piece_.data(), first_unit_.data());
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  return {};
+  return launch({1, kBlockThreads}, unit_kernel, tables_.data(), layout_.tables.size(),
+                layout_.lookups, piece_begin_.data(), pieces_.data(), first_piece_.data(),
+                first_unit_.data());
 }
 
 template <typename Key, typename Lookup>
@@ -145,9 +142,8 @@ Result<SortedLookups<Key, Lookup>> GpuEmbeddingBag::sort_with() {
   const dim3 grid(static_cast<unsigned>(
                       std::min((layout_.bags + kBlockThreads - 1) / kBlockThreads, kMostBlocks)),
                   static_cast<unsigned>(layout_.tables.size()));
-  key_kernel<<<grid, kBlockThreads>>>(tables_.data(), layout_.bags, keys.Current(),
-                                      lookups.Current());
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  NEUROSHARD_RETURN_IF_ERROR(launch({grid, kBlockThreads}, key_kernel<Key, Lookup>, tables_.data(),
+                                    layout_.bags, keys.Current(), lookups.Current()));
   NEUROSHARD_RETURN_IF_ERROR(sort(keys, lookups));
   NEUROSHARD_RETURN_IF_ERROR(find_pieces(keys.Current()));
   return SortedLookups<Key, Lookup>{keys.Current(),      lookups.Current(), layout_.lookups,
@@ -164,19 +160,16 @@ Status GpuEmbeddingBag::backward_with(const float* gradient) {
 
   const auto grid = static_cast<unsigned>(multiprocessors_ * kUpdateBlocks);
   const std::int64_t partial_stride = (layout_.widest + 3) / 4 * 4;
-  update_kernel<<<grid, kBlockThreads>>>(tables_.data(), tables, sorted, layout_.bags, gradient,
-                                         layout_.columns, update_, partials_.data(),
-                                         partial_stride);
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  NEUROSHARD_RETURN_IF_ERROR(launch({grid, kBlockThreads}, update_kernel<Key, Lookup>,
+                                    tables_.data(), tables, sorted, layout_.bags, gradient,
+                                    layout_.columns, update_, partials_.data(), partial_stride));
   const std::int64_t cuts = (layout_.lookups - 1) / kPieceLookups;
   if (cuts == 0) return {};
   const auto combine_grid = static_cast<unsigned>(
       std::min<std::int64_t>(multiprocessors_ * 2, (cuts + kCombineWarps - 1) / kCombineWarps));
-  combine_kernel<<<combine_grid, kCombineWarps * kWarpLanes>>>(
-      tables_.data(), sorted.keys, sorted.lookups, layout_.lookups, layout_.bags, update_,
-      partials_.data(), partial_stride);
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  return {};
+  return launch({combine_grid, kCombineWarps * kWarpLanes}, combine_kernel<Key, Lookup>,
+                tables_.data(), sorted.keys, sorted.lookups, layout_.lookups, layout_.bags, update_,
+                partials_.data(), partial_stride);
 }
 
 }  // namespace

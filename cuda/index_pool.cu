@@ -5,6 +5,7 @@
 
 #include "cuda/check.h"
 #include "cuda/index_pool.h"
+#include "cuda/launch.h"
 #include "cuda/stream_kernels.cuh"
 
 namespace neuroshard::cuda {
@@ -40,10 +41,9 @@ Result<DeviceStream> make_device_stream(std::span<const std::int64_t> offsets,
   Buffer<std::uint32_t> device_starts;
   NEUROSHARD_RETURN_IF_ERROR(device_starts.assign(starts));
   NEUROSHARD_RETURN_IF_ERROR(stream.indices.reserve(static_cast<std::size_t>(stream.lookups)));
-  expand_kernel<<<blocks_for(stream.lookups), kStreamThreads>>>(
-      device_starts.data(), static_cast<std::int64_t>(counts.size()), stream.lookups, row_of,
-      place_of, stream.indices.data());
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  NEUROSHARD_RETURN_IF_ERROR(launch({blocks_for(stream.lookups), kStreamThreads}, expand_kernel,
+                                    device_starts.data(), counts.size(), stream.lookups, row_of,
+                                    place_of, stream.indices.data()));
   return Result<DeviceStream>(std::move(stream));
 }
 
@@ -55,9 +55,9 @@ Result<DeviceStream> restrict_rows(const DeviceStream& stream, std::int64_t bags
   Buffer<std::int64_t> counts;
   NEUROSHARD_RETURN_IF_ERROR(counts.reserve(places));
   NEUROSHARD_RETURN_IF_ERROR(part.offsets.reserve(places));
-  count_in_range_kernel<<<blocks_for(bags + 1), kStreamThreads>>>(
-      stream.indices.data(), stream.offsets.data(), bags, range, counts.data());
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  NEUROSHARD_RETURN_IF_ERROR(launch({blocks_for(bags + 1), kStreamThreads}, count_in_range_kernel,
+                                    stream.indices.data(), stream.offsets.data(), bags, range,
+                                    counts.data()));
   std::size_t bytes = 0;
   Buffer<std::byte> work;
   NEUROSHARD_CUDA_RETURN_IF_ERROR(
@@ -68,10 +68,9 @@ Result<DeviceStream> restrict_rows(const DeviceStream& stream, std::int64_t bags
   NEUROSHARD_RETURN_IF_ERROR(
       download(&part.lookups, part.offsets.data() + bags, sizeof part.lookups));
   NEUROSHARD_RETURN_IF_ERROR(part.indices.reserve(static_cast<std::size_t>(part.lookups)));
-  keep_range_kernel<<<blocks_for(bags), kStreamThreads>>>(stream.indices.data(),
-                                                          stream.offsets.data(), bags, range,
-                                                          part.offsets.data(), part.indices.data());
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
+  NEUROSHARD_RETURN_IF_ERROR(launch({blocks_for(bags), kStreamThreads}, keep_range_kernel,
+                                    stream.indices.data(), stream.offsets.data(), bags, range,
+                                    part.offsets.data(), part.indices.data()));
   return Result<DeviceStream>(std::move(part));
 }
 

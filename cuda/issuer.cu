@@ -3,6 +3,7 @@
 
 #include "cuda/check.h"
 #include "cuda/issuer.h"
+#include "cuda/launch.h"
 #include "cuda/training_kernels.cuh"
 #include "cuda/weight_parts.cuh"
 
@@ -13,10 +14,6 @@ namespace {
 constexpr std::int64_t kMaskBits = 128;
 
 std::int64_t mask_stride(int outputs) { return (outputs + kMaskBits - 1) / kMaskBits * kMaskBits; }
-
-Status check_launch() {
-  return status_of(cudaGetLastError(), "kernel of the training backend", __FILE__, __LINE__);
-}
 
 unsigned blocks_for(std::int64_t count, std::int64_t per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
@@ -65,14 +62,12 @@ Status Issuer::join() {
 template <typename Kernel, typename... Arguments>
 Status Issuer::launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments) {
   if (threads <= 0) return {};
-  kernel<<<blocks_for(threads, kTrainingThreads), kTrainingThreads, 0, line_->stream>>>(
-      arguments...);
-  return check_launch();
+  return cuda::launch({blocks_for(threads, kTrainingThreads), kTrainingThreads, line_->stream},
+                      kernel, arguments...);
 }
 
 Status Issuer::store(const AdamScalars& scalars) {
-  store_kernel<<<1, 1, 0, line_->stream>>>(scalars, scalars_.data());
-  return check_launch();
+  return cuda::launch({1, 1, line_->stream}, store_kernel, scalars, scalars_.data());
 }
 
 void Issuer::forget(const void* memory) {
@@ -187,8 +182,7 @@ template <typename Kernel>
 Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_of_blocks,
                            const nn::DenseBackward& op) {
   const dim3 grid(blocks_for(sums, kSumColumns), static_cast<unsigned>(rows_of_blocks));
-  kernel<<<grid, dim3(kSumColumns, kSumParts), 0, line_->stream>>>(op);
-  return check_launch();
+  return cuda::launch({grid, dim3(kSumColumns, kSumParts), line_->stream}, kernel, op);
 }
 
 Status Issuer::add_in_parts(const nn::DenseBackward& op) {
@@ -200,9 +194,8 @@ Status Issuer::add_in_parts(const nn::DenseBackward& op) {
   }
   const unsigned tiles =
       blocks_for(op.spec.inputs, kTileInputs) * blocks_for(op.spec.outputs, kTileOutputs);
-  weight_parts_kernel<<<dim3(parts, tiles), kTrainingThreads, 0, line_->stream>>>(
-      op, line_->parts.data());
-  NEUROSHARD_RETURN_IF_ERROR(check_launch());
+  NEUROSHARD_RETURN_IF_ERROR(cuda::launch({dim3(parts, tiles), kTrainingThreads, line_->stream},
+                                          weight_parts_kernel, op, line_->parts.data()));
   return launch(add_weight_parts_kernel, part_size(op.spec), op, line_->parts.data());
 }
 
@@ -278,8 +271,7 @@ Status Issuer::run(const nn::SegmentSumBackward& op, const float* gate) {
 }
 
 Status Issuer::run(const nn::Loss& op) {
-  loss_kernel<<<1, kTrainingThreads, 0, line_->stream>>>(op);
-  return check_launch();
+  return cuda::launch({1, kTrainingThreads, line_->stream}, loss_kernel, op);
 }
 
 Status Issuer::run(const nn::Adam& op) {

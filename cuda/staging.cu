@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "cuda/check.h"
+#include "cuda/launch.h"
 #include "cuda/staging.h"
 #include "cuda/staging_kernels.cuh"
 
@@ -48,10 +48,9 @@ Status Staging::copy(void* to, const void* from, std::size_t bytes, cudaStream_t
 Status Staging::send(cudaStream_t stream) {
   if (collected_.count == 0) return {};
   const dim3 grid(kCopyBlocks, static_cast<unsigned>(collected_.count));
-  small_copies_kernel<<<grid, kCopyThreads, 0, stream>>>(collected_);
+  const Status sent = launch({grid, kCopyThreads, stream}, small_copies_kernel, collected_);
   collected_.count = 0;
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  return {};
+  return sent;
 }
 
 Status Staging::make_room(std::size_t bytes, cudaStream_t stream) {

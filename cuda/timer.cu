@@ -4,6 +4,7 @@
 
 #include "cuda/check.h"
 #include "cuda/device.h"
+#include "cuda/launch.h"
 #include "cuda/memory.h"
 #include "cuda/timer.h"
 
@@ -108,11 +109,8 @@ class EventTimer final : public Timer {
   Status flush() {
     constexpr int kBlocks = 2048;
     constexpr int kThreads = 256;
-    read_kernel<<<kBlocks, kThreads>>>(reinterpret_cast<const uint4*>(flush_.data()),
-                                       flush_.capacity() / sizeof(uint4),
-                                       reinterpret_cast<unsigned*>(flush_.data()));
-    NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-    return {};
+    return launch({kBlocks, kThreads}, read_kernel, reinterpret_cast<const uint4*>(flush_.data()),
+                  flush_.capacity() / sizeof(uint4), reinterpret_cast<unsigned*>(flush_.data()));
   }
 
   Buffer<std::byte> flush_;  ///< zeros
@@ -123,9 +121,7 @@ class EventTimer final : public Timer {
 
 Status delay(std::chrono::nanoseconds time) {
   if (time.count() <= 0) return {};
-  delay_kernel<<<1, 1>>>(static_cast<std::uint64_t>(time.count()));
-  NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetLastError());
-  return {};
+  return launch({1, 1}, delay_kernel, static_cast<std::uint64_t>(time.count()));
 }
 
 Result<std::unique_ptr<Timer>> make_timer() {
