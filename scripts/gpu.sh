@@ -185,7 +185,7 @@ train() {
 
 # Tasks of 40 tables on 4 devices of 16 GB; every plan measured, compute against the trained model.
 study() {
-  local model=$results/measured.safetensors ends=$((SECONDS + limit)) task algorithm at tables
+  local model=$results/measured.safetensors ends=$((SECONDS + limit)) task algorithm at tables code
   [ -e "$model" ] || { echo "no trained model yet"; return 75; }
   mkdir -p "$results/study"
   for task in $(seq 1 20); do
@@ -193,11 +193,16 @@ study() {
     [ -e "$tables" ] ||
       "$neuroshard" tables generate --count 40 --seed $((1000 + task)) --output "$tables" || return 1
     for algorithm in random size-greedy dim-greedy lookup-greedy size-lookup-greedy neuroshard refine; do
-      at=$results/study/${task}_$algorithm
+      at=$results/study/${task}_$algorithm code=0
       [ -e "$at.json" ] || [ -s "$at.error" ] && continue
       [ $SECONDS -lt $ends ] || { report_study; return 75; }
       within 30 "$neuroshard" plan --tables "$tables" --devices 4 --device-memory 16GB --cost-model "$model" \
-        --algorithm "$algorithm" --output "$at.plan" > /dev/null 2> "$at.error" || continue  # none fits
+        --algorithm "$algorithm" --output "$at.plan" > /dev/null 2> "$at.error" || code=$?
+      case $code in
+        0) ;;
+        3) continue ;;  # none fits, and the next run shall not ask again
+        *) cat "$at.error"; rm "$at.error"; return $code ;;
+      esac
       within 60 "$neuroshard" measure --tables "$tables" --plan "$at.plan" --backend cuda \
         --cost-model "$model" --output "$at.json" > /dev/null || return 1
     done
