@@ -29,14 +29,19 @@ __global__ void read_kernel(const uint4* __restrict__ buffer, std::size_t count,
   if (bits != 0) *sink = bits;
 }
 
+__device__ std::uint64_t global_timer() {
+#if defined(NEUROSHARD_EMULATED_GPU)
+  return emulation::nanoseconds();
+#else
+  std::uint64_t time = 0;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+  return time;
+#endif
+}
+
 __global__ void delay_kernel(std::uint64_t nanoseconds) {
-  const auto now = [] {
-    std::uint64_t time = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
-    return time;
-  };
-  const std::uint64_t start = now();
-  while (now() - start < nanoseconds) __nanosleep(100);
+  const std::uint64_t start = global_timer();
+  while (global_timer() - start < nanoseconds) __nanosleep(100);
 }
 
 class Events {

@@ -1,7 +1,7 @@
 // The GPU's lookup kernels themselves, thread by thread on the CPU: the embedding bag's way forward
 // and back (with a sort of the standard library in place of CUB's) against the CPU's lookups, and
 // the making of lookups against the CPU's.
-#include "tests/support/emulated_gpu.h"
+#include "tests/emulated_cuda/include/cuda_words.h"
 //
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -19,7 +19,7 @@
 namespace neuroshard::cuda {
 namespace {
 
-using emulation::launch;
+using emulation::run_blocks;
 
 struct Shape {
   std::int64_t rows;
@@ -124,7 +124,7 @@ struct Batch {
 std::vector<float> forward(const BagLayout& layout) {
   std::vector<Aligned> memory(static_cast<std::size_t>(layout.bags * layout.columns / 4 + 1));
   auto* out = reinterpret_cast<float*>(memory.data());
-  launch({static_cast<unsigned>(layout.slice_of_tile.size())}, {kBlockThreads}, false, [&] {
+  run_blocks({static_cast<unsigned>(layout.slice_of_tile.size())}, {kBlockThreads}, [&] {
     pool_kernel(layout.slices.data(), layout.slice_of_tile.data(), layout.bags, out,
                 layout.columns);
   });
@@ -138,8 +138,8 @@ void backward(const BagLayout& layout, const float* gradient, unsigned blocks) {
   const auto tables = static_cast<int>(layout.tables.size());
   std::vector<Key> keys(count);
   std::vector<Lookup> lookups(count);
-  launch({2, static_cast<unsigned>(tables)}, {kBlockThreads}, true,
-         [&] { key_kernel(layout.tables.data(), layout.bags, keys.data(), lookups.data()); });
+  run_blocks({2, static_cast<unsigned>(tables)}, {kBlockThreads},
+             [&] { key_kernel(layout.tables.data(), layout.bags, keys.data(), lookups.data()); });
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
@@ -157,7 +157,7 @@ void backward(const BagLayout& layout, const float* gradient, unsigned blocks) {
   const auto pieces = static_cast<std::uint32_t>(piece_begin.size());
   std::vector<std::int64_t> first_piece(layout.tables.size() + 1);
   std::vector<std::int64_t> first_unit(layout.tables.size() + 1);
-  launch({1}, {kBlockThreads}, true, [&] {
+  run_blocks({1}, {kBlockThreads}, [&] {
     unit_kernel(layout.tables.data(), tables, layout.lookups, piece_begin.data(), &pieces,
                 first_piece.data(), first_unit.data());
   });
@@ -169,12 +169,12 @@ void backward(const BagLayout& layout, const float* gradient, unsigned blocks) {
       sorted_keys.data(), sorted_lookups.data(), layout.lookups, piece_begin.data(), &pieces,
       first_piece.data(), first_unit.data()};
   const BagUpdate update{0.1F, 0.1F};
-  launch({blocks}, {kBlockThreads}, true, [&] {
+  run_blocks({blocks}, {kBlockThreads}, [&] {
     update_kernel(layout.tables.data(), tables, sorted, layout.bags, gradient, layout.columns,
                   update, partials, stride);
   });
   if (cuts == 0) return;
-  launch({blocks}, {kCombineWarps * kWarpLanes}, true, [&] {
+  run_blocks({blocks}, {kCombineWarps * kWarpLanes}, [&] {
     combine_kernel(layout.tables.data(), sorted.keys, sorted.lookups, layout.lookups, layout.bags,
                    update, partials, stride);
   });
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(lookups_and_those_of_a_range_of_rows_are_the_cpus) {
     start += count;
   }
   std::vector<std::int32_t> indices(whole.indices.size());
-  launch(blocks(start), {kStreamThreads}, false, [&] {
+  run_blocks(blocks(start), {kStreamThreads}, [&] {
     expand_kernel(starts.data(), std::ssize(starts), start, recipe.row_of, recipe.place_of,
                   indices.data());
   });
@@ -266,14 +266,14 @@ BOOST_AUTO_TEST_CASE(lookups_and_those_of_a_range_of_rows_are_the_cpus) {
   for (const RowRange range : {RowRange{0, 5000}, {0, 1}, {1250, 2500}, {4999, 5000}}) {
     const IndexStream expected = restrict_rows(whole, range.begin, range.end);
     std::vector<std::int64_t> counts(kBags + 1, 77);
-    launch(blocks(kBags + 1), {kStreamThreads}, false, [&] {
+    run_blocks(blocks(kBags + 1), {kStreamThreads}, [&] {
       count_in_range_kernel(indices.data(), whole.offsets.data(), kBags, range, counts.data());
     });
     std::vector<std::int64_t> offsets(kBags + 1);
     std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), std::int64_t{0});
     BOOST_REQUIRE(offsets == expected.offsets);
     std::vector<std::int32_t> part(expected.indices.size());
-    launch(blocks(kBags), {kStreamThreads}, false, [&] {
+    run_blocks(blocks(kBags), {kStreamThreads}, [&] {
       keep_range_kernel(indices.data(), whole.offsets.data(), kBags, range, offsets.data(),
                         part.data());
     });

@@ -1,6 +1,6 @@
 // The GPU's training kernels themselves, thread by thread on the CPU: what the training backend has
 // beside cuBLASLt, against the scalar backend.
-#include "tests/support/emulated_gpu.h"
+#include "tests/emulated_cuda/include/cuda_words.h"
 //
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace neuroshard::cuda {
 namespace {
 
-using emulation::launch;
+using emulation::run_blocks;
 using Values = std::vector<float>;
 
 Values random_values(Rng& rng, std::int64_t count) {
@@ -38,7 +38,7 @@ unsigned blocks_of(std::int64_t count) {
 
 template <typename Kernel>
 void per_value(std::int64_t count, const Kernel& kernel) {
-  launch({blocks_of(count)}, {kTrainingThreads}, false, kernel);
+  run_blocks({blocks_of(count)}, {kTrainingThreads}, kernel);
 }
 
 /// Parameters in the middle of a training.
@@ -94,15 +94,15 @@ BOOST_AUTO_TEST_CASE(plain_gradients_agree_with_the_scalar_backend) {
             rows, spec,           x.data(),     weight.data(),         dy.data(),
             mode, dweight.data(), dbias.data(), nn::Activation::kRelu, dx.data()};
         if (gpu) {
-          launch({blocks_of(rows * outputs * kLanes)}, {kTrainingThreads}, true,
-                 [&] { dense_kernel(ahead); });
+          run_blocks({blocks_of(rows * outputs * kLanes)}, {kTrainingThreads},
+                     [&] { dense_kernel(ahead); });
           const auto sums = [](int count) {
             return static_cast<unsigned>((count + kSumColumns - 1) / kSumColumns);
           };
-          launch({sums(inputs), static_cast<unsigned>(outputs)}, {kSumColumns, kSumParts}, true,
-                 [&] { weight_gradient_kernel(back); });
-          launch({sums(outputs)}, {kSumColumns, kSumParts}, true,
-                 [&] { bias_gradient_kernel(back); });
+          run_blocks({sums(inputs), static_cast<unsigned>(outputs)}, {kSumColumns, kSumParts},
+                     [&] { weight_gradient_kernel(back); });
+          run_blocks({sums(outputs)}, {kSumColumns, kSumParts},
+                     [&] { bias_gradient_kernel(back); });
           per_value(rows * inputs, [&] { input_gradient_kernel(back); });
         } else {
           reference.run(ahead);
@@ -151,8 +151,8 @@ BOOST_AUTO_TEST_CASE(sums_losses_and_steps_agree_with_the_scalar_backend) {
       per_value(4 * 6, [&] { segment_sum_kernel(sum); });
       per_value(5 * 6, [&] { segment_sum_backward_kernel(back, nullptr); });
       per_value(12 * 6, [&] { relu_backward_kernel(relu); });
-      launch({1}, {kTrainingThreads}, true, [&] { loss_kernel(loss); });
-      launch({1}, {1}, false, [&] { store_kernel(scalars_of(adam), &scalars); });
+      run_blocks({1}, {kTrainingThreads}, [&] { loss_kernel(loss); });
+      run_blocks({1}, {1}, [&] { store_kernel(scalars_of(adam), &scalars); });
       per_value(300, [&] { adam_kernel(adam, &scalars); });
       per_value(300, [&] { moving_average_kernel(mean); });
     } else {
@@ -194,8 +194,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_many_rows_added_in_parts_agree_with_the_scalar
           const auto tiles = static_cast<unsigned>((inputs + kTileInputs - 1) / kTileInputs *
                                                    ((outputs + kTileOutputs - 1) / kTileOutputs));
           Values memory(static_cast<std::size_t>(parts * part_size(spec)), 77.0F);
-          launch({parts, tiles}, {kTrainingThreads}, true,
-                 [&] { weight_parts_kernel(back, memory.data()); });
+          run_blocks({parts, tiles}, {kTrainingThreads},
+                     [&] { weight_parts_kernel(back, memory.data()); });
           per_value(part_size(spec), [&] { add_weight_parts_kernel(back, memory.data()); });
         } else {
           nn::cpu_backend(nn::Isa::kScalar).run(back);
@@ -257,8 +257,8 @@ BOOST_AUTO_TEST_CASE(small_copies_copy_every_word) {
     BOOST_TEST(all.write(to[k].data(), 1));
     BOOST_TEST(all.write(&to[k].back(), 4));
   }
-  launch({kCopyBlocks, static_cast<unsigned>(all.count)}, {kCopyThreads}, false,
-         [&] { small_copies_kernel(all); });
+  run_blocks({kCopyBlocks, static_cast<unsigned>(all.count)}, {kCopyThreads},
+             [&] { small_copies_kernel(all); });
   BOOST_TEST((to == from));
 }
 
