@@ -14,23 +14,21 @@ namespace neuroshard::apps {
 namespace {
 
 Result<std::string> list_of_models() {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ShippedModelInfo> models, shipped_models());
-  if (models.empty()) return std::string("no cost models are shipped with this build\n");
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
                    {"devices"},
                    {"row shards"},
                    {"hardware", Align::kLeft}});
-  for (const ShippedModelInfo& info : models) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named, load_cost_models(info.name));
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
+                                load_shipped_models(std::string(shipped_model_name(index))));
     const auto& comm = named.models.comm;
     const bool fixed = comm && comm->architecture == CommArchitecture::kFixedDevices;
-    table.add({info.name, info.provenance == Provenance::kSimulated ? "SIMULATED" : "measured",
+    table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured",
                fixed ? std::to_string(comm->devices) : "any",
-               knows_row_shards(named.models) ? "yes" : "no", info.hardware});
+               knows_row_shards(named.models) ? "yes" : "no",
+               named.models.compute_origin.hardware});
   }
-  table.add({std::string(kTorchRecCostModel), "SIMULATED", "any", "no",
-             "TorchRec 1.4's estimator with its default bandwidths"});
   return table.render(Console::of(STDOUT_FILENO));
 }
 

@@ -25,11 +25,10 @@ Result<Handle> wrap(Result<NamedCostModels> models) {
 using namespace neuroshard;
 using namespace neuroshard::c_api;
 
-size_t neuroshard_shipped_model_count(void) { return shipped_model_files().size(); }
+size_t neuroshard_shipped_model_count(void) { return shipped_model_count(); }
 
 neuroshard_text neuroshard_shipped_model_name(size_t index) {
-  const auto files = shipped_model_files();
-  return text_of(index < files.size() ? files[index].name : std::string_view(""));
+  return text_of(shipped_model_name(index));
 }
 
 neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
@@ -78,6 +77,7 @@ neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* 
     const bool fixed = own.comm && own.comm->architecture == CommArchitecture::kFixedDevices;
     local.devices = fixed ? own.comm->devices : 0;
     local.simulated = simulated(own) ? 1 : 0;
+    local.row_parts = own.compute ? own.compute->row_parts : 1;
     return write_struct(info, local, "info");
   });
 }

@@ -1,6 +1,7 @@
 #include "engine/cost_model/shipped_models.h"
 
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -25,10 +26,10 @@ bool is_file(const std::string& path) {
 
 std::string shipped_names() {
   std::string names;
-  for (const EmbeddedFile& file : embedded_models()) {
-    names += (names.empty() ? "" : ", ") + std::string(file.name);
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    names += (index == 0 ? "" : ", ") + std::string(shipped_model_name(index));
   }
-  return names + (names.empty() ? "" : ", ") + std::string(kTorchRecCostModel);
+  return names;
 }
 
 /// TorchRec's formula under its name; the hash is of the constants.
@@ -38,6 +39,8 @@ NamedCostModels torchrec_models() {
   named.models.compute_origin.hardware = "TorchRec 1.4's estimator with its default bandwidths";
   named.models.comm_origin = named.models.compute_origin;
   named.models.torchrec.emplace();
+  named.models.min_batch_size = 1;
+  named.models.batch_size = std::numeric_limits<std::int64_t>::max();
   return named;
 }
 
@@ -97,17 +100,12 @@ std::string describe(const NamedCostModels& named) {
   return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
-std::span<const EmbeddedFile> shipped_model_files() { return embedded_models(); }
+std::size_t shipped_model_count() { return embedded_models().size() + 1; }
 
-Result<std::vector<ShippedModelInfo>> shipped_models() {
-  std::vector<ShippedModelInfo> infos;
-  for (const EmbeddedFile& file : embedded_models()) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
-                                parse_named_models(std::string(file.name), file.bytes));
-    infos.push_back({named.name, named.sha256, named.models.compute_origin.hardware,
-                     simulated(named.models) ? Provenance::kSimulated : Provenance::kMeasured});
-  }
-  return infos;
+std::string_view shipped_model_name(std::size_t index) {
+  const std::span<const EmbeddedFile> files = embedded_models();
+  if (index < files.size()) return files[index].name;
+  return index == files.size() ? kTorchRecCostModel : std::string_view("");
 }
 
 std::string_view shipped_model_bytes(std::string_view name) {

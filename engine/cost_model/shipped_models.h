@@ -1,12 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "engine/core/embedded_file.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
 #include "io/plan_file.h"
@@ -23,21 +21,13 @@ struct NamedCostModels {
   CostModels models;
 };
 
-/// One line of the list of shipped models.
-struct ShippedModelInfo {
-  std::string name;
-  std::string sha256;
-  std::string hardware;
-  Provenance provenance = Provenance::kSimulated;  ///< measured only if both halves are
-};
+/// What load_shipped_models() knows by name: the files linked into this library
+/// (models/*.safetensors at build time), sorted, then TorchRec's formula. Out of range: an empty
+/// name.
+std::size_t shipped_model_count();
+std::string_view shipped_model_name(std::size_t index);
 
-/// The models linked into this library (models/*.safetensors at build time), by name.
-Result<std::vector<ShippedModelInfo>> shipped_models();
-
-/// Names and bytes of the same, sorted by name.
-std::span<const EmbeddedFile> shipped_model_files();
-
-/// The file's bytes of a shipped model; empty when there is none of that name.
+/// The bytes of a shipped file; empty when there is none of that name.
 std::string_view shipped_model_bytes(std::string_view name);
 
 /// The shipped model of that name. Errors: kInvalidInput naming those there are.

@@ -133,7 +133,6 @@ Status validate(const CostModels& models) {
 }
 
 Status check_batch_size(const CostModels& models, std::int64_t batch_size) {
-  if (models.torchrec) return {};
   const std::int64_t least = models.min_batch_size == 0 ? models.batch_size : models.min_batch_size;
   if (batch_size >= least && batch_size <= models.batch_size) return {};
   const std::string known =

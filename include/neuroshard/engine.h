@@ -177,7 +177,8 @@ NEUROSHARD_API void neuroshard_workload_destroy(neuroshard_workload* workload);
 
 /* ---- cost models --------------------------------------------------------------------------- */
 
-/* The cost models inside the library, by index. Out of range: empty text. */
+/* The names of the cost models inside the library, by index: networks, and "torchrec", the formula
+   of TorchRec's performance estimator. Out of range: empty text. */
 NEUROSHARD_API size_t neuroshard_shipped_model_count(void);
 NEUROSHARD_API neuroshard_text neuroshard_shipped_model_name(size_t index);
 
@@ -205,6 +206,8 @@ typedef struct neuroshard_cost_models_info {
   int64_t max_batch_size;
   int32_t devices;   /* the only device count they know; 0: any */
   int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
+  int32_t row_parts; /* in how many parts at most rows were split in training; 1: whole rows only */
+  int32_t reserved;  /* 0 */
 } neuroshard_cost_models_info;
 
 /* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */

@@ -4,26 +4,26 @@
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 
 #include "engine/cost_model/cost_model_file.h"
+#include "engine/cost_model/validate_models.h"
 #include "io/file.h"
 #include "io/sha256.h"
 #include "tests/cost_model/random_models.h"
 
-namespace neuroshard::test {  // the suite has the name of a function in neuroshard
+namespace neuroshard::test {
 
 BOOST_AUTO_TEST_SUITE(shipped_models)
 
 BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
-  const auto infos = neuroshard::shipped_models();
-  BOOST_REQUIRE_MESSAGE(infos.ok(), infos.status().message());
-  std::size_t files = 0;
+  std::set<std::string> names{std::string(kTorchRecCostModel)};
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(NEUROSHARD_SOURCE_DIR) + "/models")) {
     if (entry.path().extension() != ".safetensors") continue;
-    ++files;
     const std::string name = entry.path().stem().string();
+    names.insert(name);
     const std::string bytes = io::read_file(entry.path().string()).value();
     BOOST_TEST((shipped_model_bytes(name) == bytes), name);
     const auto named = load_cost_models(name);
@@ -32,11 +32,20 @@ BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
     BOOST_TEST(named->models.compute.has_value());
     BOOST_TEST(named->models.comm.has_value());
   }
-  BOOST_TEST(infos->size() == files);
-  for (const ShippedModelInfo& info : *infos) {
-    BOOST_TEST(!info.hardware.empty());
-    BOOST_TEST(info.sha256.size() == 64u);
+  BOOST_TEST(shipped_model_count() == names.size());
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    const auto named = load_shipped_models(std::string(shipped_model_name(index)));
+    BOOST_REQUIRE_MESSAGE(named.ok(), named.status().message());
+    BOOST_TEST(names.erase(named->name) == 1u);
+    BOOST_TEST(!named->models.compute_origin.hardware.empty());
+    BOOST_TEST(named->sha256.size() == 64u);
   }
+}
+
+BOOST_AUTO_TEST_CASE(the_formula_is_for_any_batch_size) {
+  const CostModels formula = load_shipped_models("torchrec").value().models;
+  BOOST_TEST(check_batch_size(formula, 1).ok());
+  BOOST_TEST(check_batch_size(formula, std::int64_t{1} << 40).ok());
 }
 
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {
@@ -74,9 +83,8 @@ BOOST_AUTO_TEST_CASE(neither_name_nor_file_lists_the_names) {
   BOOST_TEST((named.status().code() == StatusCode::kInvalidInput));
   BOOST_TEST(named.status().message().starts_with(
       "cost model 'no_such_model': neither a file nor a shipped model ("));
-  const auto infos = neuroshard::shipped_models();
-  for (const ShippedModelInfo& info : infos.value()) {
-    BOOST_TEST(named.status().message().find(info.name) != std::string::npos);
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    BOOST_TEST(named.status().message().find(shipped_model_name(index)) != std::string::npos);
   }
   BOOST_TEST(shipped_model_bytes("no_such_model").empty());
 }

@@ -1,4 +1,6 @@
-// Every format the library lists can be written, and those it reads come back as the same plan.
+// What the library lists it can do: formats are written, those it reads come back as the same plan,
+// cost models are there.
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -59,6 +61,22 @@ BOOST_AUTO_TEST_CASE(what_is_read_is_what_was_written) {
       BOOST_TEST(read.notes().empty());
       // With the module that was asked for then.
       if (name == "torchrec") BOOST_TEST(must(read.export_as(workload, name)) == text);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
+  const std::vector<std::string> names = CostModels::shipped_names();
+  BOOST_TEST(names == (std::vector<std::string>{"a100_sim", "h200_sim", "torchrec"}),
+             boost::test_tools::per_element());
+  for (const std::string& name : names) {
+    BOOST_TEST_CONTEXT(name) {
+      const CostModels models = must(CostModels::shipped(name));
+      const neuroshard_cost_models_info info = must(models.info());
+      const bool formula = name == "torchrec";
+      BOOST_TEST(info.row_parts == (formula ? 1 : 128));
+      BOOST_TEST(info.min_batch_size == (formula ? 1 : 4096));
+      BOOST_TEST(info.max_batch_size == (formula ? INT64_MAX : 131072));
     }
   }
 }
