@@ -81,6 +81,8 @@ Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bo
   Table checked = table;
   if (!has_dims) checked.dim = 1;
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, checked));
+  const Status given = check_given_histogram(table);
+  if (!given.ok()) return value.error("bin_0 to bin_16: " + given.message());
   return table;
 }
 
@@ -159,14 +161,8 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
   }
   if (histogram) {
     NEUROSHARD_RETURN_IF_ERROR(read_histogram(*histogram, table.reuse_histogram));
-    const bool looked_up = std::any_of(table.reuse_histogram.begin(), table.reuse_histogram.end(),
-                                       [](double share) { return share > 0; });
-    if (table.pooling_factor > 0 && !looked_up) {
-      return histogram->error("found zeros alone for a pooling factor of " +
-                              format_number(table.pooling_factor) +
-                              ", expected shares that add up to 1");
-    }
-    return {};
+    const Status given = check_given_histogram(table);
+    return given.ok() ? given : histogram->error(given.message());
   }
   double exponent = 0;
   if (alpha) {

@@ -53,7 +53,7 @@ Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table&
                          std::to_string(kReuseBins));
   }
   std::copy_n(given.reuse_histogram, kReuseBins, table.reuse_histogram.begin());
-  return {};
+  return check_given_histogram(table).with_context("table.reuse_histogram");
 }
 
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size) {

@@ -1,5 +1,6 @@
 #include "engine/core/table.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -68,6 +69,16 @@ Status validate(const Table& table) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
                          std::to_string(table.dim) + ", expected below 2^63 bytes");
   }
+Status check_given_histogram(const Table& table) {
+  const auto is_zero = [](double share) { return share == 0; };
+  if (!(table.pooling_factor > 0) ||
+      !std::all_of(table.reuse_histogram.begin(), table.reuse_histogram.end(), is_zero)) {
+    return {};
+  }
+  return invalid_input("found zeros alone for a pooling factor of " + number(table.pooling_factor) +
+                       ", expected shares that add up to 1");
+}
+
   return validate_histogram(table.reuse_histogram);
 }
 

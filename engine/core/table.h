@@ -42,6 +42,11 @@ inline constexpr std::int32_t kMaxDim = 1 << 20;
 /// field, what was found and what was expected.
 Status validate(const Table& table);
 
+/// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros
+/// alone: costs would be those of no lookups. (Not in validate(): expected_reuse() of lookups too
+/// few for a double gives zeros, too.)
+Status check_given_histogram(const Table& table);
+
 /// Bytes of the whole table: rows x dim x bytes per element. REQUIRES validate(table).ok().
 std::int64_t table_bytes(const Table& table);
 

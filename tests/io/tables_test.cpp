@@ -222,6 +222,8 @@ BOOST_AUTO_TEST_CASE(the_file_around_the_tables_is_checked) {
        "f: $[0].hotness: found an unknown key"},
       {"[" + reference_table(R"("row": 5, "pooling_factor": -1)") + "]", "$[0].pooling_factor: "},
       {"[" + reference_table(R"("row": 5, "pooling_factor": 1)", 0.5) + "]", "f: $[0]: reuse_his"},
+      {"[" + reference_table(R"("row": 5, "pooling_factor": 1)", 0) + "]",
+       "f: $[0]: bin_0 to bin_16: found zeros alone for a pooling factor of 1"},
       {R"([{"row": 5, "pooling_factor": 1}])", "f: $[0]: found no key 'bin_0'"},
   };
   for (const auto& [text, message] : cases) check_refused(parse(text).status(), {message});

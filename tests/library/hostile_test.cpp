@@ -241,6 +241,13 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
         },
         "reuse_histogram_size");
   }
+  const std::vector<double> zeros(17, 0.0);
+  refused(
+      [&](auto& t) {
+        t.reuse_histogram = zeros.data();
+        t.reuse_histogram_size = 17;
+      },
+      "table.reuse_histogram: found zeros alone for a pooling factor of 1");
   refused([](auto& t) { t.data_type = text("fp8"); }, "fp8");
   refused([](auto& t) { t.optimizer = text("adam"); }, "adam");
   refused([](auto& t) { t.name = text("\xff"); }, "UTF-8");
