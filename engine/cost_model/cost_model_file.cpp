@@ -212,6 +212,7 @@ std::string format_cost_models(const CostModels& models) {
   if (models.min_batch_size > 0) {
     file.metadata["min_batch_size"] = std::to_string(models.min_batch_size);
   }
+  models->source = source;
   file.metadata["cost_unit"] = models.cost_unit;
   file.metadata["hardware"] = origin.hardware;
   file.metadata["provenance"] = word_of(origin.provenance);

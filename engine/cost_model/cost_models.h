@@ -76,6 +76,7 @@ struct CostModels {
   std::int64_t min_batch_size = 0;  ///< the smallest; 0: all had batch_size
   std::string cost_unit = "ms";
   ModelOrigin compute_origin;
+  std::string source{};             ///< what messages call them, a file or a shipped name; or ""
   ModelOrigin comm_origin;
   std::optional<ComputeModel> compute;
   std::optional<CommModels> comm;

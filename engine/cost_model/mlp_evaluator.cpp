@@ -38,7 +38,8 @@ Status check(const CostModels& models, const Workload& workload, std::int32_t de
 Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& models,
                                                            const Workload& workload,
                                                            std::int32_t devices, nn::Isa isa) {
-  NEUROSHARD_RETURN_IF_ERROR(check(models, workload, devices));
+  const Status status = check(models, workload, devices);
+  if (!status.ok()) return models.source.empty() ? status : status.with_context(models.source);
   return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(models, workload, devices, isa));
 }
 

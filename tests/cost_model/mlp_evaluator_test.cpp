@@ -319,6 +319,9 @@ BOOST_AUTO_TEST_CASE(models_that_do_not_fit_are_refused) {
   half = good;
   half.comm.reset();
   BOOST_TEST(message(half, workload, 4).find("no communication half") != std::string::npos);
+  half.source = "mine.safetensors";
+  BOOST_TEST(
+      message(half, workload, 4).starts_with("mine.safetensors: the cost models have no comm"));
   CostModels broken = good;
   broken.compute->scaling.std[3] = 0;
   BOOST_TEST(message(broken, workload, 4) ==

@@ -84,6 +84,7 @@ BOOST_AUTO_TEST_CASE(neither_name_nor_file_lists_the_names) {
   BOOST_TEST(named.status().message().starts_with(
       "cost model 'no_such_model': neither a file nor a shipped model ("));
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+  BOOST_TEST(named->models.source == path);
     BOOST_TEST(named.status().message().find(shipped_model_name(index)) != std::string::npos);
   }
   BOOST_TEST(shipped_model_bytes("no_such_model").empty());
