@@ -54,11 +54,11 @@ PlanExportOptions completed(const PlanDocument& document, PlanExportOptions opti
 /// Placements that neither the plan's own file nor the options say in words.
 Status check_places(const TrainerPlaces& places, const PlanExportOptions& given) {
   if (given.trainer_device.empty() && !places.device_fault.empty()) {
-    return invalid_input(places.device_fault);
+    return invalid_input(places.device_fault + " (or --trainer-device)");
   }
   const bool cuda = given.trainer_device != "cpu";
   if (cuda && given.devices_per_host == 0 && !places.host_fault.empty()) {
-    return invalid_input(places.host_fault);
+    return invalid_input(places.host_fault + " (or --devices-per-host)");
   }
   return {};
 }

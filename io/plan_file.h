@@ -31,7 +31,8 @@ struct TrainerPlaces {
   std::vector<std::string> modules{};
   std::string device{};               ///< "cuda" or "cpu"; "" = not said
   std::int32_t devices_per_host = 0;  ///< 0 = not said
-  // Why the file's placements cannot be put in the two words above; "" when they can.
+  // Why the file's placements cannot be put in the two words above, and what TorchRec would trip
+  // over; "" when they can.
   std::string device_fault{};
   std::string host_fault{};
 };

@@ -71,6 +71,13 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, pieces.document));
   std::vector<PlanFault> faults;
   for (std::string& fault : pieces.faults) faults.push_back({false, std::move(fault)});
+  const auto* torchrec = std::get_if<TorchRecPlan>(&input.content);
+  if (torchrec != nullptr && target.name == "torchrec") {
+    for (std::string& fault :
+         torchrec_place_faults(*torchrec, pieces.document.places, rules.devices_per_host)) {
+      faults.push_back({false, std::move(fault)});
+    }
+  }
   // Tables whose fault is told already must not be called uncovered as well.
   for (const std::int32_t index : pieces.unusable) {
     plan.shards.push_back(whole_table(workload, index, 0));

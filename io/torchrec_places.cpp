@@ -36,20 +36,43 @@ std::int32_t devices_per_host(const TorchRecPlan& plan, std::int32_t devices) {
 }
 
 std::string device_fault(const TorchRecPlan& plan, const std::string& kind) {
-  const std::string hint = ", expected cuda or cpu for all shards (or --trainer-device)";
+  const std::string expected = ", expected cuda or cpu for all shards";
   if (kind != "cuda" && kind != "cpu" && !kind.empty()) {
-    return "found placements on " + excerpt(kind) + hint;
+    return "found placements on " + excerpt(kind) + expected;
   }
   for (const TorchRecTable& table : plan.tables) {
     for (const TorchRecDevice& device : table.devices) {
       if (device.kind == kind) continue;
-      return "found placements on " + excerpt(kind) + " and on " + excerpt(device.kind) + hint;
+      return "found placements on " + excerpt(kind) + " and, of table " + excerpt(table.name) +
+             ", on " + excerpt(device.kind) + expected;
     }
   }
   return {};
 }
 
+constexpr const char* kHostFault =
+    "found placements that are not on device rank modulo devices per host, expected such";
+
 }  // namespace
+
+std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
+                                               const TrainerPlaces& places,
+                                               std::int32_t devices_per_host) {
+  if (!places.device_fault.empty()) return {places.device_fault};
+  std::vector<std::string> faults;
+  if (devices_per_host != 0 ? !explains(plan, devices_per_host, false)
+                            : !places.host_fault.empty()) {
+    faults.emplace_back(kHostFault);
+  }
+  if (places.device != "cpu") return faults;
+  for (const TorchRecTable& table : plan.tables) {
+    const auto holds_nothing = [](const Shard& shard) { return shard.rows() == 0; };
+    if (std::none_of(table.shards.begin(), table.shards.end(), holds_nothing)) continue;
+    faults.push_back("table " + excerpt(table.name) + ": " +
+                     torchrec_empty_rank(table.sharding_type));
+  }
+  return faults;
+}
 
 TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices) {
   TrainerPlaces places;
@@ -61,9 +84,7 @@ TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices) {
   places.devices_per_host = devices_per_host(plan, devices);
   if (places.devices_per_host == 0) {
     places.devices_per_host = plan.devices_per_host;
-    places.host_fault =
-        "found placements that are not on device rank modulo devices per host, expected such (or "
-        "--devices-per-host)";
+    places.host_fault = kHostFault;
   }
   return places;
 }

@@ -72,6 +72,16 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
 /// of one host allow: several may, and then any of them gives the same placements.
 TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices);
 
+/// Reasons why TorchRec would not run a plan with these placements: ranks on different kinds of
+/// device, devices other than those of hosts with `devices_per_host` (0: those of `places`), ranks
+/// without rows on CPU. `places` are the plan's torchrec_places().
+std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
+                                               const TrainerPlaces& places,
+                                               std::int32_t devices_per_host);
+
+/// Says that a table of such a type has a shard of 0 rows where ranks are CPUs.
+std::string torchrec_empty_rank(std::string_view sharding_type);
+
 /// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
 /// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types
 /// and compute kernels and malformed placements among them. Says nothing about coverage.

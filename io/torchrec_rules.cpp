@@ -86,6 +86,10 @@ std::string_view torchrec_kernel(std::string_view sharding_type) {
   return sharding_type == "data_parallel" ? "dense" : "fused";
 }
 
+std::string torchrec_empty_rank(std::string_view sharding_type) {
+  return std::string(sharding_type) + " leaves a rank without rows, TorchRec fails on that on CPU";
+}
+
 Status check_torchrec_kernel(const TorchRecTable& written) {
   const std::string_view expected = torchrec_kernel(written.sharding_type);
   if (written.compute_kernel == expected) return {};

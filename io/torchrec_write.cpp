@@ -87,8 +87,7 @@ Status write_named_table(const Target& target, const Workload& workload, std::in
   if (!type.ok()) return type.status().with_context(describe_table(workload, index));
   const std::vector<Shard> all = with_empty_shards(target, *type, shards);
   if (all.size() != shards.size() && target.options.trainer_device == "cpu") {
-    return invalid_input(describe_table(workload, index) + ": " + std::string(*type) +
-                         " leaves a rank without rows, TorchRec fails on that on CPU");
+    return invalid_input(describe_table(workload, index) + ": " + torchrec_empty_rank(*type));
   }
   target.writer.key(table.name);
   write_table(target, *type, all);

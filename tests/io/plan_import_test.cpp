@@ -21,8 +21,8 @@ constexpr std::string_view kTorchRec = R"({"plan": {"sparse.ebc": {
   "ad": {"sharding_type": "data_parallel", "compute_kernel": "dense", "ranks": [0, 1]}},
  "other": {
   "item": {"sharding_type": "column_wise", "compute_kernel": "fused", "ranks": [0, 1],
-    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [12, 4], "placement": "rank:0/cpu"},
-               {"shard_offsets": [0, 4], "shard_sizes": [12, 12], "placement": "rank:1/cpu"}]}}}})";
+    "shards": [{"shard_offsets": [0, 0], "shard_sizes": [12, 4], "placement": "rank:0/cuda:0"},
+               {"shard_offsets": [0, 4], "shard_sizes": [12, 12], "placement": "rank:1/cuda:1"}]}}}})";
 
 constexpr std::string_view kHugeCtr = R"({
   "shard_matrix": [["user", "ad", "item"], ["user", "ad"], ["user", "ad"], ["user", "ad", "item"]],
@@ -112,9 +112,10 @@ BOOST_AUTO_TEST_CASE(modules_and_placements_of_a_torchrec_plan_are_written_again
 }
 
 BOOST_AUTO_TEST_CASE(places_that_no_words_say_are_refused_not_changed) {
-  check_refused(rewritten(kTorchRec, 2).status(),
-                {"found placements on 'cuda' and on 'cpu'", "--trainer-device"});
-  BOOST_TEST(rewritten(kTorchRec, 2, {.trainer_device = "cpu"}).ok());
+  const std::string mixed = changed(kTorchRec, "rank:0/cuda:0", "rank:0/cpu");
+  check_refused(rewritten(mixed, 2).status(),
+                {"found placements on 'cuda' and, of table 'item', on 'cpu'", "--trainer-device"});
+  BOOST_TEST(rewritten(mixed, 2, {.trainer_device = "cpu"}).ok());
   const std::string meta = changed(kTwoModules, "rank:2/cuda:0", "rank:2/meta");
   check_refused(rewritten(meta, 4).status(), {"found placements on 'meta'"});
   const std::string far = changed(kTwoModules, "rank:2/cuda:0", "rank:2/cuda:5");
@@ -349,6 +350,36 @@ BOOST_AUTO_TEST_CASE(row_wise_shards_are_even_and_stand_in_rank_order) {
   BOOST_TEST(faults(4, 1, 0) == 2U);  // the order, and rows looked up on the other rank
   BOOST_TEST(faults(3, 0, 1) == 1U);
   BOOST_TEST(faults(5, 0, 1) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(placements_on_which_no_trainer_runs_are_faults) {
+  const std::string mixed = changed(kTorchRec, "rank:0/cuda:0", "rank:0/cpu");
+  check_fault(mixed, {.devices = 2},
+              {"found placements on 'cuda' and, of table 'item', on 'cpu', expected"});
+  BOOST_TEST(faults_of(mixed, {.devices = 2, .target = "hugectr"}).size() == 1U);  // widths alone
+  const std::string far = changed(kTorchRec, "rank:0/cuda:0", "rank:0/cuda:5");
+  check_fault(far, {.devices = 2}, {"rank modulo devices per host"});
+  BOOST_TEST(faults_of(kTwoModules, {.devices = 4}).empty());
+  BOOST_TEST(faults_of(kTwoModules, {.devices = 4, .devices_per_host = 2}).empty());
+  check_fault(kTwoModules, {.devices = 4, .devices_per_host = 4}, {"rank modulo devices per host"});
+}
+
+BOOST_AUTO_TEST_CASE(ranks_without_rows_are_a_fault_on_cpus_alone) {
+  const std::string plan = R"({"plan": {"": {
+    "user": {"sharding_type": "row_wise", "compute_kernel": "fused", "ranks": [0, 1], "shards": [
+      {"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:0/cpu"},
+      {"shard_offsets": [10, 0], "shard_sizes": [0, 8], "placement": "rank:1/cpu"}]}}}})";
+  const Workload one{{test::table_of("user", 1, 8)}, 64};
+  const auto faults = [&](const std::string& text) {
+    return value_of(lint_plan(value_of(parse(text)), one, {.devices = 2}));
+  };
+  const std::string cut = changed(changed(plan, "[10, 8]", "[1, 8]"), "[10, 0]", "[1, 0]");
+  BOOST_REQUIRE(faults(cut).size() == 1U);
+  BOOST_TEST(faults(cut)[0].text ==
+             "table 'user': row_wise leaves a rank without rows, TorchRec fails on that on CPU");
+  const std::string gpus =
+      changed(changed(cut, "rank:0/cpu", "rank:0/cuda:0"), "rank:1/cpu", "rank:1/cuda:1");
+  BOOST_TEST(faults(gpus).empty());
 }
 
 BOOST_AUTO_TEST_CASE(the_linter_knows_hugectrs_rules) {
