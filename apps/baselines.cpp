@@ -7,6 +7,7 @@
 #include "apps/plan_report.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -16,7 +17,7 @@ constexpr double kLeastSeconds = 1;
 /// "12.3 % cheaper": how this plan's cost compares with another's.
 std::string change(double other_ms, double cost_ms) {
   const double percent = 100 * (1 - cost_ms / other_ms);
-  const std::string size = fixed(std::abs(percent), 1);
+  const std::string size = fixed_decimals(std::abs(percent), 1);
   if (size == "0.0") return "equally good";
   return size + (percent > 0 ? " % cheaper" : " % dearer");
 }

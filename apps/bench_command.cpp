@@ -4,6 +4,7 @@
 #include "apps/output.h"
 #include "apps/words.h"
 #include "engine/bench_signature.h"
+#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -16,7 +17,7 @@ class BenchCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const BenchSignature signature, bench_signature());
     const double per_second = static_cast<double>(signature.evaluations) / signature.seconds;
     print_note(with_commas(signature.evaluations) + " plans evaluated in " +
-               fixed(signature.seconds, 2) + " s, " +
+               fixed_decimals(signature.seconds, 2) + " s, " +
                with_commas(static_cast<std::int64_t>(per_second)) +
                " a second (scalar kernels, one thread)");
     return print("Bench: " + signature.text() + "\n");

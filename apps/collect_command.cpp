@@ -12,6 +12,7 @@
 #include "apps/words.h"
 #include "engine/core/bytes.h"
 #include "engine/core/cluster.h"
+#include "engine/core/decimal.h"
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
@@ -115,7 +116,7 @@ class CollectCommand : public Command {
     std::string text = with_commas(report.found + report.added) + " samples in " + options_.output +
                        ", " + with_commas(report.added) + " of them new";
     if (report.added > 0 && report.seconds > 0) {
-      text += " (" + fixed(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
+      text += " (" + fixed_decimals(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
     }
     text += "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
     if (const std::string conditions = truth.conditions(); !conditions.empty()) {

@@ -15,6 +15,7 @@
 #include "apps/progress_bar.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/core/decimal.h"
 #include "engine/planner.h"
 #include "io/compare_report.h"
 #include "io/tables.h"
@@ -257,11 +258,11 @@ class CompareCommand final : public Command {
           report.algorithms[k],
           std::to_string(score.feasible) + "/" + std::to_string(report.tasks.size()),
           has_mean ? milliseconds(mean, *best / static_cast<double>(common.size())) : "-",
-          fixed(1000 * score.seconds / total, 3), std::to_string(score.wins)};
+          fixed_decimals(1000 * score.seconds / total, 3), std::to_string(score.wins)};
       if (has_optimum) cells.push_back(score.gaps > 0 ? gap_text(score) : "-");
       if (has_bounds) {
         const auto gap = above_bound(report, bounds_, report.algorithms[k]);
-        cells.push_back(gap ? fixed(100 * *gap, 3) + " %" : "-");
+        cells.push_back(gap ? fixed_decimals(100 * *gap, 3) + " %" : "-");
       }
       table.add(cells, has_mean && score.common_cost_ms == best ? Style::kBold : Style::kPlain);
     }
@@ -281,7 +282,7 @@ class CompareCommand final : public Command {
   }
 
   static std::string gap_text(const Score& score) {
-    return fixed(100 * score.gap / static_cast<double>(score.gaps), 3) + " %";
+    return fixed_decimals(100 * score.gap / static_cast<double>(score.gaps), 3) + " %";
   }
 
   std::string tables_;

@@ -12,6 +12,7 @@
 #include "apps/output.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/pretrain/dataset.h"
 #include "engine/pretrain/evaluate.h"
@@ -46,7 +47,7 @@ class EvaluateCommand : public Command {
     TextTable table({{"network", Align::kLeft}, {"samples"}, {"MSE ms^2"}, {"MAPE"}, {"tau"}});
     for (const auto& [name, fit] : metrics) {
       table.add({name, with_commas(fit.count), significant(fit.mse),
-                 fixed(100 * fit.mape, 2) + " %", fixed(fit.tau, 4)});
+                 fixed_decimals(100 * fit.mape, 2) + " %", fixed_decimals(fit.tau, 4)});
     }
     return print("cost model " + describe(models) + "\ndata " + describe(origin) + "\n\n" +
                  table.render(Console::of(STDOUT_FILENO)));

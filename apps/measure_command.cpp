@@ -16,6 +16,7 @@
 #include "apps/progress_bar.h"
 #include "apps/text_table.h"
 #include "apps/words.h"
+#include "engine/core/decimal.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/measure.h"
 #include "io/json_writer.h"
@@ -63,7 +64,7 @@ std::string measurement_table(const Console& console, const Outcome& outcome) {
     if (outcome.predicted) {
       const double predicted = outcome.predicted->per_device[d].compute_ms;
       cells.push_back(milliseconds(predicted, largest));
-      cells.push_back(fixed(100 * (predicted / device.compute_ms - 1), 1) + " %");
+      cells.push_back(fixed_decimals(100 * (predicted / device.compute_ms - 1), 1) + " %");
     }
     table.add(std::move(cells), device.total_ms() >= largest ? Style::kBold : Style::kPlain);
   }

@@ -16,6 +16,7 @@
 #include "apps/progress_bar.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
 #include "io/plan_file.h"
@@ -143,8 +144,8 @@ class PlanCommand final : public Command {
             console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",
                           Style::kBold) +
             " (" + best.algorithm + ", " + std::to_string(best.plan.shards.size()) + " shards, " +
-            with_commas(best.evaluations) + " plans evaluated in " + fixed(best.seconds, 3) +
-            " s)\n";
+            with_commas(best.evaluations) + " plans evaluated in " +
+            fixed_decimals(best.seconds, 3) + " s)\n";
     text += bound_text(workload, models.models, best);
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
@@ -158,7 +159,7 @@ class PlanCommand final : public Command {
     const std::optional<double> bound = bound_of(best.lower_bound, workload, cluster_, models);
     if (!bound) return "";
     const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
-    return "at most " + fixed(100 * gap, 2) +
+    return "at most " + fixed_decimals(100 * gap, 2) +
            " % above the best plan of whole and column-split "
            "tables (a lower bound of " +
            milliseconds(*bound, best.cost.cost_ms) + " ms)\n";

@@ -6,6 +6,7 @@
 #include "apps/text_table.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -28,7 +29,7 @@ std::vector<std::int64_t> shards_per_device(const Plan& plan) {
 
 std::string milliseconds(double value, double largest) {
   const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 10 ? 2 : 3;
-  return fixed(value, largest < 1 ? 4 : decimals);
+  return fixed_decimals(value, largest < 1 ? 4 : decimals);
 }
 
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
@@ -58,8 +59,8 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
          milliseconds(device.forward_comm_ms, cost.cost_ms),
          milliseconds(device.backward_comm_ms, cost.cost_ms),
          milliseconds(device.total_ms(), cost.cost_ms), format_bytes(device.memory_bytes),
-         fixed(100 * used, 0) + " %", console.bar(device.total_ms() / cost.cost_ms, kBarColumns),
-         is_slowest ? "slowest" : ""},
+         fixed_decimals(100 * used, 0) + " %",
+         console.bar(device.total_ms() / cost.cost_ms, kBarColumns), is_slowest ? "slowest" : ""},
         is_slowest ? Style::kBold : Style::kPlain);
   }
   return table.render(console);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "apps/words.h"
+#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -47,7 +48,7 @@ std::string progress_line(const Console& console, std::string_view phase, std::i
   }
   line += " " + std::string(unit);
   if (rate > 0) {
-    line += "  " + fixed(rate, rate < 10 ? 1 : 0) + "/s";
+    line += "  " + fixed_decimals(rate, rate < 10 ? 1 : 0) + "/s";
     if (total > done) line += "  " + clock_text(static_cast<double>(total - done) / rate) + " left";
   }
   while (display_width(line) > console.width - 1) line.pop_back();

@@ -13,6 +13,7 @@
 #include "apps/text_table.h"
 #include "apps/words.h"
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "engine/table_pool.h"
 #include "io/json_writer.h"
 #include "io/tables.h"
@@ -49,7 +50,7 @@ class GenerateCommand final : public Command {
 std::string count_text(double value) {
   if (value >= 1e12) return io::format_number(value);
   return value < 1000 && value != static_cast<double>(static_cast<std::int64_t>(value))
-             ? fixed(value, 2)
+             ? fixed_decimals(value, 2)
              : with_commas(static_cast<std::int64_t>(value + 0.5));
 }
 
@@ -157,7 +158,7 @@ class SummarizeCommand final : public Command {
     std::vector<std::string> rows{"rows"};
     std::vector<std::string> pooling{"pooling factor"};
     for (std::size_t k = 0; k < TablesSummary::kQuantiles.size(); ++k) {
-      columns.push_back({fixed(100 * TablesSummary::kQuantiles[k], 0) + " %"});
+      columns.push_back({fixed_decimals(100 * TablesSummary::kQuantiles[k], 0) + " %"});
       rows.push_back(count_text(std::round(summary.rows[k])));
       pooling.push_back(count_text(summary.pooling_factor[k]));
     }
@@ -184,7 +185,8 @@ class SummarizeCommand final : public Command {
     for (const std::int32_t index : indices) {
       const Table& one = workload.tables[static_cast<std::size_t>(index)];
       table.add({one_line(one.name), with_commas(one.rows),
-                 summary.has_dims ? std::to_string(one.dim) : "-", fixed(one.pooling_factor, 2),
+                 summary.has_dims ? std::to_string(one.dim) : "-",
+                 fixed_decimals(one.pooling_factor, 2),
                  summary.has_dims ? format_bytes(table_bytes(one)) : "-"});
     }
     return "\n" + table.render(console);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <numeric>
 
+#include "engine/core/decimal.h"
+
 namespace neuroshard::apps {
 namespace {
 
@@ -94,16 +96,8 @@ std::string with_commas(std::int64_t value) {
 }
 
 std::string significant(double value) {
-  if (value >= 1000 && value < 1e15) return fixed(value, 0);
-  char buffer[32];
-  const int size = std::snprintf(buffer, sizeof buffer, "%.4g", value);
-  return {buffer, static_cast<std::size_t>(std::clamp(size, 0, int{sizeof buffer} - 1))};
-}
-
-std::string fixed(double value, int decimals) {
-  char buffer[352];  // the largest double has 309 digits before the point
-  const int size = std::snprintf(buffer, sizeof buffer, "%.*f", decimals, value);
-  return {buffer, static_cast<std::size_t>(std::clamp(size, 0, int{sizeof buffer} - 1))};
+  if (value >= 1000 && value < 1e15) return fixed_decimals(value, 0);
+  return general_decimals(value, 4);
 }
 
 }  // namespace neuroshard::apps

@@ -28,7 +28,4 @@ std::string with_commas(std::int64_t value);
 /// Four significant digits, for values that span orders of magnitude: "0.0875", "1.34e-06", "1190".
 std::string significant(double value);
 
-/// printf("%.*f").
-std::string fixed(double value, int decimals);
-
 }  // namespace neuroshard::apps

@@ -1,10 +1,10 @@
 #include "io/html_report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "io/html_style.h"
 #include "io/svg.h"
 
@@ -28,17 +28,9 @@ struct Page {
   }
 };
 
-std::string milliseconds(double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.4g ms", value);
-  return buffer;
-}
+std::string milliseconds(double value) { return general_decimals(value, 4) + " ms"; }
 
-std::string percent(double share) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof buffer, "%.1f %%", 100 * share);
-  return buffer;
-}
+std::string percent(double share) { return fixed_decimals(100 * share, 1) + " %"; }
 
 std::string colour_of(const Shard& shard) {
   return "t" + std::to_string(shard.table % kShardColours);
@@ -169,14 +161,13 @@ std::string shard_table(const Page& page) {
       "</th><th>rows</th><th>columns</th><th>lookups per sample</th><th>memory</th></tr>\n";
   for (const Shard& shard : page.document.plan.shards) {
     const Table& table = page.table(shard);
-    char pooling[32];
-    std::snprintf(pooling, sizeof pooling, "%.4g", table.pooling_factor);
     html += "<tr><td>" +
             (shard.device == kEveryDevice ? std::string("all") : std::to_string(shard.device)) +
             "</td><td class=\"text\">" + html_text(table.name) + "</td><td>" +
             std::to_string(shard.row_begin) + " to " + std::to_string(shard.row_end - 1) +
             "</td><td>" + std::to_string(shard.column_begin) + " to " +
-            std::to_string(shard.column_end - 1) + "</td><td>" + pooling + "</td><td>" +
+            std::to_string(shard.column_end - 1) + "</td><td>" +
+            general_decimals(table.pooling_factor, 4) + "</td><td>" +
             format_bytes(page.bytes(shard)) + "</td></tr>\n";
   }
   return html + "</table></div>\n";

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "engine/core/decimal.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -18,11 +18,7 @@ constexpr int kBarHeight = 18;
 constexpr int kTop = 18;          // the mark's label
 constexpr double kCharacter = 7;  // about one character of the captions
 
-std::string decimal(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1f", value);
-  return buffer;
-}
+std::string decimal(double value) { return fixed_decimals(value, 1); }
 
 std::string text_at(double x, double y, std::string_view css_class, std::string_view text) {
   return "<text x=\"" + decimal(x) + "\" y=\"" + decimal(y) + "\" class=\"" +

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <optional>
 
+#include "engine/core/decimal.h"
+
 namespace neuroshard {
 namespace {
 
@@ -63,9 +65,7 @@ std::string format_bytes(std::int64_t bytes) {
     ++unit;
   }
   const int decimals = unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.*f %s", decimals, value, names[unit]);
-  return buffer;
+  return fixed_decimals(value, decimals) + " " + names[unit];
 }
 
 std::string format_bytes_at_least(std::int64_t bytes) {

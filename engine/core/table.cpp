@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "engine/core/decimal.h"
 
 namespace neuroshard {
 namespace {
 
-std::string number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.9g", value);
-  return buffer;
-}
+std::string number(double value) { return general_decimals(value, 9); }
 
 Status validate_histogram(const ReuseHistogram& histogram) {
   double sum = 0;
@@ -69,6 +66,9 @@ Status validate(const Table& table) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
                          std::to_string(table.dim) + ", expected below 2^63 bytes");
   }
+  return validate_histogram(table.reuse_histogram);
+}
+
 Status check_given_histogram(const Table& table) {
   const auto is_zero = [](double share) { return share == 0; };
   if (!(table.pooling_factor > 0) ||
@@ -77,9 +77,6 @@ Status check_given_histogram(const Table& table) {
   }
   return invalid_input("found zeros alone for a pooling factor of " + number(table.pooling_factor) +
                        ", expected shares that add up to 1");
-}
-
-  return validate_histogram(table.reuse_histogram);
 }
 
 std::int64_t table_bytes(const Table& table) {

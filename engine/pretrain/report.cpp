@@ -1,33 +1,24 @@
 #include "engine/pretrain/report.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdio>
 #include <string_view>
 
+#include "engine/core/decimal.h"
 #include "io/json_writer.h"
 
 namespace neuroshard {
 namespace {
 
-std::string fixed(double value, int digits) {
-  char text[64];
-  const int length = std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
-}
-
 // Costs span orders of magnitude: four significant digits, without an exponent where possible.
 std::string significant(double value) {
-  char text[64];
-  const int length = std::snprintf(text, sizeof text, value < 1e6 ? "%.4g" : "%.0f", value);
-  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
+  return value < 1e6 ? general_decimals(value, 4) : fixed_decimals(value, 0);
 }
 
 void add_metrics(const std::string& part, const Metrics& metrics,
                  std::vector<std::pair<std::string, std::string>>& rows) {
   rows.emplace_back(part + " MSE (ms^2)", significant(metrics.mse));
-  rows.emplace_back(part + " MAPE", fixed(100 * metrics.mape, 2) + " %");
-  rows.emplace_back(part + " Kendall's tau", fixed(metrics.tau, 4));
+  rows.emplace_back(part + " MAPE", fixed_decimals(100 * metrics.mape, 2) + " %");
+  rows.emplace_back(part + " Kendall's tau", fixed_decimals(metrics.tau, 4));
 }
 
 void write_metrics(std::string_view key, const Metrics& metrics, io::JsonWriter& json) {

@@ -2,9 +2,11 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "engine/core/rng.h"
 #include "engine/core/status.h"
 #include "engine/core/thread_pool.h"
@@ -28,6 +30,21 @@ BOOST_AUTO_TEST_CASE(byte_sizes_in_both_unit_systems) {
     BOOST_TEST(!size.ok(), bad);
     BOOST_TEST((size.status().code() == StatusCode::kInvalidInput), bad);
   }
+}
+
+BOOST_AUTO_TEST_CASE(decimals_are_those_of_printf) {
+  for (const double value :
+       {0.0, -0.0, 0.5, 1.005, 2.675, 123456.789, 1e-7, 1e21, -3.25, 1.7e308}) {
+    for (const int digits : {1, 2, 4, 9}) {
+      std::array<char, 400> buffer{};
+      std::snprintf(buffer.data(), buffer.size(), "%.*f", digits, value);
+      BOOST_TEST(fixed_decimals(value, digits) == buffer.data());
+      std::snprintf(buffer.data(), buffer.size(), "%.*g", digits, value);
+      BOOST_TEST(general_decimals(value, digits) == buffer.data());
+    }
+  }
+  BOOST_TEST(fixed_decimals(2.5, 0) == "2");
+  BOOST_TEST(fixed_decimals(INFINITY, 2) == "inf");
 }
 
 BOOST_AUTO_TEST_CASE(byte_sizes_for_people) {

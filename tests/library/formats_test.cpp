@@ -1,6 +1,11 @@
 // What the library lists it can do: formats are written, those it reads come back as the same plan,
 // cost models are there.
+#include <unistd.h>
+
+#include <clocale>
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -90,6 +95,42 @@ BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_written_or_read_is_refused) {
   const Workload workload = make_workload(2);
+/// Sets a locale with a decimal comma, made in `folder` where the system has none.
+bool set_comma_locale(const std::filesystem::path& folder) {
+  for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8"}) {
+    if (std::setlocale(LC_ALL, name) != nullptr) return true;
+  }
+  const std::string make = "localedef -i de_DE -f UTF-8 '" + folder.string() + "/de_DE.UTF-8' > '" +
+                           folder.string() + "/log' 2>&1";
+  if (std::system(make.c_str()) != 0) return false;
+  setenv("LOCPATH", folder.c_str(), 1);
+  return std::setlocale(LC_ALL, "de_DE.UTF-8") != nullptr;
+}
+
+BOOST_AUTO_TEST_CASE(a_locale_with_a_decimal_comma_changes_no_file) {
+  const Workload workload = make_workload(6);
+  const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
+  std::vector<std::string> before;
+  for (const std::string& name : format_names()) {
+    before.push_back(must(plan.export_as(workload, name, {.memory_bytes = 1 << 30})));
+  }
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("neuroshard_locale_" + std::to_string(getpid()));
+  std::filesystem::create_directory(folder);
+  if (set_comma_locale(folder)) {
+    BOOST_TEST(*std::localeconv()->decimal_point == ',');
+    std::vector<std::string> after;
+    for (const std::string& name : format_names()) {
+      after.push_back(must(plan.export_as(workload, name, {.memory_bytes = 1 << 30})));
+    }
+    BOOST_TEST((after == before));
+  } else {
+    BOOST_TEST_MESSAGE("skipped: no locale with a decimal comma");
+  }
+  std::setlocale(LC_ALL, "C");
+  std::filesystem::remove_all(folder);
+}
+
   const Plan plan = whole_tables(workload, 2);
   BOOST_TEST(!plan.export_as(workload, "stone tablets"));
   BOOST_TEST(!plan.export_as(workload, "torchrec", {.trainer_device = "abacus"}));
