@@ -75,8 +75,8 @@ class CheckCommand final : public Command {
     if (faults.empty()) return {};
     const bool only_memory = std::all_of(faults.begin(), faults.end(),
                                          [](const io::PlanFault& fault) { return fault.memory; });
-    std::string text = input.plan.source + ": " + std::to_string(faults.size()) +
-                       (faults.size() == 1 ? " fault" : " faults") + ", expected none";
+    std::string text =
+        input.plan.source + ": " + counted(std::ssize(faults), "fault") + ", expected none";
     return only_memory ? infeasible(std::move(text)) : invalid_input(std::move(text));
   }
 

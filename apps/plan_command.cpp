@@ -133,19 +133,17 @@ class PlanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     std::int64_t bytes = 0;
     for (const Table& table : workload.tables) bytes += table_bytes(table);
-    const std::size_t tables = workload.tables.size();
     std::string text =
-        std::to_string(tables) + (tables == 1 ? " table, " : " tables, ") + format_bytes(bytes) +
-        ", batch " + with_commas(workload.batch_size) + ", on " + std::to_string(cluster_.devices) +
-        (cluster_.devices == 1 ? " device of " : " devices of ") +
+        counted(std::ssize(workload.tables), "table") + ", " + format_bytes(bytes) + ", batch " +
+        with_commas(workload.batch_size) + ", on " + counted(cluster_.devices, "device") + " of " +
         format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) + "\n\n";
     text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
     text += "\n" +
             console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",
                           Style::kBold) +
-            " (" + best.algorithm + ", " + std::to_string(best.plan.shards.size()) + " shards, " +
-            with_commas(best.evaluations) + " plans evaluated in " +
-            fixed_decimals(best.seconds, 3) + " s)\n";
+            " (" + best.algorithm + ", " + counted(std::ssize(best.plan.shards), "shard") + ", " +
+            counted(best.evaluations, "plan") + " evaluated in " + fixed_decimals(best.seconds, 3) +
+            " s)\n";
     text += bound_text(workload, models.models, best);
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);

@@ -79,6 +79,10 @@ std::string one_line(std::string_view text) {
       line += c;
       continue;
     }
+std::string counted(std::int64_t count, std::string_view noun) {
+  return with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
     char escaped[5];
     std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
     line += escaped;

@@ -22,6 +22,9 @@ Status check_word(const std::string& word, std::span<const std::string> known);
 /// Printable on one line: control characters become \xNN.
 std::string one_line(std::string_view text);
 
+/// "1 table", "2,000 tables".
+std::string counted(std::int64_t count, std::string_view noun);
+
 /// 1234567 -> "1,234,567".
 std::string with_commas(std::int64_t value);
 
