@@ -9,6 +9,7 @@
 #include "apps/words.h"
 #include "io/file.h"
 #include "io/json_writer.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -60,12 +61,12 @@ class CheckCommand final : public Command {
  private:
   static std::string report(const PlanAndTables& input, const std::vector<io::PlanFault>& faults) {
     if (faults.empty()) {
-      return one_line(input.plan.source) + ": no fault (" + std::string(input.plan.format()) +
-             " plan of " + std::to_string(input.loaded.workload.tables.size()) + " tables)\n";
+      return io::printable(input.plan.source) + ": no fault (" + std::string(input.plan.format()) +
+             " plan of " + counted(std::ssize(input.loaded.workload.tables), "table") + ")\n";
     }
     std::string text;
     for (const io::PlanFault& fault : faults) {
-      text += one_line(input.plan.source + ": " + fault.text) + "\n";
+      text += io::printable(input.plan.source + ": " + fault.text) + "\n";
     }
     return text;
   }

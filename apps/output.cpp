@@ -7,6 +7,7 @@
 
 #include "apps/words.h"
 #include "io/file.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -35,12 +36,12 @@ Status deliver(const std::string& path, std::string_view bytes) {
 }
 
 void print_error(std::string_view context, std::string_view message) {
-  const std::string line = one_line(std::string(context) + ": " + std::string(message)) + "\n";
+  const std::string line = io::printable(std::string(context) + ": " + std::string(message)) + "\n";
   static_cast<void>(write_all(STDERR_FILENO, line));
 }
 
 void print_note(std::string_view message) {
-  static_cast<void>(write_all(STDERR_FILENO, one_line(message) + "\n"));
+  static_cast<void>(write_all(STDERR_FILENO, io::printable(message) + "\n"));
 }
 
 }  // namespace neuroshard::apps

@@ -17,6 +17,7 @@
 #include "engine/table_pool.h"
 #include "io/json_writer.h"
 #include "io/tables.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -184,7 +185,7 @@ class SummarizeCommand final : public Command {
     TextTable table({{title, Align::kLeft}, {"rows"}, {"dim"}, {"pooling factor"}, {"memory"}});
     for (const std::int32_t index : indices) {
       const Table& one = workload.tables[static_cast<std::size_t>(index)];
-      table.add({one_line(one.name), with_commas(one.rows),
+      table.add({io::printable(one.name), with_commas(one.rows),
                  summary.has_dims ? std::to_string(one.dim) : "-",
                  fixed_decimals(one.pooling_factor, 2),
                  summary.has_dims ? format_bytes(table_bytes(one)) : "-"});

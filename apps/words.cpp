@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 
 #include "engine/core/decimal.h"
@@ -71,25 +70,6 @@ Status check_word(const std::string& word, std::span<const std::string> known) {
                        suggestion(word, known));
 }
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-      line += c;
-      continue;
-    }
-std::string counted(std::int64_t count, std::string_view noun) {
-  return with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
-    char escaped[5];
-    std::snprintf(escaped, sizeof escaped, "\\x%02x", byte);
-    line += escaped;
-  }
-  return line;
-}
-
 std::string with_commas(std::int64_t value) {
   std::string text = std::to_string(value);
   const std::ptrdiff_t first = value < 0 ? 1 : 0;
@@ -97,6 +77,10 @@ std::string with_commas(std::int64_t value) {
     text.insert(static_cast<std::size_t>(at), ",");
   }
   return text;
+}
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
 std::string significant(double value) {

@@ -19,14 +19,11 @@ std::string suggestion(std::string_view word, std::span<const std::string> known
 /// OK when `word` is one of `known`; else the error lists them.
 Status check_word(const std::string& word, std::span<const std::string> known);
 
-/// Printable on one line: control characters become \xNN.
-std::string one_line(std::string_view text);
+/// 1234567 -> "1,234,567".
+std::string with_commas(std::int64_t value);
 
 /// "1 table", "2,000 tables".
 std::string counted(std::int64_t count, std::string_view noun);
-
-/// 1234567 -> "1,234,567".
-std::string with_commas(std::int64_t value);
 
 /// Four significant digits, for values that span orders of magnitude: "0.0875", "1.34e-06", "1190".
 std::string significant(double value);

@@ -32,16 +32,43 @@ std::size_t sequence_length(std::string_view text) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
+/// Whether a terminal shows this valid UTF-8 sequence and does nothing else.
+bool is_shown(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return first >= 0x20 && first != 0x7F;
+  if (first == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0) return false;  // C1 controls
+  constexpr std::string_view kNext{"\xE2\x80"};      // U+200E, U+200F, U+2028 to U+202E
+  constexpr std::string_view kIsolates{"\xE2\x81"};  // U+2066 to U+2069
+  const auto last = static_cast<unsigned char>(sequence.back());
+  if (sequence.starts_with(kNext))
+    return last != 0x8E && last != 0x8F && (last < 0xA8 || last > 0xAE);
+  return !sequence.starts_with(kIsolates) || last < 0xA6 || last > 0xA9;
+}
+
+/// As much of `text` as `bytes` hold without cutting a character.
+std::string_view cut(std::string_view text, std::size_t bytes) {
+  if (text.size() <= bytes) return text;
+  std::size_t end = bytes;
+  while (end > 0 && bytes - end < 4 && is_continuation(static_cast<unsigned char>(text[end])))
+    --end;
+  return text.substr(0, end);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
-  for (const char character : text.substr(0, kExcerptBytes)) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte >= 0x20 && byte < 0x7F) {
-      out += character;
-    } else {
+  while (!text.empty()) {
+    const std::size_t valid = sequence_length(text.substr(0, 4));
+    const std::string_view sequence = text.substr(0, std::max<std::size_t>(valid, 1));
+    text.remove_prefix(sequence.size());
+    if (valid != 0 && is_shown(sequence)) {
+      out += sequence;
+      continue;
+    }
+    for (const char character : sequence) {
+      const auto byte = static_cast<unsigned char>(character);
       out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
     }
   }
@@ -49,7 +76,7 @@ std::string printable(std::string_view text) {
 }
 
 std::string excerpt(std::string_view text) {
-  return "'" + printable(text) + (text.size() > kExcerptBytes ? "'..." : "'");
+  return "'" + printable(cut(text, kExcerptBytes)) + (text.size() > kExcerptBytes ? "'..." : "'");
 }
 
 bool is_module_name(std::string_view text) {
@@ -83,6 +110,9 @@ Status error_at(std::string_view bytes, std::size_t offset, const std::string& s
 Status check_text(std::string_view bytes, const std::string& source) {
   if (bytes.starts_with("\xEF\xBB\xBF")) {
     return error_at(bytes, 0, source, "found a byte order mark, expected UTF-8 without one");
+  }
+  if (bytes.starts_with("\x1F\x8B")) {
+    return error_at(bytes, 0, source, "found data compressed by gzip, expected UTF-8 text");
   }
   const std::size_t invalid = find_invalid_utf8(bytes);
   if (invalid == std::string_view::npos) return {};

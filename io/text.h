@@ -9,10 +9,11 @@
 
 namespace neuroshard::io {
 
-/// `text` as part of a one-line message: cut to 40 bytes, and bytes that do not print in ASCII as
-/// \xNN, so that no input can break or fake a line.
+/// `text` as part of a line: what is no UTF-8 and what a terminal obeys instead of showing it
+/// (control characters, line separators, marks that turn the direction of writing) as \xNN, so that
+/// no input can break or fake a line.
 std::string printable(std::string_view text);
-/// The same in single quotes: how messages show what was found.
+/// The same in single quotes, cut to 40 bytes: how messages show what was found.
 std::string excerpt(std::string_view text);
 
 /// Whether `text` can name a module inside a trainer's model: names joined by dots, none of them

@@ -129,8 +129,8 @@ Result<int> find_input(std::string_view name) {
     if (kKnown[k].name == name) return static_cast<int>(k);
     names += (k > 0 ? ", " : "") + std::string(kKnown[k].name);
   }
-  return invalid_input("unknown communication feature \"" + io::printable(name) +
-                       "\", expected one of " + names);
+  return invalid_input("unknown communication feature " + io::excerpt(name) + ", expected one of " +
+                       names);
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ Result<CommFeatureSet> CommFeatureSet::parse(std::string_view comma_list) {
     NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_input(name));
     const std::vector<int>& taken = set.forward_.ids;
     if (std::find(taken.begin(), taken.end(), id) != taken.end()) {
-      return invalid_input("communication feature \"" + io::printable(name) + "\" is named twice");
+      return invalid_input("communication feature " + io::excerpt(name) + " is named twice");
     }
     set.forward_.add(id);
     if (!needs_starts(id)) set.backward_.add(id);

@@ -69,7 +69,7 @@ class Metadata {
   [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
   [[nodiscard]] Status finish() const {
     if (values_.empty()) return {};
-    return invalid_input("metadata " + io::printable(values_.begin()->first) +
+    return invalid_input("metadata " + io::excerpt(values_.begin()->first) +
                          ": unknown key, or one of a half that the file has no tensors of");
   }
 

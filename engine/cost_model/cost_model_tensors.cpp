@@ -90,7 +90,7 @@ Result<nn::Mlp> TensorReader::take_mlp(const std::string& prefix, nn::Activation
 
 Status TensorReader::finish() const {
   if (tensors_.empty()) return {};
-  return invalid_input(io::printable(tensors_.begin()->first) + ": unknown tensor");
+  return invalid_input("unknown tensor " + io::excerpt(tensors_.begin()->first));
 }
 
 void put_scaling(const Scaling& scaling, const std::string& prefix, io::TensorFile& file) {

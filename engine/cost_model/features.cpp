@@ -109,7 +109,7 @@ Result<int> find_feature(std::string_view name) {
     if (known[k].name == name) return static_cast<int>(k);
     names += (k > 0 ? ", " : "") + known[k].name;
   }
-  return invalid_input("unknown feature \"" + io::printable(name) + "\", expected one of " + names);
+  return invalid_input("unknown feature " + io::excerpt(name) + ", expected one of " + names);
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ Result<FeatureSet> FeatureSet::parse(std::string_view comma_list) {
     const std::string_view name = comma_list.substr(0, comma);
     NEUROSHARD_ASSIGN_OR_RETURN(const int id, find_feature(name));
     if (std::find(set.ids_.begin(), set.ids_.end(), id) != set.ids_.end()) {
-      return invalid_input("feature \"" + io::printable(name) + "\" is named twice");
+      return invalid_input("feature " + io::excerpt(name) + " is named twice");
     }
     set.ids_.push_back(id);
     if (comma == std::string_view::npos) return set;

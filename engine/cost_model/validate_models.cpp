@@ -58,13 +58,6 @@ Status check_direction(const CommModel& model, int inputs, int outputs, const st
   return check_outputs(model.mlp, outputs, prefix);
 }
 
-/// A terminal would obey them: a simulated model could pose as a measured one.
-bool has_control(std::string_view text) {
-  return std::any_of(text.begin(), text.end(), [](char c) {
-    return static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) == 0x7f;
-  });
-}
-
 }  // namespace
 
 Status validate(const ComputeModel& model) {
@@ -120,7 +113,8 @@ Status validate(const CostModels& models) {
                          ", expected 1 to batch_size, " + std::to_string(models.batch_size));
   }
   for (const ModelOrigin* origin : {&models.compute_origin, &models.comm_origin}) {
-    if (!has_control(origin->hardware)) continue;
+    // What a terminal obeys: a simulated model could pose as a measured one.
+    if (io::printable(origin->hardware) == origin->hardware) continue;
     return invalid_input("hardware: found " + io::excerpt(origin->hardware) +
                          ", expected text without control characters");
   }

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(pooled_communication_comes_back_and_is_checked) {
   const io::TensorFile good = io::parse_safetensors(bytes, "m").value();
   io::TensorFile file = good;
   file.metadata["devices"] = "4";
-  BOOST_TEST(message_of(file).starts_with("m: metadata devices: unknown key"));
+  BOOST_TEST(message_of(file).starts_with("m: metadata 'devices': unknown key"));
   file = good;
   file.metadata.erase("comm_features");
   BOOST_TEST(message_of(file) == "m: metadata comm_features: missing");
@@ -106,8 +106,8 @@ BOOST_AUTO_TEST_CASE(either_half_alone_is_a_file) {
   remove_prefix(file, "compute.");
   for (const char* key : {"compute_architecture", "compute_features", "compute_target"}) {
     BOOST_TEST(message_of(file) ==
-               "m: metadata " + file.metadata.lower_bound("compute_")->first +
-                   ": unknown key, or one of a half that the file has no tensors of");
+               "m: metadata '" + file.metadata.lower_bound("compute_")->first +
+                   "': unknown key, or one of a half that the file has no tensors of");
     file.metadata.erase(key);
   }
   const CostModels comm = parse_cost_models(io::format_safetensors(file), "m").value();
@@ -170,8 +170,8 @@ BOOST_AUTO_TEST_CASE(tensors_that_do_not_fit_are_named) {
          file.tensors["backward_comm.1.bias"] = filled({4});
        },
        "backward_comm.1.weight: shape [4,5], expected [3,5]"},
-      {put("compute.table.9.weight", filled({1, 1})), "compute.table.9.weight: unknown tensor"},
-      {put("extra", filled({1})), "extra: unknown tensor"},
+      {put("compute.table.9.weight", filled({1, 1})), "unknown tensor 'compute.table.9.weight'"},
+      {put("extra", filled({1})), "unknown tensor 'extra'"},
       {[](io::TensorFile& file) { remove_prefix(file, "backward_comm."); },
        "backward_comm.feature_mean: missing"},
   };
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(metadata_that_does_not_fit_is_named) {
   BOOST_TEST(with("compute_architecture", "gnn").starts_with("m: metadata compute_architecture"));
   BOOST_TEST(with("comm_architecture", "gnn").starts_with("m: metadata comm_architecture"));
   BOOST_TEST(with("compute_features", "dim,color").starts_with("m: metadata compute_features: "));
-  BOOST_TEST(with("note", "hello").starts_with("m: metadata note: unknown key"));
+  BOOST_TEST(with("note", "hello").starts_with("m: metadata 'note': unknown key"));
   BOOST_TEST(with("comm_hardware", "X") == "m: metadata comm_provenance: missing");
   for (const char* key :
        {"format", "version", "batch_size", "cost_unit", "hardware", "provenance",

@@ -16,6 +16,22 @@ BOOST_AUTO_TEST_CASE(quoting_keeps_messages_on_one_printable_line) {
   BOOST_TEST(excerpt("a\nb\x1b[31m") == "'a\\x0ab\\x1b[31m'");
   BOOST_TEST(excerpt("\xff") == "'\\xff'");
   BOOST_TEST(excerpt(std::string(1000, 'x')) == "'" + std::string(40, 'x') + "'...");
+  // Cut between characters, the second of which would end at byte 41.
+  BOOST_TEST(excerpt(std::string(39, 'x') + "\u00E9y") == "'" + std::string(39, 'x') + "'...");
+  BOOST_TEST(excerpt(std::string(100, '\x80')).size() < 170U);
+}
+
+BOOST_AUTO_TEST_CASE(any_language_is_shown_but_nothing_a_terminal_obeys) {
+  for (const std::string_view text :
+       {"r\u00E9sum\u00E9 \u65E5\u672C\u8A9E", "\u00A0\u2010\u2070\uD7FF", "\U0001F600",
+        "\u200D\u2027\u202F\u2065\u206A"}) {
+    BOOST_TEST(printable(text) == text);
+  }
+  BOOST_TEST(printable("\u0080\u009F") == "\\xc2\\x80\\xc2\\x9f");
+  BOOST_TEST(printable("\u200E\u200F") == "\\xe2\\x80\\x8e\\xe2\\x80\\x8f");
+  BOOST_TEST(printable("\u2028\u202E") == "\\xe2\\x80\\xa8\\xe2\\x80\\xae");
+  BOOST_TEST(printable("\u2066\u2069") == "\\xe2\\x81\\xa6\\xe2\\x81\\xa9");
+  BOOST_TEST(printable("a\xE6\x97z\x7F") == "a\\xe6\\x97z\\x7f");
 }
 
 BOOST_AUTO_TEST_CASE(utf8_is_checked_by_the_letter) {
@@ -41,6 +57,7 @@ BOOST_AUTO_TEST_CASE(positions_are_lines_and_columns_from_one) {
 BOOST_AUTO_TEST_CASE(marks_and_foreign_bytes_are_refused_with_their_place) {
   BOOST_TEST(check_text("fine\n", "f").ok());
   check_refused(check_text("\xEF\xBB\xBF{}", "f"), {"f:1:1: ", "byte order mark"});
+  check_refused(check_text("\x1F\x8B\x08", "f"), {"f:1:1: ", "gzip"});
   check_refused(check_text("a\nbc\xFE", "f"), {"f:2:3: ", "'\\xfe'", "UTF-8"});
 }
 
