@@ -34,6 +34,69 @@ int terminal_width(int descriptor) {
   return std::clamp(static_cast<int>(size.ws_col), 40, 400);
 }
 
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+/// Marks on the character before, joiners and selectors of emoji.
+constexpr std::array<Range, 18> kNoColumn{{
+    {0x300, 0x36f},
+    {0x483, 0x489},
+    {0x591, 0x5bd},
+    {0x610, 0x61a},
+    {0x64b, 0x65f},
+    {0x93c, 0x93c},
+    {0x941, 0x948},
+    {0x94d, 0x94d},
+    {0xe31, 0xe31},
+    {0xe34, 0xe3a},
+    {0xe47, 0xe4e},
+    {0x1ab0, 0x1aff},
+    {0x1dc0, 0x1dff},
+    {0x200b, 0x200d},
+    {0x2060, 0x2064},
+    {0x20d0, 0x20ff},
+    {0xfe00, 0xfe0f},
+    {0xfe20, 0xfe2f},
+}};
+/// East Asian wide and fullwidth characters, emoji (Unicode Standard Annex 11).
+constexpr std::array<Range, 12> kTwoColumns{{
+    {0x1100, 0x115f},
+    {0x2e80, 0x303e},
+    {0x3041, 0xa4cf},
+    {0xa960, 0xa97f},
+    {0xac00, 0xd7a3},
+    {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f},
+    {0xff00, 0xff60},
+    {0xffe0, 0xffe6},
+    {0x1f300, 0x1f6ff},
+    {0x1f900, 0x1faff},
+    {0x20000, 0x3fffd},
+}};
+
+template <std::size_t size>
+bool in(const std::array<Range, size>& ranges, char32_t character) {
+  return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
+    return range.first <= character && character <= range.last;
+  });
+}
+
+/// Removes the first character of a UTF-8 text and returns it; a byte that begins none is one.
+char32_t take_character(std::string_view& text) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
+  const unsigned char first = byte(0);
+  const std::size_t size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+  char32_t character = size == 1 ? first : first & (0x7fU >> size);
+  std::size_t taken = 1;
+  for (; taken < std::min(size, text.size()) && (byte(taken) & 0xc0) == 0x80; ++taken) {
+    character = character << 6 | (byte(taken) & 0x3f);
+  }
+  text.remove_prefix(taken);
+  return character;
+}
+
 std::string_view escape(Style style) {
   switch (style) {
     case Style::kPlain:
@@ -83,9 +146,12 @@ std::string Console::bar(double share, int columns) const {
 }
 
 int display_width(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // not a continuation byte
-  }));
+  int columns = 0;
+  while (!text.empty()) {
+    const char32_t character = take_character(text);
+    columns += in(kNoColumn, character) ? 0 : in(kTwoColumns, character) ? 2 : 1;
+  }
+  return columns;
 }
 
 }  // namespace neuroshard::apps

@@ -23,7 +23,8 @@ struct Console {
   [[nodiscard]] std::string bar(double share, int width) const;
 };
 
-/// Columns a UTF-8 text takes: its code points.
+/// Columns a UTF-8 text takes on a terminal: two for a wide character of East Asia or an emoji,
+/// none for a combining mark (of common scripts), else one a code point.
 int display_width(std::string_view text);
 
 }  // namespace neuroshard::apps

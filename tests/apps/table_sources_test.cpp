@@ -1,5 +1,6 @@
 // Tables from foreign forms and from recorded lookups, through the real command.
 #include <boost/test/unit_test.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -72,6 +73,24 @@ BOOST_AUTO_TEST_CASE(known_tables_keep_what_lookups_do_not_say) {
                  narrow + ": table 0 has 3 rows, expected more than row");
   const std::string few = folder.write("few.csv", "name,rows,dim,pooling_factor\nu,50,4,1\n");
   expect_refused(imported({"--indices", kLookups, "--tables", few}), few + ": found 1 tables");
+}
+
+BOOST_AUTO_TEST_CASE(names_in_any_language_leave_columns_aligned) {
+  const TemporaryFolder folder;
+  // Six columns each: three wide characters, four with two marks and two, six.
+  const std::vector<std::string> names{"\uD55C\uAD6D\uC5B4", "\U0001F600e\u0301a\u0308bc",
+                                       "abcdef"};
+  std::string csv = "name,rows,dim,pooling_factor\n";
+  for (const std::string& name : names) csv += name + ",1000,8,2\n";
+  const std::string out =
+      run_command({"tables", "summarize", "--tables", folder.write("t.csv", csv)}).out;
+  std::set<std::string> rests;
+  for (const std::string& line : lines_of(out)) {
+    for (const std::string& name : names) {
+      if (line.starts_with(name)) rests.insert(line.substr(name.size(), 25));
+    }
+  }
+  BOOST_TEST(rests.size() == 2U);  // one by memory, one by lookups
 }
 
 BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
