@@ -5,6 +5,7 @@
 
 #include "io/collection.h"
 #include "io/file.h"
+#include "io/index_directory.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -20,11 +21,12 @@ bool same_file(const std::string& a, const std::string& b) {
   return !error && left == fs::weakly_canonical(b, error) && !error;
 }
 
-/// The files that reading `path` reads: those of a data directory.
+/// Whether reading `path` reads `file`, which may be one of those in a directory of data.
 bool reads(const std::string& path, const std::string& file) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return same_file(path, file);
-  for (const char* name : {io::kDataFile, io::kPoolFile, io::kCollectionFile}) {
+  for (const char* name : {io::kDataFile, io::kPoolFile, io::kCollectionFile, io::kIndicesFile,
+                           io::kOffsetsFile, io::kLengthsFile}) {
     if (same_file((fs::path(path) / name).string(), file)) return true;
   }
   return false;

@@ -21,7 +21,8 @@ class ImportCommand final : public Command {
     flags
         .text("indices", "DIR", "directory with indices.npy, offsets.npy and perhaps lengths.npy",
               &folder_)
-        .required();
+        .required()
+        .reads();
     flags.text("tables", "FILE", "names, rows, dims and types of these tables; - = stdin", &tables_)
         .reads("tables");
     flags.integer("dim", "the dim of every table, instead of --tables", &dim_, 1, kMaxDim)

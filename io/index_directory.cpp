@@ -293,14 +293,12 @@ Result<IndexDirectory> read_index_directory(const std::string& folder,
     return invalid_input("found a negative batch size or number of threads, or no memory");
   }
   const std::filesystem::path root(folder);
-  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile offsets,
-                              NpyFile::open((root / "offsets.npy").string()));
-  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile indices,
-                              NpyFile::open((root / "indices.npy").string()));
+  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile offsets, NpyFile::open((root / kOffsetsFile).string()));
+  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile indices, NpyFile::open((root / kIndicesFile).string()));
   std::optional<NpyFile> lengths;
   std::error_code ignored;
-  if (std::filesystem::exists(root / "lengths.npy", ignored)) {
-    NEUROSHARD_ASSIGN_OR_RETURN(NpyFile file, NpyFile::open((root / "lengths.npy").string()));
+  if (std::filesystem::exists(root / kLengthsFile, ignored)) {
+    NEUROSHARD_ASSIGN_OR_RETURN(NpyFile file, NpyFile::open((root / kLengthsFile).string()));
     lengths.emplace(std::move(file));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const Layout layout,

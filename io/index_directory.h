@@ -17,6 +17,10 @@
 
 namespace neuroshard::io {
 
+inline constexpr const char* kIndicesFile = "indices.npy";
+inline constexpr const char* kOffsetsFile = "offsets.npy";
+inline constexpr const char* kLengthsFile = "lengths.npy";
+
 /// Statistics of one table's lookups.
 struct IndexStatistics {
   std::int64_t lookups = 0;

@@ -111,6 +111,14 @@ BOOST_AUTO_TEST_CASE(an_output_takes_the_place_of_no_input) {
   }
   expect_usage_error({"train", "compute", "--data", data, "--output", data + "/data.txt"},
                      {"--output", "--data reads"});
+  const std::string lookups = folder.file("lookups");
+  std::filesystem::copy(source_file("examples/lookups"), lookups);
+  for (const std::string name : {"indices.npy", "offsets.npy", "lengths.npy"}) {
+    const std::string array = lookups + "/" + name;
+    expect_usage_error({"tables", "import", "--indices", lookups, "--dim", "8", "--output", array},
+                       {"--output", array, "--indices reads"});
+    BOOST_TEST(slurp(array) == slurp(source_file("examples/lookups/" + name)));
+  }
   const std::string model = folder.file("model");
   expect_usage_error(
       {"train", "compute", "--data", data, "--output", model, "--report", folder.file("./model")},
