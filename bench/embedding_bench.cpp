@@ -100,7 +100,7 @@ class Case {
     const std::int64_t floats = setup.rows * dim * setup.tables;
     ThreadPool pool(0);
     arena_ = std::make_unique<Arena>(Arena::reserve(floats).value());
-    float* weights = arena_->take(floats, pool);
+    float* weights = arena_->take(floats, "weights", pool).value();
     states_.assign(static_cast<std::size_t>(setup.rows * setup.tables), 0.1F);
     for (int t = 0; t < setup.tables; ++t) {
       shards_.push_back({&streams_[static_cast<std::size_t>(t)], setup.rows, dim,

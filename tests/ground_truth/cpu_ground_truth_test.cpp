@@ -1,7 +1,11 @@
 #include <boost/test/unit_test.hpp>
+#include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 
 #include "cuda/device.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
@@ -30,6 +34,16 @@ Table table_of(std::int64_t rows, std::int32_t dim, double pooling) {
   table.pooling_factor = pooling;
   table.reuse_histogram = expected_reuse(rows, 256 * pooling, 0.9).histogram;
   return table;
+}
+
+/// Memory of this machine that is free or can be freed; 0 where the system does not say.
+std::int64_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::int64_t kibibytes = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (std::sscanf(line.c_str(), "MemAvailable: %" SCNd64, &kibibytes) == 1) break;
+  }
+  return kibibytes * 1024;
 }
 
 }  // namespace
@@ -95,6 +109,21 @@ BOOST_AUTO_TEST_CASE(too_much_memory_half_precision_and_huge_batches_are_refused
   workload.tables[0].pooling_factor = 1e300;
   BOOST_TEST(
       (cpu->measure_compute(workload, {&shard, 1}).status().code() == StatusCode::kInvalidInput));
+}
+
+BOOST_AUTO_TEST_CASE(what_the_machine_has_no_memory_for_is_refused_before_it_is_taken) {
+  constexpr std::int64_t kRowBytes = 32 * sizeof(float);
+  const std::int64_t rows = 2 * available_bytes() / kRowBytes;
+  if (rows == 0) return;  // the system does not say
+  GroundTruthOptions options = small_options();
+  options.max_memory_bytes = rows * kRowBytes;
+  const auto cpu = make_ground_truth(io::Backend::kCpu, options).value();
+  const Workload workload{{table_of(rows, 32, 1)}, 256};
+  const Shard shard = whole_table(workload, 0, 0);
+  const Status status = cpu->measure_compute(workload, {&shard, 1}).status();
+  BOOST_TEST((status.code() == StatusCode::kUnavailable));
+  BOOST_TEST(status.message().find("more memory for weights, this machine has") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(an_exchange_includes_the_wait_for_a_late_rank) {

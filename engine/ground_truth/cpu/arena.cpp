@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/core/bytes.h"
+#include "engine/ground_truth/cpu/host_memory.h"
 
 namespace neuroshard {
 namespace {
@@ -39,9 +40,11 @@ Result<Arena> Arena::reserve(std::int64_t floats) {
   return Arena({static_cast<float*>(data), Unmap{bytes}}, floats);
 }
 
-float* Arena::take(std::int64_t floats, ThreadPool& pool, bool zero) {
+Result<float*> Arena::take(std::int64_t floats, const char* what, ThreadPool& pool, bool zero) {
   if (floats > filled_) {
     const std::int64_t begin = filled_;
+    constexpr std::int64_t kSize = sizeof(float);
+    NEUROSHARD_RETURN_IF_ERROR(check_available((floats - begin) * kSize, what));
     const std::int64_t pieces = (floats - begin + kFillPiece - 1) / kFillPiece;
     pool.parallel_for(pieces, [&](std::int64_t piece, int) {
       const std::int64_t from = begin + piece * kFillPiece;

@@ -27,8 +27,9 @@ class Arena {
   static Result<Arena> reserve(std::int64_t floats);
 
   /// The arena's start with at least `floats` values that are there; those that are new are filled
-  /// with small random values (or `zero`). REQUIRES floats <= size().
-  float* take(std::int64_t floats, ThreadPool& pool, bool zero = false);
+  /// with small random values (or `zero`). REQUIRES floats <= size(). Errors: kUnavailable when the
+  /// machine has too little memory left for the new ones, named `what`.
+  Result<float*> take(std::int64_t floats, const char* what, ThreadPool& pool, bool zero = false);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
 

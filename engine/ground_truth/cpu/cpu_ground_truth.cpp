@@ -13,6 +13,7 @@
 #include "engine/ground_truth/cpu/arena.h"
 #include "engine/ground_truth/cpu/cache_flush.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/host_memory.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
 #include "engine/ground_truth/request.h"
 #include "nn/isa.h"
@@ -24,8 +25,9 @@ using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
 constexpr std::int64_t kMaxShards = 65536;
-/// Lookups of one measurement; 32 bytes of memory each.
+/// Lookups of one measurement.
 constexpr std::int64_t kMaxLookups = std::int64_t{1} << 30;
+constexpr std::int64_t kBytesPerLookup = 32;
 /// Floats of one exchange's buffers or of a lookup's output: 64 GiB of addresses.
 constexpr std::int64_t kMaxBatchFloats = std::int64_t{1} << 34;
 
@@ -64,10 +66,11 @@ class CpuGroundTruth final : public GroundTruth {
                                       std::span<const Shard> shards) override {
     NEUROSHARD_RETURN_IF_ERROR(check_compute(workload, shards));
     const std::map<StreamKey, IndexStream> streams = make_streams(workload, shards);
-    FusedLookup lookup(carve(workload, shards, streams), workload.batch_size, kernels_);
+    NEUROSHARD_ASSIGN_OR_RETURN(std::vector<LookupShard> carved, carve(workload, shards, streams));
+    FusedLookup lookup(std::move(carved), workload.batch_size, kernels_);
     const std::int64_t values = workload.batch_size * lookup.columns();
-    float* out = outputs_.take(values, pool_, true);
-    const float* gradient = gradients_.take(values, pool_);
+    NEUROSHARD_ASSIGN_OR_RETURN(float* out, outputs_.take(values, "results", pool_, true));
+    NEUROSHARD_ASSIGN_OR_RETURN(const float* gradient, gradients_.take(values, "gradients", pool_));
     return time_lookup(lookup, out, gradient);
   }
 
@@ -79,8 +82,8 @@ class CpuGroundTruth final : public GroundTruth {
   Status check_compute(const Workload& workload, std::span<const Shard> shards) const;
   std::map<StreamKey, IndexStream> make_streams(const Workload& workload,
                                                 std::span<const Shard> shards);
-  std::vector<LookupShard> carve(const Workload& workload, std::span<const Shard> shards,
-                                 const std::map<StreamKey, IndexStream>& streams);
+  Result<std::vector<LookupShard>> carve(const Workload& workload, std::span<const Shard> shards,
+                                         const std::map<StreamKey, IndexStream>& streams);
   ComputeTime time_lookup(FusedLookup& lookup, float* out, const float* gradient);
 
   GroundTruthOptions options_;
@@ -117,7 +120,7 @@ Status CpuGroundTruth::check_compute(const Workload& workload,
   }
   if (lookups <= static_cast<double>(kMaxLookups) &&
       values + batch <= static_cast<double>(kMaxBatchFloats)) {
-    return {};
+    return check_available(static_cast<std::int64_t>(lookups) * kBytesPerLookup, "lookups");
   }
   return invalid_input("a batch of " + std::to_string(workload.batch_size) +
                        " samples is too large to be measured on this backend");
@@ -152,9 +155,9 @@ std::map<StreamKey, IndexStream> CpuGroundTruth::make_streams(const Workload& wo
   return streams;
 }
 
-std::vector<LookupShard> CpuGroundTruth::carve(const Workload& workload,
-                                               std::span<const Shard> shards,
-                                               const std::map<StreamKey, IndexStream>& streams) {
+Result<std::vector<LookupShard>> CpuGroundTruth::carve(
+    const Workload& workload, std::span<const Shard> shards,
+    const std::map<StreamKey, IndexStream>& streams) {
   std::int64_t weights = 0;
   std::int64_t states = 0;
   for (const Shard& shard : shards) {
@@ -162,8 +165,9 @@ std::vector<LookupShard> CpuGroundTruth::carve(const Workload& workload,
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
     if (table.optimizer == Optimizer::kRowwiseAdagrad) states += whole_lines(shard.rows());
   }
-  float* next_weights = weights_.take(weights, pool_);
-  float* next_state = states_.take(states, pool_, true);
+  NEUROSHARD_ASSIGN_OR_RETURN(float* next_weights, weights_.take(weights, "weights", pool_));
+  NEUROSHARD_ASSIGN_OR_RETURN(float* next_state,
+                              states_.take(states, "optimizer states", pool_, true));
   std::vector<LookupShard> carved;
   carved.reserve(shards.size());
   for (const Shard& shard : shards) {

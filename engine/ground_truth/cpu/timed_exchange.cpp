@@ -57,8 +57,9 @@ void run_once(Session& session, int rank, bool keep, RankTimes& times) {
 }
 
 /// The buffers of every rank, one after the other in the two arenas.
-std::vector<AllToAll::Buffers> carve(std::span<const std::int64_t> dims, std::int64_t batch_size,
-                                     const ExchangeMemory& memory, ThreadPool& pool) {
+Result<std::vector<AllToAll::Buffers>> carve(std::span<const std::int64_t> dims,
+                                             std::int64_t batch_size, const ExchangeMemory& memory,
+                                             ThreadPool& pool) {
   const std::int64_t width = std::accumulate(dims.begin(), dims.end(), std::int64_t{0});
   const auto ranks = static_cast<std::int64_t>(dims.size());
   std::int64_t pooled_floats = 0;
@@ -69,8 +70,9 @@ std::vector<AllToAll::Buffers> carve(std::span<const std::int64_t> dims, std::in
     pooled_floats += whole_lines(batch_size * dims[static_cast<std::size_t>(rank)]);
     local_floats += whole_lines(samples_of_device(batch_size, ranks, rank) * width);
   }
-  float* pooled = memory.pooled.take(pooled_floats, pool, true);
-  float* local = memory.local.take(local_floats, pool);
+  NEUROSHARD_ASSIGN_OR_RETURN(float* pooled,
+                              memory.pooled.take(pooled_floats, "exchanges", pool, true));
+  NEUROSHARD_ASSIGN_OR_RETURN(float* local, memory.local.take(local_floats, "exchanges", pool));
   std::vector<AllToAll::Buffers> buffers;
   for (const auto& [pooled_at, local_at] : places) {
     buffers.push_back({pooled + pooled_at, local + local_at});
@@ -86,10 +88,13 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-CommTime measure_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,
-                          std::int64_t batch_size, const TimedRuns& runs,
-                          const ExchangeMemory& memory, CacheFlush& caches, ThreadPool& pool) {
-  AllToAll exchange(dims, batch_size, carve(dims, batch_size, memory, pool));
+Result<CommTime> measure_exchange(std::span<const std::int64_t> dims,
+                                  std::span<const double> starts_ms, std::int64_t batch_size,
+                                  const TimedRuns& runs, const ExchangeMemory& memory,
+                                  CacheFlush& caches, ThreadPool& pool) {
+  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<AllToAll::Buffers> buffers,
+                              carve(dims, batch_size, memory, pool));
+  AllToAll exchange(dims, batch_size, std::move(buffers));
   const int ranks = exchange.ranks();
   Session session{exchange, starts_ms, caches, pool, RankBarrier(ranks), {}};
   std::vector<RankTimes> times(static_cast<std::size_t>(ranks));

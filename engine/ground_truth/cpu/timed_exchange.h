@@ -24,10 +24,12 @@ struct ExchangeMemory {
 /// Runs an all-to-all with one thread per rank and takes medians (NeuroShard, comm_bench.py).
 /// Forward: rank r sleeps starts_ms[r] after a common start, its time runs from there to the
 /// barrier after the exchange. Backward: all start at a barrier, a rank's time ends when it has
-/// received its gradients. Caches are flushed before every run by `pool`.
-CommTime measure_exchange(std::span<const std::int64_t> dims, std::span<const double> starts_ms,
-                          std::int64_t batch_size, const TimedRuns& runs,
-                          const ExchangeMemory& memory, CacheFlush& caches, ThreadPool& pool);
+/// received its gradients. Caches are flushed before every run by `pool`. Errors: kUnavailable when
+/// the machine has too little memory left.
+Result<CommTime> measure_exchange(std::span<const std::int64_t> dims,
+                                  std::span<const double> starts_ms, std::int64_t batch_size,
+                                  const TimedRuns& runs, const ExchangeMemory& memory,
+                                  CacheFlush& caches, ThreadPool& pool);
 
 /// Median; the mean of the middle two for an even count. REQUIRES values not empty.
 double median(std::vector<double> values);
