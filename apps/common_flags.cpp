@@ -13,6 +13,15 @@
 namespace neuroshard::apps {
 namespace {
 
+/// The numbers of devices whose costs are no guess.
+std::string known_devices(const CostModels& models) {
+  if (!models.comm) return "any";
+  const CommModels& comm = *models.comm;
+  if (comm.architecture == CommArchitecture::kFixedDevices) return std::to_string(comm.devices);
+  if (comm.max_devices == 0) return "any";
+  return std::to_string(comm.min_devices) + " to " + std::to_string(comm.max_devices);
+}
+
 Result<std::string> list_of_models() {
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
@@ -22,11 +31,8 @@ Result<std::string> list_of_models() {
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
                                 load_shipped_models(std::string(shipped_model_name(index))));
-    const auto& comm = named.models.comm;
-    const bool fixed = comm && comm->architecture == CommArchitecture::kFixedDevices;
     table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured",
-               fixed ? std::to_string(comm->devices) : "any",
-               knows_row_shards(named.models) ? "yes" : "no",
+               known_devices(named.models), knows_row_shards(named.models) ? "yes" : "no",
                named.models.compute_origin.hardware});
   }
   return table.render(Console::of(STDOUT_FILENO));
@@ -100,6 +106,11 @@ RowSplits row_splits_of(const std::string& word) {
 }
 
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
+void note_devices(const NamedCostModels& models, std::int32_t devices) {
+  const std::string guess = device_guess(models, devices);
+  if (!guess.empty()) print_note(guess);
+}
+
   return flags.integer("batch-size", "global batch size, instead of the file's", out, 1,
                        std::int64_t{1} << 40);
 }

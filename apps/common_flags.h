@@ -30,6 +30,8 @@ FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
 void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models);
 /// REQUIRES one of that flag's words.
 RowSplits row_splits_of(const std::string& word);
+/// A remark when the cost models were trained on fewer or more devices only.
+void note_devices(const NamedCostModels& models, std::int32_t devices);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

@@ -150,6 +150,7 @@ class CompareCommand final : public Command {
     const ModelOrigin origin = origin_of(models.models);
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
+    note_devices(models, cluster_.devices);
                              algorithms_,      {}};
     note_row_splits(flags, row_splits_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));

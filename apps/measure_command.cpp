@@ -174,8 +174,7 @@ class MeasureCommand final : public Command {
     if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
     if (!cost_model_) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.models, load_cost_models(*cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted,
-                                costs_of(input, outcome.plan, outcome.models->models));
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models));
     return {};
   }
 

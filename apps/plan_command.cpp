@@ -73,6 +73,7 @@ class PlanCommand final : public Command {
     progress.reset();
     options_.progress = nullptr;
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
+    note_devices(models, cluster_.devices);
     if (!best.skipped.empty()) {
       print_note("the time limit left no room for " + best.skipped +
                  ", which may find better plans");

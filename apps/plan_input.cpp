@@ -52,7 +52,9 @@ void note_lost_places(const PlanAndTables& input, const io::PlanDocument& docume
              ", they are not written");
 }
 
-Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const CostModels& models) {
+Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
+                          const NamedCostModels& named) {
+  const CostModels& models = named.models;
   const std::vector<Table>& tables = input.loaded.workload.tables;
   const bool row_shards =
       std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
@@ -62,6 +64,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan, const Co
     print_note(input.plan.source +
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");
+  note_devices(named, plan.devices);
   }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);

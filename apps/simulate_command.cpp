@@ -35,7 +35,7 @@ class SimulateCommand final : public Command {
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     if (output_) {
       document.provenance = provenance_of(models, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);

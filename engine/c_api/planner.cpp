@@ -79,6 +79,8 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const Cluster& cluster,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
+  const std::string guess = device_guess(*planner.models, cluster.devices);
+  if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
   NEUROSHARD_ASSIGN_OR_RETURN(

@@ -119,6 +119,14 @@ Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
     Result<CommFeatureSet> parsed = CommFeatureSet::parse(features);
     if (!parsed.ok()) return parsed.status().with_context("metadata comm_features");
     models.features = std::move(parsed).value();
+    if (metadata.has("min_devices") || metadata.has("max_devices")) {
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t most,
+                                  metadata.take_integer("max_devices", 1, kMaxDevices));
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t least,
+                                  metadata.take_integer("min_devices", 1, most));
+      models.min_devices = static_cast<std::int32_t>(least);
+      models.max_devices = static_cast<std::int32_t>(most);
+    }
   } else {
     return invalid_input("metadata comm_architecture: found " + io::excerpt(architecture) +
                          ", expected '" + kFixedDevices + "' or '" + kPooledDevices + "'");
@@ -186,6 +194,10 @@ void put_comm(const CommModels& models, io::TensorFile& file) {
   } else {
     file.metadata["comm_architecture"] = kPooledDevices;
     file.metadata["comm_features"] = models.features.to_string();
+    if (models.max_devices > 0) {
+      file.metadata["min_devices"] = std::to_string(models.min_devices);
+      file.metadata["max_devices"] = std::to_string(models.max_devices);
+    }
   }
   file.metadata["comm_target"] = target_text(models.forward.target);
   put_scaling(models.forward.scaling, "forward_comm.", file);
@@ -200,6 +212,7 @@ Result<CostModels> parse_cost_models(std::string_view bytes, const std::string& 
   NEUROSHARD_ASSIGN_OR_RETURN(io::TensorFile file, io::parse_safetensors(bytes, source));
   Result<CostModels> models = read_models(std::move(file));
   if (!models.ok()) return models.status().with_context(source);
+  models->source = source;
   return models;
 }
 
@@ -212,7 +225,6 @@ std::string format_cost_models(const CostModels& models) {
   if (models.min_batch_size > 0) {
     file.metadata["min_batch_size"] = std::to_string(models.min_batch_size);
   }
-  models->source = source;
   file.metadata["cost_unit"] = models.cost_unit;
   file.metadata["hardware"] = origin.hardware;
   file.metadata["provenance"] = word_of(origin.provenance);

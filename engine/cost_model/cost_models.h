@@ -52,6 +52,10 @@ struct CommModels {
   CommArchitecture architecture = CommArchitecture::kFixedDevices;
   std::int32_t devices = 0;  ///< kFixedDevices only
   CommFeatureSet features;   ///< kPooledDevices only: the inputs of both directions
+  /// kPooledDevices only: the least and the most devices of the training data, 0 when not known.
+  /// What the networks say of fewer or more is a guess.
+  std::int32_t min_devices = 0;
+  std::int32_t max_devices = 0;
   CommModel forward;
   CommModel backward;
 };
@@ -72,11 +76,11 @@ struct ModelOrigin {
 /// The trained networks of one hardware; either half may be missing while it is being trained.
 /// A value; const access is thread-safe.
 struct CostModels {
+  std::string source{};             ///< what messages call them, a file or a shipped name; or ""
   std::int64_t batch_size = 65536;  ///< global; the largest of the training data
   std::int64_t min_batch_size = 0;  ///< the smallest; 0: all had batch_size
   std::string cost_unit = "ms";
   ModelOrigin compute_origin;
-  std::string source{};             ///< what messages call them, a file or a shipped name; or ""
   ModelOrigin comm_origin;
   std::optional<ComputeModel> compute;
   std::optional<CommModels> comm;

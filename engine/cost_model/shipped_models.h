@@ -54,6 +54,10 @@ std::string describe(const ModelOrigin& origin);
 /// whatever is simulated says so.
 std::string describe(const NamedCostModels& models);
 
+/// "trained on 2 to 128 devices, what it says of 200 is a guess", with the name in front; "" for a
+/// number of devices that the training data has on both sides of it, or where that is not known.
+std::string device_guess(const NamedCostModels& models, std::int32_t devices);
+
 /// What `--cost-model` means: a shipped name, "torchrec" (TorchRec's formula), else a path. Errors:
 /// kInvalidInput naming the shipped models when it is neither, or what is wrong with the file.
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path);

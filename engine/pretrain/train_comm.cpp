@@ -205,6 +205,12 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
   models.architecture = options.architecture;
   if (options.architecture == CommArchitecture::kPooledDevices) {
     NEUROSHARD_ASSIGN_OR_RETURN(models.features, CommFeatureSet::parse(options.features));
+    for (const CommDataset& dataset : data) {
+      const std::int32_t devices = dataset.devices();
+      models.max_devices = std::max(models.max_devices, devices);
+      models.min_devices =
+          models.min_devices == 0 ? devices : std::min(models.min_devices, devices);
+    }
   } else if (!data.empty()) {
     models.devices = data.front().devices();
   }

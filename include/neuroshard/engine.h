@@ -207,7 +207,11 @@ typedef struct neuroshard_cost_models_info {
   int32_t devices;   /* the only device count they know; 0: any */
   int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
   int32_t row_parts; /* in how many parts at most rows were split in training; 1: whole rows only */
-  int32_t reserved;  /* 0 */
+  /* Where any device count will do: the least and the most of the training data, beyond which costs
+     are guesses; 0: not known. */
+  int32_t min_devices;
+  int32_t max_devices;
+  int32_t reserved; /* 0 */
 } neuroshard_cost_models_info;
 
 /* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */

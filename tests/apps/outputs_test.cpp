@@ -136,6 +136,24 @@ BOOST_AUTO_TEST_CASE(simulate_writes_the_plan_with_the_costs_of_its_cost_model) 
   BOOST_TEST(other.at("provenance").at("cost_model").as_string() == "a100_sim");
 }
 
+BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
+  const std::string note =
+      "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const std::vector<std::string> tables{"--tables", source_file("examples/dlrm_dcnv2.json"),
+                                        "--device-memory", "80GB"};
+  std::vector<std::string> search{"plan",        "--devices", "129", "--algorithm",
+                                  "size-greedy", "--output",  plan};
+  std::vector<std::string> costs{"simulate", "--plan", plan};
+  search.insert(search.end(), tables.begin(), tables.end());
+  costs.insert(costs.end(), tables.begin(), tables.end());
+  BOOST_TEST(run_command(search).err == note);
+  BOOST_TEST(run_command(costs).err == note);
+  search[2] = "128";
+  BOOST_TEST(run_command(search).err.empty());
+}
+
 BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {
   const TemporaryFolder folder;
   const Outcome outcome =

@@ -77,15 +77,27 @@ BOOST_AUTO_TEST_CASE(what_is_written_comes_back) {
 
 BOOST_AUTO_TEST_CASE(pooled_communication_comes_back_and_is_checked) {
   Rng rng(8);
-  const std::string bytes = format_cost_models(test::random_pooled_models(rng));
+  CostModels models = test::random_pooled_models(rng);
+  BOOST_TEST(parse_cost_models(format_cost_models(models), "m").value().comm->max_devices == 0);
+  models.comm->min_devices = 3;
+  models.comm->max_devices = 12;
+  const std::string bytes = format_cost_models(models);
   const CostModels read = parse_cost_models(bytes, "m").value();
   BOOST_TEST(format_cost_models(read) == bytes);
+  BOOST_TEST(read.comm->min_devices == 3);
+  BOOST_TEST(read.comm->max_devices == 12);
   BOOST_TEST((read.comm->architecture == CommArchitecture::kPooledDevices));
   BOOST_TEST(read.comm->features.to_string() == test::kPooledFeatures);
   const io::TensorFile good = io::parse_safetensors(bytes, "m").value();
   io::TensorFile file = good;
   file.metadata["devices"] = "4";
   BOOST_TEST(message_of(file).starts_with("m: metadata 'devices': unknown key"));
+  file = good;
+  file.metadata["min_devices"] = "13";
+  BOOST_TEST(message_of(file).starts_with("m: metadata min_devices: found '13'"));
+  file = good;
+  file.metadata.erase("max_devices");
+  BOOST_TEST(message_of(file).starts_with("m: metadata max_devices"));
   file = good;
   file.metadata.erase("comm_features");
   BOOST_TEST(message_of(file) == "m: metadata comm_features: missing");

@@ -48,6 +48,16 @@ BOOST_AUTO_TEST_CASE(the_formula_is_for_any_batch_size) {
   BOOST_TEST(check_batch_size(formula, std::int64_t{1} << 40).ok());
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_guesses) {
+  const NamedCostModels named = load_shipped_models("h200_sim").value();
+  BOOST_TEST(device_guess(named, 1) ==
+             "h200_sim: trained on 2 to 128 devices, what it says of 1 is a guess");
+  BOOST_TEST(device_guess(named, 2).empty());
+  BOOST_TEST(device_guess(named, 128).empty());
+  BOOST_TEST(!device_guess(named, 129).empty());
+  BOOST_TEST(device_guess(load_shipped_models("torchrec").value(), 129).empty());
+}
+
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {
   Rng rng(1);
   CostModels models = test::random_models(4, rng);
@@ -74,6 +84,7 @@ BOOST_AUTO_TEST_CASE(a_path_is_read_and_hashed) {
   std::filesystem::remove(path);
   BOOST_REQUIRE_MESSAGE(named.ok(), named.status().message());
   BOOST_TEST(named->name == path);
+  BOOST_TEST(named->models.source == path);
   BOOST_TEST(named->sha256 == io::sha256_hex(bytes));
 }
 
@@ -84,7 +95,6 @@ BOOST_AUTO_TEST_CASE(neither_name_nor_file_lists_the_names) {
   BOOST_TEST(named.status().message().starts_with(
       "cost model 'no_such_model': neither a file nor a shipped model ("));
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
-  BOOST_TEST(named->models.source == path);
     BOOST_TEST(named.status().message().find(shipped_model_name(index)) != std::string::npos);
   }
   BOOST_TEST(shipped_model_bytes("no_such_model").empty());

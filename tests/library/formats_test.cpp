@@ -80,6 +80,8 @@ BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
       const neuroshard_cost_models_info info = must(models.info());
       const bool formula = name == "torchrec";
       BOOST_TEST(info.row_parts == (formula ? 1 : 128));
+      BOOST_TEST(info.min_devices == (formula ? 0 : 2));
+      BOOST_TEST(info.max_devices == (formula ? 0 : 128));
       BOOST_TEST(info.min_batch_size == (formula ? 1 : 4096));
       BOOST_TEST(info.max_batch_size == (formula ? INT64_MAX : 131072));
     }
@@ -93,8 +95,6 @@ BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
   BOOST_TEST(report.find("SIMULATED") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_written_or_read_is_refused) {
-  const Workload workload = make_workload(2);
 /// Sets a locale with a decimal comma, made in `folder` where the system has none.
 bool set_comma_locale(const std::filesystem::path& folder) {
   for (const char* name : {"de_DE.UTF-8", "fr_FR.UTF-8"}) {
@@ -131,6 +131,8 @@ BOOST_AUTO_TEST_CASE(a_locale_with_a_decimal_comma_changes_no_file) {
   std::filesystem::remove_all(folder);
 }
 
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_or_read_is_refused) {
+  const Workload workload = make_workload(2);
   const Plan plan = whole_tables(workload, 2);
   BOOST_TEST(!plan.export_as(workload, "stone tablets"));
   BOOST_TEST(!plan.export_as(workload, "torchrec", {.trainer_device = "abacus"}));

@@ -253,6 +253,8 @@ BOOST_AUTO_TEST_CASE(one_pooled_network_serves_several_device_counts_a_fixed_one
                                          test::made_up_comm(300, 8, 11)};
   const auto training = train_comm(data, quick_comm(CommArchitecture::kPooledDevices), {});
   BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+  BOOST_TEST(training->models.min_devices == 4);
+  BOOST_TEST(training->models.max_devices == 8);
   const CommDataset six = test::made_up_comm(100, 6, 12);  // a count it has never seen
   const auto metrics = evaluate_comm(training->models, {&six, 1});
   BOOST_REQUIRE(metrics.ok());
