@@ -59,6 +59,11 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out) {
 }
 
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
+  return flags.integer("threads", "threads; results do not depend on it", out, 1, kMaxThreads)
+      .default_text("one per hardware thread");
+}
+
+FlagSet::Flag& declare_search_threads(FlagSet& flags, int* out) {
   return flags
       .integer("threads", "threads; results do not depend on it, but for searches that time ends",
                out, 1, kMaxThreads)
@@ -101,16 +106,16 @@ void note_row_splits(const FlagSet& flags, const std::string& word, const NamedC
              " was not trained on row shards, rows stay whole");
 }
 
-RowSplits row_splits_of(const std::string& word) {
-  return word == "off" ? RowSplits::kOff : word == "even" ? RowSplits::kEven : RowSplits::kAny;
-}
-
-FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
 void note_devices(const NamedCostModels& models, std::int32_t devices) {
   const std::string guess = device_guess(models, devices);
   if (!guess.empty()) print_note(guess);
 }
 
+RowSplits row_splits_of(const std::string& word) {
+  return word == "off" ? RowSplits::kOff : word == "even" ? RowSplits::kEven : RowSplits::kAny;
+}
+
+FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {
   return flags.integer("batch-size", "global batch size, instead of the file's", out, 1,
                        std::int64_t{1} << 40);
 }

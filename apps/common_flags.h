@@ -20,6 +20,8 @@ FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out);
 FlagSet::Flag& declare_devices(FlagSet& flags, std::int32_t* out);
 FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
+/// The same of a search, which time may end.
+FlagSet::Flag& declare_search_threads(FlagSet& flags, int* out);
 /// --time-limit of one search; 0 stays when it is not given.
 FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
 /// --evaluations of one search; 0 stays when it is not given.
@@ -28,10 +30,10 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
 /// A remark when the flag asks for row shards and the cost models know none.
 void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models);
-/// REQUIRES one of that flag's words.
-RowSplits row_splits_of(const std::string& word);
 /// A remark when the cost models were trained on fewer or more devices only.
 void note_devices(const NamedCostModels& models, std::int32_t devices);
+/// REQUIRES one of that flag's words.
+RowSplits row_splits_of(const std::string& word);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

@@ -131,7 +131,7 @@ class CompareCommand final : public Command {
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
     declare_row_splits(flags, &row_splits_);
-    declare_threads(flags, &options_.threads).default_text("1, so that seconds compare");
+    declare_search_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags
         .text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",

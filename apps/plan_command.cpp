@@ -40,7 +40,7 @@ class PlanCommand final : public Command {
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
     declare_row_splits(flags, &row_splits_);
-    declare_threads(flags, &options_.threads);
+    declare_search_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",

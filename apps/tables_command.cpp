@@ -31,19 +31,18 @@ class GenerateCommand final : public Command {
     flags.seed("seed", "same seed, same tables", &options_.seed);
     flags.integers("dims", "each table's dim is one of these, drawn evenly", &options_.dims, 1,
                    kMaxDim);
-    declare_batch_size(flags, &batch_size_).default_text("65536");
+    flags.integer("batch-size", "global batch size", &options_.batch_size, 1,
+                  std::int64_t{1} << 40);
     flags.text("output", "FILE", "where the tables go", &output_).writes();
   }
 
   Status run(const FlagSet&) override {
-    options_.batch_size = batch_size_.value_or(options_.batch_size);
     NEUROSHARD_ASSIGN_OR_RETURN(const Workload workload, generate_tables(options_));
     return deliver(output_, io::format_tables(workload));
   }
 
  private:
   GenerateOptions options_;
-  std::optional<std::int64_t> batch_size_;
   std::string output_ = "-";
 };
 
