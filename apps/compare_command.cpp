@@ -141,19 +141,16 @@ class CompareCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
-    if (tables_ == "-" && tasks_ == "-") {
-      return invalid_input("--tasks: found '-', expected a file while --tables reads stdin");
-    }
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     const ModelOrigin origin = origin_of(models.models);
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
-    note_devices(models, cluster_.devices);
                              algorithms_,      {}};
     note_row_splits(flags, row_splits_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
+    note_devices(models, cluster_.devices);
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") return {};

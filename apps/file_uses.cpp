@@ -46,9 +46,27 @@ Status check_pair(const FileUse& output, const FileUse& other) {
   return {};
 }
 
+/// There is one standard input and one standard output.
+Status check_streams(std::span<const FileUse> uses) {
+  for (const bool written : {false, true}) {
+    const FileUse* first = nullptr;
+    for (const FileUse& use : uses) {
+      if (use.path != "-" || use.written != written) continue;
+      if (first == nullptr) {
+        first = &use;
+        continue;
+      }
+      return invalid_input(use.flag + ": found '-', expected a file while " + first->flag +
+                           (written ? " writes to stdout" : " reads stdin"));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Status check_files(std::span<const FileUse> uses) {
+  NEUROSHARD_RETURN_IF_ERROR(check_streams(uses));
   for (std::size_t k = 0; k < uses.size(); ++k) {
     const FileUse& output = uses[k];
     if (!output.written || output.path == "-") continue;

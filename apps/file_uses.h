@@ -16,8 +16,8 @@ struct FileUse {
 };
 
 /// Before any work is done: that no output takes the place of an input of another kind or of
-/// another output, and that files can be written where the outputs are to go. Errors: kInvalidInput
-/// naming both flags; kIoError naming the path.
+/// another output, that no two flags share standard input or output, and that files can be written
+/// where the outputs are to go. Errors: kInvalidInput naming both flags; kIoError naming the path.
 Status check_files(std::span<const FileUse> uses);
 
 }  // namespace neuroshard::apps

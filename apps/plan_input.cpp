@@ -26,9 +26,6 @@ void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
 }
 
 Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags) {
-  if (flags.tables == "-" && flags.plan == "-") {
-    return invalid_input("--plan: found '-', expected a file while --tables reads stdin");
-  }
   NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan, io::read_plan_input(flags.plan));
   std::optional<std::int64_t> batch_size = flags.batch_size;
   // The plan says which batch it is for; the tables' own value may have been overridden.
@@ -64,10 +61,10 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
     print_note(input.plan.source +
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");
-  note_devices(named, plan.devices);
   }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
+  note_devices(named, plan.devices);
   return cost;
 }
 

@@ -168,6 +168,22 @@ BOOST_AUTO_TEST_CASE(an_error_is_one_line_whatever_was_given) {
   expect_usage_error({"plan", std::string(100000, 'x')}, {"expected only flags"});
 }
 
+BOOST_AUTO_TEST_CASE(standard_streams_are_taken_once) {
+  const std::vector<std::string> cluster{"--devices", "8", "--device-memory", "80GB"};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), cluster.begin(), cluster.end());
+    return arguments;
+  };
+  for (const std::string flag : {"--tasks", "--cost-model"}) {
+    std::vector<std::string> arguments{"compare", "--tables", "-", flag, "-"};
+    if (flag != "--tasks") arguments.insert(arguments.end(), {"--tasks", "tasks.txt"});
+    expect_usage_error(with(arguments), {flag + ": found '-'", "--tables reads stdin"});
+  }
+  expect_usage_error(with({"check", "--tables", "-", "--plan", "-"}), {"--plan: found '-'"});
+  expect_usage_error({"train", "compute", "--data", "d", "--output", "-", "--report", "-"},
+                     {"--report: found '-'", "--output writes to stdout"});
+}
+
 BOOST_AUTO_TEST_CASE(version_is_one_line) {
   const Outcome outcome = run_command({"--version"});
   BOOST_TEST(outcome.exit_code == 0);
