@@ -1,5 +1,7 @@
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "apps/baselines.h"
 #include "apps/common_flags.h"
@@ -27,7 +29,7 @@ class ExportCommand final : public Command {
     flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     flags_.options.table_modules = input.loaded.modules;
@@ -38,6 +40,8 @@ class ExportCommand final : public Command {
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
+    constexpr std::array<std::string_view, 2> kHtmlFlags{"device-memory", "cost-model"};
+    note_unused_flags(flags, flags_.format, kHtmlFlags);
     return deliver(output_, text);
   }
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "apps/output.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
 
@@ -23,6 +24,21 @@ Result<std::string> list_of_formats() {
 FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
   return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices)
       .default_text("the plan's, or all on one host");
+}
+
+void note_unused_flags(const FlagSet& flags, std::string_view format,
+                       std::span<const std::string_view> html_flags) {
+  const auto note = [&](std::string_view flag) {
+    if (!flags.given(flag)) return;
+    print_note("--" + std::string(flag) + ": " + std::string(format) + " has no place for it");
+  };
+  if (format != "torchrec") {
+    note("torchrec-module");
+    note("trainer-device");
+    if (!format.starts_with("hugectr")) note("devices-per-host");
+  }
+  if (format == "html") return;
+  for (const std::string_view flag : html_flags) note(flag);
 }
 
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source) {

@@ -64,6 +64,7 @@ class PlanCommand final : public Command {
     }
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
+    note_unused_flags(flags, export_.format);
     note_row_splits(flags, row_splits_, models);
     limit_row_splits(flags, models);
     std::optional<ProgressBar> progress(std::in_place);
@@ -72,8 +73,8 @@ class PlanCommand final : public Command {
                                 make_plan(loaded.workload, cluster_, models.models, options_));
     progress.reset();
     options_.progress = nullptr;
-    if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     note_devices(models, cluster_.devices);
+    if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!best.skipped.empty()) {
       print_note("the time limit left no room for " + best.skipped +
                  ", which may find better plans");

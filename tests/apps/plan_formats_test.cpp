@@ -115,6 +115,22 @@ BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
                   "devices per host: found 3");
 }
 
+BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  const auto notes = [&](std::vector<std::string> flags) { return export_as(plan, flags).err; };
+  BOOST_TEST(notes({"--format", "csv", "--trainer-device", "cpu", "--devices-per-host", "2"}) ==
+             "--trainer-device: csv has no place for it\n"
+             "--devices-per-host: csv has no place for it\n");
+  BOOST_TEST(notes({"--format", "hugectr", "--devices-per-host", "2"}).empty());
+  BOOST_TEST(notes({"--torchrec-module", "m", "--device-memory", "80GB"}) ==
+             "--torchrec-module: json has no place for it\n"
+             "--device-memory: json has no place for it\n");
+  BOOST_TEST(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                          "--algorithm", "size-greedy", "--trainer-device", "cpu"})
+                 .err == "--trainer-device: json has no place for it\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_for) {
   const auto planned = [](const std::string& format, const std::string& rows) {
     return run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
