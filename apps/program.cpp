@@ -128,8 +128,11 @@ int run_program(std::span<const std::string> arguments) {
     return finish("", invalid_input("found no command, expected one; see neuroshard --help"));
   }
   const std::string& word = arguments[0];
-  if (is_help(word) || (word == "help" && arguments.size() == 1)) {
-    return finish("", print(program_help()));
+  if (is_help(word)) return finish("", print(program_help()));
+  if (word == "help") {
+    std::vector<std::string> asked(arguments.begin() + 1, arguments.end());
+    asked.emplace_back("--help");
+    return run_program(asked);
   }
   if (word == "--version") {
     if (arguments.size() > 1) {

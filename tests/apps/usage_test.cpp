@@ -184,6 +184,16 @@ BOOST_AUTO_TEST_CASE(standard_streams_are_taken_once) {
                      {"--report: found '-'", "--output writes to stdout"});
 }
 
+BOOST_AUTO_TEST_CASE(help_takes_a_command) {
+  BOOST_TEST(run_command({"help"}).out == run_command({"--help"}).out);
+  BOOST_TEST(run_command({"help", "plan"}).out == run_command({"plan", "--help"}).out);
+  BOOST_TEST(run_command({"help", "train"}).out == run_command({"train", "--help"}).out);
+  BOOST_TEST(run_command({"help", "train", "comm"}).out ==
+             run_command({"train", "comm", "--help"}).out);
+  BOOST_TEST(run_command({"help", "plan"}).exit_code == 0);
+  expect_usage_error({"help", "plann"}, {"plann", "did you mean 'plan'?"});
+}
+
 BOOST_AUTO_TEST_CASE(version_is_one_line) {
   const Outcome outcome = run_command({"--version"});
   BOOST_TEST(outcome.exit_code == 0);
