@@ -50,8 +50,21 @@ std::string device_fault(const TorchRecPlan& plan, const std::string& kind) {
   return {};
 }
 
-constexpr const char* kHostFault =
-    "found placements that are not on device rank modulo devices per host, expected such";
+/// A placement that is not on device rank modulo `host`; 0 = no number of them fits all placements.
+std::string host_fault(const TorchRecPlan& plan, std::int32_t host) {
+  for (const TorchRecTable& table : plan.tables) {
+    for (std::size_t index = 0; index < table.shards.size() && host > 0; ++index) {
+      const TorchRecDevice& device = table.devices[index];
+      const std::int32_t rank = table.shards[index].device;
+      if (device.kind != "cuda" || device.local == rank % host) continue;
+      return "found rank " + std::to_string(rank) + " on cuda" +
+             (device.local < 0 ? "" : ":" + std::to_string(device.local)) +
+             ", expected cuda:" + std::to_string(rank % host) + ", rank modulo devices per host (" +
+             std::to_string(host) + ")";
+    }
+  }
+  return "found placements that are not on device rank modulo devices per host, expected such";
+}
 
 }  // namespace
 
@@ -62,7 +75,8 @@ std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
   std::vector<std::string> faults;
   if (devices_per_host != 0 ? !explains(plan, devices_per_host, false)
                             : !places.host_fault.empty()) {
-    faults.emplace_back(kHostFault);
+    faults.push_back(devices_per_host == 0 ? places.host_fault
+                                           : host_fault(plan, devices_per_host));
   }
   if (places.device != "cpu") return faults;
   for (const TorchRecTable& table : plan.tables) {
@@ -84,7 +98,7 @@ TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices) {
   places.devices_per_host = devices_per_host(plan, devices);
   if (places.devices_per_host == 0) {
     places.devices_per_host = plan.devices_per_host;
-    places.host_fault = kHostFault;
+    places.host_fault = host_fault(plan, plan.devices_per_host);
   }
   return places;
 }

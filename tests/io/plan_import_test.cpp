@@ -361,7 +361,8 @@ BOOST_AUTO_TEST_CASE(placements_on_which_no_trainer_runs_are_faults) {
   check_fault(far, {.devices = 2}, {"rank modulo devices per host"});
   BOOST_TEST(faults_of(kTwoModules, {.devices = 4}).empty());
   BOOST_TEST(faults_of(kTwoModules, {.devices = 4, .devices_per_host = 2}).empty());
-  check_fault(kTwoModules, {.devices = 4, .devices_per_host = 4}, {"rank modulo devices per host"});
+  check_fault(kTwoModules, {.devices = 4, .devices_per_host = 4},
+              {"found rank 2 on cuda:0, expected cuda:2, rank modulo devices per host (4)"});
 }
 
 BOOST_AUTO_TEST_CASE(ranks_without_rows_are_a_fault_on_cpus_alone) {
