@@ -141,7 +141,7 @@ Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
                          shipped_names() + ")");
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(name_or_path));
-  return parse_named_models(name_or_path, bytes);
+  return parse_named_models(io::source_name(name_or_path), bytes);
 }
 
 }  // namespace neuroshard

@@ -16,7 +16,7 @@ inline constexpr const char* kDefaultCostModel = "h200_sim";
 
 /// Cost models with what a plan's provenance records of them.
 struct NamedCostModels {
-  std::string name;    ///< shipped name, or the path as given
+  std::string name;    ///< shipped name, or the path as given, or "<stdin>"
   std::string sha256;  ///< of the file's bytes
   CostModels models;
 };

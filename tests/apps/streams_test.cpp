@@ -81,6 +81,14 @@ BOOST_AUTO_TEST_CASE(tables_come_from_standard_input) {
              deterministic_part(run_command(example_plan_arguments()).out));
 }
 
+BOOST_AUTO_TEST_CASE(cost_models_come_from_standard_input) {
+  const Outcome outcome =
+      run_command(example_plan_arguments({"--cost-model", "-", "--algorithm", "size-greedy"}),
+                  {.input = slurp(source_file("models/a100_sim.safetensors"))});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(contains(outcome.out, "cost model <stdin>: compute SIMULATED hardware A100-80G"));
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupted_collection_stops_cleanly_and_goes_on) {
   const TemporaryFolder folder;
   const std::string data = folder.file("data");
