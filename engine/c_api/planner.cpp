@@ -34,6 +34,11 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
   if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
 }
 
+void warn_of_guess(const neuroshard_planner& planner, std::int32_t devices) {
+  const std::string guess = device_guess(*planner.models, devices);
+  if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
+}
+
 Result<RowSplits> row_splits_of(std::int32_t given) {
   switch (given) {
     case NEUROSHARD_ROW_SPLITS_OFF:
@@ -79,8 +84,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const Cluster& cluster,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
-  const std::string guess = device_guess(*planner.models, cluster.devices);
-  if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
+  warn_of_guess(planner, cluster.devices);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
   NEUROSHARD_ASSIGN_OR_RETURN(
@@ -152,6 +156,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(
         result->document.cost,
         simulate(workload->workload, plan->document.plan, planner->models->models));
+    warn_of_guess(*planner, plan->document.plan.devices);
     result->cost_origin = describe(*planner->models);
     const io::PlanProvenance& made = plan->document.provenance;
     result->document.provenance = provenance_of(*planner->models, "", made.algorithm, made.seed);

@@ -88,6 +88,29 @@ BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
+  std::string log;
+  neuroshard_planner_options options{};
+  options.struct_size = sizeof options;
+  options.log = [](void* lines, std::int32_t, neuroshard_text line) {
+    static_cast<std::string*>(lines)->append(line.data, line.size);
+  };
+  options.log_user_data = &log;
+  const Planner planner = must(Planner::create(must(CostModels::shipped()), &options));
+  const Workload workload = make_workload(3);
+  for (const std::int32_t devices : {128, 129}) {
+    log.clear();
+    const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
+    const Plan plan = must(planner.plan(workload, cluster_of(devices), greedy));
+    BOOST_TEST((log.find("what it says of 129 is a guess") != std::string::npos) ==
+               (devices == 129));
+    log.clear();
+    BOOST_TEST(planner.simulate(workload, plan).ok());
+    BOOST_TEST((log.find("what it says of 129 is a guess") != std::string::npos) ==
+               (devices == 129));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
