@@ -179,6 +179,11 @@ class CompareCommand final : public Command {
       const Workload& workload = workloads[static_cast<std::size_t>(index)];
       Result<std::vector<ComparedPlan>> compared =
           compare_plans(workload, cluster_, models, algorithms_, options_);
+      // A search that was cut short may have returned a plan, which would not compare.
+      if (cancel_token().cancelled()) {
+        return cancelled("interrupted in task " + std::to_string(index + 1) + " of " +
+                         std::to_string(total) + ", no comparison made");
+      }
       if (!compared.ok()) return compared.status().with_context(where(index));
       const auto bound = bound_of(known_bound(*compared), workload, cluster_, models);
       if (bound) bounds_.push_back(*bound);

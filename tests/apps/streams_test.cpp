@@ -1,10 +1,12 @@
 // Terminals, pipes and signals.
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -135,6 +137,30 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
     BOOST_TEST(outcome.exit_code == 0, outcome.err);
     BOOST_TEST(contains(slurp(folder.file("plan.json")), "neuroshard-plan"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_comparison_compares_no_search_that_was_cut_short) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  BOOST_TEST_REQUIRE(
+      run_command({"tables", "generate", "--count", "100", "--seed", "1", "--output", tables})
+          .exit_code == 0);
+  const std::string output = folder.file("compare.json");
+  const std::string tasks = folder.file("tasks");
+  BOOST_TEST_REQUIRE(mkfifo(tasks.c_str(), 0600) == 0);
+  // The only search of the only task, so that nothing follows that would fail for want of time.
+  Process process({NEUROSHARD_COMMAND, "compare", "--tables", tables, "--tasks", tasks, "--devices",
+                   "4", "--device-memory", "8GiB", "--algorithms", "refine", "--time-limit", "60",
+                   "--output", output},
+                  {});
+  std::ofstream(tasks) << "1,2,3,4,5,6 8,8,8,8,8,8\n";  // waits for the command to open it
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.send_signal(SIGINT);
+  const Outcome outcome = process.wait();
+  BOOST_TEST(outcome.exit_code == 1);
+  BOOST_TEST(outcome.out.empty());
+  BOOST_TEST(contains(outcome.err, "interrupted in task 1 of 1, no comparison made"), outcome.err);
+  BOOST_TEST(!std::filesystem::exists(output));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
