@@ -38,7 +38,10 @@ class ImportCommand final : public Command {
     flags.text("output", "FILE", "where the tables go", &output_).writes("tables");
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
+    if (tables_ && flags.given("min-rows")) {
+      return invalid_input("--min-rows: found with --tables, expected with --dim");
+    }
     if (tables_.has_value() == (dim_ != 0)) {
       return invalid_input(tables_ ? "found both --tables and --dim, expected one of them"
                                    : "found neither --tables nor --dim, expected one of them");

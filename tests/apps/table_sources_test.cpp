@@ -98,6 +98,8 @@ BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
   expect_refused(imported({"--indices", kLookups}), "neither --tables nor --dim");
   expect_refused(imported({"--indices", kLookups, "--dim", "4", "--tables", "x"}),
                  "both --tables and --dim");
+  expect_refused(imported({"--indices", kLookups, "--tables", "x", "--min-rows", "9"}),
+                 "--min-rows: found with --tables");
   expect_refused(imported({"--indices", folder.path().string(), "--dim", "4"}),
                  folder.file("offsets.npy"));
   expect_refused(imported({"--indices", kLookups, "--dim", "4", "--batch-size", "32"}),
