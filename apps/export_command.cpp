@@ -52,7 +52,7 @@ class ExportCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
-    flags_.options.cost_origin = describe(models);
+    flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
     const Cluster cluster{.devices = document.plan.devices,
                           .memory_bytes = flags_.options.memory_limit};

@@ -125,7 +125,7 @@ class PlanCommand final : public Command {
     document.cost = best.cost;
     document.provenance = provenance_of(models, loaded.sha256, best.algorithm, options_.seed);
     export_.options.memory_limit = cluster_.memory_bytes;
-    export_.options.cost_origin = describe(models);
+    export_.options.cost_origin = describe_costs(models, cluster_.devices);
     export_.options.baselines = baseline_costs(others);
     return io::export_plan(export_.format, loaded.workload, document, export_.options);
   }

@@ -91,7 +91,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
       PlanResult result, make_plan(workload.workload, cluster, planner.models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(*planner.models, "", result.algorithm, options.seed);
-  plan->cost_origin = describe(*planner.models);
+  plan->cost_origin = describe_costs(*planner.models, cluster.devices);
   log_result(planner, result);
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
@@ -157,7 +157,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
         result->document.cost,
         simulate(workload->workload, plan->document.plan, planner->models->models));
     warn_of_guess(*planner, plan->document.plan.devices);
-    result->cost_origin = describe(*planner->models);
+    result->cost_origin = describe_costs(*planner->models, plan->document.plan.devices);
     const io::PlanProvenance& made = plan->document.provenance;
     result->document.provenance = provenance_of(*planner->models, "", made.algorithm, made.seed);
     return result;

@@ -109,6 +109,11 @@ std::string device_guess(const NamedCostModels& named, std::int32_t devices) {
          " is a guess";
 }
 
+std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {
+  const std::string guess = device_guess(named, devices);
+  return describe(named) + (guess.empty() ? "" : "; ") + guess;
+}
+
 std::size_t shipped_model_count() { return embedded_models().size() + 1; }
 
 std::string_view shipped_model_name(std::size_t index) {

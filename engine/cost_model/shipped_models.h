@@ -58,6 +58,9 @@ std::string describe(const NamedCostModels& models);
 /// number of devices that the training data has on both sides of it, or where that is not known.
 std::string device_guess(const NamedCostModels& models, std::int32_t devices);
 
+/// describe(), and behind it device_guess() where that says something.
+std::string describe_costs(const NamedCostModels& models, std::int32_t devices);
+
 /// What `--cost-model` means: a shipped name, "torchrec" (TorchRec's formula), else a path. Errors:
 /// kInvalidInput naming the shipped models when it is neither, or what is wrong with the file.
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path);

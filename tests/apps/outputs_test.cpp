@@ -150,6 +150,9 @@ BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_call
   costs.insert(costs.end(), tables.begin(), tables.end());
   BOOST_TEST(run_command(search).err == note);
   BOOST_TEST(run_command(costs).err == note);
+  search.insert(search.end(), {"--format", "html"});
+  BOOST_TEST(run_command(search).exit_code == 0);
+  BOOST_TEST(slurp(plan).find("what it says of 129 is a guess") != std::string::npos);
   search[2] = "128";
   BOOST_TEST(run_command(search).err.empty());
 }
