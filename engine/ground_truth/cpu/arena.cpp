@@ -49,8 +49,8 @@ Result<float*> Arena::take(std::int64_t floats, const char* what, ThreadPool& po
     pool.parallel_for(pieces, [&](std::int64_t piece, int) {
       const std::int64_t from = begin + piece * kFillPiece;
       const std::int64_t to = std::min(from + kFillPiece, floats);
-      for (std::int64_t i = from; i < to; ++i)
-        data_[static_cast<std::size_t>(i)] = zero ? 0.0F : small_value(i);
+      float* const data = data_.get();
+      for (std::int64_t i = from; i < to; ++i) data[i] = zero ? 0.0F : small_value(i);
     });
     filled_ = floats;
   }
