@@ -17,8 +17,8 @@ double poisson(int n, double mean) {
   return std::exp(n * std::log(mean) - mean - std::lgamma(n + 1.0));
 }
 
-int bin_of(std::int64_t count) {
-  int bin = 0;
+/// The bin of `count`, sought upwards from one that is not above it.
+int bin_of(std::int64_t count, int bin = 0) {
   while (bin < kReuseBins - 1 && count > reuse_bin_range(bin).high) ++bin;
   return bin;
 }
@@ -30,9 +30,11 @@ ReuseExpectation brute_force(const std::vector<double>& means) {
     if (mean <= 0) continue;
     const int first = std::max(1, static_cast<int>(mean - 40 * std::sqrt(mean) - 60));
     const int last = static_cast<int>(mean + 40 * std::sqrt(mean) + 60);
+    int bin = 0;
     for (int n = first; n <= last; ++n) {
       const double probability = poisson(n, mean);
-      result.histogram[static_cast<std::size_t>(bin_of(n))] += probability;
+      bin = bin_of(n, bin);
+      result.histogram[static_cast<std::size_t>(bin)] += probability;
       result.distinct_rows += probability;
     }
   }
