@@ -8,6 +8,8 @@
 
 #include "tests/apps/process.h"
 
+BOOST_AUTO_TEST_SUITE(hostile_input)
+
 namespace {
 
 using neuroshard::test::lines_of;
@@ -84,8 +86,6 @@ std::vector<std::string> plan_arguments(const std::string& tables) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(hostile_input)
 
 BOOST_AUTO_TEST_CASE(tables) {
   const TemporaryFolder folder;

@@ -19,6 +19,8 @@
 #include "tests/support/ranks.h"
 
 namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(rank_group)
+
 namespace {
 
 using cuda::free_port;
@@ -116,8 +118,6 @@ std::string expected_line(const CollectOptions& options, std::int64_t sample) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(rank_group)
 
 BOOST_AUTO_TEST_CASE(rank_0_writes_what_all_ranks_measured_and_resumes) {
   const TemporaryFolder folder;

@@ -15,6 +15,8 @@
 #include "tests/ground_truth/reference_lookup.h"
 
 namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(sharded_execution)
+
 namespace {
 
 using test::ReferenceTable;
@@ -265,8 +267,6 @@ Differences run_trial(Optimizer optimizer, Splits splits, std::uint64_t seed) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sharded_execution)
 
 BOOST_AUTO_TEST_CASE(column_splits_give_the_same_bits_as_whole_tables) {
   // Every column is summed on its own in the order of the lookups, so nothing may differ.

@@ -6,6 +6,8 @@
 #include "engine/ground_truth/sim/profile_library.h"
 
 namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(sim_compute)
+
 namespace {
 
 HardwareProfile profile(const std::string& name) { return choose_profile(name).value().profile; }
@@ -33,8 +35,6 @@ double cost(const HardwareProfile& hardware, const std::vector<Table>& tables,
 const std::vector<std::string> kDevices{"A100-80G", "H100-80G", "H200-141G", "V100-32G"};
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(sim_compute)
 
 BOOST_AUTO_TEST_CASE(parts_add_up_and_repeat_exactly) {
   const Workload workload{{make_table(1000000, 64, 20, 1.05)}, 65536};

@@ -8,6 +8,8 @@
 #include "support.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(plan_export)
+
 namespace {
 
 using test::check_refused;
@@ -52,8 +54,6 @@ std::vector<Shard> block_places(Plan plan, const Workload& workload) {
   canonicalize(plan);
   return plan.shards;
 }
-
-BOOST_AUTO_TEST_SUITE(plan_export)
 
 BOOST_AUTO_TEST_CASE(torchrec_plans_have_the_shape_of_its_serializer) {
   PlanExportOptions options;

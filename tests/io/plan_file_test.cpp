@@ -5,6 +5,8 @@
 #include "support.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(plan_file)
+
 namespace {
 
 using test::check_prefixes_refused;
@@ -68,8 +70,6 @@ std::string changed(std::string_view from, std::string_view to) {
   BOOST_REQUIRE_MESSAGE(place != std::string::npos, from);
   return text.replace(place, from.size(), to);
 }
-
-BOOST_AUTO_TEST_SUITE(plan_file)
 
 BOOST_AUTO_TEST_CASE(a_plan_is_written_in_canonical_order) {
   BOOST_TEST(format_plan(example()) == kExample);

@@ -7,6 +7,8 @@
 #include "support.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(plan_import)
+
 namespace {
 
 using test::check_prefixes_refused;
@@ -56,8 +58,6 @@ void check_fault(std::string_view text, const PlanRules& rules,
     BOOST_TEST(faults[0].text.find(part) != std::string::npos, faults[0].text << " lacks " << part);
   }
 }
-
-BOOST_AUTO_TEST_SUITE(plan_import)
 
 BOOST_AUTO_TEST_CASE(a_torchrec_plan_is_read) {
   const PlanInput input = value_of(parse(kTorchRec));

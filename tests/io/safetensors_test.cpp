@@ -13,6 +13,8 @@
 #include "tests/support/paths.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(safetensors)
+
 namespace {
 
 using test::check_prefixes_refused;
@@ -61,8 +63,6 @@ TensorFile random_file(std::mt19937_64& random) {
   }
   return file;
 }
-
-BOOST_AUTO_TEST_SUITE(safetensors)
 
 BOOST_AUTO_TEST_CASE(a_file_put_together_by_hand_is_read) {
   const std::string header =

@@ -7,6 +7,8 @@
 #include "support.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(table_forms)
+
 namespace {
 
 using test::check_prefixes_refused;
@@ -49,8 +51,6 @@ void check_all_refused(std::string_view good, const Cases& cases) {
     check_refused(parse(changed(good, from, to)).status(), {"f:", message});
   }
 }
-
-BOOST_AUTO_TEST_SUITE(table_forms)
 
 BOOST_AUTO_TEST_CASE(modules_are_read_and_written) {
   BOOST_TEST(value_of(parse(kTorchRec)).modules.empty());

@@ -9,6 +9,8 @@
 #include "tests/support/paths.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(tables)
+
 namespace {
 
 using test::check_prefixes_refused;
@@ -43,8 +45,6 @@ std::string reference_table(const std::string& members, double bin_0 = 1) {
   for (int bin = 1; bin < kReuseBins; ++bin) text += ", \"bin_" + std::to_string(bin) + "\": 0.0";
   return text + "}";
 }
-
-BOOST_AUTO_TEST_SUITE(tables)
 
 BOOST_AUTO_TEST_CASE(our_format_is_read) {
   const TableFile file = value_of(parse(kOurs));

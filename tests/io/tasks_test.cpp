@@ -6,6 +6,8 @@
 #include "tests/support/paths.h"
 
 namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(tasks)
+
 namespace {
 
 using test::check_refused;
@@ -25,8 +27,6 @@ TableFile pool_of(std::size_t tables) {
   }
   return pool;
 }
-
-BOOST_AUTO_TEST_SUITE(tasks)
 
 BOOST_AUTO_TEST_CASE(lines_are_tasks) {
   const std::vector<Task> tasks = value_of(parse("3,1,3 4,128,8\n0 64\n"));

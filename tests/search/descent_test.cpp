@@ -11,6 +11,8 @@
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
+BOOST_AUTO_TEST_SUITE(descent)
+
 namespace {
 
 constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
@@ -37,8 +39,6 @@ bool within(const Workload& workload, const Plan& plan, std::int64_t memory) {
 const auto kNever = [](std::int64_t) { return false; };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(descent)
 
 BOOST_AUTO_TEST_CASE(placing_by_level_puts_the_heaviest_first_where_least_is) {
   Workload workload;

@@ -21,6 +21,8 @@ using test::make_cluster;
 using test::make_table;
 using test::TableEvaluator;
 
+BOOST_AUTO_TEST_SUITE(neuroshard)
+
 namespace {
 
 constexpr std::int64_t kMuch = std::int64_t{1} << 40;
@@ -87,8 +89,6 @@ class CancelAtLevel : public ProgressSink {
 };
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(neuroshard)
 
 BOOST_AUTO_TEST_CASE(finds_what_the_rules_read_literally_find) {
   Rng rng(11);

@@ -16,6 +16,8 @@
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
+BOOST_AUTO_TEST_SUITE(row_shards)
+
 namespace {
 
 const StopCheck kNoLimit{{}};
@@ -63,8 +65,6 @@ std::vector<std::int64_t> rows_of(const Plan& plan, std::int32_t table) {
 }
 
 }  // namespace
-
-BOOST_AUTO_TEST_SUITE(row_shards)
 
 BOOST_AUTO_TEST_CASE(halves_fit_where_even_blocks_do_not) {
   // Two devices are filled by halves, the third by the other table; even blocks of both, 334 and
