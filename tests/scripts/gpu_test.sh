@@ -44,6 +44,7 @@ case $words in
     printf '  "predicted_cost_ms": 4.0,\n  "predicted_per_device": [\n    {"device": 0, "compute_ms": 2.2}\n  ]\n}\n' >> "$output" ;;
   evaluate*) echo "error 3 %" ;;
   plan*random*) echo "no plan fits" >&2; exit 3 ;;
+  plan*greedy*) [ "${FAKE_PLAN:-0}" = 0 ] || { echo "found another batch size" >&2; exit "$FAKE_PLAN"; } ;;&
   *) [ -z "${output:-}" ] || echo "{}" > "$output" ;;
 esac
 P
@@ -111,6 +112,15 @@ run collect train study
 expect_code 0
 expect "^collect *ok"
 expect "^study *ok"
+
+tree unplanned
+FAKE_PLAN=2 run collect train study
+expect_code 1
+expect "^study *FAILED with 2"
+expect "found another batch size"
+run study
+expect_code 0
+expect "refine *20 *4.500 *4.000"
 
 tree nothing
 FAKE_GPU=no run
