@@ -1,16 +1,14 @@
 #pragma once
 
 // How a lane of the embedding-bag kernels loads and stores: the instructions on a GPU, plain copies
-// where the host compiler builds the same functions. NEUROSHARD_EMULATED_GPU: CUDA's
-// headers are those of tests/emulated_cuda.
+// where the host compiler builds the same functions. NEUROSHARD_EMULATED_GPU: a header of
+// tests/emulated_cuda has defined what CUDA's would.
 
 #include <cstdint>
 #include <cstring>
 
-#if defined(__CUDACC__) || defined(NEUROSHARD_EMULATED_GPU)
-#include <cuda_fp16.h>
-#endif
 #if defined(__CUDACC__)
+#include <cuda_fp16.h>
 #define NEUROSHARD_LANE __host__ __device__ __forceinline__
 #else
 #define NEUROSHARD_LANE inline

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "cuda_fp16.h"
 #include "tests/emulated_cuda/blocks.h"
 
 #define NEUROSHARD_EMULATED_GPU
