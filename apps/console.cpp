@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "io/text.h"
+
 namespace neuroshard::apps {
 namespace {
 
@@ -83,20 +85,6 @@ bool in(const std::array<Range, size>& ranges, char32_t character) {
   });
 }
 
-/// Removes the first character of a UTF-8 text and returns it; a byte that begins none is one.
-char32_t take_character(std::string_view& text) {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char first = byte(0);
-  const std::size_t size = first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  char32_t character = size == 1 ? first : first & (0x7fU >> size);
-  std::size_t taken = 1;
-  for (; taken < std::min(size, text.size()) && (byte(taken) & 0xc0) == 0x80; ++taken) {
-    character = character << 6 | (byte(taken) & 0x3f);
-  }
-  text.remove_prefix(taken);
-  return character;
-}
-
 std::string_view escape(Style style) {
   switch (style) {
     case Style::kPlain:
@@ -148,8 +136,9 @@ std::string Console::bar(double share, int columns) const {
 int display_width(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
-    const char32_t character = take_character(text);
-    columns += in(kNoColumn, character) ? 0 : in(kTwoColumns, character) ? 2 : 1;
+    const io::Character next = io::first_character(text);
+    text.remove_prefix(std::max<std::size_t>(next.bytes, 1));
+    columns += in(kNoColumn, next.code) ? 0 : in(kTwoColumns, next.code) ? 2 : 1;
   }
   return columns;
 }

@@ -12,37 +12,13 @@ constexpr std::size_t kExcerptBytes = 40;
 
 bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
-/// Length of the UTF-8 sequence at the start of `text`, 0 when it is not valid.
-std::size_t sequence_length(std::string_view text) {
-  const auto at = [&](std::size_t index) { return static_cast<unsigned char>(text[index]); };
-  const unsigned char first = at(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xC2 && first < 0xE0   ? 2
-                             : first >= 0xE0 && first < 0xF0 ? 3
-                             : first >= 0xF0 && first < 0xF5 ? 4
-                                                             : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t index = 1; index < length; ++index) {
-    if (!is_continuation(at(index))) return 0;
-  }
-  const unsigned char second = at(1);
-  const bool overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool surrogate = first == 0xED && second >= 0xA0;
-  const bool too_large = first == 0xF4 && second >= 0x90;
-  return overlong || surrogate || too_large ? 0 : length;
-}
-
-/// Whether a terminal shows this valid UTF-8 sequence and does nothing else.
-bool is_shown(std::string_view sequence) {
-  const auto first = static_cast<unsigned char>(sequence[0]);
-  if (sequence.size() == 1) return first >= 0x20 && first != 0x7F;
-  if (first == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0) return false;  // C1 controls
-  constexpr std::string_view kNext{"\xE2\x80"};      // U+200E, U+200F, U+2028 to U+202E
-  constexpr std::string_view kIsolates{"\xE2\x81"};  // U+2066 to U+2069
-  const auto last = static_cast<unsigned char>(sequence.back());
-  if (sequence.starts_with(kNext))
-    return last != 0x8E && last != 0x8F && (last < 0xA8 || last > 0xAE);
-  return !sequence.starts_with(kIsolates) || last < 0xA6 || last > 0xA9;
+/// Whether a terminal shows the character and does nothing else.
+bool is_shown(char32_t code) {
+  const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+  const bool separates_or_turns = code == 0x200E || code == 0x200F ||
+                                  (code >= 0x2028 && code <= 0x202E) ||
+                                  (code >= 0x2066 && code <= 0x2069);
+  return !control && !separates_or_turns;
 }
 
 /// As much of `text` as `bytes` hold without cutting a character.
@@ -56,19 +32,40 @@ std::string_view cut(std::string_view text, std::size_t bytes) {
 
 }  // namespace
 
+Character first_character(std::string_view text) {
+  constexpr Character kInvalid{0, 0};
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return {first, 1};
+  const std::size_t bytes = first < 0xC0 || first >= 0xF8 ? 0
+                            : first < 0xE0                ? 2
+                            : first < 0xF0                ? 3
+                                                          : 4;
+  if (bytes == 0 || text.size() < bytes) return kInvalid;
+  char32_t code = first & (0x7FU >> bytes);
+  for (std::size_t index = 1; index < bytes; ++index) {
+    const auto byte = static_cast<unsigned char>(text[index]);
+    if (!is_continuation(byte)) return kInvalid;
+    code = code << 6 | (byte & 0x3FU);
+  }
+  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // by bytes
+  const bool surrogate = code >= 0xD800 && code < 0xE000;
+  if (code < kLeast[bytes] || surrogate || code > 0x10FFFF) return kInvalid;
+  return {code, bytes};
+}
+
 std::string printable(std::string_view text) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   while (!text.empty()) {
-    const std::size_t valid = sequence_length(text.substr(0, 4));
-    const std::string_view sequence = text.substr(0, std::max<std::size_t>(valid, 1));
+    const Character character = first_character(text);
+    const std::string_view sequence = text.substr(0, std::max<std::size_t>(character.bytes, 1));
     text.remove_prefix(sequence.size());
-    if (valid != 0 && is_shown(sequence)) {
+    if (character.bytes != 0 && is_shown(character.code)) {
       out += sequence;
       continue;
     }
-    for (const char character : sequence) {
-      const auto byte = static_cast<unsigned char>(character);
+    for (const char unit : sequence) {
+      const auto byte = static_cast<unsigned char>(unit);
       out += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
     }
   }
@@ -91,9 +88,9 @@ bool is_module_name(std::string_view text) {
 
 std::size_t find_invalid_utf8(std::string_view text) {
   for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = sequence_length(text.substr(offset, 4));
-    if (length == 0) return offset;
-    offset += length;
+    const std::size_t bytes = first_character(text.substr(offset)).bytes;
+    if (bytes == 0) return offset;
+    offset += bytes;
   }
   return std::string_view::npos;
 }

@@ -20,8 +20,16 @@ std::string excerpt(std::string_view text);
 /// empty or with a blank or control character.
 bool is_module_name(std::string_view text);
 
-/// Offset of the first byte that is not part of valid UTF-8 (RFC 3629: no surrogates, no overlong
-/// forms, nothing above U+10FFFF), or std::string_view::npos.
+/// A character of a text: its code point and the bytes that it takes, 0 when they are no valid
+/// UTF-8 (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF).
+struct Character {
+  char32_t code;
+  std::size_t bytes;
+};
+/// The first one. REQUIRES a text that is not empty.
+Character first_character(std::string_view text);
+
+/// Offset of the first byte that is not part of valid UTF-8, or std::string_view::npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
 /// kInvalidInput "<source>:<line>:<column>: <message>" for a byte offset; columns count bytes.

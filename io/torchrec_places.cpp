@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "io/text.h"
 #include "io/torchrec_plan.h"
@@ -6,30 +8,44 @@
 namespace neuroshard::io {
 namespace {
 
-/// The device of every rank is rank modulo `host`, and row types of one host have so many shards.
-bool explains(const TorchRecPlan& plan, std::int32_t host, bool row_types) {
-  return std::all_of(plan.tables.begin(), plan.tables.end(), [&](const TorchRecTable& table) {
+/// A rank and the device that the file puts it on.
+struct Placement {
+  std::int32_t rank;
+  std::int32_t local;  ///< -1 = not said
+};
+
+/// The first GPU that is not device rank modulo `host`.
+std::optional<Placement> misplaced(const TorchRecPlan& plan, std::int32_t host) {
+  for (const TorchRecTable& table : plan.tables) {
     for (std::size_t index = 0; index < table.shards.size(); ++index) {
-      const TorchRecDevice& device = table.devices[index];
-      if (device.kind == "cuda" && device.local != table.shards[index].device % host) return false;
+      const Placement found{table.shards[index].device, table.devices[index].local};
+      if (table.devices[index].kind == "cuda" && found.local != found.rank % host) return found;
     }
+  }
+  return std::nullopt;
+}
+
+/// Row types of one host have `host` shards a column range.
+bool row_types_explain(const TorchRecPlan& plan, std::int32_t host) {
+  return std::all_of(plan.tables.begin(), plan.tables.end(), [&](const TorchRecTable& table) {
     if (table.sharding_type != "table_row_wise" && table.sharding_type != "grid_shard") return true;
     const auto ranks =
         std::count_if(table.shards.begin(), table.shards.end(), [&](const Shard& shard) {
           return shard.column_begin == table.shards.front().column_begin;
         });
-    return !row_types || ranks == host;
+    return ranks == host;
   });
 }
 
 /// Devices of one host, 0 when no number gives all ranks their devices.
 std::int32_t devices_per_host(const TorchRecPlan& plan, std::int32_t devices) {
   if (plan.devices_per_host != 0) {
-    return explains(plan, plan.devices_per_host, false) ? plan.devices_per_host : 0;
+    return misplaced(plan, plan.devices_per_host) ? 0 : plan.devices_per_host;
   }
   for (const bool row_types : {true, false}) {
     for (std::int32_t host = devices; host > 0; --host) {
-      if (devices % host == 0 && explains(plan, host, row_types)) return host;
+      if (devices % host != 0 || misplaced(plan, host)) continue;
+      if (!row_types || row_types_explain(plan, host)) return host;
     }
   }
   return 0;
@@ -50,20 +66,18 @@ std::string device_fault(const TorchRecPlan& plan, const std::string& kind) {
   return {};
 }
 
-/// A placement that is not on device rank modulo `host`; 0 = no number of them fits all placements.
+/// What is wrong with placements for hosts of `host` devices; "" when nothing is. 0 = no number of
+/// them fits all placements.
 std::string host_fault(const TorchRecPlan& plan, std::int32_t host) {
-  for (const TorchRecTable& table : plan.tables) {
-    for (std::size_t index = 0; index < table.shards.size() && host > 0; ++index) {
-      const TorchRecDevice& device = table.devices[index];
-      const std::int32_t rank = table.shards[index].device;
-      if (device.kind != "cuda" || device.local == rank % host) continue;
-      return "found rank " + std::to_string(rank) + " on cuda" +
-             (device.local < 0 ? "" : ":" + std::to_string(device.local)) +
-             ", expected cuda:" + std::to_string(rank % host) + ", rank modulo devices per host (" +
-             std::to_string(host) + ")";
-    }
+  if (host == 0) {
+    return "found placements that are not on device rank modulo devices per host, expected such";
   }
-  return "found placements that are not on device rank modulo devices per host, expected such";
+  const std::optional<Placement> found = misplaced(plan, host);
+  if (!found) return {};
+  return "found rank " + std::to_string(found->rank) + " on cuda" +
+         (found->local < 0 ? "" : ":" + std::to_string(found->local)) +
+         ", expected cuda:" + std::to_string(found->rank % host) +
+         ", rank modulo devices per host (" + std::to_string(host) + ")";
 }
 
 }  // namespace
@@ -72,12 +86,10 @@ std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
                                                const TrainerPlaces& places,
                                                std::int32_t devices_per_host) {
   if (!places.device_fault.empty()) return {places.device_fault};
+  std::string fault =
+      devices_per_host == 0 ? places.host_fault : host_fault(plan, devices_per_host);
   std::vector<std::string> faults;
-  if (devices_per_host != 0 ? !explains(plan, devices_per_host, false)
-                            : !places.host_fault.empty()) {
-    faults.push_back(devices_per_host == 0 ? places.host_fault
-                                           : host_fault(plan, devices_per_host));
-  }
+  if (!fault.empty()) faults.push_back(std::move(fault));
   if (places.device != "cpu") return faults;
   for (const TorchRecTable& table : plan.tables) {
     const auto holds_nothing = [](const Shard& shard) { return shard.rows() == 0; };
