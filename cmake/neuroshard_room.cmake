@@ -67,6 +67,15 @@ function(neuroshard_thin target)
   endif()
 endfunction()
 
+# Sources that no reader of files comes to: fuzzing does not follow their branches. Not
+# -fno-sanitize=fuzzer-no-link, with which clang takes no header that was precompiled without it.
+function(neuroshard_no_coverage)
+  if(NEUROSHARD_FUZZ)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
+      -fno-sanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth)
+  endif()
+endfunction()
+
 function(neuroshard_room name)
   cmake_parse_arguments(ROOM "" "" "FOLDERS;LINK" ${ARGN})
   set(patterns *.cpp)
@@ -82,14 +91,8 @@ function(neuroshard_room name)
   add_library(neuroshard_${name} STATIC ${sources})
   target_link_libraries(neuroshard_${name} PUBLIC neuroshard_flags Threads::Threads ${ROOM_LINK})
   neuroshard_precompile(neuroshard_${name})
-  # Fuzzing follows the branches of the rooms that read, and of the engine's files those that read cost
-  # models: networks and search would take twice as long, lookups half as long again.
+  # Fuzzing follows the branches of the rooms that read; networks and search would take twice as long.
   if(NEUROSHARD_FUZZ AND NOT name MATCHES "^(nn|search)$")
     target_compile_options(neuroshard_${name} PRIVATE -fsanitize=fuzzer-no-link)
-    if(name STREQUAL engine)
-      list(FILTER sources EXCLUDE REGEX "/cost_model/[^/]*$")
-      set_property(SOURCE ${sources} APPEND PROPERTY COMPILE_OPTIONS
-        -fno-sanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth)
-    endif()
   endif()
 endfunction()

@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "cuda/check.h"
 #include "cuda/launch.h"
 #include "cuda/staging.h"
 #include "cuda/staging_kernels.cuh"
