@@ -93,11 +93,6 @@ std::vector<Stream*>& all_streams() {
 
 Stream& default_stream() { return *all_streams().front(); }
 
-bool any_capturing() {
-  return std::any_of(all_streams().begin(), all_streams().end(),
-                     [](const Stream* stream) { return stream->capturing(); });
-}
-
 void Stream::add(Work work) {
   if (capture_ == nullptr) {
     work_.push_back(std::move(work));

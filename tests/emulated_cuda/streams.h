@@ -82,6 +82,5 @@ inline Stream& stream_of(cudaStream_t stream) {
 }
 /// Everything that has been made and not destroyed, the default stream first.
 std::vector<Stream*>& all_streams();
-bool any_capturing();
 
 }  // namespace neuroshard::emulation

@@ -43,20 +43,23 @@ Values magnitudes(Values values) {
   return values;
 }
 
-/// Sums in another order: a few units in the last place of the sum of magnitudes.
-void check_close(const Values& found, const Values& expected, const Values& scale) {
+/// `tolerance(i)` is of value i.
+template <typename Tolerance>
+void check_each(const Values& found, const Values& expected, const Tolerance& tolerance) {
+  BOOST_REQUIRE(found.size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::fabs(found[i] - expected[i]) <= 4e-6 * (1e-3 + std::fabs(scale[i]))) continue;
+    if (std::fabs(found[i] - expected[i]) < tolerance(i)) continue;
     BOOST_FAIL("at " << i << ": " << found[i] << ", expected " << expected[i]);
   }
 }
 
+/// Sums in another order: a few units in the last place of the sum of magnitudes.
+void check_close(const Values& found, const Values& expected, const Values& scale) {
+  check_each(found, expected, [&](std::size_t i) { return 4e-6 * (1e-3 + std::fabs(scale[i])); });
+}
+
 void check_within(const Values& found, const Values& expected, float tolerance) {
-  BOOST_REQUIRE(found.size() == expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::fabs(found[i] - expected[i]) < tolerance) continue;
-    BOOST_FAIL("at " << i << ": " << found[i] << ", expected " << expected[i]);
-  }
+  check_each(found, expected, [&](std::size_t) { return tolerance; });
 }
 
 struct Shape {
