@@ -1,78 +1,30 @@
 #include "engine/ground_truth/collect.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "engine/cost_model/features.h"
 #include "io/append_log.h"
 #include "io/collection.h"
-#include "tests/io/support.h"
+#include "tests/ground_truth/collecting.h"
 
 namespace neuroshard {
 namespace {
 
 using test::check_error;
 using test::check_refused;
+using test::comm_on_sim;
+using test::compute_on_cpu;
+using test::compute_on_sim;
+using test::lines_of;
+using test::options_for;
+using test::sim;
+using test::some_tables;
 using test::TemporaryFolder;
+using test::text_of;
 using test::value_of;
-
-std::string text_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-std::int64_t lines_of(const std::string& text) {
-  return std::count(text.begin(), text.end(), '\n');
-}
-
-std::vector<Table> some_tables() {
-  std::vector<Table> tables;
-  for (int i = 0; i < 40; ++i) {
-    Table table;
-    table.name = "t" + std::to_string(i);
-    table.rows = 100 + i * i * 50;
-    table.pooling_factor = 0.5 + i % 9;
-    table.reuse_histogram =
-        expected_reuse(table.rows, table.pooling_factor * 1024, 0.3 + 0.02 * i).histogram;
-    tables.push_back(table);
-  }
-  return tables;
-}
-
-std::unique_ptr<GroundTruth> sim(const std::string& profile = "A100-80G") {
-  GroundTruthOptions options;
-  options.profile = profile;
-  return value_of(make_ground_truth(io::Backend::kSim, options));
-}
-
-std::unique_ptr<GroundTruth> cpu() {
-  GroundTruthOptions options;
-  options.threads = 1;
-  options.max_memory_bytes = 64 << 20;
-  options.warmup_runs = 0;
-  options.timed_runs = 1;
-  return value_of(make_ground_truth(io::Backend::kCpu, options));
-}
-
-CollectOptions options_for(const TemporaryFolder& folder, std::int64_t samples) {
-  CollectOptions options;
-  options.output = folder.file("data");
-  options.samples = samples;
-  options.batch_size = 1024;
-  options.seed = 5;
-  options.max_memory_bytes = 64 << 20;
-  return options;
-}
 
 class Recorder : public ProgressSink {
  public:
@@ -92,65 +44,6 @@ class Recorder : public ProgressSink {
   std::int64_t cancel_at = 0;
   CancelToken token;
 };
-
-using Collect = Status (*)(const CollectOptions&);
-
-Status compute_on_sim(const CollectOptions& options) {
-  return collect_compute(*sim(), some_tables(), options).status();
-}
-Status comm_on_sim(const CollectOptions& options) { return collect_comm(*sim(), options).status(); }
-Status compute_on_cpu(const CollectOptions& options) {
-  return collect_compute(*cpu(), some_tables(), options).status();
-}
-
-/// Runs `collect` in a child process and kills it, with SIGKILL, once it has added some lines.
-void collect_until_killed(Collect collect, CollectOptions options, std::int64_t at_least) {
-  const std::string data = options.output + "/data.txt";
-  const std::int64_t before = lines_of(text_of(data));
-  options.samples = INT64_MAX;
-  const pid_t child = ::fork();
-  BOOST_REQUIRE(child >= 0);
-  if (child == 0) {
-    static_cast<void>(collect(options));
-    ::_exit(3);
-  }
-  while (lines_of(text_of(data)) < before + at_least) {
-    int status = 0;
-    BOOST_REQUIRE(::waitpid(child, &status, WNOHANG) == 0);  // it must not end by itself
-    ::usleep(500);
-  }
-  BOOST_REQUIRE(::kill(child, SIGKILL) == 0);
-  int status = 0;
-  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-  BOOST_TEST(WIFSIGNALED(status));
-}
-
-/// The table sets of a compute data.txt, without the costs.
-std::string sets_of(const std::string& text) {
-  std::istringstream in(text);
-  std::string sets;
-  for (std::string line; std::getline(in, line);) sets += line.substr(0, line.find(' ')) + "\n";
-  return sets;
-}
-
-/// Kills a collection several times, resumes it, and compares with one that was left alone.
-void check_killed_and_resumed(Collect collect, std::int64_t at_least, bool equal_costs) {
-  const TemporaryFolder killed;
-  const TemporaryFolder whole;
-  CollectOptions options = options_for(killed, 0);
-  for (int round = 0; round < 4; ++round) collect_until_killed(collect, options, at_least);
-  options.samples = lines_of(text_of(options.output + "/data.txt")) + 20;
-  BOOST_TEST_REQUIRE(collect(options).ok());
-  CollectOptions alone = options_for(whole, options.samples);
-  BOOST_TEST_REQUIRE(collect(alone).ok());
-
-  const std::string text = text_of(options.output + "/data.txt");
-  const std::string expected = text_of(alone.output + "/data.txt");
-  BOOST_TEST(lines_of(text) == options.samples);
-  BOOST_TEST(text.back() == '\n');
-  BOOST_TEST((sets_of(text) == sets_of(expected)));  // no set twice, none missing, same order
-  if (equal_costs) BOOST_TEST((text == expected));
-}
 
 }  // namespace
 
@@ -265,52 +158,6 @@ BOOST_AUTO_TEST_CASE(a_comm_collection_can_be_read_back) {
   BOOST_TEST(data.samples[0].dims.size() == 8U);
   BOOST_TEST(data.collection.devices == 8);
   BOOST_TEST(!std::filesystem::exists(options.output + "/table_configs.json"));
-}
-
-BOOST_AUTO_TEST_CASE(resuming_in_steps_gives_the_bytes_of_one_run) {
-  const TemporaryFolder steps;
-  const TemporaryFolder once;
-  for (const std::int64_t samples : {1, 40, 40, 130}) {
-    BOOST_TEST_REQUIRE(compute_on_sim(options_for(steps, samples)).ok());
-  }
-  BOOST_TEST_REQUIRE(compute_on_sim(options_for(once, 130)).ok());
-  BOOST_TEST(text_of(steps.file("data/data.txt")) == text_of(once.file("data/data.txt")));
-}
-
-BOOST_AUTO_TEST_CASE(fewer_samples_than_there_are_change_nothing) {
-  const TemporaryFolder folder;
-  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 30)).ok());
-  const std::string before = text_of(folder.file("data/data.txt"));
-  const auto truth = sim();
-  const CollectReport report =
-      value_of(collect_compute(*truth, some_tables(), options_for(folder, 10)));
-  BOOST_TEST(report.found == 30);
-  BOOST_TEST(report.added == 0);
-  BOOST_TEST(text_of(folder.file("data/data.txt")) == before);
-}
-
-BOOST_AUTO_TEST_CASE(killed_collections_lose_and_repeat_nothing) {
-  check_killed_and_resumed(compute_on_sim, 150, true);
-  check_killed_and_resumed(comm_on_sim, 150, true);
-}
-
-BOOST_AUTO_TEST_CASE(killed_measurements_keep_the_order_of_sets) {
-  check_killed_and_resumed(compute_on_cpu, 2, false);
-}
-
-BOOST_AUTO_TEST_CASE(a_torn_line_is_cut_off_and_measured_again) {
-  const TemporaryFolder folder;
-  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 50)).ok());
-  const std::string data = folder.file("data/data.txt");
-  const std::string whole = text_of(data);
-  std::filesystem::resize_file(data, whole.size() - 3);
-  const auto truth = sim();
-  const CollectReport report =
-      value_of(collect_compute(*truth, some_tables(), options_for(folder, 50)));
-  BOOST_TEST(report.found == 49);
-  BOOST_TEST(report.added == 1);
-  BOOST_TEST(report.repaired_bytes > 0);
-  BOOST_TEST(text_of(data) == whole);
 }
 
 BOOST_AUTO_TEST_CASE(other_settings_are_refused_by_name) {
