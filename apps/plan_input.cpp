@@ -38,6 +38,10 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
                               io::bind_plan(input.plan, input.loaded.workload, devices));
   for (const std::string& note : bound.notes) print_note(note);
+  const std::string& made_of = bound.document.provenance.input_sha256;
+  if (!made_of.empty() && made_of != input.loaded.sha256) {
+    print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
+  }
   return std::move(bound.document);
 }
 

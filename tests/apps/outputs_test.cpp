@@ -136,6 +136,25 @@ BOOST_AUTO_TEST_CASE(simulate_writes_the_plan_with_the_costs_of_its_cost_model) 
   BOOST_TEST(other.at("provenance").at("cost_model").as_string() == "a100_sim");
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_made_of_another_table_file_is_noticed) {
+  const TemporaryFolder folder;
+  const std::string own = source_file("examples/dlrm_dcnv2.json");
+  const std::string plan = folder.file("plan.json");
+  const std::string other = folder.file("tables.json");
+  std::string text = slurp(own);
+  const std::string batch = "\"batch_size\": 65536";
+  BOOST_TEST_REQUIRE(text.find(batch) != std::string::npos);
+  std::ofstream(other) << text.replace(text.find(batch), batch.size(), "\"batch_size\": 32768");
+  BOOST_TEST(run_command(example_plan_arguments({"--output", plan})).exit_code == 0);
+  const auto simulated = [&](const std::string& tables) {
+    return run_command({"simulate", "--tables", tables, "--plan", plan, "--device-memory", "80GB"});
+  };
+  BOOST_TEST(simulated(own).err.empty());
+  BOOST_TEST(simulated(other).exit_code == 0);
+  BOOST_TEST(simulated(other).err ==
+             plan + ": was made of another table file (its sha256 differs)\n");
+}
+
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
   const std::string note =
       "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";
