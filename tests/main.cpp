@@ -1,6 +1,4 @@
 // The entry point of every test program but the GPU's.
-#include <boost/test/unit_test.hpp>
+#include "tests/support/entry_point.h"
 
-int main(int argc, char** argv) {
-  return boost::unit_test::unit_test_main([] { return true; }, argc, argv);
-}
+int main(int argc, char** argv) { return neuroshard::test::run_suites(argc, argv); }
