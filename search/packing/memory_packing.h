@@ -10,9 +10,10 @@
 namespace neuroshard::search {
 
 /// Devices for pieces of these bytes so that none holds more than `memory_bytes`: each piece, the
-/// largest left first, goes where it leaves least room; where it fits nowhere, one or two pieces
-/// that together are smaller make room for it and are placed again. Every step packs more bytes, so
-/// it ends. Nothing when it gets stuck or is stopped: then there may still be a way.
+/// largest first, goes where it leaves least room. For those that fit nowhere, the pieces of two
+/// devices at a time are dealt out anew, so that one is filled as far as possible and the room
+/// gathers on the other. Nothing when that leads to no place within a number of times that grows
+/// with the devices, or is stopped: then there may still be a way. Deterministic.
 std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
                                                         std::int32_t devices,
                                                         std::int64_t memory_bytes,
