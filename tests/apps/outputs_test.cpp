@@ -22,6 +22,7 @@ using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
 using neuroshard::test::source_file;
+using neuroshard::test::split_words;
 using neuroshard::test::TemporaryFolder;
 
 json::object parsed(const std::string& text) {
@@ -174,6 +175,34 @@ BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_call
   BOOST_TEST(slurp(plan).find("what it says of 129 is a guess") != std::string::npos);
   search[2] = "128";
   BOOST_TEST(run_command(search).err.empty());
+}
+
+BOOST_AUTO_TEST_CASE(under_additive_costs_plans_are_held_against_a_lower_bound) {
+  const Outcome planned = run_command(example_plan_arguments({"--cost-model", "torchrec"}));
+  BOOST_TEST(planned.exit_code == 0, planned.err);
+  BOOST_TEST(
+      planned.out.find("at most 0.00 % above the best plan of whole and column-split tables") !=
+          std::string::npos,
+      planned.out);
+  BOOST_TEST(run_command(example_plan_arguments()).out.find("above the best plan") ==
+             std::string::npos);
+  const TemporaryFolder folder;
+  const Outcome compared = run_command(
+      {"compare", "--tables", generated_pool(folder), "--tasks", source_file("examples/tasks.txt"),
+       "--devices", "4", "--device-memory", "20GiB", "--algorithms", "size-greedy,refine",
+       "--evaluations", "5000", "--cost-model", "torchrec"});
+  BOOST_TEST(compared.exit_code == 0, compared.err);
+  const auto above_bound = [&](const std::string& algorithm) {
+    const std::size_t line = compared.out.find("\n" + algorithm);
+    BOOST_TEST_REQUIRE(line != std::string::npos);
+    const std::vector<std::string> words =
+        split_words(compared.out.substr(line, compared.out.find('\n', line + 1) - line));
+    BOOST_TEST(words.back() == "%");
+    return std::stod(words.at(words.size() - 2));
+  };
+  BOOST_TEST(above_bound("refine") >= 0);
+  BOOST_TEST(above_bound("refine") < 5);
+  BOOST_TEST(above_bound("size-greedy") > 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_holds_every_algorithm_on_every_task) {

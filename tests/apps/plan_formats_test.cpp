@@ -115,6 +115,14 @@ BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
                   "devices per host: found 3");
 }
 
+BOOST_AUTO_TEST_CASE(formats_can_be_listed) {
+  const Outcome outcome = run_command({"export", "--format", "list"});
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  for (const std::string name : {"torchrec", "hugectr", "hugectr-python", "csv", "json", "html"}) {
+    BOOST_TEST(outcome.out.find("\n" + name + " ") != std::string::npos, name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);

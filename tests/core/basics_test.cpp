@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdio>
+#include <stdexcept>
 #include <vector>
 
 #include "engine/core/bytes.h"
@@ -122,6 +123,25 @@ BOOST_AUTO_TEST_CASE(every_index_runs_once_on_any_number_of_threads) {
       for (const std::atomic<int>& times : seen) BOOST_TEST(times == 1);
       BOOST_TEST(worker_in_range);
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_loop_throws_ends_it_and_reaches_its_caller) {
+  for (int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<std::int64_t> done = 0;
+    const auto throw_at = [&](std::int64_t wrong) {
+      pool.parallel_for(1'000'000, [&](std::int64_t index, int) {
+        if (index == wrong) throw std::length_error("here");
+        ++done;
+      });
+    };
+    BOOST_CHECK_THROW(throw_at(100), std::length_error);
+    BOOST_TEST(done < 1'000'000 - 1);
+    // The next loop knows nothing of it.
+    done = 0;
+    pool.parallel_for(1000, [&](std::int64_t, int) { ++done; });
+    BOOST_TEST(done == 1000);
   }
 }
 

@@ -122,6 +122,39 @@ BOOST_AUTO_TEST_CASE(options_out_of_range_are_refused) {
   BOOST_TEST(!generate_tables({.count = 1, .batch_size = 0}).ok());
 }
 
+BOOST_AUTO_TEST_CASE(a_summary_adds_up) {
+  Workload workload;
+  workload.batch_size = 100;
+  for (int k = 0; k < 3; ++k) {
+    Table table;
+    table.rows = 1000 * (k + 1);
+    table.dim = k == 2 ? 8 : 4;
+    table.pooling_factor = k;
+    table.data_type = k == 1 ? DataType::kFp16 : DataType::kFp32;
+    table.reuse_histogram[0] = 1;  // every looked-up row once
+    workload.tables.push_back(table);
+  }
+  const TablesSummary summary = summarize(workload, 2);
+  BOOST_TEST(summary.tables == 3);
+  BOOST_TEST(summary.batch_size == 100);
+  BOOST_TEST(summary.total_rows == 6000);
+  BOOST_TEST(summary.dim_sum == 16);
+  BOOST_TEST(summary.lookups_per_sample == 3);
+  BOOST_TEST(summary.distinct_rows_per_batch == 300);
+  BOOST_TEST(summary.without_lookups == 1);
+  BOOST_TEST(summary.total_bytes == 1000 * 4 * 4 + 2000 * 4 * 2 + 3000 * 8 * 4);
+  BOOST_TEST(summary.largest_bytes == 3000 * 8 * 4);
+  BOOST_TEST((summary.dims == std::vector<std::pair<std::int32_t, std::int64_t>>{{4, 2}, {8, 1}}));
+  // Equal bytes: the first table first.
+  BOOST_TEST((summary.heaviest_by_bytes == std::vector<std::int32_t>{2, 0}));
+  BOOST_TEST((summary.heaviest_by_lookups == std::vector<std::int32_t>{2, 1}));
+  workload.tables[1].dim = 0;
+  const TablesSummary without_dims = summarize(workload, 2);
+  BOOST_TEST(!without_dims.has_dims);
+  BOOST_TEST(without_dims.total_bytes == 0);
+  BOOST_TEST(without_dims.largest_bytes == 0);
+}
+
 BOOST_AUTO_TEST_CASE(the_summary_of_the_real_tables_matches_the_published_totals) {
   const auto file = test::data_file("tables/dlrm856_table_configs.json");
   if (!file) {

@@ -110,6 +110,8 @@ BOOST_AUTO_TEST_CASE(bad_lists_are_errors_that_name_the_culprit) {
     BOOST_TEST(!CommFeatureSet::parse(list).ok());
   }
   BOOST_TEST(FeatureSet::parse("height").status().message().find("height") != std::string::npos);
+  BOOST_TEST(CommFeatureSet::parse("dim,dim_max,dim").status().message() ==
+             "communication feature 'dim' is named twice");
   BOOST_TEST(!CommFeatureSet::parse("start,start_max").ok());  // nothing for the backward network
 }
 

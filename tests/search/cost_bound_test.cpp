@@ -33,7 +33,10 @@ BOOST_AUTO_TEST_CASE(no_plan_is_below_the_bound) {
   double gap = 0;
   for (int round = 0; round < 60; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 4));
-    const Workload workload = test::random_workload(rng, 9);
+    Workload workload = test::random_workload(rng, 9);
+    if (round % 2 == 0) {
+      for (Table& table : workload.tables) table.dim += static_cast<std::int32_t>(rng.below(4));
+    }
     const float per_shard = round % 3 == 0 ? 0.0f : static_cast<float>(rng.uniform());
     test::TableEvaluator evaluator = random_costs(rng, workload, devices, per_shard);
     const Cluster cluster = test::make_cluster(devices, kPlenty);
@@ -73,6 +76,15 @@ BOOST_AUTO_TEST_CASE(a_bound_pays_for_the_splits_that_it_needs) {
   test::TableEvaluator two(workload, 2, {8}, 1);
   const Cluster pair = test::make_cluster(2, kPlenty);
   BOOST_TEST(std::abs(*lower_bound({workload, pair}, two) - 5) < 1e-4);
+}
+
+BOOST_AUTO_TEST_CASE(odd_columns_stay_with_one_piece) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 18)};
+  // Half a ms a column and 1 ms a piece: 4 columns are 3 ms four times, 2 are 2 ms.
+  test::TableEvaluator evaluator(workload, 4, {9}, 1);
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  BOOST_TEST(std::abs(*lower_bound({workload, cluster}, evaluator) - 14.0 / 4) < 1e-4);
 }
 
 BOOST_AUTO_TEST_CASE(refine_ends_at_a_plan_that_is_proven) {
