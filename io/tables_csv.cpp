@@ -17,8 +17,7 @@ constexpr int kRequired = 4;
 /// The fields of a line; quotes as in RFC 4180, but no line break inside them.
 Result<std::vector<std::string>> split_csv(const Line& line) {
   std::vector<std::string> fields(1);
-  std::string_view rest = line.text;
-  if (rest.ends_with('\r')) rest.remove_suffix(1);
+  const std::string_view rest = line.text;
   bool quoted = false;
   bool closed = false;
   for (std::size_t at = 0; at < rest.size(); ++at) {
