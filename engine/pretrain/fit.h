@@ -70,6 +70,9 @@ struct FitResult {
 /// Ranges of the options: the message names the option, what was found and what was expected.
 Status validate(const FitOptions& options);
 
+/// Layer widths as reports have them: "128-32".
+std::string describe(const std::vector<int>& widths);
+
 /// The options as text, in the order of a report.
 std::vector<std::pair<std::string, std::string>> describe(const FitOptions& options);
 

@@ -63,6 +63,12 @@ std::string_view to_string(CommArchitecture architecture) {
   return word_of(kArchitectures, architecture);
 }
 
+std::string describe(const std::vector<int>& widths) {
+  std::string text;
+  for (const int width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
+  return text;
+}
+
 std::vector<std::pair<std::string, std::string>> describe(const FitOptions& o) {
   using io::format_number;
   return {{"epochs", std::to_string(o.epochs)},

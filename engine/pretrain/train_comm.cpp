@@ -186,7 +186,8 @@ Status check(std::span<const CommDataset> data, const CommTrainOptions& options)
 TrainReport make_report(const CommTrainOptions& options, const Split& split) {
   TrainReport report;
   report.options = {{"architecture", std::string(to_string(options.architecture))},
-                    {"features", options.features}};
+                    {"features", options.features},
+                    {"hidden_widths", describe(options.hidden_widths)}};
   const auto described = describe(options.fit);
   report.options.insert(report.options.end(), described.begin(), described.end());
   report.train_samples = static_cast<std::int64_t>(split.train.size());

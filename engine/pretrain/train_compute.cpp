@@ -83,12 +83,6 @@ Result<Metrics> measure_part(const ComputeModel& model, std::span<const ComputeD
   return measure_fit(predicted, measured);
 }
 
-std::string join(const std::vector<int>& widths) {
-  std::string text;
-  for (const int width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
-  return text;
-}
-
 ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& problem,
                         const std::vector<std::vector<float>>& members) {
   ComputeModel model;
@@ -113,8 +107,8 @@ ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& 
 TrainReport make_report(const ComputeTrainOptions& options, const Split& split, FitResult& result) {
   TrainReport report;
   report.options = {{"features", options.features},
-                    {"table_widths", join(options.table_widths)},
-                    {"head_widths", join(options.head_widths)},
+                    {"table_widths", describe(options.table_widths)},
+                    {"head_widths", describe(options.head_widths)},
                     {"target", std::string(to_string(options.target))}};
   const auto described = describe(options.fit);
   report.options.insert(report.options.end(), described.begin(), described.end());
