@@ -105,9 +105,9 @@ std::string_view escape(Style style) {
 
 Console Console::of(int descriptor) {
   Console console;
-  console.terminal = isatty(descriptor) == 1;
-  if (!console.terminal) return console;
-  console.colour = environment("NO_COLOR").empty() && environment("TERM") != "dumb";
+  if (isatty(descriptor) != 1) return console;
+  console.redraws = environment("TERM") != "dumb";
+  console.colour = console.redraws && environment("NO_COLOR").empty();
   console.unicode = utf8_locale();
   console.width = terminal_width(descriptor);
   return console;

@@ -9,8 +9,8 @@ enum class Style { kPlain, kBold, kDim, kGood, kBad };
 
 /// What a stream can show. On a pipe: no colours, no UTF-8 drawing. A value; thread-safe.
 struct Console {
-  bool terminal = false;
-  bool colour = false;   ///< a terminal, TERM is not "dumb", and NO_COLOR is not set (or empty)
+  bool redraws = false;  ///< a terminal that draws a line over the one before: TERM is not "dumb"
+  bool colour = false;   ///< the same, and NO_COLOR is not set (or empty)
   bool unicode = false;  ///< a terminal in a UTF-8 locale (LC_ALL, LC_CTYPE, LANG)
   int width = 80;        ///< columns
 

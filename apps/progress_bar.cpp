@@ -63,7 +63,7 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::update(std::string_view phase, std::int64_t done, std::int64_t total,
                          std::string_view unit) {
-  if (!console_.terminal) return;
+  if (!console_.redraws) return;
   const auto now = Clock::now();
   if (phase != phase_) {
     phase_ = phase;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <filesystem>
@@ -61,6 +62,28 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
   BOOST_TEST(contains(uncoloured, "█"));
   BOOST_TEST(!contains(shown("dumb", "C.UTF-8", ""), "\x1b"));
   BOOST_TEST(!contains(shown("xterm", "C", ""), "█"));
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_long_work_is_until_it_is_done) {
+  std::vector<std::string> arguments = example_plan_arguments();
+  const auto budget = std::find(arguments.begin(), arguments.end(), "--evaluations");
+  arguments.erase(budget, budget + 2);
+  arguments.insert(arguments.end(), {"--time-limit", "3"});
+  const auto shown = [&](const std::string& term) {
+    return on_terminal(arguments, {.environment = {{"TERM", term}, {"LC_ALL", "C"}}}).out;
+  };
+  const std::string text = shown("xterm");
+  const std::size_t bar = text.find("\rrefine [####");
+  BOOST_TEST_REQUIRE(bar != std::string::npos);
+  const std::string line = text.substr(bar, text.find('\x1b', bar) - bar);
+  BOOST_TEST(contains(line, "] 2/3 s  "), line);
+  BOOST_TEST(contains(line, "/s  0:01 left"), line);
+  // Nothing of it is left above the plan.
+  const std::size_t wiped = text.rfind("\r\x1b[K");
+  BOOST_TEST_REQUIRE(wiped != std::string::npos);
+  BOOST_TEST(wiped > text.rfind(" left"));
+  BOOST_TEST(wiped < text.find("device  "));
+  BOOST_TEST(!contains(shown("dumb"), "refine ["));
 }
 
 BOOST_AUTO_TEST_CASE(a_reader_that_has_gone_is_no_error) {
