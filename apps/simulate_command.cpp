@@ -37,6 +37,7 @@ class SimulateCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     if (output_) {
+      document.batch_size = workload.batch_size;
       document.provenance = provenance_of(models, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);
       note_lost_places(input, document, "json");

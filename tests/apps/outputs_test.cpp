@@ -124,10 +124,21 @@ BOOST_AUTO_TEST_CASE(simulate_writes_the_plan_with_the_costs_of_its_cost_model) 
   const TemporaryFolder folder;
   const std::string plan = folder.file("plan.json");
   BOOST_TEST(run_command(example_plan_arguments({"--output", plan})).exit_code == 0);
-  const auto simulated_under = [&](const std::string& model) {
-    return run_command({"simulate", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan",
-                        plan, "--device-memory", "80GB", "--cost-model", model, "--output", "-"})
-        .out;
+  const auto simulated_under = [&](const std::string& model,
+                                   const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments{"simulate",
+                                       "--tables",
+                                       source_file("examples/dlrm_dcnv2.json"),
+                                       "--plan",
+                                       plan,
+                                       "--device-memory",
+                                       "80GB",
+                                       "--cost-model",
+                                       model,
+                                       "--output",
+                                       "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments).out;
   };
   BOOST_TEST(simulated_under("h200_sim") == slurp(plan));
   const json::object before = parsed(slurp(plan));
@@ -135,6 +146,9 @@ BOOST_AUTO_TEST_CASE(simulate_writes_the_plan_with_the_costs_of_its_cost_model) 
   BOOST_TEST(other.at("shards") == before.at("shards"));
   BOOST_TEST(other.at("cost_ms").as_double() > before.at("cost_ms").as_double());
   BOOST_TEST(other.at("provenance").at("cost_model").as_string() == "a100_sim");
+  const json::object half = parsed(simulated_under("h200_sim", {"--batch-size", "32768"}));
+  BOOST_TEST(half.at("batch_size").as_int64() == 32768);
+  BOOST_TEST(half.at("cost_ms").as_double() < before.at("cost_ms").as_double());
 }
 
 BOOST_AUTO_TEST_CASE(a_plan_made_of_another_table_file_is_noticed) {
