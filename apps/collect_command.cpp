@@ -59,8 +59,8 @@ class CollectCommand : public Command {
                   std::int64_t{1} << 32);
     flags.integer("max-dim", "largest dim; also its half, quarter, .. down to 4", &options_.max_dim,
                   4, kMaxDim);
-    flags.integer("batch-size", "global batch size", &options_.batch_size, 1,
-                  std::int64_t{1} << 32);
+    flags.integer("batch-size", "global batch size", &batch_size_, 1, std::int64_t{1} << 32)
+        .default_text(default_batch_size());
     flags.seed("seed", "of the random sets", &options_.seed);
     flags.integer("threads", "cpu: threads of the lookup", &threads_, 1, kMaxThreads)
         .default_text("one per hardware thread");
@@ -86,6 +86,7 @@ class CollectCommand : public Command {
     truth_options.max_memory_bytes = options_.max_memory_bytes;
     if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
     options_.cancel = &cancel_token();
+    options_.batch_size = batch_size_.value_or(io::kDefaultBatchSize);
     return run_on(backend, truth_options, flags);
   }
 
@@ -101,9 +102,13 @@ class CollectCommand : public Command {
     return print(summary(report, truth));
   }
   virtual void declare_kind(FlagSet& flags) = 0;
+  [[nodiscard]] virtual std::string default_batch_size() const {
+    return std::to_string(io::kDefaultBatchSize);
+  }
   virtual Result<CollectReport> collect(GroundTruth& truth) = 0;
 
   CollectOptions options_;
+  std::optional<std::int64_t> batch_size_;
 
  private:
   Result<CollectReport> collect_with_progress(GroundTruth& truth) {
@@ -144,12 +149,16 @@ class CollectComputeCommand final : public CollectCommand {
                   &options_.row_parts, 1, kMaxDevices);
   }
 
+  [[nodiscard]] std::string default_batch_size() const override {
+    return "that of --tables, or " + CollectCommand::default_batch_size();
+  }
+
   Result<CollectReport> collect(GroundTruth& truth) override {
     std::vector<Table> tables;
     if (tables_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file,
-                                  io::read_tables(*tables_, options_.batch_size));
+      NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
       tables = std::move(file.tables);
+      options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
     } else {
       GenerateOptions generate;
       generate.batch_size = options_.batch_size;

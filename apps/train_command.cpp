@@ -97,12 +97,17 @@ class TrainCommand : public Command {
     }
     if (from > to) {
       return invalid_input(data_.front() + ": found batch size " +
-                           std::to_string(data.front().batch_size) + ", expected one of " + *base_ +
-                           ", up to " + std::to_string(models.batch_size));
+                           std::to_string(data.front().batch_size) + ", expected " +
+                           batch_sizes(models) + " as in " + *base_);
     }
     models.batch_size = to;
     models.min_batch_size = from < to ? from : 0;
     return {};
+  }
+
+  static std::string batch_sizes(const CostModels& models) {
+    const std::string most = std::to_string(models.batch_size);
+    return models.min_batch_size > 0 ? std::to_string(models.min_batch_size) + " to " + most : most;
   }
 
   std::vector<std::string> data_;

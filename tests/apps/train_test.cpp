@@ -146,10 +146,26 @@ BOOST_AUTO_TEST_CASE(a_model_knows_the_batch_sizes_that_both_halves_have_seen) {
           "train compute --data compute2048 --base late.safetensors --output x.safetensors" + few),
       {.directory = folder.path()});
   BOOST_TEST(apart.exit_code == 2);
-  BOOST_TEST(apart.err.find("found batch size 2048, expected one of late.safetensors") !=
+  BOOST_TEST(apart.err.find("found batch size 2048, expected 16384 as in late.safetensors") !=
                  std::string::npos,
              apart.err);
   BOOST_TEST(!std::filesystem::exists(folder.file("x.safetensors")));
+}
+
+BOOST_AUTO_TEST_CASE(a_collection_has_the_batch_size_of_its_tables) {
+  const TemporaryFolder folder;
+  run_in(folder, "tables generate --count 20 --batch-size 8192 --output pool.json");
+  const std::string collecting =
+      "collect compute --backend sim --profile H200-141G --samples 3 --tables pool.json --output ";
+  const auto batch_size_in = [&](const std::string& directory) {
+    return json::parse(slurp(folder.file(directory + "/collection.json")))
+        .at("batch_size")
+        .as_int64();
+  };
+  run_in(folder, collecting + "own");
+  BOOST_TEST(batch_size_in("own") == 8192);
+  run_in(folder, collecting + "other --batch-size 4096");
+  BOOST_TEST(batch_size_in("other") == 4096);
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_is_shown_the_learning_curve) {
