@@ -46,8 +46,9 @@ class EvaluateCommand : public Command {
     }
     TextTable table({{"network", Align::kLeft}, {"samples"}, {"MSE ms^2"}, {"MAPE"}, {"tau"}});
     for (const auto& [name, fit] : metrics) {
-      table.add({name, with_commas(fit.count), significant(fit.mse),
-                 fixed_decimals(100 * fit.mape, 2) + " %", fixed_decimals(fit.tau, 4)});
+      std::vector<std::string> cells = metrics_cells(fit);
+      cells.insert(cells.begin(), {name, with_commas(fit.count)});
+      table.add(std::move(cells));
     }
     return print("cost model " + describe(models) + "\ndata " + describe(origin) + "\n\n" +
                  table.render(Console::of(STDOUT_FILENO)));

@@ -83,9 +83,4 @@ std::string counted(std::int64_t count, std::string_view noun) {
   return with_commas(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-std::string significant(double value) {
-  if (value >= 1000 && value < 1e15) return fixed_decimals(value, 0);
-  return general_decimals(value, 4);
-}
-
 }  // namespace neuroshard::apps

@@ -25,7 +25,5 @@ std::string with_commas(std::int64_t value);
 /// "1 table", "2,000 tables".
 std::string counted(std::int64_t count, std::string_view noun);
 
-/// Four significant digits, for values that span orders of magnitude: "0.0875", "1.34e-06", "1190".
-std::string significant(double value);
 
 }  // namespace neuroshard::apps

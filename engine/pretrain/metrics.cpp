@@ -66,7 +66,7 @@ double kendall_tau(std::span<const double> a, std::span<const double> b) {
   const std::int64_t swaps = sort_and_count_swaps(values);
   const std::int64_t ties_b = tied_pairs(values, same_second);
   const std::int64_t total = pairs_of(static_cast<std::int64_t>(values.size()));
-  if (total == ties_a || total == ties_b) return 0;
+  if (total == ties_a || total == ties_b) return Metrics::kUnknown;
   const std::int64_t concordant_less_discordant = total - ties_a - ties_b + ties_both - 2 * swaps;
   const double untied = static_cast<double>(total - ties_a) * static_cast<double>(total - ties_b);
   return static_cast<double>(concordant_less_discordant) / std::sqrt(untied);
@@ -77,17 +77,18 @@ Metrics measure_fit(std::span<const double> predicted, std::span<const double> m
   Metrics metrics;
   metrics.count = static_cast<std::int64_t>(measured.size());
   if (measured.empty()) return metrics;
+  double squares = 0;
   double relative = 0;
   std::int64_t positive = 0;
   for (std::size_t i = 0; i < measured.size(); ++i) {
     const double error = predicted[i] - measured[i];
-    metrics.mse += error * error;
+    squares += error * error;
     if (measured[i] > 0) {
       relative += std::fabs(error) / measured[i];
       ++positive;
     }
   }
-  metrics.mse /= static_cast<double>(measured.size());
+  metrics.mse = squares / static_cast<double>(measured.size());
   if (positive > 0) metrics.mape = relative / static_cast<double>(positive);
   metrics.tau = kendall_tau(predicted, measured);
   return metrics;

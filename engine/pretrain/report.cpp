@@ -1,7 +1,9 @@
 #include "engine/pretrain/report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "engine/core/decimal.h"
 #include "io/json_writer.h"
@@ -14,11 +16,25 @@ std::string significant(double value) {
   return value < 1e6 ? general_decimals(value, 4) : fixed_decimals(value, 0);
 }
 
+}  // namespace
+
+std::vector<std::string> metrics_cells(const Metrics& metrics) {
+  const auto known = [](double value, std::string text) {
+    return std::isnan(value) ? "-" : std::move(text);
+  };
+  return {known(metrics.mse, significant(metrics.mse)),
+          known(metrics.mape, fixed_decimals(100 * metrics.mape, 2) + " %"),
+          known(metrics.tau, fixed_decimals(metrics.tau, 4))};
+}
+
+namespace {
+
 void add_metrics(const std::string& part, const Metrics& metrics,
                  std::vector<std::pair<std::string, std::string>>& rows) {
-  rows.emplace_back(part + " MSE (ms^2)", significant(metrics.mse));
-  rows.emplace_back(part + " MAPE", fixed_decimals(100 * metrics.mape, 2) + " %");
-  rows.emplace_back(part + " Kendall's tau", fixed_decimals(metrics.tau, 4));
+  const std::vector<std::string> cells = metrics_cells(metrics);
+  rows.emplace_back(part + " MSE (ms^2)", cells[0]);
+  rows.emplace_back(part + " MAPE", cells[1]);
+  rows.emplace_back(part + " Kendall's tau", cells[2]);
 }
 
 void write_metrics(std::string_view key, const Metrics& metrics, io::JsonWriter& json) {

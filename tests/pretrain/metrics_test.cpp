@@ -23,7 +23,7 @@ double slow_tau(const std::vector<double>& a, const std::vector<double>& b) {
       pairs_b += v * v;
     }
   }
-  return pairs_a == 0 || pairs_b == 0 ? 0 : agree / std::sqrt(pairs_a * pairs_b);
+  return agree / std::sqrt(pairs_a * pairs_b);  // without a pair: NaN
 }
 
 }  // namespace
@@ -40,7 +40,9 @@ BOOST_AUTO_TEST_CASE(tau_is_its_definition_with_and_without_ties) {
       a[i] = static_cast<double>(rng.below(levels));
       b[i] = static_cast<double>(rng.below(levels));
     }
-    BOOST_TEST(std::fabs(kendall_tau(a, b) - slow_tau(a, b)) < 1e-12);
+    const double tau = kendall_tau(a, b);
+    const double slow = slow_tau(a, b);
+    BOOST_TEST((std::fabs(tau - slow) < 1e-12 || (std::isnan(tau) && std::isnan(slow))));
   }
 }
 
@@ -49,8 +51,8 @@ BOOST_AUTO_TEST_CASE(tau_of_equal_and_opposite_orders) {
   const std::vector<double> down = {4, 3, 0, -9};
   BOOST_TEST(kendall_tau(up, up) == 1.0);
   BOOST_TEST(kendall_tau(up, down) == -1.0);
-  BOOST_TEST(kendall_tau({}, {}) == 0.0);
-  BOOST_TEST(kendall_tau(up, std::vector<double>(4, 1.0)) == 0.0);
+  BOOST_TEST(std::isnan(kendall_tau({}, {})));
+  BOOST_TEST(std::isnan(kendall_tau(up, std::vector<double>(4, 1.0))));
 }
 
 BOOST_AUTO_TEST_CASE(errors_by_hand) {

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <vector>
 
 namespace neuroshard {
 namespace {
@@ -71,6 +72,13 @@ BOOST_AUTO_TEST_CASE(json_has_the_documented_keys) {
     BOOST_TEST_CONTEXT(part) { BOOST_TEST(has(evaluation, part)); }
   }
   BOOST_TEST(has(evaluation, "neuroshard-evaluation"));
+  // One device exchanges nothing: costs of 0 have no relative error and no order.
+  const std::vector<double> zeros(3, 0.0);
+  const Metrics unknown = measure_fit(std::vector<double>{1, 2, 3}, zeros);
+  BOOST_TEST((metrics_cells(unknown) == std::vector<std::string>{"4.667", "-", "-"}));
+  BOOST_TEST((metrics_cells({}) == std::vector<std::string>{"-", "-", "-"}));
+  BOOST_TEST(has(format_evaluation({{"forward", unknown}}, models, {"H200", Provenance::kMeasured}),
+                 "\"mape\": null, \"kendall_tau\": null"));
   BOOST_TEST(has(evaluation, "\"forward\": {\"count\": 10"));
 }
 
