@@ -72,12 +72,10 @@ Status device_available() {
     return unavailable("backend cuda: no NVIDIA driver, or one older than CUDA " +
                        std::to_string(CUDART_VERSION / 1000) + "." +
                        std::to_string(CUDART_VERSION % 1000 / 10) +
-                       " (libcuda.so.1); use --backend cpu or --backend sim");
+                       " (libcuda.so.1); use another --backend");
   }
   if (error == cudaErrorNoDevice || (error == cudaSuccess && devices == 0)) {
-    return unavailable(
-        "backend cuda: no NVIDIA GPU on this machine; use --backend cpu or "
-        "--backend sim");
+    return unavailable("backend cuda: no NVIDIA GPU on this machine; use another --backend");
   }
   NEUROSHARD_CUDA_RETURN_IF_ERROR(error);
   return {};

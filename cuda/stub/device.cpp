@@ -11,8 +11,7 @@
 namespace neuroshard::cuda {
 
 Status device_available() {
-  return unavailable(
-      "backend cuda: this build has no CUDA kernels; use --backend cpu or --backend sim");
+  return unavailable("backend cuda: this build has no CUDA kernels; use another --backend");
 }
 
 Result<DeviceInfo> device_info() { return device_available(); }
