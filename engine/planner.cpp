@@ -133,9 +133,9 @@ Status check_memory(const Workload& workload, const Plan& plan, std::int64_t mem
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   if (fullest == bytes.end() || *fullest <= memory_bytes) return {};
   return infeasible("device " + std::to_string(fullest - bytes.begin()) + " holds " +
-                    format_bytes(*fullest) + ", devices have " + format_bytes(memory_bytes) +
-                    ": this plan needs at least " + format_bytes_at_least(*fullest) +
-                    " of memory per device");
+                    format_bytes_apart(*fullest, memory_bytes) + ", devices have " +
+                    format_bytes_apart(memory_bytes, *fullest) + ": this plan needs at least " +
+                    format_bytes_at_least(*fullest) + " of memory per device");
 }
 
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,

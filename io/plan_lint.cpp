@@ -57,8 +57,8 @@ void check_memory(const Workload& workload, const Plan& plan, std::int64_t limit
   for (std::size_t device = 0; device < bytes.size(); ++device) {
     if (bytes[device] <= limit) continue;
     faults.push_back({true, "device " + std::to_string(device) + " holds " +
-                                format_bytes(bytes[device]) + ", devices have " +
-                                format_bytes(limit)});
+                                format_bytes_apart(bytes[device], limit) + ", devices have " +
+                                format_bytes_apart(limit, bytes[device])});
   }
 }
 

@@ -58,8 +58,11 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
   return pass;
 }
 
+std::string would_do(std::int64_t bytes) {
+  return format_bytes_at_least(bytes) + " of memory per device would do";
+}
+
 Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const Table&)) {
-  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   std::vector<WeightedTable> tables;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     const Table& table = problem.workload.tables[index];
@@ -72,13 +75,16 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
   });
   GreedyPass pass = place_all(problem, tables, problem.cluster.memory_bytes);
   if (pass.unplaced >= 0) {
+    const std::string enough = would_do(place_all(problem, tables, kNoLimit).most_bytes);
+    if (const auto shortage = shortage_in_all(problem)) {
+      return infeasible(shortage->blame + ": " + enough);
+    }
     const Table& table = problem.workload.tables[static_cast<std::size_t>(pass.unplaced)];
     return infeasible(
         table_label(problem.workload, pass.unplaced) + " of " + format_bytes(table_bytes(table)) +
         " fits whole on none of " + std::to_string(problem.cluster.devices) + " devices of " +
-        format_bytes(problem.cluster.memory_bytes) + " and this algorithm splits none: " +
-        format_bytes_at_least(place_all(problem, tables, kNoLimit).most_bytes) +
-        " of memory per device would do, or an algorithm that splits");
+        format_bytes(problem.cluster.memory_bytes) + " and this algorithm splits none: " + enough +
+        ", or an algorithm that splits");
   }
   return SearchResult{std::move(pass.plan), 0, false};
 }
@@ -87,7 +93,6 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
 
 Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
                                   const SearchOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   SearchResult result;
   result.plan.devices = problem.cluster.devices;
   Rng rng(options.seed);
@@ -98,12 +103,15 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
   }
   const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
-  if (*fullest <= problem.cluster.memory_bytes) return result;
-  return infeasible("random placement puts " + format_bytes(*fullest) + " on device " +
-                    std::to_string(fullest - bytes.begin()) + ", devices have " +
-                    format_bytes(problem.cluster.memory_bytes) + ": " +
-                    format_bytes_at_least(*fullest) +
-                    " of memory per device would do, or an algorithm that minds memory");
+  const std::int64_t memory = problem.cluster.memory_bytes;
+  if (*fullest <= memory) return result;
+  if (const auto shortage = shortage_in_all(problem)) {
+    return infeasible(shortage->blame + ": " + would_do(*fullest));
+  }
+  return infeasible("random placement puts " + format_bytes_apart(*fullest, memory) +
+                    " on device " + std::to_string(fullest - bytes.begin()) + ", devices have " +
+                    format_bytes_apart(memory, *fullest) + ": " + would_do(*fullest) +
+                    ", or an algorithm that minds memory");
 }
 
 Result<SearchResult> shard_size_greedy(const Problem& problem, PlanEvaluator&,

@@ -110,9 +110,10 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
   const bool columns = worst.rows == workload.tables[static_cast<std::size_t>(worst.table)].rows;
   const std::string finest =
       columns ? std::to_string(worst.dim) + " columns" : std::to_string(worst.rows) + " rows";
-  return Shortage{table_label(workload, worst.table) + " needs " + format_bytes(worst_bytes) +
-                      " even split to " + finest + ", devices have " +
-                      format_bytes(problem.cluster.memory_bytes),
+  const std::int64_t memory = problem.cluster.memory_bytes;
+  return Shortage{table_label(workload, worst.table) + " needs " +
+                      format_bytes_apart(worst_bytes, memory) + " even split to " + finest +
+                      ", devices have " + format_bytes_apart(memory, worst_bytes),
                   worst_bytes, 0};
 }
 

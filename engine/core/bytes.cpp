@@ -68,6 +68,12 @@ std::string format_bytes(std::int64_t bytes) {
   return fixed_decimals(value, decimals) + " " + names[unit];
 }
 
+std::string format_bytes_apart(std::int64_t bytes, std::int64_t other) {
+  std::string text = format_bytes(bytes);
+  const bool alike = bytes != other && text == format_bytes(other);
+  return alike ? std::to_string(bytes) + " B" : text;
+}
+
 std::string format_bytes_at_least(std::int64_t bytes) {
   constexpr std::array<const char*, 6> names{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   std::size_t unit = 0;

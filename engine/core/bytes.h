@@ -16,6 +16,9 @@ Result<std::int64_t> parse_bytes(std::string_view text);
 /// "97.4 GiB": three significant digits in binary units, for people.
 std::string format_bytes(std::int64_t bytes);
 
+/// The same, but "64000 B" when `other`, another number, would read alike.
+std::string format_bytes_apart(std::int64_t bytes, std::int64_t other);
+
 /// "5.98GiB": the smallest size of at most two decimals that is not below `bytes`, in the form
 /// parse_bytes() reads: what to tell people who have to raise a limit. REQUIRES bytes >= 0.
 std::string format_bytes_at_least(std::int64_t bytes);

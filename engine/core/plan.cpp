@@ -31,7 +31,12 @@ Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t i
                          " rows and " + std::to_string(table.dim) + " columns");
   }
   const bool whole = shard.rows() == table.rows && shard.dim() == table.dim;
-  if (shard.device == kEveryDevice && whole) return {};
+  if (shard.device == kEveryDevice) {
+    if (whole) return {};
+    return invalid_input(where + ": " + rectangle(shard) +
+                         " on all devices, expected the whole table " +
+                         std::to_string(shard.table));
+  }
   if (shard.device < 0 || shard.device >= plan.devices) {
     return invalid_input(where + ": device " + std::to_string(shard.device) + ", expected 0 to " +
                          std::to_string(plan.devices - 1));

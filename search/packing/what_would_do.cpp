@@ -13,7 +13,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::array kMoreMemory{1.0, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0};
-constexpr int kHalvings = 4;           // of the last of these steps
+constexpr int kHalvings = 7;           // of the last of these steps
 constexpr double kMostBytes = 0x1p62;  // that a double may be turned into
 
 bool fits(const Workload& workload, const Cluster& cluster, const RowShapes& rows,

@@ -33,6 +33,13 @@ BOOST_AUTO_TEST_CASE(byte_sizes_in_both_unit_systems) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(sizes_that_read_alike_are_told_apart) {
+  BOOST_TEST(format_bytes_apart(64000, 63999) == "64000 B");
+  BOOST_TEST(format_bytes_apart(63999, 64000) == "63999 B");
+  BOOST_TEST(format_bytes_apart(64000, 32000) == "62.5 KiB");
+  BOOST_TEST(format_bytes_apart(64000, 64000) == "62.5 KiB");
+}
+
 BOOST_AUTO_TEST_CASE(decimals_are_those_of_printf) {
   for (const double value :
        {0.0, -0.0, 0.5, 1.005, 2.675, 123456.789, 1e-7, 1e21, -3.25, 1.7e308}) {

@@ -110,6 +110,9 @@ BOOST_AUTO_TEST_CASE(a_replicated_table_is_whole_and_counts_on_every_device) {
   Plan plan = whole(workload, 2);
   plan.shards[1].device = kEveryDevice;
   BOOST_TEST(validate(workload, plan).ok());
+  Plan part = plan;
+  part.shards[1].row_begin = 1;
+  BOOST_TEST(says(validate(workload, part), "on all devices, expected the whole table 1"));
   const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
   BOOST_TEST(bytes[0] == 100 * 16 * 4 + 10 * 8 * 4);
   BOOST_TEST(bytes[1] == 10 * 8 * 4);

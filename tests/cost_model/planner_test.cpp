@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(the_fullest_device_is_named) {
   const Status status = check_memory(workload, plan, 127999);
   BOOST_TEST((status.code() == StatusCode::kInfeasible));
   BOOST_TEST(status.message() ==
-             "device 1 holds 125 KiB, devices have 125 KiB: this plan needs at least 125KiB of "
+             "device 1 holds 128000 B, devices have 127999 B: this plan needs at least 125KiB of "
              "memory per device");
 }
 

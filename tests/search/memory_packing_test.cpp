@@ -273,6 +273,7 @@ BOOST_AUTO_TEST_CASE(advice_that_is_followed_to_the_letter_gives_a_plan) {
   Rng rng(12);
   int memory_advice = 0;
   int device_advice = 0;
+  int other_advice = 0;
   for (int round = 0; round < 120; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(1, 9));
     Workload workload;
@@ -286,12 +287,26 @@ BOOST_AUTO_TEST_CASE(advice_that_is_followed_to_the_letter_gives_a_plan) {
     options.evaluations = 1;
     options.row_parts = 4;
     options.row_splits = static_cast<RowSplits>(rng.below(3));
-    const auto refine_on = [&](std::int32_t count, std::int64_t bytes) {
+    const auto run_on = [&](const std::string& algorithm, std::int32_t count, std::int64_t bytes) {
       test::FusedEvaluator evaluator(workload, count, std::vector<float>(workload.tables.size(), 1),
                                      0, true);
       const Cluster cluster = test::make_cluster(count, bytes);
-      return shard_refine({workload, cluster}, evaluator, options);
+      return find_algorithm(algorithm)->run({workload, cluster}, evaluator, options);
     };
+    const auto refine_on = [&](std::int32_t count, std::int64_t bytes) {
+      return run_on("refine", count, bytes);
+    };
+    for (const std::string algorithm : {"size-greedy", "lookup-greedy", "random"}) {
+      const auto other = run_on(algorithm, devices, memory);
+      if (other.ok()) continue;
+      const std::string& message = other.status().message();
+      BOOST_TEST_CONTEXT(algorithm << ": " << message) {
+        const std::string bytes = before(message, " of memory per device would do");
+        BOOST_REQUIRE(!bytes.empty());
+        BOOST_TEST(run_on(algorithm, devices, *parse_bytes(bytes)).ok());
+      }
+      ++other_advice;
+    }
     const auto refused = refine_on(devices, memory);
     if (refused.ok()) continue;
     const std::string& message = refused.status().message();
@@ -308,7 +323,9 @@ BOOST_AUTO_TEST_CASE(advice_that_is_followed_to_the_letter_gives_a_plan) {
       ++device_advice;
     }
   }
-  BOOST_TEST_MESSAGE("followed " << memory_advice << " and " << device_advice);
+  BOOST_TEST_MESSAGE("followed " << memory_advice << " and " << device_advice << ", of others "
+                                 << other_advice);
+  BOOST_TEST(other_advice >= 200);
   BOOST_TEST(memory_advice >= 50);
   BOOST_TEST(device_advice >= 20);
 }

@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(a_piece_too_large_for_any_device_is_named) {
   BOOST_REQUIRE(!failed.ok());
   BOOST_TEST((failed.status().code() == StatusCode::kInfeasible));
   BOOST_TEST(failed.status().message() ==
-             "table 1 (ads) needs 15.6 KiB even split to 4 columns, devices have 15.6 KiB: needs "
+             "table 1 (ads) needs 16000 B even split to 4 columns, devices have 15999 B: needs "
              "at least 15.63KiB of memory per device");
   BOOST_TEST(shard_neuroshard({workload, make_cluster(64, 16000)}, evaluator, {}).ok());
 }
