@@ -146,7 +146,7 @@ class SummarizeCommand final : public Command {
     facts.add({"batch size", with_commas(summary.batch_size)});
     facts.add({"lookups per sample", count_text(summary.lookups_per_sample)});
     facts.add({"lookups per batch", count_text(summary.lookups_per_sample * batch)});
-    facts.add({"distinct rows per batch", count_text(summary.distinct_rows_per_batch)});
+    facts.add({"distinct rows per batch, about", count_text(summary.distinct_rows_per_batch)});
     return facts.render(console) + "\n" + quantiles(summary, console) + dims(summary, console) +
            heaviest("heaviest by memory", workload, summary.heaviest_by_bytes, summary, console) +
            heaviest(summary.has_dims ? "heaviest by lookups x dim" : "heaviest by lookups",
