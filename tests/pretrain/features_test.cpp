@@ -3,6 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <fstream>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "engine/core/reuse_histogram.h"
@@ -98,6 +101,35 @@ BOOST_AUTO_TEST_CASE(lookup_shares_add_up_to_one) {
 BOOST_AUTO_TEST_CASE(the_defaults_are_known_names) {
   BOOST_TEST(FeatureSet::parse(default_features()).ok());
   BOOST_TEST(CommFeatureSet::parse(default_comm_features()).ok());
+}
+
+/// The names that a refusal lists, those with a number as the documents write them.
+std::vector<std::string> names_in(const std::string& message) {
+  std::vector<std::string> names;
+  std::istringstream list(message.substr(message.find("one of ") + 7));
+  for (std::string name; list >> name;) {
+    if (name.ends_with(',')) name.pop_back();
+    for (const std::string family : {"reuse_bin_K", "lookup_share_K", "start_tail_R"}) {
+      if (name.starts_with(family.substr(0, family.size() - 1))) name = family;
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+BOOST_AUTO_TEST_CASE(every_feature_is_in_the_documents) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(NEUROSHARD_SOURCE_DIR) + "/docs/FILE_FORMATS.md").rdbuf();
+  const std::string documents = text.str();
+  const std::vector<std::string> compute = names_in(FeatureSet::parse("x").status().message());
+  const std::vector<std::string> comm = names_in(CommFeatureSet::parse("x").status().message());
+  BOOST_TEST(compute.size() == 22U + 17U + 17U);
+  BOOST_TEST(comm.size() == 27U);
+  for (const auto& names : {compute, comm}) {
+    for (const std::string& name : names) {
+      BOOST_TEST(documents.find("`" + name + "`") != std::string::npos, name);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(bad_lists_are_errors_that_name_the_culprit) {
