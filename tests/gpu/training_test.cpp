@@ -120,8 +120,10 @@ struct TrainingRun {
 /// issued, captured and replayed.
 #if defined(NEUROSHARD_SANITIZED)
 constexpr int kSteps = 12;
+constexpr int kBatch = 70;
 #else
 constexpr int kSteps = 30;
+constexpr int kBatch = 200;
 #endif
 
 TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
@@ -133,7 +135,7 @@ TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   BOOST_REQUIRE(trainer->start(random_parameters(spec, rng)).ok());
   TrainingRun run;
   for (int step = 0; step < kSteps; ++step) {
-    const int size = step % 4 == 3 ? 30 : 200;
+    const int size = step % 4 == 3 ? 30 : kBatch;
     std::vector<std::int32_t> batch;
     for (int i = 0; i < size; ++i) batch.push_back((step * 37 + i) % 300);
     StepOptions options;

@@ -46,9 +46,11 @@ BOOST_AUTO_TEST_SUITE(exact)
 BOOST_AUTO_TEST_CASE(no_placement_is_cheaper) {
   Rng rng(1);
   int infeasible = 0;
-  for (int round = 0; round < 30; ++round) {
-    const Workload workload = test::many_tables(rng, rng.between(1, 6));
-    const auto devices = static_cast<std::int32_t>(rng.between(1, 4));
+  for (int round = 0; round < 34; ++round) {
+    // The last ones have more placements than there are parts of the search.
+    const bool large = round >= 30;
+    const Workload workload = test::many_tables(rng, large ? 9 : rng.between(1, 6));
+    const auto devices = static_cast<std::int32_t>(large ? 3 : rng.between(1, 4));
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const std::int64_t slack = round % 3 == 0 ? 1000 : rng.between(101, 150);
     const Cluster cluster =
