@@ -10,7 +10,7 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr std::int64_t kRepacks = 500;         // of two devices, ..
+constexpr std::int64_t kRepacks = 400;         // of two devices, ..
 constexpr std::int64_t kRepacksPerDevice = 8;  // .. and as many more
 constexpr std::int64_t kStepsPerCheck = 16;    // of the clock
 constexpr std::int64_t kNodes = 1000;          // of the search for what fills a device, ..
@@ -26,7 +26,7 @@ class Packing {
         free_(static_cast<std::size_t>(devices), memory_bytes),
         on_device_(free_.size()) {}
 
-  bool run(const StopCheck& stop) {
+  bool run(PackingEffort effort, const StopCheck& stop) {
     std::vector<std::size_t> order(bytes_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [this](auto a, auto b) { return larger(a, b); });
@@ -38,16 +38,10 @@ class Packing {
       left.push_back(piece);
       left_bytes += bytes_[piece];
     }
+    if (left.empty()) return true;
+    if (effort == PackingEffort::kGreedy || free_.size() < 2) return false;
     if (left_bytes > std::accumulate(free_.begin(), free_.end(), std::int64_t{0})) return false;
-    std::int64_t steps = kRepacks + kRepacksPerDevice * static_cast<std::int64_t>(free_.size());
-    for (const std::size_t piece : left) {
-      while (!place_where_it_fits(piece)) {
-        if (--steps < 0 || free_.size() < 2 || (steps % kStepsPerCheck == 0 && stop.stop()))
-          return false;
-        gather_room();
-      }
-    }
-    return true;
+    return gather_for(left, stop);
   }
 
   [[nodiscard]] std::vector<std::int32_t> device_of() const {
@@ -63,6 +57,17 @@ class Packing {
  private:
   [[nodiscard]] bool larger(std::size_t a, std::size_t b) const {
     return std::pair(bytes_[a], a) > std::pair(bytes_[b], b);
+  }
+
+  bool gather_for(const std::vector<std::size_t>& left, const StopCheck& stop) {
+    std::int64_t steps = kRepacks + kRepacksPerDevice * static_cast<std::int64_t>(free_.size());
+    for (const std::size_t piece : left) {
+      while (!place_where_it_fits(piece)) {
+        if (--steps < 0 || (steps % kStepsPerCheck == 0 && stop.stop())) return false;
+        gather_room();
+      }
+    }
+    return true;
   }
 
   bool place_where_it_fits(std::size_t piece) {
@@ -148,9 +153,10 @@ class Packing {
 std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
                                                         std::int32_t devices,
                                                         std::int64_t memory_bytes,
+                                                        PackingEffort effort,
                                                         const StopCheck& stop) {
   Packing packing(bytes, devices, memory_bytes);
-  if (!packing.run(stop)) return std::nullopt;
+  if (!packing.run(effort, stop)) return std::nullopt;
   return packing.device_of();
 }
 

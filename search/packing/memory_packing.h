@@ -9,14 +9,18 @@
 
 namespace neuroshard::search {
 
+/// How hard to try: each piece where it leaves least room, or more than that.
+enum class PackingEffort { kGreedy, kThorough };
+
 /// Devices for pieces of these bytes so that none holds more than `memory_bytes`: each piece, the
-/// largest first, goes where it leaves least room. For those that fit nowhere, the pieces of two
-/// devices at a time are dealt out anew, so that one is filled as far as possible and the room
-/// gathers on the other. Nothing when that leads to no place within a number of times that grows
-/// with the devices, or is stopped: then there may still be a way. Deterministic.
+/// largest first, goes where it leaves least room. For those that fit nowhere, a thorough packing
+/// deals out the pieces of two devices at a time anew, so that one is filled as far as possible and
+/// the room gathers on the other. Nothing when that leads to no place within a number of times that
+/// grows with the devices, or is stopped: then there may still be a way. Deterministic.
 std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
                                                         std::int32_t devices,
                                                         std::int64_t memory_bytes,
+                                                        PackingEffort effort,
                                                         const StopCheck& stop);
 
 }  // namespace neuroshard::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <numeric>
 #include <span>
 #include <tuple>
@@ -60,7 +61,11 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
   for (std::size_t count = 1;; count *= 2) {
     std::vector<std::int64_t> bytes;
     for (const Piece& piece : pieces) bytes.push_back(shard_bytes(workload, shape_of(piece.shard)));
-    if (const auto device_of = pack_by_memory(bytes, devices, memory_bytes, stop)) {
+    // In between, splits do more in less time.
+    const bool first_or_last =
+        count == 1 || std::none_of(pieces.begin(), pieces.end(), std::mem_fn(&Piece::divisible));
+    const PackingEffort effort = first_or_last ? PackingEffort::kThorough : PackingEffort::kGreedy;
+    if (const auto device_of = pack_by_memory(bytes, devices, memory_bytes, effort, stop)) {
       for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].shard.device = (*device_of)[k];
       return true;
     }

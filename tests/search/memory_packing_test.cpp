@@ -43,6 +43,7 @@ bool fits(std::span<const std::int64_t> bytes, const std::vector<std::int32_t>& 
 }
 
 const StopCheck kNoLimit{{}};
+constexpr PackingEffort kThorough = PackingEffort::kThorough;
 
 std::optional<Plan> spread_by_memory(const Problem& problem) {
   return plan_by_memory_with_rows(problem, {problem.cluster.devices, 1}, kNoLimit);
@@ -59,7 +60,7 @@ BOOST_AUTO_TEST_CASE(packing_ends_when_it_is_told_to) {
   options.cancel = &token;
   Rng rng(5);
   const std::vector<std::int64_t> bytes = perfect_fit(rng, 4, 1000);
-  BOOST_TEST(!pack_by_memory(bytes, 4, 1000, StopCheck(options)));
+  BOOST_TEST(!pack_by_memory(bytes, 4, 1000, kThorough, StopCheck(options)));
 }
 
 BOOST_AUTO_TEST_CASE(dealing_two_devices_anew_packs_what_greedy_passes_do_not) {
@@ -73,21 +74,11 @@ BOOST_AUTO_TEST_CASE(dealing_two_devices_anew_packs_what_greedy_passes_do_not) {
     int greedy = 0;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<std::int64_t> bytes = perfect_fit(rng, kDevices, kMemory);
-      const auto device_of = pack_by_memory(bytes, kDevices, memory, kNoLimit);
+      const auto device_of = pack_by_memory(bytes, kDevices, memory, kThorough, kNoLimit);
       packed += device_of.has_value();
       if (device_of) BOOST_TEST(fits(bytes, *device_of, kDevices, memory));
-      // Largest first, each where it leaves least room.
-      std::vector<std::int64_t> sorted = bytes;
-      std::sort(sorted.rbegin(), sorted.rend());
-      std::vector<std::int64_t> used(kDevices);
-      for (const std::int64_t piece : sorted) {
-        std::sort(used.rbegin(), used.rend());
-        const auto fullest =
-            std::find_if(used.begin(), used.end() - 1,
-                         [&](std::int64_t bytes_used) { return bytes_used + piece <= memory; });
-        *fullest += piece;
-      }
-      greedy += *std::max_element(used.begin(), used.end()) <= memory;
+      greedy +=
+          pack_by_memory(bytes, kDevices, memory, PackingEffort::kGreedy, kNoLimit).has_value();
     }
     BOOST_TEST_MESSAGE("room " << room << ": packed " << packed << ", greedily " << greedy << " of "
                                << kRounds);
@@ -122,10 +113,10 @@ BOOST_AUTO_TEST_CASE(a_subset_is_the_fullest_unless_it_is_cut_short) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_fit_is_not_packed) {
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10, kNoLimit));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10, kNoLimit));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10, kNoLimit));
-  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10, kNoLimit).has_value());
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10, kThorough, kNoLimit));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10, kThorough, kNoLimit));
+  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10, kThorough, kNoLimit));
+  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10, kThorough, kNoLimit).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_tables_fill_the_devices) {
