@@ -93,7 +93,12 @@ BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
     evaluator.plan_details({1, compute, dims}, {ready, total}, scratch);
     BOOST_TEST(*std::max_element(total.begin(), total.end()) == batch_cost);
     for (std::size_t d = 0; d < 3; ++d) {
-      BOOST_TEST(total[d] == cost.per_device[d].total_ms(), boost::test_tools::tolerance(1e-6));
+      const DeviceCost& device = cost.per_device[d];
+      const auto close = boost::test_tools::tolerance(1e-6);
+      BOOST_TEST(total[d] == device.total_ms(), close);
+      BOOST_TEST(ready[d] == device.compute_ms + device.backward_comm_ms, close);
+      BOOST_TEST(device.memory_bytes == device_bytes(workload, plan)[d]);
+      BOOST_TEST(device.dim_sum == dims[d]);
     }
   }
 }

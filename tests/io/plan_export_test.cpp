@@ -98,6 +98,18 @@ BOOST_AUTO_TEST_CASE(torchrec_plans_have_the_shape_of_its_serializer) {
   BOOST_TEST(written("torchrec", example(), options).find("\"rank:2/cpu\"") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(torchrec_files_say_how_the_plan_was_made) {
+  PlanDocument document = example();
+  document.provenance.cost_model = "h200";
+  document.provenance.input_sha256 = std::string(64, 'a');
+  document.provenance.algorithm = "refine";
+  document.provenance.seed = 7;
+  const PlanInput input = value_of(parse_plan_input(written("torchrec", document), "f"));
+  const BoundPlan bound = value_of(bind_plan(input, three_tables(), 0));
+  BOOST_TEST((bound.document.provenance == document.provenance));
+  BOOST_TEST(bound.document.batch_size == document.batch_size);
+}
+
 BOOST_AUTO_TEST_CASE(torchrec_row_types_get_a_shard_for_every_rank) {
   const PlanDocument rows = document_of(4, {{0, 0, 10, 0, 8, 3},
                                             {1, 0, 2, 0, 4, 0},
