@@ -25,5 +25,4 @@ std::string with_commas(std::int64_t value);
 /// "1 table", "2,000 tables".
 std::string counted(std::int64_t count, std::string_view noun);
 
-
 }  // namespace neuroshard::apps
