@@ -51,7 +51,8 @@ std::string join(std::span<const std::string> words, std::string_view separator)
 std::string suggestion(std::string_view word, std::span<const std::string> known) {
   if (word.size() > 64) return "";  // no typo; keeps the distance cheap on hostile input
   const std::string* best = nullptr;
-  std::size_t best_distance = word.size() / 3 + 1;
+  const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  std::size_t best_distance = (word.size() - dashes) / 3 + 1;
   for (const std::string& candidate : known) {
     // A word cut short ("--mem") or spelled out is near as well.
     const bool prefix =

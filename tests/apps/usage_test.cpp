@@ -53,6 +53,9 @@ BOOST_AUTO_TEST_CASE(commands_must_be_known) {
 BOOST_AUTO_TEST_CASE(flags_must_be_known_complete_and_single) {
   expect_usage_error({"plan", "--device-memry", "1GB"},
                      {"neuroshard plan:", "'--device-memry'", "did you mean '--device-memory'?"});
+  // What resembles nothing is not taken for a typo.
+  BOOST_TEST(run_command({"plan", "--bogus", "1"}).err ==
+             "neuroshard plan: unknown flag '--bogus'\n");
   expect_usage_error({"plan", "tables.json"}, {"'tables.json'", "only flags"});
   expect_usage_error({"plan", "-t", "x"}, {"'-t'"});
   expect_usage_error({"plan", "--", "--tables", "x"}, {"'--'", "only flags"});
