@@ -20,6 +20,7 @@
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "engine/cost_model/features.h"
+#include "engine/cost_model/validate_models.h"
 #include "engine/pretrain/dataset.h"
 #include "engine/pretrain/report.h"
 #include "engine/pretrain/train.h"
@@ -92,22 +93,17 @@ class TrainCommand : public Command {
     std::int64_t from = least->batch_size;
     std::int64_t to = most->batch_size;
     if (base_) {
-      from = std::max(from, models.min_batch_size > 0 ? models.min_batch_size : models.batch_size);
+      from = std::max(from, least_batch_size(models));
       to = std::min(to, models.batch_size);
     }
     if (from > to) {
       return invalid_input(data_.front() + ": found batch size " +
                            std::to_string(data.front().batch_size) + ", expected " +
-                           batch_sizes(models) + " as in " + *base_);
+                           describe_batch_sizes(models) + " as in " + *base_);
     }
     models.batch_size = to;
     models.min_batch_size = from < to ? from : 0;
     return {};
-  }
-
-  static std::string batch_sizes(const CostModels& models) {
-    const std::string most = std::to_string(models.batch_size);
-    return models.min_batch_size > 0 ? std::to_string(models.min_batch_size) + " to " + most : most;
   }
 
   std::vector<std::string> data_;

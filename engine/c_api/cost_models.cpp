@@ -72,7 +72,7 @@ neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* 
     local.sha256 = text_of(named.sha256);
     local.compute_hardware = text_of(own.compute_origin.hardware);
     local.communication_hardware = text_of(own.comm_origin.hardware);
-    local.min_batch_size = own.min_batch_size != 0 ? own.min_batch_size : own.batch_size;
+    local.min_batch_size = least_batch_size(own);
     local.max_batch_size = own.batch_size;
     const bool fixed = own.comm && own.comm->architecture == CommArchitecture::kFixedDevices;
     local.devices = fixed ? own.comm->devices : 0;

@@ -87,6 +87,11 @@ struct CostModels {
   std::optional<TorchRecCosts> torchrec;  ///< instead of networks: TorchRec's formula
 };
 
+/// The smallest batch size that the models have been trained on.
+inline std::int64_t least_batch_size(const CostModels& models) {
+  return models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
+}
+
 /// Whether the compute half was trained on row shards: what it says of them is no guess.
 inline bool knows_row_shards(const CostModels& models) {
   return models.compute && models.compute->row_parts > 1;

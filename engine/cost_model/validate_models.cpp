@@ -126,15 +126,18 @@ Status validate(const CostModels& models) {
   return {};
 }
 
+std::string describe_batch_sizes(const CostModels& models) {
+  const std::int64_t least = least_batch_size(models);
+  const std::string most = std::to_string(models.batch_size);
+  return least == models.batch_size ? most : std::to_string(least) + " to " + most;
+}
+
 Status check_batch_size(const CostModels& models, std::int64_t batch_size) {
-  const std::int64_t least = models.min_batch_size == 0 ? models.batch_size : models.min_batch_size;
+  const std::int64_t least = least_batch_size(models);
   if (batch_size >= least && batch_size <= models.batch_size) return {};
-  const std::string known =
-      least == models.batch_size
-          ? "batch size " + std::to_string(least)
-          : "batch sizes " + std::to_string(least) + " to " + std::to_string(models.batch_size);
-  return invalid_input("the cost models are for " + known + ", found " +
-                       std::to_string(batch_size));
+  return invalid_input("the cost models are for batch " +
+                       std::string(least == models.batch_size ? "size " : "sizes ") +
+                       describe_batch_sizes(models) + ", found " + std::to_string(batch_size));
 }
 
 }  // namespace neuroshard

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_models.h"
@@ -14,6 +15,9 @@ namespace neuroshard {
 Status validate(const ComputeModel& model);
 Status validate(const CommModels& models);
 Status validate(const CostModels& models);
+
+/// The batch sizes that the models have been trained on: "4096", or "4096 to 131072".
+std::string describe_batch_sizes(const CostModels& models);
 
 /// kInvalidInput when the models have not been trained on global batches of this size, neither on
 /// smaller and larger ones: what they would say is a guess. TorchRec's formula takes any.
