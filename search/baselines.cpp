@@ -58,10 +58,6 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
   return pass;
 }
 
-std::string would_do(std::int64_t bytes) {
-  return format_bytes_at_least(bytes) + " of memory per device would do";
-}
-
 Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const Table&)) {
   std::vector<WeightedTable> tables;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
@@ -75,7 +71,7 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
   });
   GreedyPass pass = place_all(problem, tables, problem.cluster.memory_bytes);
   if (pass.unplaced >= 0) {
-    const std::string enough = would_do(place_all(problem, tables, kNoLimit).most_bytes);
+    const std::string enough = memory_would_do(place_all(problem, tables, kNoLimit).most_bytes);
     if (const auto shortage = shortage_in_all(problem)) {
       return infeasible(shortage->blame + ": " + enough);
     }
@@ -106,11 +102,11 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
   const std::int64_t memory = problem.cluster.memory_bytes;
   if (*fullest <= memory) return result;
   if (const auto shortage = shortage_in_all(problem)) {
-    return infeasible(shortage->blame + ": " + would_do(*fullest));
+    return infeasible(shortage->blame + ": " + memory_would_do(*fullest));
   }
   return infeasible("random placement puts " + format_bytes_apart(*fullest, memory) +
                     " on device " + std::to_string(fullest - bytes.begin()) + ", devices have " +
-                    format_bytes_apart(memory, *fullest) + ": " + would_do(*fullest) +
+                    format_bytes_apart(memory, *fullest) + ": " + memory_would_do(*fullest) +
                     ", or an algorithm that minds memory");
 }
 

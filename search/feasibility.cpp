@@ -122,6 +122,10 @@ std::string more_devices(const Cluster& cluster, std::int32_t devices) {
   return std::to_string(more) + " more " + (more == 1 ? "device" : "devices");
 }
 
+std::string memory_would_do(std::int64_t bytes) {
+  return format_bytes_at_least(bytes) + " of memory per device would do";
+}
+
 Status needs_at_least(const Problem& problem, const Shortage& shortage) {
   const std::string devices =
       shortage.devices > 0 ? "at least " + more_devices(problem.cluster, shortage.devices) + ", or "
@@ -145,8 +149,7 @@ Status stopped_before_plan() { return cancelled("stopped before any feasible pla
 Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
   return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +
                     format_bytes(total_bytes(problem.workload)) + "), whole or split, on " +
-                    devices_of(problem.cluster) + ": " + format_bytes_at_least(memory_that_fits) +
-                    " of memory per device would do");
+                    devices_of(problem.cluster) + ": " + memory_would_do(memory_that_fits));
 }
 
 }  // namespace neuroshard::search

@@ -54,6 +54,9 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
 /// "4 more devices", to be so many.
 std::string more_devices(const Cluster& cluster, std::int32_t devices);
 
+/// "1.5GiB of memory per device would do".
+std::string memory_would_do(std::int64_t bytes);
+
 /// kInfeasible, with what it takes at least.
 Status needs_at_least(const Problem& problem, const Shortage& shortage);
 

@@ -16,19 +16,6 @@ std::string significant(double value) {
   return value < 1e6 ? general_decimals(value, 4) : fixed_decimals(value, 0);
 }
 
-}  // namespace
-
-std::vector<std::string> metrics_cells(const Metrics& metrics) {
-  const auto known = [](double value, std::string text) {
-    return std::isnan(value) ? "-" : std::move(text);
-  };
-  return {known(metrics.mse, significant(metrics.mse)),
-          known(metrics.mape, fixed_decimals(100 * metrics.mape, 2) + " %"),
-          known(metrics.tau, fixed_decimals(metrics.tau, 4))};
-}
-
-namespace {
-
 void add_metrics(const std::string& part, const Metrics& metrics,
                  std::vector<std::pair<std::string, std::string>>& rows) {
   const std::vector<std::string> cells = metrics_cells(metrics);
@@ -81,6 +68,15 @@ void write_data_origin(const ModelOrigin& data, io::JsonWriter& json) {
 }
 
 }  // namespace
+
+std::vector<std::string> metrics_cells(const Metrics& metrics) {
+  const auto known = [](double value, std::string text) {
+    return std::isnan(value) ? "-" : std::move(text);
+  };
+  return {known(metrics.mse, significant(metrics.mse)),
+          known(metrics.mape, fixed_decimals(100 * metrics.mape, 2) + " %"),
+          known(metrics.tau, fixed_decimals(metrics.tau, 4))};
+}
 
 std::vector<std::pair<std::string, std::string>> report_rows(const TrainReport& report) {
   std::vector<std::pair<std::string, std::string>> rows = {
