@@ -1,6 +1,7 @@
 #include "search/local/redraw.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neuroshard::search {
 namespace {
@@ -88,6 +89,19 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     if (redrawn.fits()) return std::move(redrawn).take();
   }
   return assignment;
+}
+
+std::vector<std::int32_t> dearest_with_blocks(const PlanEvaluator& evaluator,
+                                              const ShapeCatalog& catalog) {
+  std::vector<std::pair<double, std::int32_t>> order;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    if (catalog.block(table) == kNoEntry) continue;
+    order.emplace_back(-evaluator.shape_cost(catalog.entry(catalog.whole(table)).shape), table);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int32_t> tables;
+  for (const auto& [cost, table] : order) tables.push_back(table);
+  return tables;
 }
 
 Assignment spread_tables(const Assignment& assignment, std::span<const std::int32_t> tables,

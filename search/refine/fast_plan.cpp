@@ -273,25 +273,26 @@ std::optional<FastPlan> FastStart::run() {
   learn_response();
   divide_evenly();
   halve_deciding();
-  descend();
+  best_.cost = best_cost_;
+  best_.response = response_;
+  if (!stop_.stop()) descend();
   return std::move(best_);
 }
 
 void FastStart::descend() {
-  if (!stop_.stop()) {
-    WalkResult descended = descent_.run(best_.pieces, response_, [this](std::int64_t candidates) {
-      return candidates >= kDescent || stop_.stop();
-    });
-    best_.evaluations += descended.candidates;
-    best_.pieces = std::move(descended.best);
-  }
-  best_.response = response_;
+  WalkResult descended = descent_.run(best_.pieces, response_, [this](std::int64_t candidates) {
+    return candidates >= kDescent || stop_.stop();
+  });
+  best_.evaluations += descended.candidates;
+  best_.pieces = std::move(descended.best);
+  best_.cost = descended.cost;
 }
 
 FastPlan FastStart::descend_from(Assignment start) {
   best_.pieces = std::move(start);
   best_.evaluations = 1;
   learn_response();
+  best_.response = response_;
   descend();
   return std::move(best_);
 }

@@ -15,6 +15,7 @@ namespace neuroshard::search {
 /// A plan found in little time.
 struct FastPlan {
   Assignment pieces;
+  double cost = 0;        ///< by plan_details(): rounding apart, what plan_cost() says
   CommResponse response;  ///< around it
   std::int64_t evaluations = 0;
   bool finer = false;  ///< than load asks for: memory is tight, and fewer, larger pieces may do

@@ -109,20 +109,15 @@ void Refinement::report(std::int64_t candidates) {
 
 /// Tables that could go over all devices and do not, dearest first.
 std::vector<std::int32_t> Refinement::dearest_unspread() const {
-  std::vector<std::pair<double, std::int32_t>> order;
   std::vector<bool> spread(static_cast<std::size_t>(catalog_.tables()));
   for (const Placed& piece : best_) {
     if (piece.device == kNoDevice) continue;
     const CatalogEntry& entry = catalog_.entry(piece.entry);
     if (entry.everywhere) spread[static_cast<std::size_t>(entry.table)] = true;
   }
-  for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    if (catalog_.block(table) == kNoEntry || spread[static_cast<std::size_t>(table)]) continue;
-    order.emplace_back(-evaluator_.shape_cost(catalog_.entry(catalog_.whole(table)).shape), table);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<std::int32_t> tables;
-  for (const auto& [cost, table] : order) tables.push_back(table);
+  std::vector<std::int32_t> tables = dearest_with_blocks(evaluator_, catalog_);
+  std::erase_if(tables,
+                [&](std::int32_t table) { return spread[static_cast<std::size_t>(table)]; });
   return tables;
 }
 

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "engine/cost_model/shipped_models.h"
 #include "tests/cost_model/random_models.h"
 
 namespace neuroshard {
@@ -90,6 +92,37 @@ BOOST_AUTO_TEST_CASE(rows_are_split_only_under_models_that_know_row_shards) {
     for (const Shard& shard : found->plan.shards) expected += shard.dim();
     BOOST_TEST(dims == expected);
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_dear_table_is_spread_where_columns_fill_the_memory) {
+  // Sizes of four of the DLRM tables. The third costs most and has few columns; cut in columns, the
+  // others leave no device the memory for a block of it.
+  Workload workload;
+  for (const auto& [rows, dim, pooling_factor] : {std::tuple(5999600, 64, 3.4),
+                                                  {5999396, 128, 1.16},
+                                                  {5999994, 32, 110.33},
+                                                  {5966699, 4, 0.39}}) {
+    Table& table = workload.tables.emplace_back();
+    table.name = "table" + std::to_string(workload.tables.size());
+    table.rows = rows;
+    table.dim = dim;
+    table.pooling_factor = pooling_factor;
+    const double lookups = pooling_factor * static_cast<double>(workload.batch_size);
+    table.reuse_histogram = expected_reuse(rows, lookups, 0).histogram;
+  }
+  Cluster cluster;
+  cluster.devices = 4;
+  cluster.memory_bytes = std::int64_t{1400} << 20;
+  PlanOptions options;
+  options.evaluations = 2000;
+  const CostModels models = load_shipped_models("h200_sim").value().models;
+  const auto cost = [&](RowSplits row_splits) {
+    options.row_splits = row_splits;
+    const auto result = make_plan(workload, cluster, models, options);
+    BOOST_REQUIRE_MESSAGE(result.ok(), result.status().message());
+    return result->cost.cost_ms;
+  };
+  BOOST_TEST(cost(RowSplits::kEven) < 0.4 * cost(RowSplits::kOff));
 }
 
 BOOST_AUTO_TEST_CASE(threads_do_not_change_plans) {
