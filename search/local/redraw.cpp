@@ -91,11 +91,10 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
   return assignment;
 }
 
-std::vector<std::int32_t> dearest_with_blocks(const PlanEvaluator& evaluator,
-                                              const ShapeCatalog& catalog) {
+std::vector<std::int32_t> dearest_tables(const PlanEvaluator& evaluator,
+                                         const ShapeCatalog& catalog) {
   std::vector<std::pair<double, std::int32_t>> order;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-    if (catalog.block(table) == kNoEntry) continue;
     order.emplace_back(-evaluator.shape_cost(catalog.entry(catalog.whole(table)).shape), table);
   }
   std::sort(order.begin(), order.end());

@@ -19,9 +19,9 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng);
 
-/// Tables that have even blocks, the dearest whole first, of equals the first.
-std::vector<std::int32_t> dearest_with_blocks(const PlanEvaluator& evaluator,
-                                              const ShapeCatalog& catalog);
+/// All tables, those first that cost most whole, of equals the first.
+std::vector<std::int32_t> dearest_tables(const PlanEvaluator& evaluator,
+                                         const ShapeCatalog& catalog);
 
 /// The plan with these tables over all devices in even blocks; the plan itself where one has no
 /// blocks or they do not fit.

@@ -115,9 +115,10 @@ std::vector<std::int32_t> Refinement::dearest_unspread() const {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
     if (entry.everywhere) spread[static_cast<std::size_t>(entry.table)] = true;
   }
-  std::vector<std::int32_t> tables = dearest_with_blocks(evaluator_, catalog_);
-  std::erase_if(tables,
-                [&](std::int32_t table) { return spread[static_cast<std::size_t>(table)]; });
+  std::vector<std::int32_t> tables = dearest_tables(evaluator_, catalog_);
+  std::erase_if(tables, [&](std::int32_t table) {
+    return catalog_.block(table) == kNoEntry || spread[static_cast<std::size_t>(table)];
+  });
   return tables;
 }
 

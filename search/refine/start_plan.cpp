@@ -15,8 +15,8 @@
 #include "search/packing/plan_packing.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
-#include "search/refine/block_plan.h"
 #include "search/refine/fast_plan.h"
+#include "search/refine/fast_row_plan.h"
 #include "search/row_shapes.h"
 #include "search/stop_check.h"
 
@@ -30,7 +30,7 @@ constexpr double kFastShare = 0.4;     // of the time, for the fast plan
 constexpr double kFastSeconds = 0.02;  // or this much, if there is
 /// Where more than that is used by then, others take long, too: the least limit for them, of it.
 constexpr double kLeastLimit = 1.7;
-constexpr double kBlockShare = 0.2;    // of the time left, or the budget, for plans with blocks
+constexpr double kRowShare = 0.2;      // of the time left, or the budget, for plans with rows split
 constexpr double kStartShare = 0.5;    // of the time left after the fast plan, for the others
 constexpr double kStartSeconds = 0.1;  // or this much, if there is
 constexpr double kFullEffortSeconds = 0.4;  // of the others
@@ -107,22 +107,22 @@ StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& 
   return start;
 }
 
-/// `best`, the fast plan, becomes the one that block_plan() finds, if that is cheaper.
-void try_blocks(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                const SearchOptions& options, std::chrono::steady_clock::time_point began,
-                StartPlan& best) {
+/// `best`, the fast plan, becomes the one that fast_row_plan() finds, if that is cheaper.
+void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+              const SearchOptions& options, std::chrono::steady_clock::time_point began,
+              StartPlan& best) {
   SearchOptions soon = options;
   if (paced_by_time(options)) {
     const double so_far = seconds_since(began);
     const double left = options.time_limit_s - so_far;
     if (left < so_far) return;  // one takes as long as the plan that there is
-    soon.time_limit_s = share_of(left, kBlockShare, kFastSeconds);
+    soon.time_limit_s = share_of(left, kRowShare, kFastSeconds);
   }
-  const double budget = kBlockShare * static_cast<double>(options.evaluations);
-  const std::optional<FastPlan> blocks =
-      block_plan(problem, evaluator, catalog, StopCheck(soon), static_cast<std::int64_t>(budget));
-  if (!blocks) return;
-  StartPlan found = start_of(*blocks, problem, evaluator, catalog);
+  const double budget = kRowShare * static_cast<double>(options.evaluations);
+  const std::optional<FastPlan> by_rows = fast_row_plan(
+      problem, evaluator, catalog, StopCheck(soon), static_cast<std::int64_t>(budget));
+  if (!by_rows) return;
+  StartPlan found = start_of(*by_rows, problem, evaluator, catalog);
   const std::int64_t evaluations = best.evaluations + found.evaluations;
   if (found.cost < best.cost) best = std::move(found);
   best.evaluations = evaluations;
@@ -210,7 +210,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
       return FirstPlan{*std::move(best), {}, no_time ? kNoBeam : kNoBaselines};
     }
   }
-  if (fast) try_blocks(problem, evaluator, catalog, options, began, *best);
+  if (fast) try_rows(problem, evaluator, catalog, options, began, *best);
   SearchOptions rest = options;
   double effort = 1;
   if (timed) {

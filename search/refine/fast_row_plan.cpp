@@ -1,0 +1,94 @@
+#include "search/refine/fast_row_plan.h"
+
+#include <utility>
+#include <vector>
+
+#include "search/local/redraw.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr int kPatience = 4;  // plans in a row that are no cheaper
+
+class FastRowPlans {
+ public:
+  FastRowPlans(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+               const StopCheck& stop, std::int64_t most_evaluations)
+      : problem_(problem),
+        evaluator_(evaluator),
+        catalog_(catalog),
+        stop_(stop),
+        most_evaluations_(most_evaluations) {}
+
+  std::optional<FastPlan> run() {
+    const std::vector<std::int32_t> halves = tables_for(Division::kRows);
+    if (!halves.empty() && !over()) attempt(divisions_of(halves, Division::kRows));
+    one_after_the_other(halves, Division::kRows);
+    one_after_the_other(tables_for(Division::kBlocks), Division::kBlocks);
+    if (best_) best_->evaluations = evaluations_;
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool over() const {
+    return stop_.stop() || (most_evaluations_ > 0 && evaluations_ >= most_evaluations_);
+  }
+
+  /// Tables that can be divided that way, the dearest first.
+  [[nodiscard]] std::vector<std::int32_t> tables_for(Division division) const {
+    std::vector<std::int32_t> tables = dearest_tables(evaluator_, catalog_);
+    std::erase_if(tables, [&](std::int32_t table) {
+      return division == Division::kBlocks
+                 ? catalog_.block(table) == kNoEntry
+                 : catalog_.entry(catalog_.whole(table)).upper == kNoEntry;
+    });
+    return tables;
+  }
+
+  /// Of all tables: these that way, the others by columns.
+  [[nodiscard]] std::vector<Division> divisions_of(const std::vector<std::int32_t>& tables,
+                                                   Division division) const {
+    std::vector<Division> divisions(static_cast<std::size_t>(catalog_.tables()),
+                                    Division::kColumns);
+    for (const std::int32_t table : tables) divisions[static_cast<std::size_t>(table)] = division;
+    return divisions;
+  }
+
+  void one_after_the_other(const std::vector<std::int32_t>& tables, Division division) {
+    std::vector<Division> divisions = divisions_of({}, division);
+    int failures = 0;
+    for (const std::int32_t table : tables) {
+      if (failures == kPatience || over()) return;
+      divisions[static_cast<std::size_t>(table)] = division;
+      failures = attempt(divisions) ? 0 : failures + 1;
+    }
+  }
+
+  /// Whether that is the cheapest plan so far.
+  bool attempt(const std::vector<Division>& divisions) {
+    std::optional<FastPlan> found = fast_plan(problem_, evaluator_, catalog_, stop_, divisions);
+    if (!found) return false;
+    evaluations_ += found->evaluations;
+    if (best_ && found->cost >= best_->cost) return false;
+    best_ = std::move(found);
+    return true;
+  }
+
+  const Problem& problem_;
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const StopCheck& stop_;
+  const std::int64_t most_evaluations_;
+  std::int64_t evaluations_ = 0;
+  std::optional<FastPlan> best_;
+};
+
+}  // namespace
+
+std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                      const ShapeCatalog& catalog, const StopCheck& stop,
+                                      std::int64_t most_evaluations) {
+  return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations).run();
+}
+
+}  // namespace neuroshard::search
