@@ -68,6 +68,9 @@ BOOST_AUTO_TEST_CASE(every_example_works) {
     std::filesystem::create_directory_symlink(source_file("examples"), folder.path() / "examples");
     ProcessOptions options;
     options.directory = folder.path();
+#ifdef NEUROSHARD_SANITIZED  // half a minute of what cost_model/signature does there, too
+    if (name == "bench") continue;
+#endif
     for (const std::string& example : examples_in(help_of(name).out)) {
       const Outcome outcome = shell(example, options);
       BOOST_TEST(outcome.exit_code == 0, example << "\n" << outcome.err);
