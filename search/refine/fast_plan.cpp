@@ -274,7 +274,6 @@ std::optional<FastPlan> FastStart::run() {
   divide_evenly();
   halve_deciding();
   best_.cost = best_cost_;
-  best_.response = response_;
   if (!stop_.stop()) descend();
   return std::move(best_);
 }
@@ -292,7 +291,6 @@ FastPlan FastStart::descend_from(Assignment start) {
   best_.pieces = std::move(start);
   best_.evaluations = 1;
   learn_response();
-  best_.response = response_;
   descend();
   return std::move(best_);
 }

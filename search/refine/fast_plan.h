@@ -4,7 +4,6 @@
 #include <optional>
 #include <span>
 
-#include "search/local/cost_estimate.h"
 #include "search/local/local_plan.h"
 #include "search/local/shape_catalog.h"
 #include "search/refine/divider.h"
@@ -15,8 +14,7 @@ namespace neuroshard::search {
 /// A plan found in little time.
 struct FastPlan {
   Assignment pieces;
-  double cost = 0;        ///< by plan_details(): rounding apart, what plan_cost() says
-  CommResponse response;  ///< around it
+  double cost = 0;  ///< by plan_details(): rounding apart, what plan_cost() says
   std::int64_t evaluations = 0;
   bool finer = false;  ///< than load asks for: memory is tight, and fewer, larger pieces may do
 };

@@ -118,9 +118,13 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
     if (left < so_far) return;  // one takes as long as the plan that there is
     soon.time_limit_s = share_of(left, kRowShare, kFastSeconds);
   }
-  const double budget = kRowShare * static_cast<double>(options.evaluations);
-  const std::optional<FastPlan> by_rows = fast_row_plan(
-      problem, evaluator, catalog, StopCheck(soon), static_cast<std::int64_t>(budget));
+  std::int64_t budget = 0;  // none
+  if (options.evaluations > 0) {
+    const double share = kRowShare * static_cast<double>(options.evaluations);
+    budget = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
+  }
+  const std::optional<FastPlan> by_rows =
+      fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget);
   if (!by_rows) return;
   StartPlan found = start_of(*by_rows, problem, evaluator, catalog);
   const std::int64_t evaluations = best.evaluations + found.evaluations;
