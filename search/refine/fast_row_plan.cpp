@@ -25,7 +25,8 @@ class FastRowPlans {
     if (!halves.empty() && !over()) attempt(divisions_of(halves, Division::kRows));
     one_after_the_other(halves, Division::kRows);
     one_after_the_other(tables_for(Division::kBlocks), Division::kBlocks);
-    if (best_) best_->evaluations = evaluations_;
+    if (!any_) return std::nullopt;
+    best_.evaluations = evaluations_;
     return std::move(best_);
   }
 
@@ -57,10 +58,13 @@ class FastRowPlans {
   void one_after_the_other(const std::vector<std::int32_t>& tables, Division division) {
     std::vector<Division> divisions = divisions_of({}, division);
     int failures = 0;
-    for (const std::int32_t table : tables) {
+    std::size_t next = 1;
+    for (std::size_t count = 1; count <= tables.size(); ++count) {
+      divisions[static_cast<std::size_t>(tables[count - 1])] = division;
+      if (count < next) continue;
       if (failures == kPatience || over()) return;
-      divisions[static_cast<std::size_t>(table)] = division;
-      failures = attempt(divisions) ? 0 : failures + 1;
+      failures = attempt(divisions) || !any_ ? 0 : failures + 1;
+      next = any_ ? count + 1 : count + 1 + count / 2;
     }
   }
 
@@ -69,8 +73,9 @@ class FastRowPlans {
     std::optional<FastPlan> found = fast_plan(problem_, evaluator_, catalog_, stop_, divisions);
     if (!found) return false;
     evaluations_ += found->evaluations;
-    if (best_ && found->cost >= best_->cost) return false;
-    best_ = std::move(found);
+    if (any_ && found->cost >= best_.cost) return false;
+    best_ = *std::move(found);
+    any_ = true;
     return true;
   }
 
@@ -80,7 +85,8 @@ class FastRowPlans {
   const StopCheck& stop_;
   const std::int64_t most_evaluations_;
   std::int64_t evaluations_ = 0;
-  std::optional<FastPlan> best_;
+  FastPlan best_;
+  bool any_ = false;  // plan has fitted
 };
 
 }  // namespace

@@ -9,10 +9,11 @@ namespace neuroshard::search {
 
 /// The cheapest of fast plans with tables by rows, which place all the rest anew: with the dearest
 /// table over all devices in even blocks, the two dearest, and so on, until some in a row are no
-/// cheaper; and where the catalog has halves of rows, before that with all tables by halves, and
-/// with the dearest, the two dearest, .. by halves. The dearer a table, the more the device decides
-/// the cost that has to hold it, or a column of it, by itself. Ends when `stop` says so, or after
-/// `most_evaluations` (0: no limit). Nothing where the catalog has no rows, or no plan fits.
+/// cheaper (half as many more at a time while none fits); and where the catalog has halves of rows,
+/// before that with all tables by halves, and with the dearest, the two dearest, .. by halves. The
+/// dearer a table, the more the device decides the cost that has to hold it, or a column of it, by
+/// itself. Ends when `stop` says so, or after `most_evaluations` (0: no limit). Nothing where the
+/// catalog has no rows, or no plan fits.
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
                                       std::int64_t most_evaluations);

@@ -107,10 +107,10 @@ StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& 
   return start;
 }
 
-/// `best`, the fast plan, becomes the one that fast_row_plan() finds, if that is cheaper.
+/// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
-              StartPlan& best) {
+              std::optional<StartPlan>& best) {
   SearchOptions soon = options;
   if (paced_by_time(options)) {
     const double so_far = seconds_since(began);
@@ -127,9 +127,9 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
       fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget);
   if (!by_rows) return;
   StartPlan found = start_of(*by_rows, problem, evaluator, catalog);
-  const std::int64_t evaluations = best.evaluations + found.evaluations;
-  if (found.cost < best.cost) best = std::move(found);
-  best.evaluations = evaluations;
+  const std::int64_t evaluations = (best ? best->evaluations : 0) + found.evaluations;
+  if (!best || found.cost < best->cost) best = std::move(found);
+  best->evaluations = evaluations;
 }
 
 /// The plan that packing by memory finds, improved, or `best` if that is dearer: then they change
@@ -214,13 +214,19 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
       return FirstPlan{*std::move(best), {}, no_time ? kNoBeam : kNoBaselines};
     }
   }
-  if (fast) try_rows(problem, evaluator, catalog, options, began, *best);
-  SearchOptions rest = options;
   double effort = 1;
+  if (paced) {
+    const double left = options.time_limit_s - seconds_since(began);
+    effort = std::min(1.0, share_of(left, kStartShare, kStartSeconds) / kFullEffortSeconds);
+  }
+  // Tables that no columns make fit are row_start()'s.
+  if (check_finest_pieces(problem).ok()) {
+    try_rows(problem, evaluator, catalog, options, began, best);
+  }
+  SearchOptions rest = options;
   if (timed) {
     const double left = options.time_limit_s - seconds_since(began);
     rest.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kStartShare, kStartSeconds));
-    if (paced) effort = std::min(1.0, rest.time_limit_s / kFullEffortSeconds);
   }
   std::optional<Plan> rival;
   if (fast && fast->finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);

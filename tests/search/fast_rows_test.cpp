@@ -98,6 +98,24 @@ BOOST_AUTO_TEST_CASE(it_is_the_cheapest_of_the_plans_that_have_the_dearest_by_ro
   }
 }
 
+BOOST_AUTO_TEST_CASE(there_may_be_a_plan_where_columns_alone_find_no_room) {
+  // Six tables of two thirds of a device on four: two over all devices make room for the others.
+  Workload workload;
+  for (int k = 0; k < 6; ++k) workload.tables.push_back(test::make_table(60, 4));
+  const Cluster cluster = test::make_cluster(kDevices, 90 * 16);
+  const Problem problem{workload, cluster};
+  test::TableEvaluator evaluator(workload, kDevices, {1, 1, 1, 1, 1, 1});
+  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1});
+  BOOST_TEST(!fast_plan(problem, evaluator, catalog, kNoLimit).has_value());
+  const auto found = fast_row_plan(problem, evaluator, catalog, kNoLimit, 0);
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST(found->cost <= 1.5 * 1.000001);
+  const Plan plan = plan_of(found->pieces, workload, catalog, kDevices);
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  BOOST_TEST(validate(workload, plan).ok());
+  BOOST_TEST(*std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes);
+}
+
 BOOST_AUTO_TEST_CASE(nothing_without_rows_or_time) {
   const Workload workload = dear_and_cheap();
   const Cluster cluster = test::make_cluster(kDevices, std::int64_t{1} << 30);
