@@ -1,5 +1,6 @@
 #include "search/refine/fast_row_plan.h"
 
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -21,10 +22,11 @@ class FastRowPlans {
         most_evaluations_(most_evaluations) {}
 
   std::optional<FastPlan> run() {
-    const std::vector<std::int32_t> halves = tables_for(Division::kRows);
+    const std::vector<std::int32_t> dearest = dearest_tables(evaluator_, catalog_);
+    const std::vector<std::int32_t> halves = those_for(Division::kRows, dearest);
     if (!halves.empty() && !over()) attempt(divisions_of(halves, Division::kRows));
-    one_after_the_other(halves, Division::kRows);
-    one_after_the_other(tables_for(Division::kBlocks), Division::kBlocks);
+    more_and_more(halves, Division::kRows);
+    more_and_more(those_for(Division::kBlocks, dearest), Division::kBlocks);
     if (!any_) return std::nullopt;
     best_.evaluations = evaluations_;
     return std::move(best_);
@@ -35,9 +37,9 @@ class FastRowPlans {
     return stop_.stop() || (most_evaluations_ > 0 && evaluations_ >= most_evaluations_);
   }
 
-  /// Tables that can be divided that way, the dearest first.
-  [[nodiscard]] std::vector<std::int32_t> tables_for(Division division) const {
-    std::vector<std::int32_t> tables = dearest_tables(evaluator_, catalog_);
+  /// The tables that can be divided that way.
+  [[nodiscard]] std::vector<std::int32_t> those_for(Division division,
+                                                    std::vector<std::int32_t> tables) const {
     std::erase_if(tables, [&](std::int32_t table) {
       return division == Division::kBlocks
                  ? catalog_.block(table) == kNoEntry
@@ -47,7 +49,7 @@ class FastRowPlans {
   }
 
   /// Of all tables: these that way, the others by columns.
-  [[nodiscard]] std::vector<Division> divisions_of(const std::vector<std::int32_t>& tables,
+  [[nodiscard]] std::vector<Division> divisions_of(std::span<const std::int32_t> tables,
                                                    Division division) const {
     std::vector<Division> divisions(static_cast<std::size_t>(catalog_.tables()),
                                     Division::kColumns);
@@ -55,16 +57,12 @@ class FastRowPlans {
     return divisions;
   }
 
-  void one_after_the_other(const std::vector<std::int32_t>& tables, Division division) {
-    std::vector<Division> divisions = divisions_of({}, division);
+  void more_and_more(std::span<const std::int32_t> tables, Division division) {
     int failures = 0;
-    std::size_t next = 1;
-    for (std::size_t count = 1; count <= tables.size(); ++count) {
-      divisions[static_cast<std::size_t>(tables[count - 1])] = division;
-      if (count < next) continue;
-      if (failures == kPatience || over()) return;
-      failures = attempt(divisions) || !any_ ? 0 : failures + 1;
-      next = any_ ? count + 1 : count + 1 + count / 2;
+    for (std::size_t count = 1; count <= tables.size() && failures < kPatience && !over();
+         count += any_ ? 1 : 1 + count / 2) {
+      const bool gained = attempt(divisions_of(tables.first(count), division));
+      failures = gained || !any_ ? 0 : failures + 1;
     }
   }
 
@@ -86,7 +84,7 @@ class FastRowPlans {
   const std::int64_t most_evaluations_;
   std::int64_t evaluations_ = 0;
   FastPlan best_;
-  bool any_ = false;  // plan has fitted
+  bool any_ = false;  // whether a plan has fitted
 };
 
 }  // namespace

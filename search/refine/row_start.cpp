@@ -54,7 +54,9 @@ class RowStart {
   [[nodiscard]] std::optional<Divisions> forced(const RowShapes& way) const;
   [[nodiscard]] Divisions divisions_of(const Assignment& pieces) const;
   [[nodiscard]] StartPlan costed(Plan plan, std::int64_t evaluations);
-  [[nodiscard]] StartPlan costed(const FastPlan& fast);
+  [[nodiscard]] StartPlan costed(const FastPlan& fast) {
+    return start_of(fast, problem_, evaluator_, catalog_);
+  }
 
   const Problem& problem_;
   PlanEvaluator& evaluator_;
@@ -79,11 +81,6 @@ StartPlan RowStart::costed(Plan plan, std::int64_t evaluations) {
   canonicalize(plan);
   const double cost = plan_cost(plan, evaluator_);
   return {std::move(plan), cost, evaluations, false};
-}
-
-StartPlan RowStart::costed(const FastPlan& fast) {
-  return costed(plan_of(fast.pieces, problem_.workload, catalog_, problem_.cluster.devices),
-                fast.evaluations);
 }
 
 /// Rows for the tables that no columns make fit, beside such blocks of others; nothing when there

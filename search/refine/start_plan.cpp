@@ -99,14 +99,6 @@ void keep_baselines(const Problem& problem, PlanEvaluator& evaluator, const Sear
   keep_greedy(problem, evaluator, quiet, best);
 }
 
-StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& evaluator,
-                   const ShapeCatalog& catalog) {
-  StartPlan start{plan_of(fast.pieces, problem.workload, catalog, problem.cluster.devices), 0,
-                  fast.evaluations, false};
-  start.cost = plan_cost(start.plan, evaluator);
-  return start;
-}
-
 /// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
@@ -155,6 +147,14 @@ std::optional<Plan> improved_packing(const Problem& problem, PlanEvaluator& eval
 }
 
 }  // namespace
+
+StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& evaluator,
+                   const ShapeCatalog& catalog) {
+  StartPlan start{plan_of(fast.pieces, problem.workload, catalog, problem.cluster.devices), 0,
+                  fast.evaluations, false};
+  start.cost = plan_cost(start.plan, evaluator);
+  return start;
+}
 
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort) {
@@ -214,6 +214,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
       return FirstPlan{*std::move(best), {}, no_time ? kNoBeam : kNoBaselines};
     }
   }
+  // Decided before plans by rows take their time, so that they do not cut the paper's search short.
   double effort = 1;
   if (paced) {
     const double left = options.time_limit_s - seconds_since(began);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "search/local/shape_catalog.h"
+#include "search/refine/fast_plan.h"
 #include "search/sharder.h"
 #include "search/stop_check.h"
 
@@ -27,6 +28,10 @@ struct StartPlan {
 /// Errors: the paper's search's when that finds none either; kCancelled when it was stopped before.
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort = 1);
+
+/// The fast plan as such a plan.
+StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& evaluator,
+                   const ShapeCatalog& catalog);
 
 struct FirstPlan {
   StartPlan plan;

@@ -111,9 +111,7 @@ BOOST_AUTO_TEST_CASE(there_may_be_a_plan_where_columns_alone_find_no_room) {
   BOOST_REQUIRE(found.has_value());
   BOOST_TEST(found->cost <= 1.5 * 1.000001);
   const Plan plan = plan_of(found->pieces, workload, catalog, kDevices);
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
-  BOOST_TEST(validate(workload, plan).ok());
-  BOOST_TEST(*std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes);
+  BOOST_TEST(test::fits(workload, plan, cluster));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_without_rows_or_time) {

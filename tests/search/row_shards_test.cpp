@@ -20,6 +20,8 @@ BOOST_AUTO_TEST_SUITE(row_shards)
 
 namespace {
 
+using test::fits;
+
 const StopCheck kNoLimit{{}};
 
 SearchOptions rows_allowed(RowSplits row_splits, std::int32_t row_parts,
@@ -29,12 +31,6 @@ SearchOptions rows_allowed(RowSplits row_splits, std::int32_t row_parts,
   options.row_parts = row_parts;
   options.evaluations = evaluations;
   return options;
-}
-
-bool fits(const Workload& workload, const Plan& plan, const Cluster& cluster) {
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
-  return validate(workload, plan).ok() &&
-         *std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes;
 }
 
 /// Twenty tables beside two or three of 4 columns that no device holds.

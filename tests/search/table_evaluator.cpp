@@ -49,6 +49,12 @@ Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes) {
   return cluster;
 }
 
+bool fits(const Workload& workload, const Plan& plan, const Cluster& cluster) {
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  return validate(workload, plan).ok() &&
+         *std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes;
+}
+
 std::vector<std::int32_t> devices_of(Plan plan) {
   canonicalize(plan);
   std::vector<std::int32_t> devices;

@@ -45,6 +45,9 @@ Table make_table(std::int64_t rows, std::int32_t dim, double pooling_factor = 1)
 
 Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes);
 
+/// Whether the plan covers the workload's tables and no device has more than its memory.
+bool fits(const Workload& workload, const Plan& plan, const Cluster& cluster);
+
 /// Devices of the plan's shards, by table, then column.
 std::vector<std::int32_t> devices_of(Plan plan);
 
