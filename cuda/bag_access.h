@@ -20,6 +20,11 @@
 #define NEUROSHARD_UNROLL
 #define NEUROSHARD_NO_UNROLL
 #endif
+#if defined(NEUROSHARD_EMULATED_GPU)
+#define NEUROSHARD_EMULATED(access) neuroshard::emulation::access
+#else
+#define NEUROSHARD_EMULATED(access) static_cast<void>(0)
+#endif
 
 namespace neuroshard::cuda {
 
@@ -45,6 +50,7 @@ NEUROSHARD_LANE Words<kWords> load_once(const void* from) {
     asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(w[0]) : "l"(from));
   }
 #else
+  NEUROSHARD_EMULATED(device_load(from, sizeof words, true));
   std::memcpy(&words, from, sizeof words);
 #endif
   return words;
@@ -56,6 +62,7 @@ NEUROSHARD_LANE Value load_shared(const Value* from) {
 #if defined(__CUDA_ARCH__)
   return __ldg(from);
 #else
+  NEUROSHARD_EMULATED(device_load(from, sizeof *from, true));
   return *from;
 #endif
 }
@@ -79,6 +86,7 @@ NEUROSHARD_LANE Words<kWords> load_words(const void* from) {
     words = {{*static_cast<const std::uint32_t*>(from)}};
   }
 #else
+  NEUROSHARD_EMULATED(device_load(from, sizeof words, false));
   std::memcpy(&words, from, sizeof words);
 #endif
   return words;
@@ -95,6 +103,7 @@ NEUROSHARD_LANE void store_words(void* to, const Words<kWords>& words) {
     *static_cast<std::uint32_t*>(to) = w[0];
   }
 #else
+  NEUROSHARD_EMULATED(device_store(to, sizeof words));
   std::memcpy(to, &words, sizeof words);
 #endif
 }
@@ -151,7 +160,11 @@ NEUROSHARD_LANE void store_pooled(float* to, const float* values, bool whole_sec
   }
 #else
   static_cast<void>(whole_sectors);
-  std::memcpy(to, values, kFloats * sizeof(float));
+  constexpr int kAtOnce = kFloats >= 4 ? 4 : 1;
+  for (int k = 0; k < kFloats; k += kAtOnce) {
+    NEUROSHARD_EMULATED(device_store(to + k, kAtOnce * sizeof(float)));
+    std::memcpy(to + k, values + k, kAtOnce * sizeof(float));
+  }
 #endif
 }
 

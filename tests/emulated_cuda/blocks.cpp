@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/emulated_cuda/fiber.h"
+#include "tests/emulated_cuda/races.h"
 
 namespace neuroshard::emulation {
 
@@ -43,6 +44,7 @@ class Block {
       threads_[t].index = {t % shape.x, t / shape.x % shape.y, t / shape.x / shape.y};
     }
     warps_.resize((threads_.size() + kWarpThreads - 1) / kWarpThreads);
+    begin_block(static_cast<unsigned>(threads_.size()));
     for (std::size_t t = 0; t < threads_.size(); ++t) ++warps_[t / kWarpThreads].living;
   }
 
@@ -83,6 +85,8 @@ std::vector<std::unique_ptr<Fiber>>& fibers() {
 void Block::enter(std::size_t thread) {
   current_ = thread;
   place.thread = threads_[thread].index;
+  const Fiber& fiber = *threads_[thread].fiber;
+  begin_thread({static_cast<unsigned>(thread), fiber.stack(), Fiber::kStackBytes});
 }
 
 /// On a fiber: threads that never wait run one after the other on the same one.
@@ -92,6 +96,7 @@ void Block::start_threads(Fiber* fiber) {
     threads_[thread].fiber = fiber;
     enter(thread);
     kernel_();
+    end_thread();
     finish();
   }
   idle_.push_back(fiber);
@@ -146,6 +151,7 @@ void Block::wait(Wait what, unsigned mask) {
     ++mine.waiting;
     if (mine.waiting == mine.living) release_warp(self / kWarpThreads);
   }
+  end_thread();
   thread.fiber->stop();
   thread.wait = Wait::kNothing;
 }
@@ -153,6 +159,7 @@ void Block::wait(Wait what, unsigned mask) {
 void Block::release_warp(std::size_t number) {
   Warp& released = warps_[number];
   released.waiting = 0;
+  if (released.wait == Wait::kWarpBarrier) pass_warp_barrier(static_cast<unsigned>(number));
   const std::size_t first = number * kWarpThreads;
   for (std::size_t t = first; t < first + kWarpThreads && t < threads_.size(); ++t) {
     const Wait wait = threads_[t].wait;
@@ -164,6 +171,7 @@ void Block::release_warp(std::size_t number) {
 void Block::release_block_if_all_wait() {
   if (at_block_barrier_ == 0 || at_block_barrier_ < living_) return;
   at_block_barrier_ = 0;
+  pass_block_barrier();
   for (std::size_t t = 0; t < threads_.size(); ++t) {
     if (!threads_[t].done) ready_.push_back(t);
   }
@@ -201,6 +209,7 @@ void Block::stuck() const {
 void run_blocks(dim3 blocks, dim3 threads, const std::function<void()>& kernel) {
   place.threads = threads;
   place.blocks = blocks;
+  begin_launch();
   for (unsigned z = 0; z < blocks.z; ++z) {
     for (unsigned y = 0; y < blocks.y; ++y) {
       for (unsigned x = 0; x < blocks.x; ++x) {

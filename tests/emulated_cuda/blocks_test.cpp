@@ -1,15 +1,13 @@
 // Whether the emulated GPU sees what a real one would leave undefined, and does what it would do.
 #include "tests/emulated_cuda/blocks.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <csignal>
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include "tests/emulated_cuda/last_words.h"
 
 namespace neuroshard::emulation {
 namespace {
@@ -17,33 +15,6 @@ namespace {
 constexpr unsigned kAll = 0xffffffffU;
 
 unsigned thread() { return place.thread.y * place.threads.x + place.thread.x; }
-
-/// What a process says that runs `work` and is ended by it; empty when it is not.
-std::string last_words(const std::function<void()>& work) {
-  int ends[2];
-  BOOST_REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    std::signal(SIGABRT, SIG_DFL);  // Boost.Test's own would take it for a failure
-    work();
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string text;
-  char part[256];
-  for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;) {
-    text.append(part, static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT ? text : "";
-}
-
-bool says(const std::string& text, const std::string& what) {
-  return text.find(what) != std::string::npos;
-}
 
 }  // namespace
 

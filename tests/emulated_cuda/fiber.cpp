@@ -85,8 +85,6 @@ neuroshard_switch_stack:
 namespace neuroshard::emulation {
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{256} << 10;  // of which few pages are touched
-
 #if defined(NEUROSHARD_FIBER_SANITIZED)
 void before_switch(void** frames, const void* stack, std::size_t bytes) {
   __sanitizer_start_switch_fiber(frames, stack, bytes);
@@ -97,7 +95,7 @@ void after_switch(void* frames, const void** stack, std::size_t* bytes) {
 /// Those that were left for good: what they have called has returned, so they are at the top.
 void forget_frames(const std::byte* stack) {
   constexpr std::size_t kLeft = 8192;
-  __asan_unpoison_memory_region(stack + kStackBytes - kLeft, kLeft);
+  __asan_unpoison_memory_region(stack + Fiber::kStackBytes - kLeft, kLeft);
 }
 #else
 void before_switch(void**, const void*, std::size_t) {}

@@ -9,6 +9,8 @@ namespace neuroshard::emulation {
 /// it stops or ends. Not thread-safe; used by one thread at a time.
 class Fiber {
  public:
+  static constexpr std::size_t kStackBytes = std::size_t{256} << 10;  ///< of which few are touched
+
   Fiber();
   ~Fiber();
   Fiber(const Fiber&) = delete;
@@ -20,6 +22,7 @@ class Fiber {
   void resume();
   /// Called within it: back to who has resumed it.
   void stop() { leave(false); }
+  [[nodiscard]] const std::byte* stack() const { return stack_; }
 
  private:
   static void enter();

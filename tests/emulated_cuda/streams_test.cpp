@@ -10,7 +10,6 @@
 #include "tests/emulated_cuda/memory.h"
 
 namespace neuroshard::emulation {
-namespace {
 
 struct OneGpu {
   OneGpu() {
@@ -22,6 +21,8 @@ struct OneGpu {
     unsetenv("NEUROSHARD_EMULATED_ORDER");
   }
 };
+
+namespace {
 
 struct Streams {
   cudaStream_t first = nullptr;

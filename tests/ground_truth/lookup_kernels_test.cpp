@@ -232,6 +232,15 @@ BOOST_AUTO_TEST_CASE(mixed_tables_agree_with_the_cpu) {
   for (const bool wide : {false, true}) check(shapes, 130, 6, wide);
 }
 
+BOOST_AUTO_TEST_CASE(more_tables_than_a_block_has_threads_agree_with_the_cpu) {
+  std::vector<Shape> shapes;
+  for (int t = 0; t < 2 * kBlockThreads + 50; ++t) {
+    shapes.push_back({1 + t % 7, t % 3 == 0 ? 32 : 4, 2, 0.2,
+                      t % 2 == 0 ? Optimizer::kRowwiseAdagrad : Optimizer::kSgd});
+  }
+  check(shapes, 12, 8, false);
+}
+
 BOOST_AUTO_TEST_CASE(rows_across_cuts_are_finished_by_warps_and_blocks) {
   // Runs of a few pieces, and of more than a warp adds up by itself.
   for (const Optimizer optimizer : {Optimizer::kSgd, Optimizer::kRowwiseAdagrad}) {

@@ -7,6 +7,7 @@
 
 #include "cuda_fp16.h"
 #include "tests/emulated_cuda/blocks.h"
+#include "tests/emulated_cuda/races.h"
 
 #define NEUROSHARD_EMULATED_GPU
 #define __global__ [[maybe_unused]] static  // the real ones have symbols of the same names
