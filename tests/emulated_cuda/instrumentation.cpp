@@ -34,6 +34,7 @@ void __tsan_read_range(void* memory, std::size_t bytes) {
 void __tsan_write_range(void* memory, std::size_t bytes) {
   touched(memory, bytes, true, __builtin_return_address(0));
 }
+void __tsan_vptr_read(void** /*object*/) {}
 void __tsan_vptr_update(void** /*object*/, void* /*table*/) {}
 void __tsan_func_entry(void* /*caller*/) {}
 void __tsan_func_exit() {}
