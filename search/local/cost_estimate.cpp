@@ -3,18 +3,19 @@
 #include <algorithm>
 
 namespace neuroshard::search {
-
 void CostEstimate::set(std::span<const double> ready_ms, std::span<const double> total_ms,
                        std::span<const std::int64_t> dim_sums) {
-  ready_.reset(ready_ms);
+  ready_values_.resize(ready_ms.size());
+  std::transform(ready_ms.begin(), ready_ms.end(), ready_values_.begin(), finite_ms);
+  ready_.reset(ready_values_);
   dim_values_.assign(dim_sums.begin(), dim_sums.end());
   dims_.reset(dim_values_);
   const double common = response_.waiting * ready_.max() + response_.widest_per_dim * dims_.max();
   own_values_.resize(total_ms.size());
   level_ = 0;
   for (std::size_t d = 0; d < total_ms.size(); ++d) {
-    own_values_[d] = total_ms[d] - common;
-    level_ += response_.waiting * ready_ms[d] + own_values_[d];
+    own_values_[d] = finite_ms(total_ms[d]) - common;
+    level_ += response_.waiting * ready_values_[d] + own_values_[d];
   }
   own_.reset(own_values_);
   objective_ = combine(cost(), level());
@@ -37,7 +38,7 @@ CostEstimate::After CostEstimate::after(const LocalPlan& plan, const Move& move)
     const auto index = static_cast<std::size_t>(device);
     const double compute = static_cast<double>(move.compute_ms[k]) - plan.compute_ms()[index];
     const auto dims = static_cast<double>(move.dims[k] - plan.dim_sums()[index]);
-    const double ready = compute + response_.ready_per_dim * dims;
+    const double ready = finite_ms(compute) + response_.ready_per_dim * dims;
     result.dims[k] = static_cast<double>(move.dims[k]);
     result.ready[k] = ready_[device] + ready;
     result.own[k] = own_[device] + (1 - response_.waiting) * ready + response_.own_per_dim * dims;

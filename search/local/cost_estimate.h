@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "search/local/moves.h"
 
 namespace neuroshard::search {
+
+/// Models that overflow cost infinity, and differences of such costs are no numbers: both become
+/// more milliseconds than anything takes, which can be added up and compared.
+inline double finite_ms(double ms) {
+  constexpr double kMost = 1e100;
+  return ms < kMost ? std::max(ms, -kMost) : kMost;
+}
 
 /// A guess at what a move does to the objective, from the last plan whose cost is known in all
 /// detail and the compute costs of the one or two devices that the move touches: time logarithmic
@@ -74,6 +82,7 @@ class CostEstimate {
   MaxTree ready_;
   MaxTree own_;   // total - waiting x (the last ready time) - widest_per_dim x (the most dims)
   MaxTree dims_;  // of interest where widest_per_dim is not 0
+  std::vector<double> ready_values_;
   std::vector<double> own_values_;
   std::vector<double> dim_values_;
   double level_ = 0;  // sum over devices of waiting x ready + own

@@ -26,7 +26,8 @@ class MaxTree {
 
   [[nodiscard]] std::int32_t argmax() const {
     std::size_t node = 1;
-    while (node < count_) node = nodes_[2 * node] == nodes_[node] ? 2 * node : 2 * node + 1;
+    // Never to where no value is, whatever the values.
+    while (node < count_) node = 2 * node + (nodes_[2 * node + 1] > nodes_[2 * node] ? 1 : 0);
     return static_cast<std::int32_t>(node - count_);
   }
 

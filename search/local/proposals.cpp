@@ -41,8 +41,9 @@ void Proposals::weigh_entries(const CommResponse& response) {
   weights_.resize(catalog_.size());
   for (std::size_t id = 0; id < weights_.size(); ++id) {
     const CatalogEntry& entry = catalog_.entry(static_cast<EntryId>(id));
-    const double ready = (std::isfinite(share) ? share : 1) * evaluator_.shape_cost(entry.shape) +
-                         response.ready_per_dim * entry.dim;
+    const double ready =
+        (std::isfinite(share) ? share : 1) * finite_ms(evaluator_.shape_cost(entry.shape)) +
+        response.ready_per_dim * entry.dim;
     const double own = (1 - response.waiting) * ready + response.own_per_dim * entry.dim;
     weights_[id] = {ready, own, static_cast<double>(entry.dim)};
   }

@@ -265,6 +265,28 @@ BOOST_AUTO_TEST_CASE(algorithms_are_described) {
   BOOST_TEST(default_algorithm() == "refine");
 }
 
+BOOST_AUTO_TEST_CASE(models_that_overflow_are_told_whatever_the_number_of_devices) {
+  CostModels models = load_cost_models("h200_sim").value().models;
+  models.comm->forward.target = models.comm->backward.target = CostTarget::kLogMilliseconds;
+  Workload workload;
+  workload.tables.resize(5);
+  for (Table& table : workload.tables) {
+    table.rows = 1000;
+    table.dim = 1 << 20;
+    table.pooling_factor = 2;
+  }
+  for (const std::int32_t devices : {2, 3, 5}) {
+    Cluster cluster;
+    cluster.devices = devices;
+    cluster.memory_bytes = std::int64_t{1} << 50;
+    PlanOptions options;
+    options.evaluations = 3000;
+    const auto result = make_plan(workload, cluster, models, options);
+    BOOST_TEST(result.status().message() ==
+               "the cost models give this workload's plans no finite cost");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard

@@ -147,6 +147,15 @@ BOOST_AUTO_TEST_CASE(a_max_tree_knows_the_maximum_without_any_two) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_maximum_is_one_of_the_values_whatever_they_are) {
+  MaxTree tree;
+  for (const double value :
+       {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+    tree.reset(std::vector<double>(5, value));
+    BOOST_TEST(tree.argmax() < 5);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(incremental_costs_are_full_costs_after_thousands_of_moves) {
   Rng rng(3);
   for (int round = 0; round < 12; ++round) {
