@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "engine/core/decimal.h"
@@ -54,6 +55,12 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
     return static_cast<std::int64_t>(bytes);
   }
   return invalid_input(found + " has an unknown unit: " + expected);
+}
+
+std::int64_t scaled_bytes(std::int64_t bytes, double factor) {
+  const double scaled = factor * static_cast<double>(bytes);
+  if (scaled >= 0x1p63) return std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(scaled);
 }
 
 std::string format_bytes(std::int64_t bytes) {

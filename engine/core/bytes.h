@@ -13,6 +13,9 @@ namespace neuroshard {
 /// 2^63-1.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
+/// `bytes` times a factor, rounded down; 2^63-1 where that is less. REQUIRES neither below 0.
+std::int64_t scaled_bytes(std::int64_t bytes, double factor);
+
 /// "97.4 GiB": three significant digits in binary units, for people.
 std::string format_bytes(std::int64_t bytes);
 

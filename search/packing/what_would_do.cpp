@@ -13,8 +13,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::array kMoreMemory{1.0, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0};
-constexpr int kHalvings = 7;           // of the last of these steps
-constexpr double kMostBytes = 0x1p62;  // that a double may be turned into
+constexpr int kHalvings = 7;  // of the last of these steps
 
 bool fits(const Workload& workload, const Cluster& cluster, const RowShapes& rows,
           const StopCheck& stop) {
@@ -37,8 +36,7 @@ std::optional<std::int64_t> memory_that_fits(const Problem& problem, const RowSh
   };
   std::int64_t too_little = least;
   for (const double more : kMoreMemory) {
-    const double bytes = std::min(more * static_cast<double>(least), kMostBytes);
-    std::int64_t found = rounded(std::max(least, static_cast<std::int64_t>(bytes)));
+    std::int64_t found = rounded(std::max(least, scaled_bytes(least, more)));
     if (!enough(found)) {
       if (stop.stop()) return std::nullopt;
       too_little = found;

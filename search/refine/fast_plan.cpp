@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/bytes.h"
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
 #include "search/refine/divider.h"
@@ -113,8 +114,7 @@ bool FastStart::place_by_load(const Pieces& pieces) {
                                kBeyond * response_.widest_per_dim};
   const std::size_t first = best_.evaluations > 0 ? bulky_ : 0;
   for (std::size_t rank = first; rank < kBulky.size(); ++rank) {
-    const double bulky = kBulky[rank] * static_cast<double>(beside_blocks_);
-    if (!placer_.place(pieces, dims, static_cast<std::int64_t>(bulky))) continue;
+    if (!placer_.place(pieces, dims, scaled_bytes(beside_blocks_, kBulky[rank]))) continue;
     if (best_.evaluations == 0) bulky_ = rank;
     return true;
   }
@@ -255,7 +255,7 @@ void FastStart::halve_deciding() {
 /// Tables that are split for their bytes alone; finer where memory is tight.
 bool FastStart::place_whole() {
   for (const double largest : kLargest) {
-    limits_.bytes = static_cast<std::int64_t>(largest * static_cast<double>(beside_blocks_));
+    limits_.bytes = scaled_bytes(beside_blocks_, largest);
     if (place(divider_.divided(limits_))) return true;
     if (stop_.stop()) return false;
     best_.finer = true;

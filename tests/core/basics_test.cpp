@@ -25,6 +25,9 @@ BOOST_AUTO_TEST_CASE(byte_sizes_in_both_unit_systems) {
   BOOST_TEST(parse_bytes("9223372036854775807").value() == 9223372036854775807);
   BOOST_TEST(parse_bytes("9007199254740993").value() == 9007199254740993);  // no double is that
   BOOST_TEST(!parse_bytes("9223372036854775808").ok());
+  BOOST_TEST(scaled_bytes(1000, 0.125) == 125);
+  BOOST_TEST(scaled_bytes(9223372036854775807, 1) == 9223372036854775807);
+  BOOST_TEST(scaled_bytes(std::int64_t{1} << 62, 2) == 9223372036854775807);
   for (const char* bad : {"", "GiB", "-1", "-0.5GiB", "4 GiB", "4gib", "nan", "inf", "1e3", "0x10",
                           "8EiB", "10000000PiB", "9223372036854775808", "4GiBx"}) {
     const Result<std::int64_t> size = parse_bytes(bad);
