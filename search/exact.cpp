@@ -35,14 +35,17 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
   return items;
 }
 
-Status too_many(const Problem& problem, bool alike, double plans, double most) {
-  return invalid_input("this algorithm goes through all plans, at most " +
-                       std::to_string(static_cast<std::int64_t>(most)) + ": " +
-                       std::to_string(problem.workload.tables.size()) + " tables on " +
+std::string told(double plans) {
+  if (plans <= kMostExactPlans) return std::to_string(static_cast<std::int64_t>(plans));
+  return "10^" + std::to_string(static_cast<int>(std::log10(plans))) + " or more";
+}
+
+Status too_many(const Problem& problem, bool alike, double plans, std::int64_t most) {
+  return invalid_input("this algorithm goes through all plans, at most " + std::to_string(most) +
+                       ": " + std::to_string(problem.workload.tables.size()) + " tables on " +
                        std::to_string(problem.cluster.devices) + " devices" +
-                       (alike ? "" : ", which are not alike to the cost models,") + " have 10^" +
-                       std::to_string(static_cast<int>(std::log10(plans))) +
-                       " or more; fewer tables or another algorithm would do");
+                       (alike ? "" : ", which are not alike to the cost models,") + " have " +
+                       told(plans) + "; fewer tables or another algorithm would do");
 }
 
 Status no_placement(const Problem& problem) {
@@ -66,7 +69,13 @@ std::vector<Devices> prefixes_of(const std::vector<ExactItem>& items, Enumeratio
 }  // namespace
 
 double exact_plans(std::int32_t tables, std::int32_t devices, bool devices_alike) {
-  if (!devices_alike) return std::pow(static_cast<double>(devices), tables);
+  if (!devices_alike) {
+    double plans = 1;
+    for (std::int32_t table = 0; table < tables && plans <= kMostExactPlans; ++table) {
+      plans *= devices;
+    }
+    return plans;
+  }
   // Partitions of the tables into at most `devices` parts, by the number of parts so far.
   std::vector<double> parts(static_cast<std::size_t>(std::min(tables, devices)) + 1, 0.0);
   parts[0] = 1;
@@ -86,9 +95,9 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
   const bool alike = evaluator.devices_alike();
   const double plans = exact_plans(static_cast<std::int32_t>(problem.workload.tables.size()),
                                    problem.cluster.devices, alike);
-  const double most =
-      options.evaluations > 0 ? static_cast<double>(options.evaluations) : kMostExactPlans;
-  if (!(plans <= std::min(most, kMostExactPlans))) return too_many(problem, alike, plans, most);
+  constexpr auto kMost = static_cast<std::int64_t>(kMostExactPlans);
+  const std::int64_t most = options.evaluations > 0 ? std::min(options.evaluations, kMost) : kMost;
+  if (plans > static_cast<double>(most)) return too_many(problem, alike, plans, most);
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   const StopCheck stop(options);
   const std::vector<ExactItem> items = items_of(problem, evaluator);
@@ -115,9 +124,7 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
     if (part.devices.empty()) continue;
     if (best == nullptr || part.cost < best->cost) best = &part;
   }
-  if (best == nullptr && stop.cancelled()) {
-    return stopped_before_plan();
-  }
+  if (best == nullptr && stop.cancelled()) return stopped_before_plan();
   if (best == nullptr && result.stopped_early) {
     return infeasible("the time limit ended the search before any plan: more time would do");
   }

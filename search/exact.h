@@ -13,13 +13,14 @@ inline constexpr double kMostExactPlans = 2e7;
 /// shards only: partitions instead of placements. Equal costs: the first plan in the order of the
 /// search, whatever the threads.
 ///
-/// Errors: kInfeasible, also when time ends before any plan, or when there may be more plans than
-/// kMostExactPlans (12 tables on 4 devices are within it) or than options.evaluations; kCancelled
-/// when stopped before any plan.
+/// Errors: kInvalidInput when there are more plans than kMostExactPlans (12 tables on 4 devices are
+/// within it) or than options.evaluations; kInfeasible when none fits or time ends before any plan;
+/// kCancelled when stopped before any.
 Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluator,
                                  const SearchOptions& options);
 
-/// Plans that shard_exact() would go through if memory were no limit.
+/// Plans that shard_exact() would go through if memory were no limit; of more than kMostExactPlans
+/// some number above it.
 double exact_plans(std::int32_t tables, std::int32_t devices, bool devices_alike);
 
 }  // namespace neuroshard::search

@@ -124,9 +124,19 @@ BOOST_AUTO_TEST_CASE(too_many_plans_are_refused_in_one_line) {
   SearchOptions options;
   options.evaluations = 364;
   const Cluster three = test::make_cluster(3, std::int64_t{1} << 40);
-  BOOST_TEST(!shard_exact({small, three}, for_small, options).ok());
+  const auto one_short = shard_exact({small, three}, for_small, options);
+  BOOST_TEST(one_short.status().message().find(
+                 "at most 364: 7 tables on 3 devices have 365; fewer") != std::string::npos);
   options.evaluations = 365;
   BOOST_TEST(shard_exact({small, three}, for_small, options).ok());
+  // More than any double counts.
+  options.evaluations = std::numeric_limits<std::int64_t>::max();
+  const Workload many = test::many_tables(rng, 600);
+  test::FusedEvaluator for_many(many, 4, std::vector<float>(600, 2.0f), 1, false);
+  const auto too_many = shard_exact({many, cluster}, for_many, options);
+  BOOST_TEST(too_many.status().message().find("at most 20000000: 600 tables on 4 devices, which "
+                                              "are not alike to the cost models, have 10^7 or "
+                                              "more") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_search_has_no_optimum) {
