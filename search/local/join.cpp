@@ -1,6 +1,8 @@
 #include "search/local/join.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace neuroshard::search {
@@ -9,8 +11,9 @@ namespace {
 class Joining {
  public:
   Joining(const Assignment& assignment, const Problem& problem, const PlanEvaluator& evaluator,
-          const ShapeCatalog& catalog)
+          const ShapeCatalog& catalog, const std::function<bool()>& stop)
       : evaluator_(evaluator),
+        stop_(stop),
         plan_(problem, evaluator, catalog),
         ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
         total_ms_(ready_ms_.size()) {
@@ -42,17 +45,36 @@ class Joining {
   /// All pairs that can be; if `minding` the cost, that no plan gets dearer by.
   void join_all(bool minding) {
     for (const std::int32_t table : tables_) {
-      while (join_two(table, minding)) {
+      std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(),
+                                       plan_.pieces_of(table).end());
+      std::sort(pieces.begin(), pieces.end(), [&](std::int32_t a, std::int32_t b) {
+        return std::pair(plan_.placed(a).device, a) < std::pair(plan_.placed(b).device, b);
+      });
+      for (auto first = pieces.begin(); first != pieces.end();) {
+        const std::int32_t device = plan_.placed(*first).device;
+        const auto end = std::find_if(first, pieces.end(), [&](std::int32_t piece) {
+          return plan_.placed(piece).device != device;
+        });
+        std::vector<std::int32_t> here(first, end);
+        while (!stop_() && join_two(here, minding)) {
+        }
+        first = end;
       }
     }
   }
 
-  bool join_two(std::int32_t table, bool minding) {
-    std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(), plan_.pieces_of(table).end());
-    std::sort(pieces.begin(), pieces.end());
+  /// Two of a table's pieces on one device. Pieces of one entry are all alike: what was no gain
+  /// with one of them is none with the others.
+  bool join_two(std::vector<std::int32_t>& pieces, bool minding) {
+    std::set<std::pair<EntryId, EntryId>> tried;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       for (std::size_t j = i + 1; j < pieces.size(); ++j) {
-        if (join(pieces[i], pieces[j], minding)) return true;
+        if (!tried.emplace(plan_.placed(pieces[i]).entry, plan_.placed(pieces[j]).entry).second) {
+          continue;
+        }
+        if (!join(pieces[i], pieces[j], minding)) continue;
+        pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(j));
+        return true;
       }
     }
     return false;
@@ -60,7 +82,6 @@ class Joining {
 
   bool join(std::int32_t stays, std::int32_t goes, bool minding) {
     const Placed here = plan_.placed(stays);
-    if (plan_.placed(goes).device != here.device) return false;
     const EntryId joined = plan_.catalog().joined(here.entry, plan_.placed(goes).entry);
     if (joined == kNoEntry) return false;
     const std::size_t before = undo_.size();
@@ -77,6 +98,7 @@ class Joining {
   }
 
   const PlanEvaluator& evaluator_;
+  const std::function<bool()>& stop_;
   LocalPlan plan_;
   Scratch scratch_;
   std::vector<double> ready_ms_;
@@ -89,8 +111,9 @@ class Joining {
 }  // namespace
 
 Assignment join_pieces(const Assignment& assignment, const Problem& problem,
-                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog) {
-  return Joining(assignment, problem, evaluator, catalog).run();
+                       const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                       const std::function<bool()>& stop) {
+  return Joining(assignment, problem, evaluator, catalog, stop).run();
 }
 
 }  // namespace neuroshard::search

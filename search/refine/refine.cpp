@@ -68,7 +68,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   if (has_time && !rows.any()) result.lower_bound = lower_bound(problem, evaluator);
   Refinement refinement(problem, evaluator, catalog, own, began);
   if (start.rival) refinement.add_rival(pieces_of(*start.rival, problem.workload, catalog));
-  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound.value_or(0));
+  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.

@@ -10,6 +10,7 @@
 #include "search/local/join.h"
 #include "search/local/redraw.h"
 #include "search/refine/refine.h"
+#include "search/stop_check.h"
 #include "search/workers.h"
 
 namespace neuroshard::search {
@@ -32,6 +33,7 @@ constexpr double kCycleGrowth = 2;            // of a cycle's seconds, over the 
 constexpr double kLateness = 2;               // times a walk's share of the time ..
 constexpr double kLateShare = 0.1;            // .. and of the limit: the budget is too large
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
+constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
 constexpr double kReportSeconds = 0.1;        // between two progress reports
 constexpr int kRivalGenerations = 4;          // first ones, that go on from two plans
 constexpr int kSpreadGenerations = 4;  // most generations whose walks begin with tables spread
@@ -67,11 +69,16 @@ Refinement::Walkers& Refinement::walkers(int worker) {
   return *own;
 }
 
-bool Refinement::proven() const { return best_cost_ <= bound_ * (1 + kProven); }
+bool Refinement::proven() const {
+  return bound_ && best_cost_ <= *bound_ + kProven * std::abs(*bound_);
+}
+
+bool Refinement::cancelled() const {
+  return options_.cancel != nullptr && options_.cancel->cancelled();
+}
 
 bool Refinement::over() const {
-  return (options_.cancel != nullptr && options_.cancel->cancelled()) ||
-         (timed() && seconds_since(began_) >= options_.time_limit_s);
+  return cancelled() || (timed() && seconds_since(began_) >= options_.time_limit_s);
 }
 
 bool Refinement::few_tables() const {
@@ -147,7 +154,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   const Assignment start = only_redraws ? lineage(index) : start_of(generation, index, rng);
   const Clock::time_point began = Clock::now();
   const auto progress = [&](std::int64_t candidates) {
-    if (options_.cancel != nullptr && options_.cancel->cancelled()) return 1.0;
+    if (cancelled()) return 1.0;
     if (worker == 0) report(candidates);
     const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
     if (share.candidates == 0) return time;
@@ -221,7 +228,8 @@ void Refinement::run_cycle() {
 /// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
 /// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
 /// large for the time limit is given up early for what time is left, all of which is then used.
-void Refinement::run(Assignment start, std::int64_t evaluations_so_far, double bound) {
+void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
+                     std::optional<double> bound) {
   best_ = std::move(start);
   bound_ = bound;
   if (over()) {
@@ -245,7 +253,11 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far, double b
       run_cycle();
     }
   }
-  best_ = join_pieces(best_, problem_, evaluator_, catalog_);
+  const Clock::time_point joining = Clock::now();
+  best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
+    return cancelled() ||
+           (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
+  });
   stopped_early_ = over() && !proven();
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -28,8 +29,8 @@ class Refinement {
   /// Half of the first generations' walks start from this plan, or what they make of it.
   void add_rival(Assignment rival) { rival_ = std::move(rival); }
   /// Searches from `start` until the options' limits, of which `evaluations_so_far` are used up, or
-  /// a plan of cost `bound`, below which there is none (0: not known). Once.
-  void run(Assignment start, std::int64_t evaluations_so_far, double bound);
+  /// a plan of cost `bound`, below which there is none, where that is known. Once.
+  void run(Assignment start, std::int64_t evaluations_so_far, std::optional<double> bound);
 
   /// Never dearer than the start.
   [[nodiscard]] const Assignment& best() const { return best_; }
@@ -45,6 +46,7 @@ class Refinement {
   };
 
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
+  [[nodiscard]] bool cancelled() const;
   [[nodiscard]] bool over() const;
   [[nodiscard]] bool proven() const;
   [[nodiscard]] bool few_tables() const;
@@ -87,7 +89,7 @@ class Refinement {
   double best_cost_ = 0;
   Assignment rival_;  // empty: none
   double rival_cost_ = 0;
-  double bound_ = 0;
+  std::optional<double> bound_;
   std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
   std::int64_t candidates_ = 0;
   bool stopped_early_ = false;

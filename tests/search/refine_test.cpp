@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "search/exact.h"
-#include "search/local/join.h"
 #include "search/local/local_walk.h"
 #include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
@@ -346,27 +345,6 @@ BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
     const WalkResult again = walk.run(pieces, hot, response, Rng(7), progress);
     BOOST_TEST((again.best == result.best));
   }
-}
-
-BOOST_AUTO_TEST_CASE(pieces_on_one_device_are_joined_where_it_costs_nothing) {
-  Workload workload;
-  workload.tables = {test::make_table(10, 32), test::make_table(10, 32)};
-  // Two halves cost 0.1 less than the whole: it matters on the slowest device alone.
-  test::TableEvaluator evaluator(workload, 2, {4, 2}, -0.1f);
-  const Cluster cluster = test::make_cluster(2, 1 << 20);
-  const ShapeCatalog catalog(workload, evaluator);
-  LocalWalk walk({workload, cluster}, evaluator, catalog);
-  const EntryId halves[] = {catalog.find(0, 10, 16), catalog.find(1, 10, 16)};
-  const EntryId quarter = catalog.find(1, 10, 8);
-  const Assignment pieces{
-      {halves[0], 0}, {halves[0], 0}, {halves[1], 1}, {quarter, 1}, {quarter, 1}};
-  const Assignment joined = join_pieces(pieces, {workload, cluster}, evaluator, catalog);
-  BOOST_TEST((joined[0] == pieces[0]));
-  BOOST_TEST((joined[1] == pieces[1]));
-  const Plan plan = plan_of(joined, workload, catalog, 2);
-  BOOST_TEST(plan.shards.size() == 3u);
-  BOOST_TEST(validate(workload, plan).ok());
-  BOOST_TEST(walk.cost(joined) == walk.cost(pieces));
 }
 
 BOOST_AUTO_TEST_CASE(probes_find_how_costs_answer) {
