@@ -104,11 +104,13 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
               std::optional<StartPlan>& best) {
   SearchOptions soon = options;
-  if (paced_by_time(options)) {
+  if (options.time_limit_s > 0) {
     const double so_far = seconds_since(began);
     const double left = options.time_limit_s - so_far;
-    if (left < so_far) return;  // one takes as long as the plan that there is
-    soon.time_limit_s = share_of(left, kRowShare, kFastSeconds);
+    const bool paced = paced_by_time(options);
+    if (paced && left < so_far) return;  // one takes as long as the plan that there is
+    const double share = paced ? share_of(left, kRowShare, kFastSeconds) : left;
+    soon.time_limit_s = std::max(kLeastTimeLimit, share);
   }
   std::int64_t budget = 0;  // none
   if (options.evaluations > 0) {
@@ -173,7 +175,8 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
       problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps), stop);
   const Status status = found.status();
   const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
-  const bool stopped_early = found.ok() && found->stopped_early;
+  const bool stopped_early =
+      found.ok() ? found->stopped_early : status.code() == StatusCode::kCancelled;
   keep_better(std::move(found), evaluator, best);
   if (!best) {
     // Row shards, where they are allowed, may take what columns do not in the time there is.
@@ -196,7 +199,6 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              const ShapeCatalog& catalog, const SearchOptions& options,
                              std::chrono::steady_clock::time_point began) {
   const StopCheck stop(options);
-  const bool timed = options.time_limit_s > 0;
   const bool paced = paced_by_time(options);
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
@@ -225,9 +227,10 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     try_rows(problem, evaluator, catalog, options, began, best);
   }
   SearchOptions rest = options;
-  if (timed) {
+  if (options.time_limit_s > 0) {
     const double left = options.time_limit_s - seconds_since(began);
-    rest.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kStartShare, kStartSeconds));
+    const double share = paced ? share_of(left, kStartShare, kStartSeconds) : left;
+    rest.time_limit_s = std::max(kLeastTimeLimit, share);
   }
   std::optional<Plan> rival;
   if (fast && fast->finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
@@ -235,8 +238,10 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (!other.ok() && !best) return other.status();
   if (other.ok()) {
     const std::int64_t evaluations = other->evaluations + (best ? best->evaluations : 0);
+    const bool stopped_early = other->stopped_early || (best && best->stopped_early);
     if (!best || other->cost < best->cost) best = std::move(other).value();
     best->evaluations = evaluations;
+    best->stopped_early = stopped_early;
   }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
   return FirstPlan{*std::move(best), std::move(rival), shortened ? kNoBeam : std::string_view()};
