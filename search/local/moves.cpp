@@ -5,6 +5,8 @@
 namespace neuroshard::search {
 namespace {
 
+constexpr double kTwoForOne = 0.4;  // of the swaps
+
 template <typename T>
 T any_of(std::span<const T> choices, Rng& rng) {
   return choices[rng.below(choices.size())];
@@ -19,13 +21,20 @@ void add_edit(Move& move, std::int32_t piece, EntryId entry, std::int32_t device
   move.edits[static_cast<std::size_t>(move.edit_count++)] = {piece, {entry, device}, {}};
 }
 
-/// `piece` for a random one of `device`.
+/// A random piece of `device`; none when that is `piece` or may not move.
+std::int32_t another_of(const LocalPlan& plan, std::int32_t device, std::int32_t piece, Rng& rng) {
+  const std::int32_t other = any_of(plan.pieces_on(device), rng);
+  return other == piece || !movable(plan, other) ? kNoPiece : other;
+}
+
+/// `piece` for a random one of `device`, sometimes for two of them.
 bool draw_swap(const LocalPlan& plan, std::int32_t piece, std::int32_t device, Rng& rng,
                Move& move) {
   if (plan.pieces_on(device).empty()) return false;
   const std::int32_t other = any_of(plan.pieces_on(device), rng);
   if (plan.placed(piece).entry == plan.placed(other).entry || !movable(plan, other)) return false;
-  move = swap_of(plan, piece, other);
+  const bool two = rng.uniform() < kTwoForOne;
+  move = swap_of(plan, piece, other, two ? another_of(plan, device, other, rng) : kNoPiece);
   return true;
 }
 
@@ -42,12 +51,13 @@ bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, 
   if (stays == kNoEntry) return false;
   if (!one_in_two(rng)) std::swap(stays, leaves);
   const bool alone = plan.pieces_on(device).empty() || one_in_two(rng);
-  std::int32_t other = alone ? kNoPiece : any_of(plan.pieces_on(device), rng);
-  if (other != kNoPiece && !movable(plan, other)) other = kNoPiece;
-  move = split_of(plan, piece, stays, leaves, device, other);
+  move = split_of(plan, piece, stays, leaves, device,
+                  alone ? kNoPiece : another_of(plan, device, kNoPiece, rng));
   return true;
 }
 
+/// Half of the time a random piece makes room for the other half of the table, the reverse of a
+/// split: where memory is full, nothing else joins what was split to fit.
 bool draw_merge(const LocalPlan& plan, Rng& rng, Move& move) {
   if (plan.split_tables().empty()) return false;
   const std::int32_t table = any_of(plan.split_tables(), rng);
@@ -56,7 +66,11 @@ bool draw_merge(const LocalPlan& plan, Rng& rng, Move& move) {
   if (stays == goes) return false;
   const EntryId merged = plan.catalog().joined(plan.placed(stays).entry, plan.placed(goes).entry);
   if (merged == kNoEntry) return false;
-  move = merge_of(plan, stays, goes, merged);
+  const std::int32_t here = plan.placed(stays).device;
+  const bool apart = here != plan.placed(goes).device;
+  const bool makes_room = apart && one_in_two(rng);
+  move = merge_of(plan, stays, goes, merged,
+                  makes_room ? another_of(plan, here, stays, rng) : kNoPiece);
   return true;
 }
 
@@ -94,7 +108,7 @@ Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device) {
   return move;
 }
 
-Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other) {
+Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other, std::int32_t another) {
   const Placed now = plan.placed(piece);
   const Placed then = plan.placed(other);
   Move move;
@@ -102,6 +116,11 @@ Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other) {
   move.changes[1] = {then.device, {other, kNoPiece}, {now.entry, kNoEntry}};
   add_edit(move, piece, now.entry, then.device);
   add_edit(move, other, then.entry, now.device);
+  if (another == kNoPiece) return move;
+  const EntryId third = plan.placed(another).entry;
+  move.changes[0].with[1] = third;
+  move.changes[1].without[1] = another;
+  add_edit(move, another, third, now.device);
   return move;
 }
 
@@ -119,7 +138,8 @@ Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId 
   return move;
 }
 
-Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged) {
+Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
+              std::int32_t other) {
   const std::int32_t a = plan.placed(stays).device;
   const std::int32_t b = plan.placed(goes).device;
   Move move;
@@ -127,6 +147,11 @@ Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, Entr
   if (a != b) move.changes[1] = {b, {goes, kNoPiece}, {kNoEntry, kNoEntry}};
   add_edit(move, goes, kNoEntry, kNoDevice);
   add_edit(move, stays, merged, a);
+  if (other == kNoPiece) return move;
+  const EntryId third = plan.placed(other).entry;
+  move.changes[0].without[1] = other;
+  move.changes[1].with[0] = third;
+  add_edit(move, other, third, b);
   return move;
 }
 

@@ -21,14 +21,17 @@ struct Move {
 
 /// `piece` to another device.
 Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device);
-/// `piece` and `other`, which is on another device, change places.
-Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other);
+/// `piece` and `other`, which is on another device, change places; with `another` (or kNoPiece) of
+/// that device beside the latter.
+Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other, std::int32_t another);
 /// One half of `piece` stays, the other goes to another device, where `other` (or kNoPiece) makes
 /// room for it by coming back. REQUIRES that the halves are those of the piece.
 Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId leaves,
               std::int32_t device, std::int32_t other);
-/// Two pieces of a table become one, `merged`, where `stays` is.
-Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged);
+/// Two pieces of a table become one, `merged`, where `stays` is; `other` of that device (or
+/// kNoPiece) makes room for it by going where `goes` was. REQUIRES two devices for that.
+Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
+              std::int32_t other);
 
 /// Fills in dims and compute costs; false when a device has not the memory.
 bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move);

@@ -235,14 +235,14 @@ Move Proposals::move_of(const Proposal& proposal) const {
     case Kind::kShift:
       return shift_of(plan_, proposal.piece, proposal.device);
     case Kind::kSwap:
-      return swap_of(plan_, proposal.piece, proposal.other);
+      return swap_of(plan_, proposal.piece, proposal.other, kNoPiece);
     case Kind::kSplit:
       return split_of(plan_, proposal.piece, proposal.stays, proposal.leaves, proposal.device,
                       kNoPiece);
     case Kind::kMerge:
       break;
   }
-  return merge_of(plan_, proposal.other, proposal.piece, proposal.merged);
+  return merge_of(plan_, proposal.other, proposal.piece, proposal.merged, kNoPiece);
 }
 
 }  // namespace neuroshard::search
