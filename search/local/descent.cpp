@@ -8,23 +8,16 @@ namespace {
 
 constexpr std::size_t kPriced = 24;  // proposals put to the cost models, a step
 constexpr std::size_t kTried = 3;    // of them put to all networks
-constexpr double kRealGain = 1e-6;   // share of the cost below which a gain may be rounding
 constexpr double kPairWeight = 0.2;  // of the two devices' load against the plan's cost
 constexpr int kLevelSteps = 2;       // times the devices: steps that only thin out the slowest
-
-double largest(const std::vector<double>& values) {
-  return *std::max_element(values.begin(), values.end());
-}
 
 }  // namespace
 
 Descent::Descent(const Problem& problem, const PlanEvaluator& evaluator,
                  const ShapeCatalog& catalog)
-    : evaluator_(evaluator),
-      memory_bytes_(problem.cluster.memory_bytes),
+    : memory_bytes_(problem.cluster.memory_bytes),
       plan_(problem, evaluator, catalog),
-      ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
-      total_ms_(ready_ms_.size()),
+      coster_(evaluator),
       proposals_(evaluator, catalog, plan_, estimate_) {}
 
 WalkResult Descent::run(const Assignment& start_plan, const CommResponse& response,
@@ -44,10 +37,8 @@ WalkResult Descent::run(const Assignment& start_plan, const CommResponse& respon
 void Descent::start(const Assignment& start, const CommResponse& response) {
   plan_.assign(start);
   estimate_ = CostEstimate(response, 0);
-  evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {ready_ms_, total_ms_},
-                          scratch_);
-  estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
-  cost_ = largest(total_ms_);
+  cost_ = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   candidates_ = 1;
   level_steps_ = 0;
   proposals_.start(response);
@@ -80,15 +71,13 @@ bool Descent::make(const Move& move) {
     undo[static_cast<std::size_t>(edit)] = plan_.apply(move.edits[static_cast<std::size_t>(edit)]);
   }
   ++candidates_;
-  evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {ready_ms_, total_ms_},
-                          scratch_);
-  const double cost = largest(total_ms_);
+  const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
   const bool gains = cost < cost_ - kRealGain * std::abs(cost_);
   const bool level = cost <= cost_ && level_steps_ < kLevelSteps * plan_.devices();
   if (gains || level) {
     level_steps_ = gains ? 0 : level_steps_ + 1;
     cost_ = cost;
-    estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
+    estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
     return true;
   }
   for (int edit = move.edit_count; edit > 0; --edit) {

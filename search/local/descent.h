@@ -8,6 +8,7 @@
 #include "search/local/local_plan.h"
 #include "search/local/local_walk.h"
 #include "search/local/moves.h"
+#include "search/local/plan_coster.h"
 #include "search/local/proposals.h"
 
 namespace neuroshard::search {
@@ -43,12 +44,9 @@ class Descent {
   void price_best(Target target, std::int32_t from);
   bool make(const Move& move);
 
-  const PlanEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
   LocalPlan plan_;
-  Scratch scratch_;
-  std::vector<double> ready_ms_;
-  std::vector<double> total_ms_;
+  PlanCoster coster_;
   CostEstimate estimate_{{}, 0};
   double cost_ = 0;
   std::int64_t candidates_ = 0;

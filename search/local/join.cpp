@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "search/local/plan_coster.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -12,11 +14,7 @@ class Joining {
  public:
   Joining(const Assignment& assignment, const Problem& problem, const PlanEvaluator& evaluator,
           const ShapeCatalog& catalog, const std::function<bool()>& stop)
-      : evaluator_(evaluator),
-        stop_(stop),
-        plan_(problem, evaluator, catalog),
-        ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
-        total_ms_(ready_ms_.size()) {
+      : stop_(stop), plan_(problem, evaluator, catalog), coster_(evaluator) {
     plan_.assign(assignment);
     for (const std::int32_t table : plan_.split_tables()) tables_.push_back(table);
     std::sort(tables_.begin(), tables_.end());
@@ -32,11 +30,7 @@ class Joining {
   }
 
  private:
-  double cost() {
-    evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {ready_ms_, total_ms_},
-                            scratch_);
-    return *std::max_element(total_ms_.begin(), total_ms_.end());
-  }
+  double cost() { return coster_.cost(plan_.compute_ms(), plan_.dim_sums()); }
 
   void take_back_to(std::size_t size) {
     for (; undo_.size() > size; undo_.pop_back()) plan_.apply(undo_.back());
@@ -97,12 +91,9 @@ class Joining {
     return false;
   }
 
-  const PlanEvaluator& evaluator_;
   const std::function<bool()>& stop_;
   LocalPlan plan_;
-  Scratch scratch_;
-  std::vector<double> ready_ms_;
-  std::vector<double> total_ms_;
+  PlanCoster coster_;
   std::vector<std::int32_t> tables_;
   std::vector<Edit> undo_;
   double cost_ = 0;

@@ -10,14 +10,9 @@ constexpr int kCandidatesPerMove = 32;    // looked at, at most, for one that pa
 constexpr double kMostMovesPerPlan = 64;  // between two evaluations of the whole plan
 constexpr double kMoreMoves = 1.2;        // after a plan that stands
 constexpr double kFewerMoves = 0.7;       // after one taken back
-constexpr double kRealGain = 1e-6;        // share of the cost below which a gain may be rounding
 
 /// How much worse than now a step may be: Metropolis' rule with the random number drawn first.
 double allowance(double temperature, Rng& rng) { return -temperature * std::log1p(-rng.uniform()); }
-
-double largest(const std::vector<double>& values) {
-  return *std::max_element(values.begin(), values.end());
-}
 
 }  // namespace
 
@@ -32,34 +27,25 @@ LocalWalk::LocalWalk(const Problem& problem, const PlanEvaluator& evaluator,
                      const ShapeCatalog& catalog)
     : evaluator_(evaluator),
       memory_bytes_(problem.cluster.memory_bytes),
-      plan_(problem, evaluator, catalog) {
-  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
-  for (auto* values : {&ready_ms_, &total_ms_, &new_ready_ms_, &new_total_ms_}) {
-    values->resize(devices);
-  }
-}
-
-void LocalWalk::cost_all() {
-  evaluator_.plan_details({1, plan_.compute_ms(), plan_.dim_sums()}, {new_ready_ms_, new_total_ms_},
-                          scratch_);
-}
+      plan_(problem, evaluator, catalog),
+      coster_(evaluator) {}
 
 double LocalWalk::cost(const Assignment& assignment) {
   plan_.assign(assignment);
-  cost_all();
-  return largest(new_total_ms_);
+  return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
 }
 
 CommResponse LocalWalk::probe(const Assignment& assignment) {
   plan_.assign(assignment);
-  return probe_response(plan_, evaluator_, scratch_);
+  Scratch scratch;
+  return probe_response(plan_, evaluator_, scratch);
 }
 
 WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
                           const CommResponse& response, Rng rng, const WalkProgress& progress) {
   best_cost_ = cost(start);
-  ready_ms_ = new_ready_ms_;
-  total_ms_ = new_total_ms_;
+  ready_ms_ = coster_.ready_ms();
+  total_ms_ = coster_.total_ms();
   journal_.clear();
   best_in_journal_ = true;
   candidates_ = 1;
@@ -107,16 +93,15 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
 /// Costs the whole plan; false when it is not good enough to stand.
 bool LocalWalk::verify(double temperature, Rng& rng) {
   ++candidates_;
-  cost_all();
-  estimate_.set(new_ready_ms_, new_total_ms_, plan_.dim_sums());
+  const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   const bool stands = estimate_.objective() <= standing_objective_ + allowance(temperature, rng);
   moves_per_plan_ =
       std::clamp(moves_per_plan_ * (stands ? kMoreMoves : kFewerMoves), 1.0, kMostMovesPerPlan);
   if (!stands) return false;
   standing_objective_ = estimate_.objective();
-  ready_ms_.swap(new_ready_ms_);
-  total_ms_.swap(new_total_ms_);
-  const double cost = largest(total_ms_);
+  ready_ms_ = coster_.ready_ms();
+  total_ms_ = coster_.total_ms();
   if (cost < best_cost_ - kRealGain * std::abs(best_cost_)) {
     best_cost_ = cost;
     new_best();

@@ -8,6 +8,7 @@
 #include "search/local/cost_estimate.h"
 #include "search/local/local_plan.h"
 #include "search/local/moves.h"
+#include "search/local/plan_coster.h"
 
 namespace neuroshard::search {
 
@@ -56,7 +57,6 @@ class LocalWalk {
  private:
   bool wander(const MoveSource& source, double heat, Rng& rng);
   bool verify(double heat, Rng& rng);
-  void cost_all();
   void take_back_to(std::size_t size);
   void new_best();
   void trim_journal();
@@ -65,11 +65,9 @@ class LocalWalk {
   const PlanEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
   LocalPlan plan_;
-  Scratch scratch_;
+  PlanCoster coster_;
   std::vector<double> ready_ms_;  // of the last plan that stands
   std::vector<double> total_ms_;
-  std::vector<double> new_ready_ms_;
-  std::vector<double> new_total_ms_;
 
   CostEstimate estimate_{{}, 0};
   double standing_objective_ = 0;

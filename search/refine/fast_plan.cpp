@@ -9,6 +9,7 @@
 #include "engine/core/bytes.h"
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
+#include "search/local/plan_coster.h"
 #include "search/refine/divider.h"
 
 namespace neuroshard::search {
@@ -44,8 +45,7 @@ class FastStart {
         at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
         placer_(problem, evaluator, catalog),
         descent_(problem, evaluator, catalog),
-        ready_ms_(static_cast<std::size_t>(problem.cluster.devices)),
-        total_ms_(ready_ms_.size()) {}
+        coster_(evaluator) {}
 
   std::optional<FastPlan> run();
   FastPlan descend_from(Assignment start);
@@ -84,10 +84,8 @@ class FastStart {
   const std::int64_t at_least_;
   LevelPlacer placer_;
   Descent descent_;
-  Scratch scratch_;
   CommResponse response_;
-  std::vector<double> ready_ms_;  // of the last plan placed
-  std::vector<double> total_ms_;
+  PlanCoster coster_;  // of the last plan placed
   double cap_ = kFirstCap;
   Pieces best_pieces_;
   double best_cost_ = 0;
@@ -124,9 +122,7 @@ bool FastStart::place_by_load(const Pieces& pieces) {
 /// Places and costs; keeps the plan when it is the best. False when it does not fit.
 bool FastStart::place(const Pieces& pieces) {
   if (!place_by_load(pieces)) return false;
-  evaluator_.plan_details({1, placer_.compute_ms(), placer_.dim_sums()}, {ready_ms_, total_ms_},
-                          scratch_);
-  const double cost = *std::max_element(total_ms_.begin(), total_ms_.end());
+  const double cost = coster_.cost(placer_.compute_ms(), placer_.dim_sums());
   if (best_.evaluations++ > 0 && !(cost < best_cost_)) return true;
   best_cost_ = cost;
   best_pieces_ = pieces;
@@ -137,7 +133,8 @@ bool FastStart::place(const Pieces& pieces) {
 void FastStart::learn_response() {
   LocalPlan plan(problem_, evaluator_, catalog_);
   plan.assign(best_.pieces);
-  response_ = probe_response(plan, evaluator_, scratch_, kProbed);
+  Scratch scratch;
+  response_ = probe_response(plan, evaluator_, scratch, kProbed);
   divider_.weigh_dims(ms_per_dim() + response_.widest_per_dim);
 }
 
@@ -212,7 +209,8 @@ void FastStart::try_caps() {
 /// one with the highest total or the last to be ready, or the widest of that with the most dims.
 EntryId FastStart::deciding_piece(Decider decider) const {
   const std::span<const std::int64_t> dims = placer_.dim_sums();
-  const std::vector<double>& load = decider == Decider::kReady ? ready_ms_ : total_ms_;
+  const std::vector<double>& load =
+      decider == Decider::kReady ? coster_.ready_ms() : coster_.total_ms();
   const bool by_dims = decider == Decider::kDims;
   const auto device = static_cast<std::int32_t>(
       by_dims ? std::max_element(dims.begin(), dims.end()) - dims.begin()
