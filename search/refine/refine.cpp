@@ -11,6 +11,7 @@
 #include "search/lower_bound.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
+#include "search/refine/first_plan.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/start_plan.h"

@@ -2,7 +2,7 @@
 
 #include "engine/core/status.h"
 #include "search/local/shape_catalog.h"
-#include "search/refine/start_plan.h"
+#include "search/refine/first_plan.h"
 #include "search/sharder.h"
 #include "search/stop_check.h"
 

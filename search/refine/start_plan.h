@@ -1,14 +1,11 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 
 #include "search/local/shape_catalog.h"
 #include "search/refine/fast_plan.h"
 #include "search/sharder.h"
-#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -33,19 +30,12 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
 StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& evaluator,
                    const ShapeCatalog& catalog);
 
-struct FirstPlan {
-  StartPlan plan;
-  std::optional<Plan> rival;  ///< a plan of another kind, dearer, that may lead further
-  std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
-};
+/// Whether best_start() with that effort has the paper's search split any table.
+bool effort_splits(const Problem& problem, double effort);
 
-/// What refine begins with: fast_plan(), in less than half of the time where that is long, or what
-/// fast_row_plan() or best_start() find if that is cheaper, as far as there is time for them; the
-/// baselines run in any case where tables and devices are few. options.time_limit_s counts from
-/// `began`. Errors: best_start()'s.
-Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
-                             const ShapeCatalog& catalog, const SearchOptions& options,
-                             std::chrono::steady_clock::time_point began);
+/// `best`, or the cheapest plan of all baselines but the paper's search if that is cheaper.
+void keep_baselines(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
+                    std::optional<StartPlan>& best);
 
 /// The cheapest plan of the greedy baselines alone; best_start() when none of them finds one.
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,

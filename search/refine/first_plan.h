@@ -1,0 +1,25 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "search/refine/start_plan.h"
+
+namespace neuroshard::search {
+
+struct FirstPlan {
+  StartPlan plan;
+  std::optional<Plan> rival;  ///< a plan of another kind, dearer, that may lead further
+  std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
+};
+
+/// What refine begins with: fast_plan(), in less than half of the time where that is long, or what
+/// fast_row_plan() or best_start() find if that is cheaper, as far as there is time for them; the
+/// baselines run in any case where tables and devices are few. options.time_limit_s counts from
+/// `began`. Errors: best_start()'s.
+Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
+                             const ShapeCatalog& catalog, const SearchOptions& options,
+                             std::chrono::steady_clock::time_point began);
+
+}  // namespace neuroshard::search
