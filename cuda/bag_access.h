@@ -67,23 +67,26 @@ NEUROSHARD_LANE Value load_shared(const Value* from) {
 #endif
 }
 
-#if defined(__CUDACC__)
-NEUROSHARD_LANE Words<4> words_of(uint4 four) { return {{four.x, four.y, four.z, four.w}}; }
-NEUROSHARD_LANE Words<2> words_of(uint2 two) { return {{two.x, two.y}}; }
-#endif
-
 /// Reads memory that this launch writes, in one access, and writes it. Words, not structures of the
-/// weights' type: those would lie in local memory on their way.
+/// weights' type: those would lie in local memory on their way. The instructions of global memory
+/// written out: through a pointer that may point anywhere, update_kernel's registers spill.
 template <int kWords>
 NEUROSHARD_LANE Words<kWords> load_words(const void* from) {
   Words<kWords> words;
 #if defined(__CUDA_ARCH__)
+  std::uint32_t* w = words.word;
   if constexpr (kWords == 4) {
-    words = words_of(*static_cast<const uint4*>(from));
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(w[0]), "=r"(w[1]), "=r"(w[2]), "=r"(w[3])
+                 : "l"(from)
+                 : "memory");
   } else if constexpr (kWords == 2) {
-    words = words_of(*static_cast<const uint2*>(from));
+    asm volatile("ld.global.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(w[0]), "=r"(w[1])
+                 : "l"(from)
+                 : "memory");
   } else {
-    words = {{*static_cast<const std::uint32_t*>(from)}};
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(w[0]) : "l"(from) : "memory");
   }
 #else
   NEUROSHARD_EMULATED(device_load(from, sizeof words, false));
@@ -96,11 +99,14 @@ NEUROSHARD_LANE void store_words(void* to, const Words<kWords>& words) {
 #if defined(__CUDA_ARCH__)
   const std::uint32_t* w = words.word;
   if constexpr (kWords == 4) {
-    *static_cast<uint4*>(to) = make_uint4(w[0], w[1], w[2], w[3]);
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};"
+                 :
+                 : "l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3])
+                 : "memory");
   } else if constexpr (kWords == 2) {
-    *static_cast<uint2*>(to) = make_uint2(w[0], w[1]);
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" : : "l"(to), "r"(w[0]), "r"(w[1]) : "memory");
   } else {
-    *static_cast<std::uint32_t*>(to) = w[0];
+    asm volatile("st.global.u32 [%0], %1;" : : "l"(to), "r"(w[0]) : "memory");
   }
 #else
   NEUROSHARD_EMULATED(device_store(to, sizeof words));
