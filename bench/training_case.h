@@ -90,19 +90,29 @@ class Training {
     for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[rng_.below(i)]);
     for (std::size_t begin = 0; begin < order_.size(); begin += kBatch) {
       const auto size = std::min(kBatch, order_.size() - begin);
-      if (!trainer_[0].step(samples_, std::span(order_).subspan(begin, size), {}).ok()) return NAN;
+      const auto batch = std::span(order_).subspan(begin, size);
+      if (!trainer_[0].step(samples_, batch, options_of(step_++)).ok()) return NAN;
     }
     const auto loss = trainer_[0].take_loss();
     return loss.ok() ? *loss / static_cast<double>(samples_.targets.size()) : NAN;
   }
 
  private:
+  /// As a training of the engine's has them: the average warms up, so that no two steps are equal.
+  static nn::StepOptions options_of(std::int64_t step) {
+    constexpr double kMostOfAverage = 0.999;
+    nn::StepOptions options;
+    options.average = nn::warmed_average(kMostOfAverage, step);
+    return options;
+  }
+
   Rng rng_;
   std::vector<float> features_;
   nn::SetSamples samples_;
   std::vector<float> parameters_;  // the first ones
   std::vector<std::int32_t> order_;
   std::vector<nn::Trainer> trainer_;  // at most one
+  std::int64_t step_ = 0;
 };
 
 /// Trains a case for `epochs` epochs from the start and writes into the directory what another

@@ -66,7 +66,7 @@ Status Issuer::launch(Kernel kernel, std::int64_t threads, const Arguments&... a
                       kernel, arguments...);
 }
 
-Status Issuer::store(const AdamScalars& scalars) {
+Status Issuer::store(const StepScalars& scalars) {
   return cuda::launch({1, 1, line_->stream}, store_kernel, scalars, scalars_.data());
 }
 
@@ -90,11 +90,13 @@ Status Issuer::issue(const OpList& list, bool capturing) {
 
 Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool capturing) {
   const TrainingOp& op = list.ops()[i];
-  const auto* adam = std::get_if<nn::Adam>(&list.ops()[list.ends_step(i) ? i + 1 : i]);
-  if (adam != nullptr && !capturing) NEUROSHARD_RETURN_IF_ERROR(store(scalars_of(*adam)));
-  if (list.ends_step(i)) {
-    NEUROSHARD_RETURN_IF_ERROR(launch(end_step_kernel, adam->count, std::get<nn::SegmentSum>(op),
-                                      *adam, std::get<nn::MovingAverage>(list.ops()[i + 2]),
+  const bool ends_step = list.ends_step(i);
+  const auto scalars = list.scalars(i, ends_step ? 3 : 1);
+  if (scalars && !capturing) NEUROSHARD_RETURN_IF_ERROR(store(*scalars));
+  if (ends_step) {
+    const auto& adam = std::get<nn::Adam>(list.ops()[i + 1]);
+    NEUROSHARD_RETURN_IF_ERROR(launch(end_step_kernel, adam.count, std::get<nn::SegmentSum>(op),
+                                      adam, std::get<nn::MovingAverage>(list.ops()[i + 2]),
                                       scalars_.data()));
     return std::size_t{3};
   }
@@ -279,7 +281,7 @@ Status Issuer::run(const nn::Adam& op) {
 }
 
 Status Issuer::run(const nn::MovingAverage& op) {
-  return launch(moving_average_kernel, op.count, op);
+  return launch(moving_average_kernel, op.count, op, scalars_.data());
 }
 
 }  // namespace neuroshard::cuda

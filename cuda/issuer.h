@@ -24,9 +24,9 @@ class Issuer {
   Issuer(const Issuer&) = delete;
   Issuer& operator=(const Issuer&) = delete;
 
-  /// What Adam takes from memory. To be written before the graph of a list with one step of it is
-  /// launched.
-  [[nodiscard]] AdamScalars* scalars() { return scalars_.data(); }
+  /// What operations take from memory. To be written before the graph of a list that has any of it
+  /// is launched.
+  [[nodiscard]] StepScalars* scalars() { return scalars_.data(); }
   /// While the stream captures, scalars are left to the caller, and nothing may have to grow: the
   /// list has been issued before.
   Status issue(const OpList& list, bool capturing);
@@ -57,7 +57,7 @@ class Issuer {
 
   /// Operation `i` and those behind it that one kernel does with it; how many.
   Result<std::size_t> issue_from(const OpList& list, std::size_t i, bool capturing);
-  Status store(const AdamScalars& scalars);
+  Status store(const StepScalars& scalars);
   Status run(const nn::GatherRows& op);
   Status run(const nn::DenseForward& op, bool wants_mask);
   Status run(const nn::DenseBackward& op, float* bias_of_input);
@@ -83,7 +83,7 @@ class Issuer {
   cudaEvent_t fork_ = nullptr;  ///< what the side waits for
   cudaEvent_t done_ = nullptr;  ///< what main_ waits for
   bool beside_ = false;         ///< something has gone to the side since the last join
-  Buffer<AdamScalars> scalars_;
+  Buffer<StepScalars> scalars_;
   std::map<const float*, Mask> masks_;  ///< by the layer's outputs
   const float* bias_done_ = nullptr;    ///< the bias gradient that the last product wrote
   bool moved_ = false;

@@ -36,7 +36,7 @@ class KeyWriter {
         op.sum);
   }
   void operator()(const nn::Adam& op) { put(op.count, op.gradient, op.parameter, op.m, op.v); }
-  void operator()(const nn::MovingAverage& op) { put(op.count, op.keep, op.value, op.average); }
+  void operator()(const nn::MovingAverage& op) { put(op.count, op.value, op.average); }
 
  private:
   template <typename Value>
@@ -57,16 +57,18 @@ class KeyWriter {
 
 }  // namespace
 
-AdamScalars scalars_of(const nn::Adam& op) {
+void StepScalars::take(const nn::Adam& op) {
   const auto step = static_cast<double>(op.step);
-  return {.rate = op.rate,
-          .beta1 = op.beta1,
-          .beta2 = op.beta2,
-          .epsilon = op.epsilon,
-          .keep = 1 - op.rate * op.decay,
-          .m_scale = static_cast<float>(1 / (1 - std::pow(double{op.beta1}, step))),
-          .v_scale = static_cast<float>(1 / (1 - std::pow(double{op.beta2}, step)))};
+  rate = op.rate;
+  beta1 = op.beta1;
+  beta2 = op.beta2;
+  epsilon = op.epsilon;
+  keep = 1 - op.rate * op.decay;
+  m_scale = static_cast<float>(1 / (1 - std::pow(double{op.beta1}, step)));
+  v_scale = static_cast<float>(1 / (1 - std::pow(double{op.beta2}, step)));
 }
+
+void StepScalars::take(const nn::MovingAverage& op) { keep_average = op.keep; }
 
 bool adds_in_parts(const nn::DenseBackward& op) {
   // Fewer rows are no more than some tens of steps of a product's inner loop.
@@ -75,10 +77,8 @@ bool adds_in_parts(const nn::DenseBackward& op) {
 }
 
 void OpList::add(const TrainingOp& op) {
-  if (std::holds_alternative<nn::Adam>(op)) {
-    adam_ = ops_.size();
-    ++adams_;
-  }
+  adams_ += std::holds_alternative<nn::Adam>(op) ? 1 : 0;
+  averages_ += std::holds_alternative<nn::MovingAverage>(op) ? 1 : 0;
   ops_.push_back(op);
   key_.push_back(op.index());
   std::visit(KeyWriter(key_), op);
@@ -88,10 +88,21 @@ void OpList::clear() {
   ops_.clear();
   key_.clear();
   adams_ = 0;
+  averages_ = 0;
 }
 
-const nn::Adam* OpList::adam() const {
-  return adams_ > 0 ? std::get_if<nn::Adam>(&ops_[adam_]) : nullptr;
+std::optional<StepScalars> OpList::scalars(std::size_t first, std::size_t count) const {
+  std::optional<StepScalars> found;
+  const auto take = [&](const auto* op) {
+    if (op == nullptr) return;
+    if (!found) found.emplace();
+    found->take(*op);
+  };
+  for (const TrainingOp& op : ops().subspan(first, count)) {
+    take(std::get_if<nn::Adam>(&op));
+    take(std::get_if<nn::MovingAverage>(&op));
+  }
+  return found;
 }
 
 bool OpList::wants_mask(std::size_t i) const {

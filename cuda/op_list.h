@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -17,9 +18,9 @@ using TrainingOp =
     std::variant<nn::GatherRows, nn::DenseForward, nn::DenseBackward, nn::ReluBackward,
                  nn::SegmentSum, nn::SegmentSumBackward, nn::Loss, nn::Adam, nn::MovingAverage>;
 
-/// What changes of Adam from step to step. The GPU reads it from memory, so that a captured step
-/// serves all of them.
-struct AdamScalars {
+/// What changes from step to step of a training. The GPU reads it from memory, so that a captured
+/// step serves all of them.
+struct StepScalars {
   float rate = 0;
   float beta1 = 0;
   float beta2 = 0;
@@ -27,8 +28,11 @@ struct AdamScalars {
   float keep = 0;     ///< share of a parameter that weight decay leaves
   float m_scale = 0;  ///< bias corrections of the moments
   float v_scale = 0;
+  float keep_average = 0;  ///< share of a moving average that stays
+
+  void take(const nn::Adam& op);
+  void take(const nn::MovingAverage& op);
 };
-AdamScalars scalars_of(const nn::Adam& op);
 
 /// Whether a layer has so many rows that its weight gradient is added up in parts, the bias
 /// gradient with it.
@@ -42,13 +46,14 @@ class OpList {
 
   [[nodiscard]] bool empty() const { return ops_.empty(); }
   [[nodiscard]] std::span<const TrainingOp> ops() const { return ops_; }
-  /// Every argument of every operation, pointers included, but AdamScalars: lists of equal keys do
+  /// Every argument of every operation, pointers included, but StepScalars: lists of equal keys do
   /// the same work on the same memory.
   [[nodiscard]] const std::vector<std::uint64_t>& key() const { return key_; }
-  /// The last step of Adam, null when there is none.
-  [[nodiscard]] const nn::Adam* adam() const;
-  /// Whether one set of AdamScalars serves the list.
-  [[nodiscard]] bool replayable() const { return adams_ <= 1; }
+  /// What operations [first, first + count) take from memory; nothing when none of them does.
+  /// REQUIRES no more than one step of Adam and one moving average among them.
+  [[nodiscard]] std::optional<StepScalars> scalars(std::size_t first, std::size_t count) const;
+  /// Whether one set of StepScalars serves the list.
+  [[nodiscard]] bool replayable() const { return adams_ <= 1 && averages_ <= 1; }
 
   /// Whether operation `i`, a dense layer with a ReLU, shall keep which of its outputs are
   /// positive: a later DenseBackward sends a gradient through that ReLU.
@@ -69,8 +74,8 @@ class OpList {
  private:
   std::vector<TrainingOp> ops_;
   std::vector<std::uint64_t> key_;
-  std::size_t adam_ = 0;  ///< place of the last one
   int adams_ = 0;
+  int averages_ = 0;
 };
 
 }  // namespace neuroshard::cuda

@@ -138,10 +138,9 @@ class GpuTrainingBackend final : public TrainingBackend {
     return status;
   }
   Status replay() const {
-    if (const nn::Adam* adam = list_.adam()) {
-      const AdamScalars scalars = scalars_of(*adam);
+    if (const auto scalars = list_.scalars(0, list_.ops().size())) {
       NEUROSHARD_RETURN_IF_ERROR(
-          staging_.copy(issuer_->scalars(), &scalars, sizeof scalars, stream_));
+          staging_.copy(issuer_->scalars(), &*scalars, sizeof *scalars, stream_));
     }
     NEUROSHARD_RETURN_IF_ERROR(staging_.send(stream_));
     return status_of(cudaGraphLaunch(graphs_.at(list_.key()).get(), stream_), "graph launch",

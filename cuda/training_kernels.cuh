@@ -185,10 +185,10 @@ __global__ void loss_kernel(nn::Loss op) {
   if (threadIdx.x == 0) *op.sum += sums[0];
 }
 
-__global__ void store_kernel(AdamScalars scalars, AdamScalars* to) { *to = scalars; }
+__global__ void store_kernel(StepScalars scalars, StepScalars* to) { *to = scalars; }
 
 /// Adam's step of parameter `i` with gradient `g`; the parameter afterwards.
-__device__ __forceinline__ float adam_step(const nn::Adam& op, const AdamScalars& by,
+__device__ __forceinline__ float adam_step(const nn::Adam& op, const StepScalars& by,
                                            std::int64_t i, float g) {
   const float m = by.beta1 * op.m[i] + (1 - by.beta1) * g;
   const float v = by.beta2 * op.v[i] + (1 - by.beta2) * g * g;
@@ -200,24 +200,25 @@ __device__ __forceinline__ float adam_step(const nn::Adam& op, const AdamScalars
   return stepped;
 }
 
-__global__ void adam_kernel(nn::Adam op, const AdamScalars* __restrict__ scalars) {
+__global__ void adam_kernel(nn::Adam op, const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
   if (i < op.count) adam_step(op, *scalars, i, op.gradient[i]);
 }
 
-__device__ __forceinline__ void average_step(const nn::MovingAverage& op, std::int64_t i,
-                                             float value) {
-  op.average[i] = op.keep * op.average[i] + (1 - op.keep) * value;
+__device__ __forceinline__ void average_step(const nn::MovingAverage& op, const StepScalars& by,
+                                             std::int64_t i, float value) {
+  op.average[i] = by.keep_average * op.average[i] + (1 - by.keep_average) * value;
 }
 
-__global__ void moving_average_kernel(nn::MovingAverage op) {
+__global__ void moving_average_kernel(nn::MovingAverage op,
+                                      const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
-  if (i < op.count) average_step(op, i, op.value[i]);
+  if (i < op.count) average_step(op, *scalars, i, op.value[i]);
 }
 
 /// The end of a step at once: the chunks' gradients added, Adam, the moving average.
 __global__ void end_step_kernel(nn::SegmentSum sum, nn::Adam adam, nn::MovingAverage average,
-                                const AdamScalars* __restrict__ scalars) {
+                                const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
   if (i >= adam.count) return;
   float gradient = 0;
@@ -225,7 +226,7 @@ __global__ void end_step_kernel(nn::SegmentSum sum, nn::Adam adam, nn::MovingAve
     gradient += sum.x[k * sum.width + i];
   }
   sum.y[i] = gradient;
-  average_step(average, i, adam_step(adam, *scalars, i, gradient));
+  average_step(average, *scalars, i, adam_step(adam, *scalars, i, gradient));
 }
 
 }  // namespace neuroshard::cuda

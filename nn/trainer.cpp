@@ -13,6 +13,12 @@ void SetSamples::add(std::span<const std::int32_t> set, std::span<const float> t
   targets.insert(targets.end(), target.begin(), target.end());
 }
 
+float warmed_average(double most, std::int64_t step) {
+  constexpr double kWarmup = 10;
+  const auto past = static_cast<double>(step);
+  return static_cast<float>(std::min(most, past / (past + kWarmup)));
+}
+
 Trainer::Chunk::Chunk(const Backend& backend, const SetNetworkSpec& spec)
     : network(backend, spec),
       members(backend),

@@ -41,6 +41,10 @@ struct StepOptions {
   float average = 0.0f;  ///< share of the moving average that a step keeps; 0: it is a plain copy
 };
 
+/// StepOptions::average of step `step` (from 0) of a training that keeps at most `most`: the
+/// average looks back at a part of the steps so far, so that the first weights are soon forgotten.
+float warmed_average(double most, std::int64_t step);
+
 /// Trains one set network by mini-batches. A batch is cut into chunks of the backend's number of
 /// sets; each chunk has its own gradient, and the gradients are added in the order of the chunks.
 /// The result is therefore the same, bit for bit, for any number of threads. Not thread-safe.

@@ -14,10 +14,6 @@ namespace {
 constexpr std::uint64_t kFirstMember = 1;
 constexpr std::uint64_t kWeights = 0;
 
-// The moving average of the weights looks back at most this share of the steps so far, so that
-// the first weights are soon forgotten.
-constexpr double kAverageWarmup = 10;
-
 std::vector<float> first_parameters(const FitProblem& problem, Rng rng) {
   std::vector<float> parameters;
   for (const auto* layers : {&problem.network.encoder, &problem.network.head}) {
@@ -46,11 +42,6 @@ double rate_at(const FitOptions& options, std::int64_t step, std::int64_t steps)
   const double progress = static_cast<double>(step) / static_cast<double>(steps);
   const double wave = 0.5 * (1 + std::cos(std::numbers::pi * progress));
   return options.learning_rate * (kFloor + (1 - kFloor) * wave);
-}
-
-float average_at(const FitOptions& options, std::int64_t step) {
-  const auto past = static_cast<double>(step);
-  return static_cast<float>(std::min(options.average, past / (past + kAverageWarmup)));
 }
 
 }  // namespace
@@ -89,7 +80,7 @@ Result<double> FitMember::run_epoch(std::int32_t epoch, const CancelToken* cance
         .loss = options_->loss,
         .rate = static_cast<float>(rate_at(*options_, step_, steps)),
         .decay = static_cast<float>(options_->weight_decay),
-        .average = average_at(*options_, step_),
+        .average = nn::warmed_average(options_->average, step_),
     };
     const auto part = std::span(order_).subspan(begin, std::min(batch, order_.size() - begin));
     NEUROSHARD_RETURN_IF_ERROR(trainer_.step(problem_->samples, part, step));

@@ -52,7 +52,7 @@ OpList step_of(Memory& memory, std::int64_t rows, std::int64_t step = 1,
 
 BOOST_AUTO_TEST_SUITE(op_list)
 
-BOOST_AUTO_TEST_CASE(keys_differ_by_any_argument_but_adams_scalars) {
+BOOST_AUTO_TEST_CASE(keys_differ_by_any_argument_but_what_changes_from_step_to_step) {
   Memory memory;
   const OpList list = step_of(memory, 512);
   BOOST_TEST((step_of(memory, 512, 7).key() == list.key()));
@@ -62,32 +62,50 @@ BOOST_AUTO_TEST_CASE(keys_differ_by_any_argument_but_adams_scalars) {
   OpList longer = step_of(memory, 512);
   longer.add(nn::MovingAverage{4, 0.9F, memory.at(11), memory.at(14)});
   BOOST_TEST((longer.key() != list.key()));
+  OpList later = step_of(memory, 512);
+  later.add(nn::MovingAverage{4, 0.8F, memory.at(11), memory.at(14)});
+  BOOST_TEST((later.key() == longer.key()));
   OpList other = step_of(memory, 512);
-  other.add(nn::MovingAverage{4, 0.8F, memory.at(11), memory.at(14)});
+  other.add(nn::MovingAverage{4, 0.9F, memory.at(11), memory.at(15)});
   BOOST_TEST((other.key() != longer.key()));
   other.clear();
   BOOST_TEST(other.empty());
   BOOST_TEST(other.key().empty());
 }
 
-BOOST_AUTO_TEST_CASE(one_step_of_adam_is_replayable_and_its_scalars_are_the_references) {
+BOOST_AUTO_TEST_CASE(one_step_is_replayable_and_its_scalars_are_the_references) {
   Memory memory;
-  OpList list = step_of(memory, 8, 3);
-  BOOST_TEST(list.replayable());
-  BOOST_REQUIRE(list.adam() != nullptr);
-  nn::Adam op = *list.adam();
-  BOOST_TEST(op.step == 3);
+  nn::Adam op = adam(memory, 3);
   op.rate = 0.01F;
   op.decay = 0.5F;
-  const AdamScalars scalars = scalars_of(op);
-  BOOST_TEST(scalars.m_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta1}, 3.0))));
-  BOOST_TEST(scalars.v_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta2}, 3.0))));
-  BOOST_TEST(scalars.keep == 1 - 0.01F * 0.5F);
-  list.add(adam(memory, 4));
-  BOOST_TEST(!list.replayable());
-  BOOST_TEST(list.adam()->step == 4);
+  OpList list;
+  list.add(nn::ReluBackward{4, memory.at(1), memory.at(2)});
+  list.add(op);
+  list.add(nn::MovingAverage{4, 0.75F, memory.at(11), memory.at(14)});
+  BOOST_TEST(list.replayable());
+  const auto scalars = list.scalars(0, 3);
+  BOOST_REQUIRE(scalars.has_value());
+  BOOST_TEST(scalars->m_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta1}, 3.0))));
+  BOOST_TEST(scalars->v_scale == static_cast<float>(1 / (1 - std::pow(double{op.beta2}, 3.0))));
+  BOOST_TEST(scalars->keep == 1 - 0.01F * 0.5F);
+  BOOST_TEST(scalars->keep_average == 0.75F);
+  BOOST_TEST(!list.scalars(0, 1).has_value());
+  BOOST_TEST(list.scalars(1, 1)->rate == 0.01F);
+  BOOST_TEST(list.scalars(2, 1)->keep_average == 0.75F);
   list.clear();
-  BOOST_TEST((list.adam() == nullptr));
+  BOOST_TEST(list.replayable());
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_several_steps_are_not_replayable) {
+  Memory memory;
+  OpList steps = step_of(memory, 8, 3);
+  steps.add(adam(memory, 4));
+  BOOST_TEST(!steps.replayable());
+  OpList averages;
+  averages.add(nn::MovingAverage{4, 0.9F, memory.at(11), memory.at(14)});
+  BOOST_TEST(averages.replayable());
+  averages.add(nn::MovingAverage{4, 0.8F, memory.at(12), memory.at(15)});
+  BOOST_TEST(!averages.replayable());
 }
 
 BOOST_AUTO_TEST_CASE(a_mask_is_wanted_where_a_gradient_goes_through_the_relu) {

@@ -141,7 +141,7 @@ TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
     StepOptions options;
     options.rate = 1e-3F / static_cast<float>(1 + step / 4);
     options.decay = 0.01F;
-    options.average = 0.9F;
+    options.average = warmed_average(0.9, step);
     BOOST_REQUIRE(trainer->step(samples, batch, options).ok());
     run.losses.push_back(trainer->take_loss().value() / size);
   }
@@ -277,6 +277,18 @@ BOOST_AUTO_TEST_CASE(gradients_of_one_layer_add_up_over_calls) {
     sums.push_back(once);
   }
   check_within(sums[1], sums[0], 1e-3F);
+}
+
+BOOST_AUTO_TEST_CASE(steps_are_replayed_while_the_average_warms_up) {
+  const auto eager = cuda::make_training_backend({.graphs = false});
+  const auto graphs = cuda::make_training_backend({.graphs = true});
+  BOOST_REQUIRE(eager.ok());
+  BOOST_REQUIRE(graphs.ok());
+  const TrainingRun expected = train(**eager, small_dense_network());
+  const TrainingRun found = train(**graphs, small_dense_network());
+  BOOST_TEST(found.losses == expected.losses, boost::test_tools::per_element());
+  BOOST_TEST(found.outputs == expected.outputs, boost::test_tools::per_element());
+  BOOST_TEST((*graphs)->counts().replayed > (*graphs)->counts().issued);
 }
 
 BOOST_AUTO_TEST_CASE(whole_runs_have_the_references_losses_and_repeat_bit_for_bit) {

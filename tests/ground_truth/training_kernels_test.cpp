@@ -146,15 +146,18 @@ BOOST_AUTO_TEST_CASE(sums_losses_and_steps_agree_with_the_scalar_backend) {
     const nn::Adam adam = weights.adam(gradient);
     const nn::MovingAverage mean = weights.mean();
     if (gpu) {
-      AdamScalars scalars;
+      StepScalars scalars;
+      StepScalars stored;
+      scalars.take(adam);
+      scalars.take(mean);
       per_value(12 * 6, [&] { gather_kernel(gather); });
       per_value(4 * 6, [&] { segment_sum_kernel(sum); });
       per_value(5 * 6, [&] { segment_sum_backward_kernel(back, nullptr); });
       per_value(12 * 6, [&] { relu_backward_kernel(relu); });
       run_blocks({1}, {kTrainingThreads}, [&] { loss_kernel(loss); });
-      run_blocks({1}, {1}, [&] { store_kernel(scalars_of(adam), &scalars); });
-      per_value(300, [&] { adam_kernel(adam, &scalars); });
-      per_value(300, [&] { moving_average_kernel(mean); });
+      run_blocks({1}, {1}, [&] { store_kernel(scalars, &stored); });
+      per_value(300, [&] { adam_kernel(adam, &stored); });
+      per_value(300, [&] { moving_average_kernel(mean, &stored); });
     } else {
       reference.run(gather);
       reference.run(sum);
@@ -226,7 +229,9 @@ BOOST_AUTO_TEST_CASE(kernels_that_do_several_operations_do_what_each_of_them_doe
     const nn::MovingAverage mean = weights.mean();
     const nn::SegmentSumBackward back{3, 6, offsets.data(), dy.data(), dx.data(), 9};
     if (gpu) {
-      const AdamScalars scalars = scalars_of(adam);
+      StepScalars scalars;
+      scalars.take(adam);
+      scalars.take(mean);
       per_value(kCount, [&] { end_step_kernel(sum, adam, mean, &scalars); });
       per_value(4 * 6, [&] { segment_sum_backward_kernel(back, outputs.data()); });
     } else {

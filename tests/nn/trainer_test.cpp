@@ -97,6 +97,13 @@ class Stepped final : public Backend {
 
 BOOST_AUTO_TEST_SUITE(trainer)
 
+BOOST_AUTO_TEST_CASE(an_average_that_warms_up_forgets_the_first_weights_and_then_keeps_the_most) {
+  BOOST_TEST(warmed_average(0.999, 0) == 0.0F);
+  BOOST_TEST(warmed_average(0.999, 10) == 0.5F);
+  BOOST_TEST(warmed_average(0.999, 1000000) == 0.999F);
+  BOOST_TEST(warmed_average(0, 10) == 0.0F);
+}
+
 BOOST_AUTO_TEST_CASE(rows_that_fill_a_batch_up_change_nothing) {
   const Stepped tight(1);
   const Stepped wide(64);
