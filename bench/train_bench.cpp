@@ -108,6 +108,16 @@ void report(const Case& c, const Setup& setup, const Entry& entry, const Trainin
   json.end_object();
 }
 
+void report(const cuda::TrainingCounts& counts) {
+  std::printf("cuda: %lld steps issued, %lld captured, %lld replayed, %lld captures refused\n",
+              static_cast<long long>(counts.issued), static_cast<long long>(counts.captured),
+              static_cast<long long>(counts.replayed), static_cast<long long>(counts.refused));
+  for (const auto& [kind, count] : counts.products) {
+    std::printf("cuBLASLt, products with %s: %lld taken, %lld refused\n", std::string(kind).c_str(),
+                static_cast<long long>(count.taken), static_cast<long long>(count.refused));
+  }
+}
+
 bool run(const Case& c, const Setup& setup, const std::vector<Entry>& entries,
          io::JsonWriter& json) {
   std::vector<Training> trainings;
@@ -173,10 +183,7 @@ Status bench_gpu(const Setup& setup) {
   entries.push_back({"cuda", graphs.get()});
   const std::string hardware = info.name + ", CUDA " + info.driver + "; " + processor();
   NEUROSHARD_RETURN_IF_ERROR(run_all(setup, entries, hardware));
-  const cuda::TrainingCounts counts = graphs->counts();
-  std::printf("cuda: %lld steps issued, %lld captured, %lld replayed, %lld captures refused\n",
-              static_cast<long long>(counts.issued), static_cast<long long>(counts.captured),
-              static_cast<long long>(counts.replayed), static_cast<long long>(counts.refused));
+  report(graphs->counts());
   return {};
 }
 

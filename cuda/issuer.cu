@@ -70,6 +70,15 @@ Status Issuer::store(const StepScalars& scalars) {
   return cuda::launch({1, 1, line_->stream}, store_kernel, scalars, scalars_.data());
 }
 
+ProductCounts Issuer::products() const {
+  ProductCounts all = main_.matmul->counts();
+  for (const auto& [kind, count] : side_.matmul->counts()) {
+    all[kind].taken += count.taken;
+    all[kind].refused += count.refused;
+  }
+  return all;
+}
+
 void Issuer::forget(const void* memory) {
   if (masks_.erase(static_cast<const float*>(memory)) > 0) moved_ = true;
 }

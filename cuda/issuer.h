@@ -30,6 +30,8 @@ class Issuer {
   /// While the stream captures, scalars are left to the caller, and nothing may have to grow: the
   /// list has been issued before.
   Status issue(const OpList& list, bool capturing);
+  /// Of both streams.
+  [[nodiscard]] ProductCounts products() const;
   /// The memory is given back: what is kept beside it goes, too.
   void forget(const void* memory);
   /// Whether memory that captured lists use has moved since the last call.

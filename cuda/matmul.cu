@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "cuda/check.h"
@@ -12,6 +13,27 @@ constexpr std::size_t kWorkspaceBytes = std::size_t{32} << 20;  // NVIDIA's advi
 
 /// Kernels that are remembered, by the shape of the product; with one more all are forgotten.
 constexpr std::size_t kMostChoices = 4096;
+
+std::string_view name_of(cublasLtEpilogue_t epilogue) {
+  switch (epilogue) {
+    case CUBLASLT_EPILOGUE_DEFAULT:
+      return "nothing";
+    case CUBLASLT_EPILOGUE_BIAS:
+      return "BIAS";
+    case CUBLASLT_EPILOGUE_RELU_BIAS:
+      return "RELU_BIAS";
+    case CUBLASLT_EPILOGUE_RELU_AUX_BIAS:
+      return "RELU_AUX_BIAS";
+    case CUBLASLT_EPILOGUE_DRELU:
+      return "DRELU";
+    case CUBLASLT_EPILOGUE_DRELU_BGRAD:
+      return "DRELU_BGRAD";
+    case CUBLASLT_EPILOGUE_BGRADB:
+      return "BGRADB";
+    default:
+      return "others";
+  }
+}
 
 bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
 
@@ -138,7 +160,14 @@ Matmul::Choice Matmul::choose(const Product& p, const Descriptions& described) c
   return {true, best.algo};
 }
 
-bool Matmul::run(const Product& p, cudaStream_t stream) {
+bool Matmul::run(const Product& product, cudaStream_t stream) {
+  const bool taken = give(product, stream);
+  ProductCount& count = counts_[name_of(product.epilogue)];
+  ++(taken ? count.taken : count.refused);
+  return taken;
+}
+
+bool Matmul::give(const Product& p, cudaStream_t stream) {
   // cuBLASLt takes 16-byte vectors of bias and mask whatever it is told; others go the plain way.
   if (!aligned(p.bias) || !aligned(p.mask)) return false;
   const Descriptions described(*functions_, p);

@@ -12,6 +12,7 @@
 
 #include "cuda/library.h"
 #include "cuda/memory.h"
+#include "cuda/product_counts.h"
 #include "engine/core/status.h"
 
 namespace neuroshard::cuda {
@@ -41,6 +42,7 @@ class Matmul {
   /// Gives the product to the stream; false when cuBLASLt has no kernel for it and nothing was
   /// done. Equal products use equal kernels, whatever came between them.
   bool run(const Product& product, cudaStream_t stream);
+  [[nodiscard]] const ProductCounts& counts() const { return counts_; }
 
  private:
   struct Functions;
@@ -54,11 +56,13 @@ class Matmul {
     cublasLtMatmulAlgo_t algorithm{};
   };
   Choice choose(const Product& product, const Descriptions& described) const;
+  bool give(const Product& product, cudaStream_t stream);
 
   std::unique_ptr<Functions> functions_;
   cublasLtHandle_t handle_ = nullptr;
   Buffer<std::byte> workspace_;
   std::map<Key, Choice> choices_;
+  ProductCounts counts_;
 };
 
 }  // namespace neuroshard::cuda

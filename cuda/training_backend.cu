@@ -55,7 +55,9 @@ class GpuTrainingBackend final : public TrainingBackend {
   [[nodiscard]] std::int64_t row_multiple() const override { return kRowMultiple; }
   [[nodiscard]] TrainingCounts counts() const override {
     const std::lock_guard lock(mutex_);
-    return counts_;
+    TrainingCounts counts = counts_;
+    counts.products = issuer_->products();
+    return counts;
   }
 
   [[nodiscard]] void* allocate(std::size_t bytes) const override {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "cuda/product_counts.h"
 #include "engine/core/status.h"
 #include "nn/backend.h"
 
@@ -14,6 +15,7 @@ struct TrainingCounts {
   std::int64_t captured = 0;  ///< into a graph, and replayed at once
   std::int64_t replayed = 0;  ///< as a graph from before
   std::int64_t refused = 0;   ///< captures that failed; those lists are issued one by one
+  ProductCounts products;     ///< what cuBLASLt has had kernels for
 };
 
 /// Training on a GPU: products by cuBLASLt with bias, ReLU, its gradient and bias gradients fused
