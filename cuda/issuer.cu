@@ -157,7 +157,7 @@ Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
                   .d = op.y,
                   .epilogue = CUBLASLT_EPILOGUE_BIAS,
                   .bias = op.bias};
-  if (op.rows > 0 && op.spec.outputs > 1) {
+  if (is_product(op.rows, op.spec)) {
     if (wants_mask) {
       Mask& mask = masks_[op.y];
       NEUROSHARD_RETURN_IF_ERROR(reserve_mask(mask, op));
@@ -220,7 +220,7 @@ Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
                   .b = op.dy,
                   .transpose_b = true,
                   .d = op.dweight};
-  const bool by_product = op.rows > 0 && op.mode == nn::GradMode::kOverwrite;
+  const bool by_product = is_product(op.rows, op.spec) && op.mode == nn::GradMode::kOverwrite;
   if (by_product && !bias_done) {
     Product with_bias = product;
     with_bias.epilogue = CUBLASLT_EPILOGUE_BGRADB;
@@ -243,7 +243,8 @@ Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input)
                   .b = op.dy,
                   .d = op.dx};
   const bool gated = op.x_activation == nn::Activation::kRelu;
-  if (op.rows > 0 && gated) {
+  const bool by_product = is_product(op.rows, op.spec);
+  if (by_product && gated) {
     const auto mask = masks_.find(op.x);
     if (mask != masks_.end() && mask->second.valid) {
       Product masked = product;
@@ -262,7 +263,7 @@ Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input)
       if (line_->matmul->run(masked, line_->stream)) return {};
     }
   }
-  if (op.rows > 0 && line_->matmul->run(product, line_->stream)) {
+  if (by_product && line_->matmul->run(product, line_->stream)) {
     return gated ? run(nn::ReluBackward{op.rows * op.spec.inputs, op.x, op.dx}) : Status();
   }
   return launch(input_gradient_kernel, op.rows * op.spec.inputs, op);

@@ -70,6 +70,10 @@ void StepScalars::take(const nn::Adam& op) {
 
 void StepScalars::take(const nn::MovingAverage& op) { keep_average = op.keep; }
 
+bool is_product(std::int64_t rows, const nn::DenseSpec& spec) {
+  return rows > 1 && spec.outputs > 1;
+}
+
 bool adds_in_parts(const nn::DenseBackward& op) {
   // Fewer rows are no more than some tens of steps of a product's inner loop.
   constexpr std::int64_t kManyRows = 1024;
@@ -112,7 +116,8 @@ bool OpList::wants_mask(std::size_t i) const {
     const auto* backward = std::get_if<nn::DenseBackward>(&ops_[j]);
     if (backward == nullptr || backward->x != forward->y) continue;
     return backward->dx != nullptr && backward->x_activation == nn::Activation::kRelu &&
-           backward->rows == forward->rows && backward->spec.inputs == forward->spec.outputs;
+           backward->rows == forward->rows && backward->spec.inputs == forward->spec.outputs &&
+           is_product(backward->rows, backward->spec);
   }
   return false;
 }
@@ -123,7 +128,8 @@ float* OpList::bias_of_input(std::size_t i) const {
   const auto* next = std::get_if<nn::DenseBackward>(&ops_[i + 1]);
   const bool fits = next != nullptr && next->dy == op->dx && next->rows == op->rows &&
                     next->spec.outputs == op->spec.inputs &&
-                    next->mode == nn::GradMode::kOverwrite && !adds_in_parts(*next);
+                    next->mode == nn::GradMode::kOverwrite && !adds_in_parts(*next) &&
+                    is_product(op->rows, op->spec);
   return fits ? next->dbias : nullptr;
 }
 

@@ -34,6 +34,10 @@ struct StepScalars {
   void take(const nn::MovingAverage& op);
 };
 
+/// Whether matrix products do the passes of a layer. With one output or one row they do not: cuBLAS
+/// fuses no gradient of a ReLU or a bias into a product over one value.
+bool is_product(std::int64_t rows, const nn::DenseSpec& spec);
+
 /// Whether a layer has so many rows that its weight gradient is added up in parts, the bias
 /// gradient with it.
 bool adds_in_parts(const nn::DenseBackward& op);

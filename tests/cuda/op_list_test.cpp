@@ -22,7 +22,7 @@ struct Memory {
 };
 
 constexpr DenseSpec kHidden{20, 128, Activation::kRelu};
-constexpr DenseSpec kLast{128, 1, Activation::kNone};
+constexpr DenseSpec kLast{128, 8, Activation::kNone};
 
 nn::Adam adam(Memory& memory, std::int64_t step) {
   return {.count = 4,
@@ -134,6 +134,23 @@ BOOST_AUTO_TEST_CASE(a_bias_gradient_is_summed_by_the_product_before_when_it_ove
   BOOST_TEST((list.bias_of_input(4) == nullptr));
   const OpList added = step_of(memory, 512, 1, nn::GradMode::kAccumulate);
   BOOST_TEST((added.bias_of_input(2) == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_fused_into_products_over_one_output_or_one_row) {
+  Memory memory;
+  const OpList eight = step_of(memory, 512);
+  OpList one;
+  for (const TrainingOp& op : eight.ops()) {
+    TrainingOp changed = op;
+    auto* backward = std::get_if<nn::DenseBackward>(&changed);
+    if (backward != nullptr && backward->dx != nullptr) backward->spec.outputs = 1;
+    one.add(changed);
+  }
+  BOOST_TEST(!one.wants_mask(0));
+  BOOST_TEST((one.bias_of_input(2) == nullptr));
+  const OpList row = step_of(memory, 1);
+  BOOST_TEST(!row.wants_mask(0));
+  BOOST_TEST((row.bias_of_input(2) == nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_many_rows_come_with_their_bias) {

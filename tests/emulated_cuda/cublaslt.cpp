@@ -138,14 +138,15 @@ struct Product {
   }
 };
 
-bool has_kernel(const Description& description) {
+/// `k`: what the product sums over. Of one, cuBLAS has no gradients.
+bool has_kernel(const Description& description, std::int64_t k) {
   const char* text = std::getenv("NEUROSHARD_EMULATED_CUBLASLT");
   const std::string_view which = text != nullptr ? text : "all";
   if (which == "none") return false;
   const cublasLtEpilogue_t epilogue = description.epilogue;
   const bool plain = epilogue == CUBLASLT_EPILOGUE_DEFAULT || epilogue == CUBLASLT_EPILOGUE_BIAS ||
                      epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
-  return plain || which == "all";
+  return plain || (which == "all" && (k > 1 || epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS));
 }
 
 bool aligned(const void* memory, std::size_t bytes) {
@@ -211,7 +212,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   if (!fit || workspace == nullptr || workspace_bytes == 0 || !complete(*description, product.m)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  if (!has_kernel(*description)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!has_kernel(*description, product.k)) return CUBLAS_STATUS_NOT_SUPPORTED;
   neuroshard::emulation::stream_of(stream).add([product] {
     product.run();
     return true;
@@ -220,14 +221,15 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
 }
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
-                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                               cublasLtMatmulPreference_t, int wanted,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
   *found = 0;
   if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
-  if (!has_kernel(*description)) return CUBLAS_STATUS_NOT_SUPPORTED;
+  const std::int64_t k = description->op_a == CUBLAS_OP_N ? a->columns : a->rows;
+  if (!has_kernel(*description, k)) return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;

@@ -279,6 +279,19 @@ BOOST_AUTO_TEST_CASE(gradients_of_one_layer_add_up_over_calls) {
   check_within(sums[1], sums[0], 1e-3F);
 }
 
+BOOST_AUTO_TEST_CASE(layers_of_one_output_need_no_product) {
+  Rng rng(7);
+  const auto backend = cuda::make_training_backend({.graphs = false});
+  BOOST_REQUIRE(backend.ok());
+  for (const int outputs : {1, 8}) {
+    const Shape shape{63, {32, outputs, Activation::kRelu}};
+    const Layer layer{random_values(rng, shape.rows * 32), random_values(rng, 32 * outputs),
+                      random_values(rng, outputs), random_values(rng, shape.rows * outputs)};
+    run_layer(**backend, shape, layer, GradMode::kOverwrite);
+    BOOST_TEST((*backend)->counts().products.empty() == (outputs == 1));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(steps_are_replayed_while_the_average_warms_up) {
   const auto eager = cuda::make_training_backend({.graphs = false});
   const auto graphs = cuda::make_training_backend({.graphs = true});
