@@ -13,7 +13,8 @@ class Library {
   /// Tries `file` (such as "libnccl.so.2") where the system looks, then in the folders
   /// NEUROSHARD_CUDA_LIBRARIES (several with ':' between them), CUDA_HOME/lib64 and
   /// /usr/local/cuda/lib64.
-  /// Errors: kUnavailable: `file` and what the loader said first.
+  /// Errors: kUnavailable: what the loader said of the first path that is there, if one is, or of
+  /// `file`.
   static Result<Library> open(const std::string& file);
 
   /// Sets `function` to the symbol `name`. Errors: kUnavailable naming both.
