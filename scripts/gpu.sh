@@ -103,13 +103,32 @@ step() {
   pack
 }
 
-run_tests() { within "$limit" "$@" "$binaries/tests/test_gpu" --color_output=no --log_level=message --run_test="$only"; }
-tests() { only='!communicator' run_tests; }
-ranks() { only=communicator run_tests; }
+# seconds_left: until $ends, at least 1.
+seconds_left() { echo $((ends - SECONDS > 1 ? ends - SECONDS : 1)); }
+
+# run_tests SECONDS TESTS [COMMAND...]: says of each test when it begins, so that a hang tells where.
+run_tests() { within "$1" "${@:3}" "$binaries/tests/test_gpu" --color_output=no --log_level=test_suite --run_test="$2"; }
+# A process a suite: after an illegal address no work of that process reaches the GPU any more, and a
+# hang shall cost no more than its suite's part of the time.
+tests() {
+  local ends=$((SECONDS + limit)) worst=0 code suite suites
+  mapfile -t suites < <("$binaries/tests/test_gpu" --list_content 2>&1 | sed -n 's/^\([a-z_0-9]*\)\*$/\1/p' | grep -vx communicator)
+  [ ${#suites[@]} -gt 0 ] || { echo "test_gpu lists no suite"; return 1; }
+  local left=${#suites[@]}
+  for suite in "${suites[@]}"; do
+    code=0
+    run_tests $((($(seconds_left) + left - 1) / left)) "$suite" || code=$?
+    echo "-- $suite: $([ $code -eq 0 ] && echo ok || echo "ended with $code")"
+    [ $worst -ne 0 ] || worst=$code
+    left=$((left - 1))
+  done
+  return $worst
+}
+ranks() { run_tests "$limit" communicator; }
 sanitize() {
   command -v compute-sanitizer > /dev/null || { echo "skipped: no compute-sanitizer"; return 77; }
-  only=embedding_bag/mixed_tables_in_one_launch_agree_with_the_cpu,hot_rows_are_added_up_by_blocks_and_agree_with_the_cpu \
-    run_tests compute-sanitizer --error-exitcode 9
+  run_tests "$limit" embedding_bag/mixed_tables_in_one_launch_agree_with_the_cpu,hot_rows_are_added_up_by_blocks_and_agree_with_the_cpu \
+    compute-sanitizer --error-exitcode 9
 }
 # What bounds the kernels: memory, latency or instructions. The clocks are left as they are.
 profile() {
@@ -127,7 +146,7 @@ torch() { within "$limit" python3 scripts/torch_lookup_bench.py; }
 speed() {
   local ends=$((SECONDS + limit)) code=0
   within $((limit / 2 + 1)) "$binaries/bench/train_bench" --backend cuda --samples 51200 --epochs 2 || return $?
-  within $((ends - SECONDS > 1 ? ends - SECONDS : 1)) python3 scripts/torch_training_bench.py \
+  within "$(seconds_left)" python3 scripts/torch_training_bench.py \
     --bench "$binaries/bench/train_bench" --seconds 4 --epochs 2 --json "$results/torch_training.json" || code=$?
   [ $code -eq 77 ] && return 0
   return $code
@@ -279,7 +298,8 @@ step study 600
     [ -e "$results/$name.log" ] || continue
     echo "-- $name: $(cat "$results/$name.state")"
     case $name in
-      tests | ranks | sanitize) tail -n 3 "$results/$name.log" ;;
+      tests | ranks) grep -E '^-- |error: in |NCCL WARN' "$results/$name.log" | tail -n 20 ;;
+      sanitize) tail -n 3 "$results/$name.log" ;;
       kernels | torch | speed | profile) tail -n 45 "$results/$name.log" ;;
       *) tail -n 14 "$results/$name.log" ;;
     esac

@@ -22,8 +22,13 @@ tree() {
   cp "$source/scripts/gpu.sh" "$root/scripts"
   program "$root/build/gpu/tests/test_gpu" <<'P'
 if [ "${FAKE_GPU:-yes}" = no ]; then echo "skipped: no GPU"; exit 77; fi
-[ "$1" = --list_content ] && exit 0
-echo "ran $*"
+suites="communicator embedding_bag training"
+[ "$1" = --list_content ] && { printf '%s*\n    a_case*\n' $suites >&2; exit 0; }
+[[ $* == *--log_level=test_suite* ]] || exit 9
+for suite in $suites; do
+  [[ $* != *--run_test=$suite ]] || echo "ran $suite alone"
+done
+[[ $* != *--run_test=${FAKE_HANG:-none} ]] || exit 124
 exit "${FAKE_TESTS:-0}"
 P
   program "$root/build/gpu/bench/gpu_lookup_bench" <<< 'echo "copy 4300 GB/s"; exit "${FAKE_KERNELS:-0}"'
@@ -67,6 +72,10 @@ for name in tests kernels speed ranks collect train study; do
   grep -q "^$name *ok" "$work/out" || fail "$name is not ok in the table"
 done
 grep -q "^torch *skipped" "$work/out" || fail "torch is not skipped in the table"
+expect "-- embedding_bag: ok"
+expect "-- training: ok"
+refuse "-- communicator"
+expect "ran communicator alone"
 expect "refine *20 *4.500 *4.000"
 refuse "random *20"
 expect "mean error of compute per device 10.00 %"
@@ -92,6 +101,13 @@ expect "^study *ok"
 run tests kernels
 expect_code 0
 expect "^kernels *ok"
+
+tree hanging
+FAKE_HANG=embedding_bag run tests
+expect_code 1
+expect "-- embedding_bag: ended with 124"
+expect "-- training: ok"
+expect "^tests *OUT OF TIME"
 
 tree partly
 FAKE_COLLECT=130 run
