@@ -277,11 +277,11 @@ report_study() {
   command -v nvidia-smi > /dev/null && nvidia-smi --query-gpu=name,driver_version,clocks.sm,temperature.gpu --format=csv,noheader
   "$neuroshard" --version
 } | tee "$results/machine.txt"
-step tests 110
+step tests 100
 step kernels 60
-step torch 90
-step speed 90
-step ranks 45
+step torch 75
+step speed 80
+step ranks 90
 step sanitize 240
 step profile 120
 # All that is left, but for a first look at what can be trained from it.
