@@ -177,6 +177,10 @@ collect() {
   return $code
 }
 
+# fit SECONDS EPOCHS FLAG...: a model of what was collected.
+fit() {
+  within "$1" "$neuroshard" train compute --data "$results/training" --base h200_sim --epochs "$2" "${@:3}"
+}
 train() {
   [ -e "$results/training/data.txt" ] || { echo "no data yet"; return 75; }
   # Once from what there is, for a first look; unless asked for, not again before all is there.
@@ -184,22 +188,33 @@ train() {
     echo "waits for the rest of the data"
     return 75
   fi
-  local name backend
-  for backend in cpu cuda; do  # which is faster here; the model comes from the first
-    local began=$SECONDS
-    within "$((limit / 5 + 1))" "$neuroshard" train compute --data "$results/training" --epochs 5 \
-      --backend $backend --output "$results/trial.safetensors" | tail -n 3
-    echo "5 epochs with $backend: $((SECONDS - began)) s"
+  local ends=$((SECONDS + limit)) name backend fastest="" trial_ms=0 failure=0 code began ms epochs
+  for backend in cpu cuda; do  # which is faster here, and how fast that is
+    began=$(date +%s%3N) code=0
+    fit "$((limit / 5 + 1))" 5 --backend $backend --output "$results/trial_$backend.safetensors" | tail -n 3 || code=$?
+    ms=$(($(date +%s%3N) - began))
+    echo "5 epochs with $backend: $ms ms$([ $code -eq 0 ] || echo ", ended with $code")"
+    case $code in
+      0) [ -n "$fastest" ] && [ $ms -ge $trial_ms ] || fastest=$backend trial_ms=$ms ;;
+      124 | 137) ;;  # too slow here
+      *) failure=$code ;;
+    esac
   done
-  within "$((limit * 3 / 5))" "$neuroshard" train compute --data "$results/training" --base h200_sim \
-    --output "$results/measured.safetensors" --report "$results/training.json" --epochs 120 || return $?
+  [ -n "$fastest" ] || return $((failure == 0 ? 124 : failure))
+  # What runs out of time below leaves at least this one to measure plans with.
+  [ -e "$results/measured.safetensors" ] || cp "$results/trial_$fastest.safetensors" "$results/measured.safetensors"
+  epochs=$(($(seconds_left) * 700 * 5 / (trial_ms + 1)))  # 70 % of the time: models are evaluated, too
+  epochs=$((epochs > 120 ? 120 : epochs > 5 ? epochs : 5))
+  echo "$epochs epochs with $fastest"
+  fit "$(seconds_left)" $epochs --backend $fastest --output "$results/measured.safetensors" --report "$results/training.json" || return $?
+  rm -rf "$results/study" "$results/study.done"  # those plans were another model's
   for name in held_out_sets held_out_tables; do
     echo "$name:"
-    within 60 "$neuroshard" evaluate compute --data "$results/$name" \
-      --cost-model "$results/measured.safetensors" || return 1
+    within "$(seconds_left)" "$neuroshard" evaluate compute --data "$results/$name" \
+      --cost-model "$results/measured.safetensors" || return $?
   done
-  rm -rf "$results/study" "$results/study.done"  # those plans were another model's
-  [ -e "$results/collect.done" ] || return 75    # of a part of the data: again with all of it
+  [ $failure -eq 0 ] || return $failure        # of the backend that did not train
+  [ -e "$results/collect.done" ] || return 75  # of a part of the data: again with all of it
 }
 
 # Tasks of 40 tables on 4 devices of 16 GB; every plan measured, compute against the trained model.

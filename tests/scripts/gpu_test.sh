@@ -48,6 +48,14 @@ case $words in
     printf '{\n  "cost_ms": 4.5,\n  "per_device": [\n    {"device": 0, "compute_ms": 2.0}\n  ],\n' > "$output"
     printf '  "predicted_cost_ms": 4.0,\n  "predicted_per_device": [\n    {"device": 0, "compute_ms": 2.2}\n  ]\n}\n' >> "$output" ;;
   evaluate*) echo "error 3 %" ;;
+  train*"--backend ${FAKE_BROKEN:-none} "*) exit 5 ;;
+  train*)
+    if [[ $words == *"--epochs 5 "* ]]; then
+      [[ $words != *"--backend ${FAKE_SLOW:-none} "* ]] || sleep 2
+    elif [ "${FAKE_TRAIN:-0}" != 0 ]; then
+      exit "$FAKE_TRAIN"
+    fi
+    echo "$words" > "$output" ;;
   plan*random*) echo "no plan fits" >&2; exit 3 ;;
   plan*greedy*) [ "${FAKE_PLAN:-0}" = 0 ] || { echo "found another batch size" >&2; exit "$FAKE_PLAN"; } ;;&
   *) [ -z "${output:-}" ] || echo "{}" > "$output" ;;
@@ -76,6 +84,7 @@ expect "-- embedding_bag: ok"
 expect "-- training: ok"
 refuse "-- communicator"
 expect "ran communicator alone"
+expect "120 epochs with"
 expect "refine *20 *4.500 *4.000"
 refuse "random *20"
 expect "mean error of compute per device 10.00 %"
@@ -108,6 +117,23 @@ expect_code 1
 expect "-- embedding_bag: ended with 124"
 expect "-- training: ok"
 expect "^tests *OUT OF TIME"
+
+tree slow
+FAKE_SLOW=cuda FAKE_BROKEN=cpu run --minutes 1 collect train
+expect_code 1
+expect "epochs with cpu: .* ended with 5"
+expect "^train *FAILED with 5"
+epochs=$(sed -n 's/^\([0-9]*\) epochs with cuda$/\1/p' "$work/out" | head -n 1)
+[ "${epochs:-0}" -gt 5 ] && [ "$epochs" -lt 100 ] || fail "found '$epochs' epochs, expected what fits into the time"
+grep -q -- "--epochs $epochs --backend cuda" "$root/build/gpu-results/measured.safetensors" || fail "another model was kept"
+
+tree late
+FAKE_SLOW=cpu FAKE_TRAIN=124 run collect train study
+expect_code 1
+expect "120 epochs with cuda"
+expect "^train *OUT OF TIME"
+expect "^study *ok"
+grep -q -- "--epochs 5 --backend cuda" "$root/build/gpu-results/measured.safetensors" || fail "the trial's model is lost"
 
 tree partly
 FAKE_COLLECT=130 run
