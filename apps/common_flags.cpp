@@ -19,7 +19,9 @@ std::string known_devices(const CostModels& models) {
   const CommModels& comm = *models.comm;
   if (comm.architecture == CommArchitecture::kFixedDevices) return std::to_string(comm.devices);
   if (comm.max_devices == 0) return "any";
-  return std::to_string(comm.min_devices) + " to " + std::to_string(comm.max_devices);
+  // One device exchanges nothing.
+  const std::int32_t least = comm.min_devices == 2 ? 1 : comm.min_devices;
+  return std::to_string(least) + " to " + std::to_string(comm.max_devices);
 }
 
 Result<std::string> list_of_models() {

@@ -111,6 +111,11 @@ std::size_t CommPredictor::work_size(const Direction& direction, const CommBatch
 }
 
 void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
+  if (batch.devices == 1 && architecture_ == CommArchitecture::kPooledDevices) {
+    std::fill_n(batch.backward_ms, batch.plans, 0.0f);
+    std::fill_n(batch.forward_ms, batch.plans, 0.0f);
+    return;
+  }
   float* dims = scratch;
   float* starts = dims + padded_values(batch);
   float* work = starts + padded_values(batch);

@@ -21,7 +21,8 @@ struct CommBatch {
 
 /// The communication models, evaluated on complete plans: backward from the dims, then each
 /// device's start (its compute + backward, less the least of them), then forward from dims and
-/// starts (NeuroShard, section 4). Immutable; thread-safe.
+/// starts (NeuroShard, section 4). One device exchanges nothing: where networks for any number of
+/// devices are asked, both its times are 0. Immutable; thread-safe.
 class CommPredictor {
  public:
   /// REQUIRES validate(models).ok().

@@ -53,7 +53,7 @@ struct CommModels {
   std::int32_t devices = 0;  ///< kFixedDevices only
   CommFeatureSet features;   ///< kPooledDevices only: the inputs of both directions
   /// kPooledDevices only: the least and the most devices of the training data, 0 when not known.
-  /// What the networks say of fewer or more is a guess.
+  /// What the networks say of fewer or more is a guess; they are not asked about one device.
   std::int32_t min_devices = 0;
   std::int32_t max_devices = 0;
   CommModel forward;

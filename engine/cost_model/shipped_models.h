@@ -55,7 +55,8 @@ std::string describe(const ModelOrigin& origin);
 std::string describe(const NamedCostModels& models);
 
 /// "trained on 2 to 128 devices, what it says of 200 is a guess", with the name in front; "" for a
-/// number of devices that the training data has on both sides of it, or where that is not known.
+/// number of devices that the training data has on both sides of it, for one device, which
+/// exchanges nothing, or where that is not known.
 std::string device_guess(const NamedCostModels& models, std::int32_t devices);
 
 /// describe(), and behind it device_guess() where that says something.

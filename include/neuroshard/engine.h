@@ -208,7 +208,7 @@ typedef struct neuroshard_cost_models_info {
   int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
   int32_t row_parts; /* in how many parts at most rows were split in training; 1: whole rows only */
   /* Where any device count will do: the least and the most of the training data, beyond which costs
-     are guesses; 0: not known. */
+     are guesses (but for one device, which exchanges nothing); 0: not known. */
   int32_t min_devices;
   int32_t max_devices;
   int32_t reserved; /* 0 */

@@ -84,6 +84,8 @@ class FullEvaluation {
       std::vector<double> inputs = dims;
       inputs.insert(inputs.end(), starts.begin(), starts.end());
       outputs = forward_pass(model.mlp, scaled(inputs, model.scaling));
+    } else if (dims.size() == 1) {
+      return {0};  // nobody to exchange anything with
     } else {
       const std::vector<float> own(dims.begin(), dims.end());
       const std::vector<float> own_starts(starts.begin(), starts.end());

@@ -87,6 +87,32 @@ BOOST_AUTO_TEST_CASE(one_pooled_network_serves_any_number_of_devices) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(one_device_exchanges_nothing_whoever_asks) {
+  Rng rng(9);
+  const Workload workload = test::random_workload(5, rng);
+  CostModels models = test::random_pooled_models(rng);
+  for (const CostTarget target : {CostTarget::kMilliseconds, CostTarget::kLogMilliseconds}) {
+    models.comm->forward.target = models.comm->backward.target = target;
+    for (const nn::Isa isa : usable()) {
+      const auto evaluator = MlpEvaluator::create(models, workload, 1, isa).value();
+      const DeviceCost alone =
+          evaluator->evaluate(test::random_plan(workload, 1, rng)).per_device[0];
+      BOOST_TEST(alone.forward_comm_ms == 0);
+      BOOST_TEST(alone.backward_comm_ms == 0);
+      const std::vector<float> compute{3, 0.5f, 7};
+      const std::vector<std::int64_t> dims{64, 0, 900};
+      const std::vector<double> expected(compute.begin(), compute.end());
+      std::vector<double> costs(3), ready(3), total(3);
+      search::Scratch scratch;
+      evaluator->plan_costs({3, compute, dims}, costs, scratch);
+      evaluator->plan_details({3, compute, dims}, {ready, total}, scratch);
+      BOOST_TEST(costs == expected);
+      BOOST_TEST(ready == expected);
+      BOOST_TEST(total == expected);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(incremental_is_full_evaluation_on_the_reference_networks) {
   Rng rng(2);
   for (const std::int32_t devices : {4, 8}) {
