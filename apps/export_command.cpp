@@ -11,6 +11,7 @@
 #include "apps/output.h"
 #include "apps/plan_input.h"
 #include "apps/progress_bar.h"
+#include "apps/words.h"
 #include "engine/planner.h"
 
 namespace neuroshard::apps {
@@ -40,6 +41,7 @@ class ExportCommand final : public Command {
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
+    note_joined_blocks(input, document.plan);
     constexpr std::array<std::string_view, 2> kHtmlFlags{"device-memory", "cost-model"};
     note_unused_flags(flags, flags_.format, kHtmlFlags);
     return deliver(output_, text);
@@ -63,6 +65,16 @@ class ExportCommand final : public Command {
                                                   document.provenance.algorithm, 0, options));
     flags_.options.baselines = baseline_costs(others);
     return {};
+  }
+
+  /// The plan's own costs are not those of the plan that is written then.
+  void note_joined_blocks(const PlanAndTables& input, const Plan& plan) const {
+    const Plan written = io::plan_as_written(flags_.format, plan);
+    const std::int64_t fewer = std::ssize(plan.shards) - std::ssize(written.shards);
+    if (fewer == 0) return;
+    print_note(input.plan.source + ": " + flags_.format + " joins blocks that follow one another " +
+               "on a device, " + counted(fewer, "shard") +
+               " fewer: what it costs so, simulate tells of the file written");
   }
 
   PlanInputFlags input_;

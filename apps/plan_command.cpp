@@ -69,10 +69,11 @@ class PlanCommand final : public Command {
     limit_row_splits(flags, models);
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult best,
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                                 make_plan(loaded.workload, cluster_, models.models, options_));
     progress.reset();
     options_.progress = nullptr;
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(loaded.workload, models.models, best));
     note_devices(models, cluster_.devices);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!best.skipped.empty()) {
@@ -96,6 +97,16 @@ class PlanCommand final : public Command {
   }
 
  private:
+  /// The plan that a file in the format holds, and the costs of that one.
+  Status put_as_written(const Workload& workload, const CostModels& models,
+                        PlanResult& result) const {
+    Plan written = io::plan_as_written(export_.format, result.plan);
+    if (written == result.plan) return {};
+    result.plan = std::move(written);
+    NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models));
+    return {};
+  }
+
   [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
     const Status status = check_batch_size(models, workload.batch_size);
     if (status.ok()) return status;

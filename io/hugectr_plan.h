@@ -36,12 +36,15 @@ struct HugeCtrPlan {
 /// Formats "hugectr" and "hugectr-python" of export_plan(). Beside the lists: comm_strategy, which
 /// is Hierarchical above one host. Refused: row blocks, column blocks of unequal width, two blocks
 /// of a table on one device. Equal blocks are interchangeable until training starts, so which of
-/// a table's devices holds which block is left to HugeCTR. Blocks that follow one another on a
-/// device become one: the same cells on the same device.
+/// a table's devices holds which block is left to HugeCTR. Written is hugectr_plan().
 Result<std::string> format_hugectr_plan(const Workload& workload, const PlanDocument& document,
                                         const PlanExportOptions& options);
 Result<std::string> format_hugectr_python(const Workload& workload, const PlanDocument& document,
                                           const PlanExportOptions& options);
+
+/// `plan`, which is canonical, with column blocks that follow one another on a device as one: the
+/// same cells on the same device, and HugeCTR has no way to hold them apart.
+Plan hugectr_plan(Plan plan);
 
 /// How HugeCTR would hold a table. `shards` are all of one table, canonical and covering it.
 /// Error: the reason why it cannot, without its place.

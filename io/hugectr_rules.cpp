@@ -4,20 +4,20 @@
 #include "io/plan_tables.h"
 
 namespace neuroshard::io {
-
 namespace {
 
-/// Column blocks that follow one another on a device as one block: the same cells on the same
-/// device, and HugeCTR has no way to hold them apart.
-Result<std::vector<Shard>> column_blocks(const Table& table, std::span<const Shard> shards) {
+/// Whether `next` is `block` a few columns further on the same device.
+bool goes_on(const Shard& block, const Shard& next) {
+  return block.table == next.table && block.device == next.device &&
+         block.row_begin == next.row_begin && block.row_end == next.row_end &&
+         block.column_end == next.column_begin;
+}
+
+/// See hugectr_plan().
+std::vector<Shard> joined_blocks(std::span<const Shard> shards) {
   std::vector<Shard> blocks;
   for (const Shard& shard : shards) {
-    if (shard.rows() != table.rows) {
-      return invalid_input(describe_shard(shard) +
-                           " holds a contiguous part of the rows, HugeCTR deals rows out by key "
-                           "modulo and has no row ranges");
-    }
-    if (!blocks.empty() && blocks.back().device == shard.device) {
+    if (!blocks.empty() && goes_on(blocks.back(), shard)) {
       blocks.back().column_end = shard.column_end;
     } else {
       blocks.push_back(shard);
@@ -28,6 +28,11 @@ Result<std::vector<Shard>> column_blocks(const Table& table, std::span<const Sha
 
 }  // namespace
 
+Plan hugectr_plan(Plan plan) {
+  plan.shards = joined_blocks(plan.shards);
+  return plan;
+}
+
 Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
   HugeCtrTable held;
   held.name = table.name;
@@ -35,9 +40,14 @@ Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> sh
     held.data_parallel = true;
     return held;
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Shard> blocks, column_blocks(table, shards));
+  const std::vector<Shard> blocks = joined_blocks(shards);
   held.column_factor = static_cast<std::int32_t>(blocks.size());
   for (const Shard& block : blocks) {
+    if (block.rows() != table.rows) {
+      return invalid_input(describe_shard(block) +
+                           " holds a contiguous part of the rows, HugeCTR deals rows out by key "
+                           "modulo and has no row ranges");
+    }
     if (block.dim() != blocks[0].dim()) {
       return invalid_input("column blocks of " + std::to_string(blocks[0].dim()) + " and " +
                            std::to_string(block.dim()) +

@@ -111,6 +111,11 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
   return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
 }
 
+Plan plan_as_written(std::string_view format, Plan plan) {
+  canonicalize(plan);
+  return format.starts_with("hugectr") ? hugectr_plan(std::move(plan)) : plan;
+}
+
 std::string lost_places(std::string_view format, const PlanDocument& document) {
   if (format == "torchrec") return {};
   const TrainerPlaces& places = document.places;

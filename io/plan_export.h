@@ -64,6 +64,11 @@ std::span<const PlanFormat> plan_formats();
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options);
 
+/// The plan that a file in that format holds, which is what costs beside it have to be of: `plan`
+/// but for shards that the format cannot tell apart (HugeCTR's: column blocks that follow one
+/// another on a device). Canonical.
+Plan plan_as_written(std::string_view format, Plan plan);
+
 /// What of `document.places` a file in that format does not hold, for people: "modules, CPU
 /// placements"; "" when nothing is lost.
 std::string lost_places(std::string_view format, const PlanDocument& document);

@@ -37,6 +37,12 @@ Outcome simulated(const std::string& plan) {
   return run_command({"simulate", "--tables", kTables, "--plan", plan, "--device-memory", "80GB"});
 }
 
+/// From the table of devices to the plan's cost.
+std::string costs_in(const std::string& report) {
+  const std::size_t begin = report.find("\ndevice ");
+  return report.substr(begin, report.find(" ms (") - begin);
+}
+
 void expect_one_line(const Outcome& outcome, int exit_code, const std::string& expected) {
   BOOST_TEST_CONTEXT("stderr: " << outcome.err) {
     BOOST_TEST(outcome.exit_code == exit_code);
@@ -113,6 +119,26 @@ BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
   BOOST_TEST(module.out.find("/cpu\"") != std::string::npos);
   expect_one_line(export_as(plan, {"--format", "torchrec", "--devices-per-host", "3"}), 2,
                   "devices per host: found 3");
+}
+
+BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
+  const TemporaryFolder folder;
+  const auto planned = [&](const std::string& format) {
+    const std::string file = folder.file(format);
+    const Outcome made = run_command({"plan", "--tables", kTables, "--devices", "3",
+                                      "--device-memory", "80GB", "--evaluations", "2000",
+                                      "--row-splits", "off", "--format", format, "--output", file});
+    BOOST_TEST(made.exit_code == 0, made.err);
+    return costs_in(made.out);
+  };
+  const std::string native = planned("json");
+  const std::string written = planned("hugectr");
+  BOOST_TEST(written != native);  // a table's blocks on one device have become one
+  BOOST_TEST(written == costs_in(simulated(folder.file("hugectr")).out));
+  const Outcome exported = export_as(folder.file("json"), {"--format", "hugectr"});
+  BOOST_TEST(exported.out == slurp(folder.file("hugectr")));
+  BOOST_TEST(exported.err.find("hugectr joins blocks that follow one another") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(formats_can_be_listed) {

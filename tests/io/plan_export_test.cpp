@@ -190,6 +190,8 @@ BOOST_AUTO_TEST_CASE(hugectr_blocks_that_follow_one_another_are_one) {
   const PlanDocument together = document_of(
       3, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 8, 2}, {2, 0, 12, 8, 16, 0}});
   BOOST_TEST(written("hugectr", apart) == written("hugectr", together));
+  BOOST_TEST((plan_as_written("hugectr-python", apart.plan) == together.plan));
+  BOOST_TEST((plan_as_written("torchrec", apart.plan) == apart.plan));
 }
 
 BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
