@@ -15,6 +15,7 @@
 #include "apps/plan_report.h"
 #include "apps/progress_bar.h"
 #include "apps/words.h"
+#include "apps/written_plan.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
@@ -35,7 +36,10 @@ class PlanCommand final : public Command {
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
-    flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
+    flags.choice("algorithm", "NAME",
+                 "one of " + join(algorithm_names(), ", ") +
+                     "; where --format has no place for the default's plan, the cheapest of the "
+                     "baselines' that it has one for",
                  &options_.algorithm, algorithm_names());
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
@@ -73,7 +77,14 @@ class PlanCommand final : public Command {
                                 make_plan(loaded.workload, cluster_, models.models, options_));
     progress.reset();
     options_.progress = nullptr;
-    NEUROSHARD_RETURN_IF_ERROR(put_as_written(loaded.workload, models.models, best));
+    NEUROSHARD_RETURN_IF_ERROR(
+        put_as_written(export_.format, loaded.workload, models.models, best));
+    std::vector<ComparedPlan> others;
+    const Status refused = output_ ? plan_text(loaded, models, best, {}).status() : Status();
+    if (refused.code() == StatusCode::kInvalidInput) {
+      if (flags.given("algorithm")) return with_way_out(refused);
+      NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, refused, best, others));
+    }
     note_devices(models, cluster_.devices);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!best.skipped.empty()) {
@@ -82,11 +93,8 @@ class PlanCommand final : public Command {
     }
     const bool ended_by_time = best.stopped_early && !cancel_token().cancelled();
     if (ended_by_time && output_ == "-") print_note(kEndedByTime);
-    std::vector<ComparedPlan> others;
-    if (output_ != "-" || export_.format == "html") {
-      NEUROSHARD_ASSIGN_OR_RETURN(
-          others, compare_baselines(loaded.workload, cluster_, models.models, best.algorithm,
-                                    best.seconds, options_));
+    if (others.empty() && (output_ != "-" || export_.format == "html")) {
+      NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
     }
     if (output_) {
       NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, plan_text(loaded, models, best, others));
@@ -97,13 +105,33 @@ class PlanCommand final : public Command {
   }
 
  private:
-  /// The plan that a file in the format holds, and the costs of that one.
-  Status put_as_written(const Workload& workload, const CostModels& models,
-                        PlanResult& result) const {
-    Plan written = io::plan_as_written(export_.format, result.plan);
-    if (written == result.plan) return {};
-    result.plan = std::move(written);
-    NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models));
+  Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
+                                              const PlanResult& best) const {
+    return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds, options_);
+  }
+
+  /// The format has no place for the plan of the algorithm that was asked for.
+  [[nodiscard]] Status with_way_out(const Status& refused) const {
+    return invalid_input(refused.message() + "; without --algorithm, plan looks for one that " +
+                         export_.format + " has a place for");
+  }
+
+  /// Nor for that of the default one: the best of the other algorithms then.
+  Status take_another(const LoadedWorkload& loaded, const NamedCostModels& models,
+                      const Status& refused, PlanResult& best, std::vector<ComparedPlan>& others) {
+    NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
+    if (cancel_token().cancelled()) return refused;
+    const std::string wanted = best.algorithm;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        best, cheapest_writable(export_.format, loaded.workload, cluster_, models.models, others,
+                                refused, [&](const PlanResult& result) {
+                                  return plan_text(loaded, models, result, {}).status();
+                                }));
+    std::erase_if(others,
+                  [&](const ComparedPlan& other) { return other.algorithm == best.algorithm; });
+    print_note(export_.format + " has no place for the plan of " + wanted + " (" +
+               refused.message() + "): this is that of " + best.algorithm +
+               ", the cheapest of the others that it has a place for");
     return {};
   }
 

@@ -141,6 +141,37 @@ BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(where_a_format_has_no_place_for_the_best_plan_another_is_written) {
+  const TemporaryFolder folder;
+  // 12 columns split into 8 and 4 only, and in two parts the table is faster.
+  const std::string tables =
+      folder.write("uneven.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "hot", "rows": 1000000, "dim": 12, "pooling_factor": 100}]})");
+  const auto planned = [&](const std::string& memory, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "--tables",        tables, "--devices",
+                                       "2",    "--device-memory", memory, "--evaluations",
+                                       "2000", "--row-splits",    "off",  "--output",
+                                       "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const Outcome native = planned("1GB", {});
+  BOOST_REQUIRE(native.out.find("\"columns\": [0, 8]") != std::string::npos);
+  const Outcome written = planned("1GB", {"--format", "hugectr"});
+  expect_one_line(written, 0,
+                  "hugectr has no place for the plan of refine (table 0 'hot': column "
+                  "blocks of 8 and 4 columns");
+  BOOST_TEST(written.err.find("the cheapest of the others") != std::string::npos);
+  BOOST_TEST(written.out.find("[\"mp\", [\"hot\"]]") != std::string::npos, written.out);
+  expect_one_line(planned("1GB", {"--format", "hugectr", "--algorithm", "refine"}), 2,
+                  "without --algorithm, plan looks for one that hugectr has a place for");
+  // Whole it does not fit on a device: what is told would do does.
+  expect_one_line(planned("40MB", {"--format", "hugectr"}), 3,
+                  "45.78MiB of memory per device would do, with whole tables");
+  BOOST_TEST(planned("45.78MiB", {"--format", "hugectr"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(formats_can_be_listed) {
   const Outcome outcome = run_command({"export", "--format", "list"});
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
