@@ -148,6 +148,7 @@ class PlanCommand final : public Command {
     const auto formats = io::plan_formats();
     const auto format = std::find_if(formats.begin(), formats.end(),
                                      [&](const auto& one) { return one.name == export_.format; });
+    options_.possible_row_splits = format->row_splits;
     if (options_.row_splits <= format->row_splits) return;
     options_.row_splits = format->row_splits;
     if (!flags.given("row-splits") || !knows_row_shards(models.models)) return;

@@ -43,6 +43,12 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
+/// In how many parts at most rows may be split, by the search or what it proposes.
+std::int32_t row_parts(const CostModels& models, const PlanOptions& options) {
+  if (!models.compute || options.possible_row_splits == RowSplits::kOff) return 1;
+  return models.compute->row_parts;
+}
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
@@ -59,7 +65,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   Result<search::SearchResult> found = algorithm->run(
       {workload, cluster}, *evaluator,
       {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress,
-       options.evaluations, options.row_splits, models.compute ? models.compute->row_parts : 1});
+       options.evaluations, options.row_splits, row_parts(models, options)});
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;

@@ -225,6 +225,22 @@ BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_f
   }
 }
 
+BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_has_no_place_for) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("tall.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "tall", "rows": 1000000, "dim": 4, "pooling_factor": 1}]})");
+  const auto planned = [&](const std::string& format) {
+    return run_command({"plan", "--tables", tables, "--devices", "4", "--device-memory", "13MB",
+                        "--evaluations", "1000", "--row-splits", "off", "--format", format,
+                        "--output", "-"});
+  };
+  expect_one_line(planned("torchrec"), 3, "it fits with row splits 'even'");
+  const Outcome whole = planned("hugectr");
+  expect_one_line(whole, 3, "15.26MiB of memory per device would do");
+  BOOST_TEST(whole.err.find("row splits") == std::string::npos, whole.err);
+}
+
 BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {
   const TemporaryFolder folder;
   const std::string text = R"({"batch_size": 4096, "tables": [
