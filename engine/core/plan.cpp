@@ -52,13 +52,50 @@ class LiveColumns {
     if (next != intervals_.end() && next->first < end) return false;
     if (next != intervals_.begin() && std::prev(next)->second > begin) return false;
     intervals_.emplace_hint(next, begin, end);
+    width_ += end - begin;
     return true;
   }
-  void erase(std::int32_t begin) { intervals_.erase(begin); }
+  void erase(std::int32_t begin) {
+    const auto interval = intervals_.find(begin);
+    width_ -= interval->second - begin;
+    intervals_.erase(interval);
+  }
+  [[nodiscard]] std::int32_t width() const { return width_; }
+  /// The first column in no interval.
+  [[nodiscard]] std::int32_t first_gap() const {
+    std::int32_t column = 0;
+    for (const auto& [begin, end] : intervals_) {
+      if (begin != column) break;
+      column = end;
+    }
+    return column;
+  }
 
  private:
   std::map<std::int32_t, std::int32_t> intervals_;
+  std::int32_t width_ = 0;
 };
+
+/// "row 5, column 0": the first cell of the table in none of its shards, by row. REQUIRES disjoint
+/// shards, sorted by first and by last row, that leave a cell out.
+std::string first_uncovered(const Table& table, const std::vector<const Shard*>& beginning,
+                            const std::vector<const Shard*>& ending) {
+  LiveColumns live;
+  std::size_t begun = 0;
+  std::size_t ended = 0;
+  std::int64_t row = 0;
+  while (true) {
+    for (; ended < ending.size() && ending[ended]->row_end <= row; ++ended) {
+      live.erase(ending[ended]->column_begin);
+    }
+    for (; begun < beginning.size() && beginning[begun]->row_begin <= row; ++begun) {
+      live.insert(beginning[begun]->column_begin, beginning[begun]->column_end);
+    }
+    if (live.width() < table.dim) break;
+    row = ending[ended]->row_end;  // no cell is left out before a shard ends
+  }
+  return "row " + std::to_string(row) + ", column " + std::to_string(live.first_gap());
+}
 
 /// Sweeps the shards of one table by row: no two may share a cell, and together they must have as
 /// many cells as the table; inside the table and disjoint, that means every cell exactly once.
@@ -85,8 +122,9 @@ Status validate_coverage(const Table& table, std::int32_t index, std::vector<con
   const std::int64_t expected = table.rows * table.dim;
   if (cells == expected) return {};
   return invalid_input(where + ": shards cover " + std::to_string(cells) + " of its " +
-                       std::to_string(expected) +
-                       " cells, expected every cell in exactly one shard");
+                       std::to_string(expected) + " cells, not " +
+                       first_uncovered(table, shards, ending) +
+                       ", expected every cell in exactly one shard");
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t dev
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 
 /// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell
-/// of every table in exactly one shard. The message names the shard by index, or the table and the
-/// first uncovered or doubly covered cell. Cost: O(n log n) in shards.
+/// of every table in exactly one shard. The message names the shard by index, or the table and its
+/// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
 Status validate(const Workload& workload, const Plan& plan);
 
 /// Everything that validate() would refuse, not just the first: shards in the plan's order, then

@@ -70,9 +70,12 @@ BOOST_AUTO_TEST_CASE(random_guillotine_cuts_cover_exactly_once_and_any_loss_is_n
     }
     BOOST_REQUIRE_MESSAGE(validate(workload, plan).ok(), validate(workload, plan).message());
     Plan lacking = plan;
-    lacking.shards.erase(lacking.shards.begin() +
-                         static_cast<std::ptrdiff_t>(rng.below(lacking.shards.size())));
-    BOOST_REQUIRE(says(validate(workload, lacking), "cells"));
+    const auto lost =
+        lacking.shards.begin() + static_cast<std::ptrdiff_t>(rng.below(lacking.shards.size()));
+    const std::string first_cell = "cells, not row " + std::to_string(lost->row_begin) +
+                                   ", column " + std::to_string(lost->column_begin) + ", expected";
+    lacking.shards.erase(lost);
+    BOOST_REQUIRE(says(validate(workload, lacking), first_cell));
     Plan doubled = plan;
     doubled.shards.push_back(plan.shards[rng.below(plan.shards.size())]);
     BOOST_REQUIRE(says(validate(workload, doubled), "overlaps"));
