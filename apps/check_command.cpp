@@ -47,6 +47,7 @@ class CheckCommand final : public Command {
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    note_other_tables(input);
     rules_.devices = input_.devices;
     rules_.target = target_.value_or("");
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::PlanFault> faults,

@@ -34,14 +34,17 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags) {
   return PlanAndTables{std::move(plan), std::move(loaded)};
 }
 
+void note_other_tables(const PlanAndTables& input) {
+  const std::string made_of = input.plan.provenance().input_sha256;
+  if (made_of.empty() || made_of == input.loaded.sha256) return;
+  print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
+}
+
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) {
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
                               io::bind_plan(input.plan, input.loaded.workload, devices));
   for (const std::string& note : bound.notes) print_note(note);
-  const std::string& made_of = bound.document.provenance.input_sha256;
-  if (!made_of.empty() && made_of != input.loaded.sha256) {
-    print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
-  }
+  note_other_tables(input);
   return std::move(bound.document);
 }
 

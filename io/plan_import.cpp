@@ -25,6 +25,12 @@ std::int64_t PlanInput::batch_size() const {
   return 0;
 }
 
+PlanProvenance PlanInput::provenance() const {
+  if (const auto* native = std::get_if<PlanDocument>(&content)) return native->provenance;
+  if (const auto* torchrec = std::get_if<TorchRecPlan>(&content)) return torchrec->provenance;
+  return {};
+}
+
 namespace {
 
 template <typename Content>

@@ -166,8 +166,14 @@ BOOST_AUTO_TEST_CASE(a_plan_made_of_another_table_file_is_noticed) {
   };
   BOOST_TEST(simulated(own).err.empty());
   BOOST_TEST(simulated(other).exit_code == 0);
-  BOOST_TEST(simulated(other).err ==
-             plan + ": was made of another table file (its sha256 differs)\n");
+  const std::string note = plan + ": was made of another table file (its sha256 differs)\n";
+  BOOST_TEST(simulated(other).err == note);
+  const auto checked = [&](const std::string& tables) {
+    return run_command({"check", "--tables", tables, "--plan", plan});
+  };
+  BOOST_TEST(checked(own).err.empty());
+  BOOST_TEST(checked(other).exit_code == 0);
+  BOOST_TEST(checked(other).err == note);
 }
 
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
