@@ -46,7 +46,8 @@ class CheckCommand final : public Command {
   }
 
   Status run(const FlagSet&) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input,
+                                load_plan_and_tables(input_, io::PlanUse::kCheck));
     note_other_tables(input);
     rules_.devices = input_.devices;
     rules_.target = target_.value_or("");

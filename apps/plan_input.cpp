@@ -25,8 +25,8 @@ void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
   declare_batch_size(flags, &out->batch_size);
 }
 
-Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags) {
-  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan, io::read_plan_input(flags.plan));
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags, io::PlanUse use) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan, io::read_plan_input(flags.plan, use));
   std::optional<std::int64_t> batch_size = flags.batch_size;
   // The plan says which batch it is for; the tables' own value may have been overridden.
   if (!batch_size && plan.batch_size() > 0) batch_size = plan.batch_size();

@@ -26,7 +26,8 @@ struct PlanAndTables {
   io::PlanInput plan;
   LoadedWorkload loaded;
 };
-Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags);
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags,
+                                           io::PlanUse use = io::PlanUse::kBind);
 
 /// A remark on standard error when the plan was made of another table file.
 void note_other_tables(const PlanAndTables& input);

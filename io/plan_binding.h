@@ -14,6 +14,7 @@ namespace neuroshard::io {
 /// A plan file held against tables as far as that goes.
 struct PlanPieces {
   PlanDocument document;            ///< shards of all tables that could be found; not validated
+  PlanNames names;                  ///< of shards and tables, as the file knows them
   std::vector<std::string> faults;  ///< what could not be held against the tables
   std::vector<std::string> notes;
   std::set<std::int32_t> unusable;  ///< tables without shards because of a fault that is told

@@ -23,6 +23,17 @@ struct Range {
   std::int64_t end;
 };
 
+/// Integers of any value that a shard can hold.
+Result<Range> read_any_range(JsonObject& object, std::string_view key, std::int64_t low,
+                             std::int64_t high) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray pair, value.array(2));
+  auto element = pair.begin();
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t begin, (*element).integer(low, high));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t end, (*++element).integer(low, high));
+  return Range{begin, end};
+}
+
 /// `"key": [begin, end]` with 0 <= begin < end <= high.
 Result<Range> read_range(JsonObject& object, std::string_view key, std::int64_t high) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
@@ -33,21 +44,40 @@ Result<Range> read_range(JsonObject& object, std::string_view key, std::int64_t 
   return Range{begin, end};
 }
 
-Result<std::int32_t> read_device(JsonObject& object, std::int32_t devices) {
+constexpr std::int64_t kMinInt32 = std::numeric_limits<std::int32_t>::min();
+constexpr std::int64_t kMaxInt32 = std::numeric_limits<std::int32_t>::max();
+
+/// The device of shard `index`. One that the plan does not have is an error, or, with `faults`, a
+/// line there, and 0 stands in its place.
+Result<std::int32_t> read_device(JsonObject& object, std::size_t index, std::int32_t devices,
+                                 std::vector<std::string>* faults) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at("device"));
   if (value.is_string() && *value.text() == kAllDevices) return kEveryDevice;
-  const Result<std::int64_t> number = value.integer(0, devices - 1);
-  if (number.ok()) return static_cast<std::int32_t>(*number);
-  return value.unexpected(integer_range(0, devices - 1) + ", or 'all'");
+  const Result<std::int64_t> number = value.integer();
+  if (number.ok() && *number >= 0 && *number < devices) return static_cast<std::int32_t>(*number);
+  if (!number.ok() || faults == nullptr) {
+    return value.unexpected(integer_range(0, devices - 1) + ", or 'all'");
+  }
+  faults->push_back("shards[" + std::to_string(index) + "]: device " + std::to_string(*number) +
+                    ", expected 0 to " + std::to_string(devices - 1) + ", or 'all'");
+  return 0;
 }
 
-Result<Shard> read_shard(const JsonValue& value, std::int32_t devices) {
-  constexpr std::int64_t kMaxTable = std::numeric_limits<std::int32_t>::max();
+/// With `faults`, whatever its fields say.
+Result<Shard> read_shard(const JsonValue& value, std::size_t index, std::int32_t devices,
+                         std::vector<std::string>* faults) {
+  const bool any = faults != nullptr;
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t table, object.integer("table", 0, kMaxTable));
-  NEUROSHARD_ASSIGN_OR_RETURN(const Range rows, read_range(object, "rows", kMaxInteger));
-  NEUROSHARD_ASSIGN_OR_RETURN(const Range columns, read_range(object, "columns", kMaxDim));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t device, read_device(object, devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t table,
+                              object.integer("table", any ? kMinInt32 : 0, kMaxInt32));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Range rows,
+                              any ? read_any_range(object, "rows", kMinInteger, kMaxInteger)
+                                  : read_range(object, "rows", kMaxInteger));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Range columns,
+                              any ? read_any_range(object, "columns", kMinInt32, kMaxInt32)
+                                  : read_range(object, "columns", kMaxDim));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t device,
+                              read_device(object, index, devices, faults));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   return Shard{static_cast<std::int32_t>(table),
                rows.begin,
@@ -98,7 +128,8 @@ Status read_costs(JsonObject& root, std::int32_t devices, PlanCost& cost) {
 
 }  // namespace
 
-Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source) {
+Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
+                                std::vector<std::string>* faults) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, json.root().object());
   NEUROSHARD_RETURN_IF_ERROR(root.format(kFormat, kVersion));
@@ -108,8 +139,10 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   NEUROSHARD_ASSIGN_OR_RETURN(document.batch_size, root.integer("batch_size", 1));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shards, root.array("shards"));
   for (const JsonValue value : shards) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const Shard shard, read_shard(value, document.plan.devices));
-    document.plan.shards.push_back(shard);
+    Plan& plan = document.plan;
+    NEUROSHARD_ASSIGN_OR_RETURN(const Shard shard,
+                                read_shard(value, plan.shards.size(), plan.devices, faults));
+    plan.shards.push_back(shard);
   }
   NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document.plan.devices, document.cost));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));

@@ -51,8 +51,11 @@ struct PlanDocument {
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
 /// shards tile a workload is core validate(workload, plan). `cost_ms`, `per_device` and
 /// `provenance` are optional, in the latter `hardware` together with `cost_provenance`. Errors:
-/// kInvalidInput naming source and JSON path.
-Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source);
+/// kInvalidInput naming source and JSON path. With `faults`, ranges of a shard's fields are not
+/// checked, as core find_faults() tells them all: devices that the plan does not have, which that
+/// could take for "all", are told there, one line each, and device 0 stands in their place.
+Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
+                                std::vector<std::string>* faults = nullptr);
 /// The same from a file, or standard input for "-".
 Result<PlanDocument> read_plan(const std::string& path);
 

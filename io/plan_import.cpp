@@ -41,10 +41,16 @@ Result<PlanInput> input_of(Result<Content> content, const std::string& source) {
 
 }  // namespace
 
-Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source) {
+Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source, PlanUse use) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, json.root().object());
-  if (root.has("format")) return input_of(parse_plan(bytes, source), source);
+  if (root.has("format")) {
+    std::vector<std::string> faults;
+    Result<PlanInput> input =
+        input_of(parse_plan(bytes, source, use == PlanUse::kCheck ? &faults : nullptr), source);
+    if (input.ok()) input->faults = std::move(faults);
+    return input;
+  }
   if (root.has("plan")) return input_of(parse_torchrec_plan(bytes, source), source);
   if (root.has("shard_matrix")) return input_of(parse_hugectr_plan(bytes, source), source);
   return json.root().error(
@@ -52,9 +58,9 @@ Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& so
       "plan or HugeCTR's lists");
 }
 
-Result<PlanInput> read_plan_input(const std::string& path) {
+Result<PlanInput> read_plan_input(const std::string& path, PlanUse use) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return parse_plan_input(bytes, source_name(path));
+  return parse_plan_input(bytes, source_name(path), use);
 }
 
 namespace {
@@ -73,16 +79,26 @@ Result<std::int32_t> device_count(const PlanInput& input, std::int32_t devices) 
   return own != 0 ? own : devices;
 }
 
+/// `name`: what messages call the shard.
+void add_shard(const Shard& shard, std::string name, PlanPieces& pieces) {
+  pieces.document.plan.shards.push_back(shard);
+  pieces.names.shards.push_back(std::move(name));
+}
+
 void add_torchrec_shards(const TorchRecTable& written, const Table& table, std::int32_t index,
                          PlanPieces& pieces) {
+  const std::string name = "table " + excerpt(written.name) +
+                           (written.module.empty() ? "" : " of module " + excerpt(written.module));
   if (written.sharding_type == "data_parallel") {
-    pieces.document.plan.shards.push_back({index, 0, table.rows, 0, table.dim, kEveryDevice});
+    add_shard({index, 0, table.rows, 0, table.dim, kEveryDevice}, name, pieces);
     return;
   }
-  for (Shard shard : written.shards) {
+  for (std::size_t place = 0; place < written.shards.size(); ++place) {
+    Shard shard = written.shards[place];
     shard.table = index;
     // Row types have a shard for every rank, of 0 rows where it holds none.
-    if (shard.rows() > 0) pieces.document.plan.shards.push_back(shard);
+    if (shard.rows() == 0) continue;
+    add_shard(shard, name + ", shards[" + std::to_string(place) + "]", pieces);
   }
 }
 
@@ -100,7 +116,7 @@ void add_hugectr_shards(const HugeCtrTable& written, const Table& table, std::in
                            " contiguous blocks of the same sizes");
   }
   for (const Shard& shard : hugectr_shards(written, table, index)) {
-    pieces.document.plan.shards.push_back(shard);
+    add_shard(shard, "table " + excerpt(written.name), pieces);
   }
 }
 
@@ -110,8 +126,12 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
                               std::int32_t devices) {
   PlanPieces pieces;
   NEUROSHARD_ASSIGN_OR_RETURN(pieces.document.plan.devices, device_count(input, devices));
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    pieces.names.tables.push_back(describe_table(workload, static_cast<std::int32_t>(index)));
+  }
   if (const auto* native = std::get_if<PlanDocument>(&input.content)) {
     pieces.document = *native;
+    pieces.faults = input.faults;
     return pieces;
   }
   pieces.document.batch_size = workload.batch_size;
@@ -156,7 +176,11 @@ Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload,
     NEUROSHARD_RETURN_IF_ERROR(check_torchrec_kernel(*written).with_context(
         input.source + ": " + describe_table(workload, index)));
   }
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload, pieces.document.plan).with_context(input.source));
+  if (!validate(workload, pieces.document.plan).ok()) {
+    return find_faults(workload, pieces.document.plan, pieces.names)
+        .front()
+        .with_context(input.source);
+  }
   return BoundPlan{std::move(pieces.document), std::move(pieces.notes)};
 }
 

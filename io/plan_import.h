@@ -22,6 +22,8 @@ namespace neuroshard::io {
 struct PlanInput {
   std::variant<PlanDocument, TorchRecPlan, HugeCtrPlan> content;
   std::string source;  ///< for messages
+  /// Of a neuroshard-plan read to be checked: devices it does not have, one line each.
+  std::vector<std::string> faults{};
 
   /// "json", "torchrec" or "hugectr": the name export_plan() knows.
   [[nodiscard]] std::string_view format() const;
@@ -32,9 +34,13 @@ struct PlanInput {
   [[nodiscard]] PlanProvenance provenance() const;
 };
 
+/// What a plan is read for: to be checked, shards may say anything that lint_plan() can tell of.
+enum class PlanUse { kBind, kCheck };
+
 /// Errors: kInvalidInput naming source and JSON path.
-Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source);
-Result<PlanInput> read_plan_input(const std::string& path);
+Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source,
+                                   PlanUse use = PlanUse::kBind);
+Result<PlanInput> read_plan_input(const std::string& path, PlanUse use = PlanUse::kBind);
 
 /// A plan in the terms of a workload, and what had to be said differently to put it so.
 struct BoundPlan {

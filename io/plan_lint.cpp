@@ -81,12 +81,13 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   // Tables whose fault is told already must not be called uncovered as well.
   for (const std::int32_t index : pieces.unusable) {
     plan.shards.push_back(whole_table(workload, index, 0));
+    pieces.names.shards.emplace_back();
   }
   // Before canonicalize(): shards are named by their place in the file.
-  const std::vector<Status> shapes = find_faults(workload, plan);
+  const std::vector<Status> shapes = find_faults(workload, plan, pieces.names);
   for (const Status& status : shapes) faults.push_back({false, status.message()});
-  // Rules of a target and memory are about plans that place every cell once.
-  if (!shapes.empty()) return faults;
+  // Rules of a target and memory are about plans that place every cell once, on a device.
+  if (!shapes.empty() || !input.faults.empty()) return faults;
   canonicalize(plan);
   const ShardsByTable by_table(workload, plan);
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {

@@ -14,28 +14,34 @@ std::string rectangle(const Shard& shard) {
          std::to_string(shard.column_end) + ")";
 }
 
-Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t index) {
+std::string table_name(const PlanNames& names, std::size_t index) {
+  return names.tables.empty() ? "table " + std::to_string(index) : names.tables[index];
+}
+
+Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t index,
+                       const PlanNames& names) {
   const Shard& shard = plan.shards[index];
-  const std::string where = "shards[" + std::to_string(index) + "]";
+  const std::string where =
+      names.shards.empty() ? "shards[" + std::to_string(index) + "]" : names.shards[index];
   const auto tables = static_cast<std::int64_t>(workload.tables.size());
   if (shard.table < 0 || shard.table >= tables) {
     return invalid_input(where + ": table " + std::to_string(shard.table) + ", expected 0 to " +
                          std::to_string(tables - 1));
   }
-  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  const auto place = static_cast<std::size_t>(shard.table);
+  const Table& table = workload.tables[place];
   if (shard.row_begin < 0 || shard.row_begin >= shard.row_end || shard.row_end > table.rows ||
       shard.column_begin < 0 || shard.column_begin >= shard.column_end ||
       shard.column_end > table.dim) {
-    return invalid_input(where + ": " + rectangle(shard) + ", expected a part of table " +
-                         std::to_string(shard.table) + " with " + std::to_string(table.rows) +
+    return invalid_input(where + ": " + rectangle(shard) + ", expected a part of " +
+                         table_name(names, place) + " with " + std::to_string(table.rows) +
                          " rows and " + std::to_string(table.dim) + " columns");
   }
   const bool whole = shard.rows() == table.rows && shard.dim() == table.dim;
   if (shard.device == kEveryDevice) {
     if (whole) return {};
-    return invalid_input(where + ": " + rectangle(shard) +
-                         " on all devices, expected the whole table " +
-                         std::to_string(shard.table));
+    return invalid_input(where + ": " + rectangle(shard) + " on all devices, expected the whole " +
+                         table_name(names, place));
   }
   if (shard.device < 0 || shard.device >= plan.devices) {
     return invalid_input(where + ": device " + std::to_string(shard.device) + ", expected 0 to " +
@@ -99,8 +105,8 @@ std::string first_uncovered(const Table& table, const std::vector<const Shard*>&
 
 /// Sweeps the shards of one table by row: no two may share a cell, and together they must have as
 /// many cells as the table; inside the table and disjoint, that means every cell exactly once.
-Status validate_coverage(const Table& table, std::int32_t index, std::vector<const Shard*> shards) {
-  const std::string where = "table " + std::to_string(index);
+Status validate_coverage(const Table& table, const std::string& where,
+                         std::vector<const Shard*> shards) {
   std::vector<const Shard*> ending = shards;
   std::sort(shards.begin(), shards.end(),
             [](const Shard* a, const Shard* b) { return a->row_begin < b->row_begin; });
@@ -142,25 +148,26 @@ std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
 Status validate(const Workload& workload, const Plan& plan) {
   std::vector<std::vector<const Shard*>> by_table(workload.tables.size());
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    NEUROSHARD_RETURN_IF_ERROR(validate_bounds(workload, plan, index));
+    NEUROSHARD_RETURN_IF_ERROR(validate_bounds(workload, plan, index, {}));
     const Shard& shard = plan.shards[index];
     by_table[static_cast<std::size_t>(shard.table)].push_back(&shard);
   }
   for (std::size_t index = 0; index < by_table.size(); ++index) {
-    NEUROSHARD_RETURN_IF_ERROR(validate_coverage(
-        workload.tables[index], static_cast<std::int32_t>(index), std::move(by_table[index])));
+    NEUROSHARD_RETURN_IF_ERROR(validate_coverage(workload.tables[index], table_name({}, index),
+                                                 std::move(by_table[index])));
   }
   return {};
 }
 
-std::vector<Status> find_faults(const Workload& workload, const Plan& plan) {
+std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
+                                const PlanNames& names) {
   std::vector<Status> faults;
   std::vector<std::vector<const Shard*>> by_table(workload.tables.size());
   std::vector<bool> out_of_bounds(workload.tables.size());
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
     const Shard& shard = plan.shards[index];
     const auto table = static_cast<std::size_t>(shard.table);
-    if (Status status = validate_bounds(workload, plan, index); !status.ok()) {
+    if (Status status = validate_bounds(workload, plan, index, names); !status.ok()) {
       faults.push_back(std::move(status));
       if (shard.table >= 0 && table < out_of_bounds.size()) out_of_bounds[table] = true;
       continue;
@@ -169,7 +176,7 @@ std::vector<Status> find_faults(const Workload& workload, const Plan& plan) {
   }
   for (std::size_t index = 0; index < by_table.size(); ++index) {
     if (out_of_bounds[index]) continue;  // says nothing new about the rest of that table
-    Status status = validate_coverage(workload.tables[index], static_cast<std::int32_t>(index),
+    Status status = validate_coverage(workload.tables[index], table_name(names, index),
                                       std::move(by_table[index]));
     if (!status.ok()) faults.push_back(std::move(status));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "engine/core/status.h"
@@ -63,9 +64,16 @@ std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 /// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
 Status validate(const Workload& workload, const Plan& plan);
 
+/// What messages call each shard and each table; empty: "shards[3]", "table 2".
+struct PlanNames {
+  std::vector<std::string> shards;
+  std::vector<std::string> tables;
+};
+
 /// Everything that validate() would refuse, not just the first: shards in the plan's order, then
 /// tables whose shards overlap or leave cells out. Empty for a valid plan.
-std::vector<Status> find_faults(const Workload& workload, const Plan& plan);
+std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
+                                const PlanNames& names = {});
 
 /// Bytes per device, `plan.devices` values; a replicated table counts on each.
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);

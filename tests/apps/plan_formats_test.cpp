@@ -299,6 +299,28 @@ BOOST_AUTO_TEST_CASE(the_report_shows_the_limit_and_the_baselines) {
   BOOST_TEST(without.out.find("dim-greedy") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(check_tells_of_devices_and_tables_that_there_are_none_of) {
+  const TemporaryFolder folder;
+  std::string text = slurp(plan_in(folder));
+  const auto change = [&](const std::string& from, const std::string& to) {
+    BOOST_REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  };
+  change("{\"table\": 3,", "{\"table\": 99,");
+  const std::string table = "{\"table\": 7,";
+  const std::size_t device = text.find("\"device\": ", text.find(table)) + 10;
+  text.replace(device, 1, "8");
+  const std::string bad = folder.write("bad.json", text);
+  const Outcome outcome =
+      run_command({"check", "--tables", kTables, "--plan", bad, "--output", "-"});
+  expect_one_line(outcome, 2, "3 faults, expected none");
+  for (const std::string fault :
+       {"shards[7]: device 8, expected 0 to 7, or 'all'", "shards[3]: table 99, expected 0 to 25",
+        "table 3 'cat_3': shards cover 0 of its"}) {
+    BOOST_TEST(outcome.out.find("\"text\": \"" + fault) != std::string::npos, outcome.out);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(check_tells_faults_on_stdout_and_by_its_exit_code) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);

@@ -34,6 +34,12 @@ Workload tables() {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   static const Workload workload = tables();
+  const auto any = io::parse_plan_input(bytes, "input", io::PlanUse::kCheck);
+  if (any.ok()) {
+    const std::int32_t unsaid = any->devices() == 0 ? 4 : 0;
+    fuzz::require(io::lint_plan(*any, workload, {.devices = unsaid}).ok(), "any plan is checked",
+                  "");
+  }
   const auto parsed = io::parse_plan_input(bytes, "input");
   const io::PlanInput* input = fuzz::accepted(parsed);
   if (input == nullptr) return 0;

@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_plan_must_be_for_these_tables_and_a_known_number_of_devic
   check_refused(bound(changed(kTorchRec, "\"item\"", "\"items\""), 2).status(),
                 {"f: table 'items' is not among the tables given"});
   check_refused(bound(changed(kTorchRec, "[12, 12]", "[12, 8]"), 2).status(),
-                {"f: table 2: shards cover 144 of its 192 cells"});
+                {"f: table 2 'item': shards cover 144 of its 192 cells"});
   check_refused(bound(changed(kHugeCtr, "[\"user\", 2]", "[\"user\", 3]"), 0).status(),
                 {"f: table 'user': 3 column blocks on 4 GPUs"});
 }

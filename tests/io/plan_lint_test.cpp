@@ -36,8 +36,8 @@ BOOST_AUTO_TEST_CASE(the_linter_tells_every_fault) {
   const std::vector<PlanFault> faults = faults_of(bad, {.devices = 2});
   BOOST_REQUIRE(faults.size() == 3U);
   BOOST_TEST(faults[0].text == "table 'items' is not among the tables given");
-  BOOST_TEST(faults[1].text.find("table 0: shards cover 72 of its 80") != std::string::npos);
-  BOOST_TEST(faults[2].text.find("table 2: shards cover 0 of its 192") != std::string::npos);
+  BOOST_TEST(faults[1].text.find("table 0 'user': shards cover 72 of its 80") != std::string::npos);
+  BOOST_TEST(faults[2].text.find("table 2 'item': shards cover 0 of its 192") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(the_linter_names_a_shard_by_its_place_in_the_file) {
@@ -51,6 +51,37 @@ BOOST_AUTO_TEST_CASE(the_linter_names_a_shard_by_its_place_in_the_file) {
   BOOST_REQUIRE(faults.size() == 2U);
   BOOST_TEST(faults[0].text == "shards[0]: table 9, expected 0 to 2");
   BOOST_TEST(faults[1].text.starts_with("shards[3]: "), faults[1].text);
+}
+
+BOOST_AUTO_TEST_CASE(values_out_of_range_are_faults_and_all_are_told) {
+  const std::string text = R"({"format": "neuroshard-plan", "version": 1, "devices": 2,
+    "batch_size": 1024, "shards": [
+      {"table": 0, "rows": [0, 10], "columns": [0, 8], "device": 5},
+      {"table": -1, "rows": [0, 12], "columns": [0, 16], "device": -1},
+      {"table": 1, "rows": [-9223372036854775808, 9223372036854775807],
+       "columns": [2147483647, -2147483648], "device": 0},
+      {"table": 2, "rows": [0, 12], "columns": [0, 8], "device": "all"}]})";
+  check_refused(parse_plan(text).status(), {"f: $.shards[0].device: found 5, expected"});
+  const PlanInput input = value_of(parse_plan_input(text, "f", PlanUse::kCheck));
+  const std::vector<PlanFault> faults = value_of(lint_plan(input, three_tables(), {}));
+  BOOST_REQUIRE(faults.size() == 5U);
+  BOOST_TEST(faults[0].text == "shards[0]: device 5, expected 0 to 1, or 'all'");
+  BOOST_TEST(faults[1].text == "shards[1]: device -1, expected 0 to 1, or 'all'");
+  BOOST_TEST(faults[2].text == "shards[1]: table -1, expected 0 to 2");
+  BOOST_TEST(faults[3].text.starts_with("shards[2]: rows [-9223372036854775808, "));
+  BOOST_TEST(faults[4].text ==
+             "shards[3]: rows [0, 12) x columns [0, 8) on all devices, expected the whole table 2 "
+             "'item'");
+  check_refused(bind_plan(input, three_tables(), 0).status(), {"f: shards[0]: device 5"});
+}
+
+BOOST_AUTO_TEST_CASE(the_linter_names_a_trainers_shard_by_module_table_and_place) {
+  const std::string far = changed(kTorchRec, "[0, 4], \"shard_sizes\"", "[0, 8], \"shard_sizes\"");
+  check_fault(far, {.devices = 2},
+              {"table 'item' of module 'other', shards[1]: rows [0, 12) x columns [8, 20)",
+               "expected a part of table 2 'item' with 12 rows"});
+  check_refused(bind_plan(value_of(parse_plan(far)), three_tables(), 2).status(),
+                {"f: table 'item' of module 'other', shards[1]: "});
 }
 
 BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
