@@ -32,6 +32,7 @@ class ExportCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.format == "html") {
@@ -48,6 +49,15 @@ class ExportCommand final : public Command {
   }
 
  private:
+  /// A plan of ours is for one batch size, as are the costs in it.
+  [[nodiscard]] Status check_batch(const PlanAndTables& input) const {
+    if (!input_.batch_size || input.plan.format() != "json") return {};
+    if (*input_.batch_size == input.plan.batch_size()) return {};
+    return invalid_input("--batch-size: found " + std::to_string(*input_.batch_size) +
+                         ", expected the plan's " + std::to_string(input.plan.batch_size()) +
+                         " (simulate --output writes it for another)");
+  }
+
   /// What a report shows beside the plan: its costs under the cost models, where they come from,
   /// and, when it is known what fits, the baselines.
   Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {

@@ -172,6 +172,17 @@ BOOST_AUTO_TEST_CASE(where_a_format_has_no_place_for_the_best_plan_another_is_wr
   BOOST_TEST(planned("45.78MiB", {"--format", "hugectr"}).exit_code == 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_is_exported_for_its_own_batch_size) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  for (const std::string format : {"json", "torchrec", "html"}) {
+    const Outcome other = export_as(plan, {"--format", format, "--batch-size", "4096"});
+    expect_one_line(other, 2, "--batch-size: found 4096, expected the plan's 65536 (simulate");
+    BOOST_TEST(other.out.empty());
+    BOOST_TEST(export_as(plan, {"--format", format, "--batch-size", "65536"}).exit_code == 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(formats_can_be_listed) {
   const Outcome outcome = run_command({"export", "--format", "list"});
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
