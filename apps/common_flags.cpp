@@ -108,9 +108,12 @@ void note_row_splits(const FlagSet& flags, const std::string& word, const NamedC
              " was not trained on row shards, rows stay whole");
 }
 
-void note_devices(const NamedCostModels& models, std::int32_t devices) {
-  const std::string guess = device_guess(models, devices);
-  if (!guess.empty()) print_note(guess);
+void note_guesses(const NamedCostModels& models, std::int32_t devices,
+                  std::span<const Table> tables) {
+  for (const std::string& guess :
+       {device_guess(models, devices), data_type_guess(models, tables)}) {
+    if (!guess.empty()) print_note(guess);
+  }
 }
 
 RowSplits row_splits_of(const std::string& word) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
 /// A remark when the flag asks for row shards and the cost models know none.
 void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models);
-/// A remark when the cost models were trained on fewer or more devices only.
-void note_devices(const NamedCostModels& models, std::int32_t devices);
+/// Remarks when the cost models were trained on fewer or more devices, or other data types, only.
+void note_guesses(const NamedCostModels& models, std::int32_t devices,
+                  std::span<const Table> tables);
 /// REQUIRES one of that flag's words.
 RowSplits row_splits_of(const std::string& word);
 /// --batch-size, above the file's value.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,15 @@ std::vector<const io::CompareTask*> common_tasks(const io::CompareReport& report
     if (solved && !able.empty()) common.push_back(&task);
   }
   return common;
+}
+
+/// The tables of the pool that any task has.
+std::vector<Table> tables_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
+  std::set<std::int32_t> ids;
+  for (const io::Task& task : tasks) ids.insert(task.tables.begin(), task.tables.end());
+  std::vector<Table> tables;
+  for (const std::int32_t id : ids) tables.push_back(pool.tables[static_cast<std::size_t>(id)]);
+  return tables;
 }
 
 /// The lowest cost of a task; nothing when no algorithm solves it.
@@ -150,7 +160,7 @@ class CompareCommand final : public Command {
                              algorithms_,      {}};
     note_row_splits(flags, row_splits_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
-    note_devices(models, cluster_.devices);
+    note_guesses(models, cluster_.devices, tables_of(pool, tasks));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") return {};

@@ -85,7 +85,7 @@ class PlanCommand final : public Command {
       if (flags.given("algorithm")) return with_way_out(refused);
       NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, refused, best, others));
     }
-    note_devices(models, cluster_.devices);
+    note_guesses(models, cluster_.devices, loaded.workload.tables);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!best.skipped.empty()) {
       print_note("the time limit left no room for " + best.skipped +

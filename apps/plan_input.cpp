@@ -71,7 +71,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
   }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
-  note_devices(named, plan.devices);
+  note_guesses(named, plan.devices, tables);
   return cost;
 }
 

@@ -34,9 +34,12 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
   if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
 }
 
-void warn_of_guess(const neuroshard_planner& planner, std::int32_t devices) {
-  const std::string guess = device_guess(*planner.models, devices);
-  if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
+void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
+                     const Workload& workload) {
+  for (const std::string& guess : {device_guess(*planner.models, devices),
+                                   data_type_guess(*planner.models, workload.tables)}) {
+    if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
+  }
 }
 
 Result<RowSplits> row_splits_of(std::int32_t given) {
@@ -84,7 +87,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const Cluster& cluster,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
-  warn_of_guess(planner, cluster.devices);
+  warn_of_guesses(planner, cluster.devices, workload.workload);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
   NEUROSHARD_ASSIGN_OR_RETURN(
@@ -156,7 +159,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(
         result->document.cost,
         simulate(workload->workload, plan->document.plan, planner->models->models));
-    warn_of_guess(*planner, plan->document.plan.devices);
+    warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);
     result->cost_origin = describe_costs(*planner->models, plan->document.plan.devices);
     const io::PlanProvenance& made = plan->document.provenance;
     result->document.provenance = provenance_of(*planner->models, "", made.algorithm, made.seed);

@@ -1,5 +1,6 @@
 #include "engine/cost_model/shipped_models.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <span>
@@ -107,6 +108,16 @@ std::string device_guess(const NamedCostModels& named, std::int32_t devices) {
   return named.name + ": trained on " + std::to_string(comm.min_devices) + " to " +
          std::to_string(comm.max_devices) + " devices, what it says of " + std::to_string(devices) +
          " is a guess";
+}
+
+std::string data_type_guess(const NamedCostModels& named, std::span<const Table> tables) {
+  if (!named.models.compute) return "";
+  const auto others = std::count_if(tables.begin(), tables.end(), [](const Table& table) {
+    return table.data_type != DataType::kFp32;
+  });
+  if (others == 0) return "";
+  return named.name + ": trained on fp32 tables, what it says of the compute of " +
+         std::to_string(others) + (others == 1 ? " other" : " others") + " is a guess";
 }
 
 std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {

@@ -2,10 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/core/status.h"
+#include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "io/plan_file.h"
 
@@ -58,6 +60,10 @@ std::string describe(const NamedCostModels& models);
 /// number of devices that the training data has on both sides of it, for one device, which
 /// exchanges nothing, or where that is not known.
 std::string device_guess(const NamedCostModels& models, std::int32_t devices);
+
+/// "trained on fp32 tables, what it says of 3 others is a guess", with the name in front; "" where
+/// all are fp32, as in all data that `collect` makes, or a formula knows the size of elements.
+std::string data_type_guess(const NamedCostModels& models, std::span<const Table> tables);
 
 /// describe(), and behind it device_guess() where that says something.
 std::string describe_costs(const NamedCostModels& models, std::int32_t devices);

@@ -176,6 +176,38 @@ BOOST_AUTO_TEST_CASE(a_plan_made_of_another_table_file_is_noticed) {
   BOOST_TEST(checked(other).err == note);
 }
 
+BOOST_AUTO_TEST_CASE(compute_of_fp16_tables_is_called_a_guess_unless_a_formula_knows_it) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("half.csv",
+                   "name,rows,dim,pooling_factor,data_type\nuser,1000,8,2,fp16\n"
+                   "item,1000,8,2,fp32\n");
+  const std::string tasks = folder.write("tasks.txt", "0,1 8,8\n");
+  const std::string other = folder.write("other.txt", "1 8\n");
+  const std::string plan = folder.file("plan.json");
+  const auto notes = [&](std::vector<std::string> arguments, const std::string& model) {
+    arguments.insert(arguments.end(), {"--tables", tables, "--device-memory", "1GB"});
+    arguments.insert(arguments.end(), {"--cost-model", model});
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  const std::vector<std::string> planned{"plan",        "--devices", "2", "--algorithm",
+                                         "size-greedy", "--output",  plan};
+  const std::vector<std::string> simulated{"simulate", "--plan", plan};
+  const auto compared = [](const std::string& file) {
+    return std::vector<std::string>{"compare", "--devices",    "2",          "--tasks",
+                                    file,      "--algorithms", "size-greedy"};
+  };
+  const std::string note =
+      "h200_sim: trained on fp32 tables, what it says of the compute of 1 other is a guess\n";
+  for (const auto& arguments : {planned, simulated, compared(tasks)}) {
+    BOOST_TEST(notes(arguments, "h200_sim") == note);
+    BOOST_TEST(notes(arguments, "torchrec").empty());
+  }
+  BOOST_TEST(notes(compared(other), "h200_sim").empty());
+}
+
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
   const std::string note =
       "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";

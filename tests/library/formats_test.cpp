@@ -109,6 +109,10 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
     BOOST_TEST((log.find("what it says of 129 is a guess") != std::string::npos) ==
                (devices == 129));
   }
+  Workload half = make_workload(1);
+  BOOST_REQUIRE(half.add({.name = "half", .rows = 10, .dim = 4, .data_type = "fp16"}).ok());
+  BOOST_TEST(planner.plan(half, cluster_of(2), {.algorithm = "size-greedy", .threads = 1}).ok());
+  BOOST_TEST(log.find("of the compute of 1 other is a guess") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
