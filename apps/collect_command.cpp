@@ -157,6 +157,7 @@ class CollectComputeCommand final : public CollectCommand {
     std::vector<Table> tables;
     if (tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
+      note_if_any(io::other_batch_note(file, *tables_));
       tables = std::move(file.tables);
       options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
     } else {

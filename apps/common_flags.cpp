@@ -112,7 +112,7 @@ void note_guesses(const NamedCostModels& models, std::int32_t devices,
                   std::span<const Table> tables) {
   for (const std::string& guess :
        {device_guess(models, devices), data_type_guess(models, tables)}) {
-    if (!guess.empty()) print_note(guess);
+    note_if_any(guess);
   }
 }
 
@@ -131,8 +131,9 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   LoadedWorkload loaded;
   loaded.sha256 = file.sha256;
   loaded.modules = file.modules;
-  NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload,
-                              io::make_workload(file, path == "-" ? "<stdin>" : path));
+  const std::string source = path == "-" ? "<stdin>" : path;
+  loaded.batch_note = io::other_batch_note(file, source);
+  NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload, io::make_workload(file, source));
   return loaded;
 }
 

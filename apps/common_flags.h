@@ -44,6 +44,7 @@ struct LoadedWorkload {
   Workload workload;
   std::string sha256;
   std::vector<std::string> modules{};  ///< as in io::TableFile
+  std::string batch_note{};            ///< io::other_batch_note()
 };
 
 /// Reads tables ("-" = standard input) and validates them. The batch size is `batch_size` when set,

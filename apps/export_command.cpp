@@ -61,6 +61,7 @@ class ExportCommand final : public Command {
   /// What a report shows beside the plan: its costs under the cost models, where they come from,
   /// and, when it is known what fits, the baselines.
   Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {
+    note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));

@@ -149,6 +149,7 @@ class MeasureCommand final : public Command {
       return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     const Workload& workload = input.loaded.workload;
     Outcome outcome;

@@ -44,4 +44,8 @@ void print_note(std::string_view message) {
   static_cast<void>(write_all(STDERR_FILENO, io::printable(message) + "\n"));
 }
 
+void note_if_any(std::string_view message) {
+  if (!message.empty()) print_note(message);
+}
+
 }  // namespace neuroshard::apps

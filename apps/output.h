@@ -18,5 +18,7 @@ Status deliver(const std::string& path, std::string_view bytes);
 void print_error(std::string_view context, std::string_view message);
 /// A remark that is no result ("resuming at sample 120"), on standard error.
 void print_note(std::string_view message);
+/// The same; nothing for an empty one.
+void note_if_any(std::string_view message);
 
 }  // namespace neuroshard::apps

@@ -61,6 +61,7 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
+    note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(

@@ -30,6 +30,7 @@ class SimulateCommand final : public Command {
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     NEUROSHARD_RETURN_IF_ERROR(

@@ -120,6 +120,7 @@ class SummarizeCommand final : public Command {
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(tables_, batch_size_));
+    note_if_any(io::other_batch_note(file, tables_ == "-" ? "<stdin>" : tables_));
     const Workload workload{std::move(file.tables),
                             file.batch_size.value_or(io::kDefaultBatchSize)};
     const TablesSummary summary = summarize(workload, kHeaviest);

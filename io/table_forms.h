@@ -36,8 +36,10 @@ inline constexpr double kMinZipfQ = 1e-3;
 inline constexpr double kMaxZipfQ = 1e9;
 
 /// The histogram as written in `reuse_histogram`, or derived from `zipf_alpha` (default 0), and for
-/// `batch_size` samples. REQUIRES rows and pooling_factor of `table`.
-Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table);
+/// `batch_size` samples; `file` counts those written. REQUIRES rows and pooling_factor of `table`.
+Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, TableFile& file);
+/// The file's own batch size, unless `given`, which is the caller's.
+Status read_batch_size(JsonObject& object, std::optional<std::int64_t> given, TableFile& file);
 
 /// Core validate() with the table's place in front.
 Status check_table(const JsonValue& place, const Table& table);

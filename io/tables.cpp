@@ -40,7 +40,7 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
-  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
@@ -50,10 +50,7 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
 
 Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableFile& file) {
   NEUROSHARD_RETURN_IF_ERROR(root.format(kFormat, kVersion));
-  if (const std::optional<JsonValue> value = root.find("batch_size")) {
-    NEUROSHARD_ASSIGN_OR_RETURN(file.batch_size, value->integer(1));
-  }
-  if (batch_size) file.batch_size = batch_size;
+  NEUROSHARD_RETURN_IF_ERROR(read_batch_size(root, batch_size, file));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray tables, root.array("tables"));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   file.tables.reserve(tables.size());
@@ -96,6 +93,7 @@ Status read_reference(const JsonArray& root, std::optional<std::int64_t> batch_s
     }
     NEUROSHARD_ASSIGN_OR_RETURN(Table table,
                                 read_reference_table(value, file.tables.size(), file.has_dims));
+    ++file.recorded_histograms;
     file.tables.push_back(std::move(table));
   }
   return {};
@@ -153,7 +151,16 @@ Status read_json_tables(const JsonValue& root, std::optional<std::int64_t> batch
 
 }  // namespace
 
-Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
+Status read_batch_size(JsonObject& object, std::optional<std::int64_t> given, TableFile& file) {
+  if (const std::optional<JsonValue> value = object.find("batch_size")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(file.recorded_batch_size, value->integer(1));
+    file.batch_size = file.recorded_batch_size;
+  }
+  if (given) file.batch_size = given;
+  return {};
+}
+
+Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, TableFile& file) {
   const std::optional<JsonValue> histogram = object.find("reuse_histogram");
   const std::optional<JsonValue> alpha = object.find("zipf_alpha");
   if (histogram && alpha) {
@@ -161,6 +168,7 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table) {
   }
   if (histogram) {
     NEUROSHARD_RETURN_IF_ERROR(read_histogram(*histogram, table.reuse_histogram));
+    ++file.recorded_histograms;
     const Status given = check_given_histogram(table);
     return given.ok() ? given : histogram->error(given.message());
   }
@@ -232,6 +240,14 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
 Result<TableFile> read_tables(const std::string& path, std::optional<std::int64_t> batch_size) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
   return parse_tables(bytes, source_name(path), batch_size);
+}
+
+std::string other_batch_note(const TableFile& file, const std::string& source) {
+  const std::int64_t batch_size = file.batch_size.value_or(kDefaultBatchSize);
+  if (file.recorded_histograms == 0 || batch_size == file.recorded_batch_size) return "";
+  return source + ": reuse histograms of " + std::to_string(file.recorded_histograms) +
+         " of its tables are of batches of " + std::to_string(file.recorded_batch_size) +
+         ", they are taken for batches of " + std::to_string(batch_size) + " as they are";
 }
 
 Result<Workload> make_workload(const TableFile& file, const std::string& source) {

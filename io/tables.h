@@ -27,8 +27,11 @@ struct TableFile {
   /// Dotted name of the module of the trainer's model that holds each table, "" = not said; empty
   /// when none is.
   std::vector<std::string> modules{};
-  bool has_dims = true;  ///< false: every Table::dim is 0 until a task gives it
-  std::string sha256;    ///< of the file's bytes
+  /// Batch size that reuse histograms written in the file are of, whatever the caller's.
+  std::int64_t recorded_batch_size = kDefaultBatchSize;
+  std::int64_t recorded_histograms = 0;  ///< tables that have one
+  bool has_dims = true;                  ///< false: every Table::dim is 0 until a task gives it
+  std::string sha256;                    ///< of the file's bytes
 };
 
 /// Reads, told apart by what is in them:
@@ -53,6 +56,10 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
 /// The same from a file, or standard input for "-".
 Result<TableFile> read_tables(const std::string& path,
                               std::optional<std::int64_t> batch_size = std::nullopt);
+
+/// That reuse histograms of the file are of batches of another size than the tables are taken for,
+/// for people; "" when they are not. `source` as in parse_tables().
+std::string other_batch_note(const TableFile& file, const std::string& source);
 
 /// Tables and batch size (kDefaultBatchSize when absent) as a workload. Errors: kInvalidInput when
 /// the file has no dims, no tables, or too many bytes in all.

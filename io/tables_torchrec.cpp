@@ -52,7 +52,7 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
-  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
@@ -67,9 +67,7 @@ Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> b
   JsonValue tables = root;
   if (root.is_object()) {
     NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object());
-    if (const std::optional<JsonValue> value = object.find("batch_size")) {
-      NEUROSHARD_ASSIGN_OR_RETURN(file.batch_size, value->integer(1));
-    }
+    NEUROSHARD_RETURN_IF_ERROR(read_batch_size(object, batch_size, file));
     NEUROSHARD_ASSIGN_OR_RETURN(tables, object.at("tables"));
     NEUROSHARD_RETURN_IF_ERROR(object.finish());
   }

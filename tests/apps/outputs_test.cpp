@@ -208,6 +208,30 @@ BOOST_AUTO_TEST_CASE(compute_of_fp16_tables_is_called_a_guess_unless_a_formula_k
   BOOST_TEST(notes(compared(other), "h200_sim").empty());
 }
 
+BOOST_AUTO_TEST_CASE(recorded_histograms_taken_for_other_batches_are_told_of) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  BOOST_REQUIRE(
+      run_command({"tables", "generate", "--count", "3", "--dims", "8", "--output", tables})
+          .exit_code == 0);
+  const std::string plan = folder.file("plan.json");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--devices", "2", "--device-memory", "80GB", "--algorithm", "size-greedy",
+       "--output", plan},
+      {"simulate", "--plan", plan, "--device-memory", "80GB"},
+      {"tables", "summarize"}};
+  for (std::vector<std::string> arguments : commands) {
+    arguments.insert(arguments.end(), {"--tables", tables, "--batch-size", "8192"});
+    const Outcome other = run_command(arguments);
+    BOOST_TEST(other.exit_code == 0);
+    BOOST_TEST(other.err == tables +
+                                ": reuse histograms of 3 of its tables are of batches of "
+                                "65536, they are taken for batches of 8192 as they are\n");
+    arguments.back() = "65536";
+    BOOST_TEST(run_command(arguments).err.empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
   const std::string note =
       "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";

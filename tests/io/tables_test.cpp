@@ -266,6 +266,23 @@ BOOST_AUTO_TEST_CASE(a_missing_file_is_named) {
   check_refused(read_tables("/no/such/tables.json").status(), {"/no/such/tables.json"});
 }
 
+BOOST_AUTO_TEST_CASE(histograms_of_batches_of_another_size_are_told) {
+  const std::string shares = "[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
+  const auto note = [&](const std::string& reuse, std::optional<std::int64_t> batch_size) {
+    const std::string text =
+        R"({"format": "neuroshard-tables", "version": 1, "batch_size": 64, "tables": [
+          {"name": "user", "rows": 100, "dim": 8, "pooling_factor": 1, )" +
+        reuse + "}]}";
+    return other_batch_note(value_of(parse_tables(text, "f", batch_size)), "f");
+  };
+  BOOST_TEST(note("\"reuse_histogram\": " + shares, 32) ==
+             "f: reuse histograms of 1 of its tables are of batches of 64, they are taken for "
+             "batches of 32 as they are");
+  BOOST_TEST(note("\"reuse_histogram\": " + shares, 64).empty());
+  BOOST_TEST(note("\"reuse_histogram\": " + shares, {}).empty());
+  BOOST_TEST(note("\"zipf_alpha\": 1", 32).empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
