@@ -28,6 +28,11 @@ namespace {
 /// Everything there is to report.
 struct Outcome {
   Plan plan;
+  std::int64_t batch_size = 0;
+  int runs = 0;
+  std::uint64_t seed = 0;
+  std::string plan_sha256;
+  std::string tables_sha256;
   PlanMeasurement measurement;
   std::optional<NamedCostModels> models;
   std::optional<PlanCost> predicted;
@@ -76,6 +81,8 @@ std::string report(const Console& console, const Outcome& outcome) {
                      (outcome.measurement.at_once ? ", a GPU for every device, all at once"
                                                   : ", one device's shards after the other's") +
                      "\ncommunication " + communication_source(outcome) + "\n";
+  text += "batch " + with_commas(outcome.batch_size) + ", median of " +
+          counted(outcome.runs, "run") + "\n";
   if (!outcome.conditions.empty()) text += "at the end: " + outcome.conditions + "\n";
   text += "\n" + measurement_table(console, outcome) + "\n";
   const double cost = outcome.measurement.cost.cost_ms;
@@ -97,6 +104,12 @@ std::string to_json(const Outcome& outcome, const std::string& backend) {
   json.key("backend").text(backend);
   json.key("hardware").text(outcome.hardware);
   json.key("conditions").text(outcome.conditions);
+  json.key("batch_size").integer(outcome.batch_size);
+  json.key("devices").integer(outcome.plan.devices);
+  json.key("runs").integer(outcome.runs);
+  json.key("seed").unsigned_integer(outcome.seed);
+  json.key("plan_sha256").text(outcome.plan_sha256);
+  json.key("tables_sha256").text(outcome.tables_sha256);
   json.key("compute").text("measured");
   json.key("communication").text(outcome.measurement.comm_measured ? "measured" : "predicted");
   json.key("cost_model").text(outcome.models ? outcome.models->name : "");
@@ -154,6 +167,11 @@ class MeasureCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     Outcome outcome;
     outcome.plan = std::move(document.plan);
+    outcome.batch_size = workload.batch_size;
+    outcome.runs = options_.timed_runs;
+    outcome.seed = options_.seed;
+    outcome.plan_sha256 = input.plan.sha256;
+    outcome.tables_sha256 = input.loaded.sha256;
     NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, outcome));
     std::int32_t world = 1;
     if (backend == io::Backend::kCuda) {

@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "io/plan_binding.h"
 #include "io/plan_tables.h"
+#include "io/sha256.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -60,7 +61,9 @@ Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& so
 
 Result<PlanInput> read_plan_input(const std::string& path, PlanUse use) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return parse_plan_input(bytes, source_name(path), use);
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanInput input, parse_plan_input(bytes, source_name(path), use));
+  input.sha256 = sha256_hex(bytes);
+  return input;
 }
 
 namespace {

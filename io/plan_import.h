@@ -21,7 +21,8 @@ namespace neuroshard::io {
 /// A parsed plan file.
 struct PlanInput {
   std::variant<PlanDocument, TorchRecPlan, HugeCtrPlan> content;
-  std::string source;  ///< for messages
+  std::string source;    ///< for messages
+  std::string sha256{};  ///< of the bytes of a file that was read
   /// Of a neuroshard-plan read to be checked: devices it does not have, one line each.
   std::vector<std::string> faults{};
 

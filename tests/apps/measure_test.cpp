@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/sha256.h"
 #include "tests/apps/process.h"
 
 namespace {
@@ -13,6 +14,7 @@ namespace {
 namespace json = boost::json;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
+using neuroshard::test::slurp;
 using neuroshard::test::TemporaryFolder;
 
 /// Four small tables on two devices.
@@ -45,8 +47,8 @@ BOOST_AUTO_TEST_SUITE(measure)
 
 BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
   const SmallPlan small;
-  const Outcome outcome =
-      small.measure({"--backend", "cpu", "--cost-model", "h200_sim", "--output", "-"});
+  const Outcome outcome = small.measure(
+      {"--backend", "cpu", "--cost-model", "h200_sim", "--seed", "5", "--output", "-"});
   BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   const json::object report = json::parse(outcome.out).as_object();
   std::set<std::string> keys;
@@ -56,6 +58,12 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
                                          "backend",
                                          "hardware",
                                          "conditions",
+                                         "batch_size",
+                                         "devices",
+                                         "runs",
+                                         "seed",
+                                         "plan_sha256",
+                                         "tables_sha256",
                                          "compute",
                                          "communication",
                                          "cost_model",
@@ -67,6 +75,14 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
                                          "predicted_per_device"};
   BOOST_TEST(keys == documented, boost::test_tools::per_element());
   BOOST_TEST(report.at("format").as_string() == "neuroshard-measurement");
+  BOOST_TEST(report.at("batch_size").as_int64() == 4096);
+  BOOST_TEST(report.at("devices").as_int64() == 2);
+  BOOST_TEST(report.at("runs").as_int64() == 1);
+  BOOST_TEST(report.at("seed").as_int64() == 5);
+  const std::string plan = slurp(small.plan);
+  BOOST_TEST(report.at("tables_sha256").as_string() ==
+             json::parse(plan).at("provenance").at("input_sha256").as_string());
+  BOOST_TEST(report.at("plan_sha256").as_string() == neuroshard::io::sha256_hex(plan));
   BOOST_TEST(report.at("communication").as_string() == "measured");
   BOOST_TEST(report.at("cost_model_provenance").as_string() == "simulated");
   double slowest = 0;
@@ -82,6 +98,7 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
   BOOST_TEST(shown.exit_code == 0);
   BOOST_TEST(shown.out.find("communication measured") != std::string::npos);
   BOOST_TEST(shown.out.find("predicted") == std::string::npos);
+  BOOST_TEST(shown.out.find("\nbatch 4,096, median of 1 run\n") != std::string::npos, shown.out);
 }
 
 BOOST_AUTO_TEST_CASE(plans_of_trainers_are_measured_as_they_are) {
