@@ -15,8 +15,8 @@
 
 // Strict JSON (RFC 8259) in. Syntax errors read "<source>:<line>:<column>: ..."; everything later
 // reads "<source>: $.tables[3].rows: found X, expected Y". Refused: duplicate keys, more than 32
-// levels, more than one value, a byte order mark, text that is not UTF-8, NaN and Infinity, numbers
-// outside the range of a double.
+// levels, more than one value, text that is not UTF-8, NaN and Infinity, numbers outside the range
+// of a double. A byte order mark is skipped.
 //
 //   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
 //   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, document.root().object());

@@ -209,6 +209,7 @@ std::string explain(const boost::json::error_code& error, std::string_view bytes
 }  // namespace
 
 Result<JsonDocument> JsonDocument::parse(std::string_view bytes, const std::string& source) try {
+  bytes = without_mark(bytes);
   NEUROSHARD_RETURN_IF_ERROR(check_text(bytes, source));
   JsonDocument document(source);
   boost::json::parse_options options;

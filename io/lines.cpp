@@ -54,6 +54,7 @@ Status Line::error(const std::string& message) const {
 
 Result<std::vector<Line>> split_lines(std::string_view bytes, const std::string& source,
                                       LastLine last) {
+  bytes = without_mark(bytes);
   if (bytes.empty()) return invalid_input(source + ":1: found an empty file, expected lines");
   NEUROSHARD_RETURN_IF_ERROR(check_text(bytes, source));
   std::vector<Line> lines;

@@ -22,8 +22,8 @@ struct Line {
 /// Whether the last line may lack its '\n', or is then a line somebody was still writing.
 enum class LastLine { kMayLackBreak, kTornWithoutBreak };
 
-/// The lines of `bytes`, without "\n" or "\r\n"; at least one, none empty. They point into `bytes`
-/// and `source`.
+/// The lines of `bytes`, without "\n" or "\r\n" and a byte order mark; at least one, none empty.
+/// They point into `bytes` and `source`.
 Result<std::vector<Line>> split_lines(std::string_view bytes, const std::string& source,
                                       LastLine last);
 

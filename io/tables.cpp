@@ -113,11 +113,13 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   writer.end_array().end_object();
 }
 
-/// What kind of file a text is, by its first bytes and keys.
+/// What kind of file a text is, by its first bytes and keys. Other separators than commas are told
+/// there.
 bool looks_like_csv(std::string_view bytes) {
   const std::size_t first = bytes.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || bytes[first] == '{' || bytes[first] == '[') return false;
-  return bytes.substr(first, bytes.find('\n', first) - first).find(',') != std::string_view::npos;
+  const std::string_view heading = bytes.substr(first, bytes.find('\n', first) - first);
+  return heading.find_first_of(",;\t") != std::string_view::npos;
 }
 
 /// True when the first element is an object with that key.
@@ -223,6 +225,7 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
   }
   TableFile file;
   file.sha256 = sha256_hex(bytes);
+  bytes = without_mark(bytes);
   if (looks_like_csv(bytes)) {
     NEUROSHARD_RETURN_IF_ERROR(read_csv_tables(bytes, source, batch_size, file));
     return file;

@@ -14,7 +14,29 @@ constexpr std::array<std::string_view, kColumns> kHeadings{
     "name", "rows", "dim", "pooling_factor", "data_type", "optimizer", "zipf_alpha"};
 constexpr int kRequired = 4;
 
-/// The fields of a line; quotes as in RFC 4180, but no line break inside them.
+/// The records of a file as in RFC 4180, called by their first lines: a line that ends inside
+/// quotes, of which it has an odd number, goes on with the next. Empty lines at the end are left
+/// out.
+Result<std::vector<Line>> read_records(std::string_view bytes, const std::string& source) {
+  bytes = bytes.substr(0, bytes.find_last_not_of("\r\n") + 1);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Line> lines,
+                              split_lines(bytes, source, LastLine::kMayLackBreak));
+  std::vector<Line> records;
+  bool quoted = false;
+  for (const Line& line : lines) {
+    if (quoted) {
+      std::string_view& text = records.back().text;
+      const char* const end = line.text.data() + line.text.size();
+      text = {text.data(), static_cast<std::size_t>(end - text.data())};
+    } else {
+      records.push_back(line);
+    }
+    if (std::count(line.text.begin(), line.text.end(), '"') % 2 != 0) quoted = !quoted;
+  }
+  return records;
+}
+
+/// The fields of a record; quotes as in RFC 4180.
 Result<std::vector<std::string>> split_csv(const Line& line) {
   std::vector<std::string> fields(1);
   const std::string_view rest = line.text;
@@ -42,13 +64,17 @@ Result<std::vector<std::string>> split_csv(const Line& line) {
       fields.back() += character;
     }
   }
-  if (quoted) return line.error("found a quote that does not end, expected one on the same line");
+  if (quoted) return line.error("found a quote that does not end, expected another one");
   return fields;
 }
 
 /// Which field of a line is which column; -1 = absent.
 Result<std::array<int, kColumns>> read_heading(const Line& line) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::string> fields, split_csv(line));
+  if (fields.size() == 1 && fields[0].find_first_of(";\t") != std::string::npos) {
+    return line.error("found the heading " + excerpt(fields[0]) +
+                      ", expected commas between the columns");
+  }
   std::array<int, kColumns> places;
   places.fill(-1);
   for (std::size_t field = 0; field < fields.size(); ++field) {
@@ -150,8 +176,7 @@ Result<Table> read_line(const Cells& cells, std::int64_t batch_size) {
 
 Status read_csv_tables(std::string_view bytes, const std::string& source,
                        std::optional<std::int64_t> batch_size, TableFile& file) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Line> lines,
-                              split_lines(bytes, source, LastLine::kMayLackBreak));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Line> lines, read_records(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(const auto places, read_heading(lines[0]));
   if (lines.size() == 1) return lines[0].error("found no tables, expected at least one");
   file.batch_size = batch_size;

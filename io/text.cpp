@@ -104,10 +104,13 @@ Status error_at(std::string_view bytes, std::size_t offset, const std::string& s
                        std::to_string(before.size() - line_start + 1) + ": " + message);
 }
 
+std::string_view without_mark(std::string_view bytes) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (bytes.starts_with(kMark)) bytes.remove_prefix(kMark.size());
+  return bytes;
+}
+
 Status check_text(std::string_view bytes, const std::string& source) {
-  if (bytes.starts_with("\xEF\xBB\xBF")) {
-    return error_at(bytes, 0, source, "found a byte order mark, expected UTF-8 without one");
-  }
   if (bytes.starts_with("\x1F\x8B")) {
     return error_at(bytes, 0, source, "found data compressed by gzip, expected UTF-8 text");
   }

@@ -36,7 +36,10 @@ std::size_t find_invalid_utf8(std::string_view text);
 Status error_at(std::string_view bytes, std::size_t offset, const std::string& source,
                 const std::string& message);
 
-/// Refuses what no text format of the engine takes: a byte order mark and text that is not UTF-8.
+/// `bytes` without the byte order mark that some programs begin UTF-8 with.
+std::string_view without_mark(std::string_view bytes);
+
+/// Refuses what no text format of the engine takes: text that is not UTF-8.
 Status check_text(std::string_view bytes, const std::string& source);
 
 /// What a message says it expected: "an integer from 1 to 9", "an integer of at least 1", "an

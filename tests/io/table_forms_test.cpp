@@ -151,6 +151,23 @@ BOOST_AUTO_TEST_CASE(csv_is_read) {
   BOOST_TEST(!file.batch_size.has_value());
 }
 
+BOOST_AUTO_TEST_CASE(csv_is_read_as_spreadsheets_write_it) {
+  const std::string text =
+      "\xEF\xBB\xBFname,rows,dim,pooling_factor\r\n\"two\r\nlines\",7,4,0\r\n"
+      "\"a \"\"b\"\",\",8,4,0\r\n\r\n\n";
+  const TableFile file = value_of(parse(text));
+  BOOST_REQUIRE(file.tables.size() == 2U);
+  BOOST_TEST(file.tables[0].name == "two\r\nlines");
+  BOOST_TEST(file.tables[1].name == "a \"b\",");
+  const std::string late = changed(text, "8,4,0", "8,4,x");
+  check_refused(parse(late).status(), {"f:4: pooling_factor: found 'x'"});
+  for (const std::string separator : {";", "\t"}) {
+    const std::string heading = "name" + separator + "rows" + separator + "dim";
+    check_refused(parse(heading + "\n").status(),
+                  {"f:1: found the heading 'name", "expected commas between the columns"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(bad_csv_is_named_with_its_line) {
   check_all_refused(kCsv, {{"rows,", "", "f:1: found no column 'rows'"},
                            {"dim,", "dims,", "f:1: found the column 'dims'"},

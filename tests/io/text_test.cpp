@@ -54,9 +54,14 @@ BOOST_AUTO_TEST_CASE(positions_are_lines_and_columns_from_one) {
   BOOST_TEST(error_at(bytes, 13, "f", "m").message() == "f:3:6: m");
 }
 
-BOOST_AUTO_TEST_CASE(marks_and_foreign_bytes_are_refused_with_their_place) {
+BOOST_AUTO_TEST_CASE(a_byte_order_mark_is_taken_off_the_front) {
+  BOOST_TEST(without_mark("\xEF\xBB\xBF{}") == "{}");
+  BOOST_TEST(without_mark("{}\xEF\xBB\xBF") == "{}\xEF\xBB\xBF");
+  BOOST_TEST(without_mark("\xEF\xBB").size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(foreign_bytes_are_refused_with_their_place) {
   BOOST_TEST(check_text("fine\n", "f").ok());
-  check_refused(check_text("\xEF\xBB\xBF{}", "f"), {"f:1:1: ", "byte order mark"});
   check_refused(check_text("\x1F\x8B\x08", "f"), {"f:1:1: ", "gzip"});
   check_refused(check_text("a\nbc\xFE", "f"), {"f:2:3: ", "'\\xfe'", "UTF-8"});
 }
