@@ -14,8 +14,10 @@ namespace {
 
 constexpr double kLeastSeconds = 1;
 
-/// "12.3 % cheaper": how this plan's cost compares with another's.
+/// "12.3 % cheaper": how this plan's cost compares with another's. No share where that is 0.
 std::string change(double other_ms, double cost_ms) {
+  if (other_ms == cost_ms) return "equally good";
+  if (!(other_ms > 0)) return cost_ms < other_ms ? "cheaper" : "dearer";
   const double percent = 100 * (1 - cost_ms / other_ms);
   const std::string size = fixed_decimals(std::abs(percent), 1);
   if (size == "0.0") return "equally good";

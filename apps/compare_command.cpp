@@ -31,7 +31,7 @@ struct Score {
   std::int64_t wins = 0;
   double common_cost_ms = 0;  ///< sum over the common tasks
   double seconds = 0;         ///< sum over all tasks
-  double gap = 0;             ///< sum over the tasks with an optimum of cost / optimum - 1
+  double gap = 0;             ///< sum over the tasks with an optimum above 0 of cost / optimum - 1
   std::int64_t gaps = 0;      ///< those tasks
 };
 
@@ -84,6 +84,7 @@ Score score_of(const io::CompareReport& report, const std::vector<const io::Comp
     if (result.cost.cost_ms <= lowest_cost(task)) ++score.wins;
     const auto optimum = task.results.find(kOptimum);
     if (optimum == task.results.end() || !optimum->second.feasible) continue;
+    if (!(optimum->second.cost.cost_ms > 0)) continue;
     score.gap += result.cost.cost_ms / optimum->second.cost.cost_ms - 1;
     ++score.gaps;
   }

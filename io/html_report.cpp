@@ -106,7 +106,7 @@ std::string baseline_chart(const Page& page) {
       continue;
     }
     chart.bar(other.cost_ms, "other", milliseconds(other.cost_ms));
-    const double saved = 1 - own / other.cost_ms;
+    const double saved = other.cost_ms > 0 ? 1 - own / other.cost_ms : 0;
     chart.note(milliseconds(other.cost_ms) +
                (saved >= 0 ? ", this saves " + percent(saved) : ", this adds " + percent(-saved)));
   }

@@ -232,6 +232,32 @@ BOOST_AUTO_TEST_CASE(recorded_histograms_taken_for_other_batches_are_told_of) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(plans_that_cost_nothing_are_equally_good) {
+  const TemporaryFolder folder;
+  // TorchRec's formula drops the samples that are not as many on each device: here all of them.
+  const std::string tables = folder.write(
+      "small.json", R"({"format": "neuroshard-tables", "version": 1, "batch_size": 4, "tables": [
+          {"name": "user", "rows": 1000, "dim": 8, "pooling_factor": 2}]})");
+  const std::string tasks = folder.write("tasks.txt", "0 8\n");
+  const std::vector<std::string> cluster{"--tables",        tables, "--devices",    "8",
+                                         "--device-memory", "80GB", "--cost-model", "torchrec"};
+  std::vector<std::string> planned{"plan", "--evaluations", "100"};
+  planned.insert(planned.end(), cluster.begin(), cluster.end());
+  std::vector<std::string> compared{"compare", "--tasks", tasks, "--algorithms",
+                                    "exact,size-greedy"};
+  compared.insert(compared.end(), cluster.begin(), cluster.end());
+  const std::string plan = run_command(planned).out;
+  BOOST_TEST(plan.find("this plan is equally good\n") != std::string::npos, plan);
+  planned.insert(planned.end(), {"--format", "html", "--output", "-"});
+  const std::string page = run_command(planned).out;
+  BOOST_TEST(page.find("this saves 0.0 %") != std::string::npos);
+  const std::string comparison = run_command(compared).out;
+  BOOST_TEST(comparison.find("size-greedy") != std::string::npos, comparison);
+  for (const std::string& text : {plan, page, comparison}) {
+    BOOST_TEST(text.find("nan") == std::string::npos, text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
   const std::string note =
       "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";
