@@ -85,7 +85,8 @@ FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out) {
 FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
   return flags
       .integer("evaluations",
-               "plans after which refine and anneal stop, a few more for what they begin with and "
+               "plans, costed in full or estimated, after which refine and anneal stop, a few more "
+               "for what they begin with and "
                "each walk ends with, instead of after a time: then the plan "
                "depends on neither the machine's speed nor --threads, only on its instruction set",
                out, 1, std::int64_t{1} << 50)

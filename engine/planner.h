@@ -46,7 +46,8 @@ struct PlanResult {
   Plan plan;  ///< in the order of plan files
   PlanCost cost;
   std::string algorithm;
-  std::int64_t evaluations = 0;       ///< complete plans the search has put a cost on
+  /// Plans the search has put a cost on: in full, or ("refine", of its moves) by an estimate.
+  std::int64_t evaluations = 0;
   double seconds = 0;                 ///< the search alone
   bool stopped_early = false;         ///< by time or the cancel token: another run may differ
   std::string skipped;                ///< what the time limit left no room for; empty: nothing

@@ -356,8 +356,9 @@ typedef struct neuroshard_plan_info {
   int32_t stopped_early;     /* 1: time or a cancellation ended the search */
   neuroshard_text algorithm; /* empty when unknown */
   uint64_t seed;
-  int64_t evaluations; /* complete plans the search has put a cost on */
-  double search_s;     /* seconds of the search alone */
+  int64_t
+      evaluations; /* plans the search has put a cost on: in full, or ("refine") by an estimate */
+  double search_s; /* seconds of the search alone */
 } neuroshard_plan_info;
 
 /* A plan made by hand. Single fields are checked here; that the shards fit a workload is checked by
