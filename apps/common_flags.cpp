@@ -24,6 +24,15 @@ std::string known_devices(const CostModels& models) {
   return std::to_string(least) + " to " + std::to_string(comm.max_devices);
 }
 
+/// The algorithms that go by --row-splits, and by --evaluations.
+const std::vector<std::string> kRowAlgorithms{"refine"};
+const std::vector<std::string> kCountingAlgorithms{"refine", "anneal", "exact"};
+
+bool any_of(std::span<const std::string> algorithms, const std::vector<std::string>& known) {
+  return std::find_first_of(algorithms.begin(), algorithms.end(), known.begin(), known.end()) !=
+         algorithms.end();
+}
+
 Result<std::string> list_of_models() {
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
@@ -93,20 +102,32 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out) {
       .default_text("no limit");
 }
 
-FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out) {
-  return flags.choice(
-      "row-splits", "NAME",
-      "row shards that refine may make: off, even (a table over all devices, "
-      "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); no more "
-      "than the format of the plan takes: torchrec even, hugectr off; whole rows with cost models "
-      "that know no row shards",
-      out, {"off", "even", "any"});
+FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::string& limit) {
+  return flags.choice("row-splits", "NAME",
+                      "row shards that refine may make: off, even (a table over all devices, "
+                      "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
+                          limit + "whole rows with cost models that know no row shards",
+                      out, {"off", "even", "any"});
 }
 
-void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models) {
-  if (!flags.given("row-splits") || word == "off" || knows_row_shards(models.models)) return;
-  print_note("--row-splits " + word + ": " + models.name +
-             " was not trained on row shards, rows stay whole");
+bool makes_row_shards(std::span<const std::string> algorithms) {
+  return any_of(algorithms, kRowAlgorithms);
+}
+
+void note_search_flags(const FlagSet& flags, const std::string& row_splits,
+                       std::span<const std::string> algorithms, const NamedCostModels& models) {
+  if (flags.given("evaluations") && !any_of(algorithms, kCountingAlgorithms)) {
+    print_note("--evaluations: changes nothing, only " + join(kCountingAlgorithms, ", ") +
+               " go by it");
+  }
+  if (!flags.given("row-splits") || row_splits == "off") return;
+  if (!makes_row_shards(algorithms)) {
+    print_note("--row-splits " + row_splits + ": changes nothing, only " +
+               join(kRowAlgorithms, ", ") + " makes row shards");
+  } else if (!knows_row_shards(models.models)) {
+    print_note("--row-splits " + row_splits + ": " + models.name +
+               " was not trained on row shards, rows stay whole");
+  }
 }
 
 void note_guesses(const NamedCostModels& models, std::int32_t devices,

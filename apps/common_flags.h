@@ -27,10 +27,15 @@ FlagSet::Flag& declare_search_threads(FlagSet& flags, int* out);
 FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
 /// --evaluations of one search; 0 stays when it is not given.
 FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
-/// --row-splits of one search: which row shards refine may make.
-FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out);
-/// A remark when the flag asks for row shards and the cost models know none.
-void note_row_splits(const FlagSet& flags, const std::string& word, const NamedCostModels& models);
+/// --row-splits of one search: which row shards refine may make. `limit` is what help says of where
+/// the command allows fewer; "" where it does not.
+FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::string& limit = "");
+/// Whether any of the algorithms goes by --row-splits.
+bool makes_row_shards(std::span<const std::string> algorithms);
+/// Remarks when --row-splits asks for row shards that none of the algorithms makes or the cost
+/// models know nothing of, and when none goes by --evaluations.
+void note_search_flags(const FlagSet& flags, const std::string& row_splits,
+                       std::span<const std::string> algorithms, const NamedCostModels& models);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only.
 void note_guesses(const NamedCostModels& models, std::int32_t devices,
                   std::span<const Table> tables);

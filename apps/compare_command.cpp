@@ -159,7 +159,7 @@ class CompareCommand final : public Command {
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
-    note_row_splits(flags, row_splits_, models);
+    note_search_flags(flags, row_splits_, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, cluster_.devices, tables_of(pool, tasks));
     if (output_) {

@@ -43,7 +43,8 @@ class PlanCommand final : public Command {
                  &options_.algorithm, algorithm_names());
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
-    declare_row_splits(flags, &row_splits_);
+    declare_row_splits(flags, &row_splits_,
+                       "no more than the format of the plan takes: torchrec even, hugectr off; ");
     declare_search_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags
@@ -70,7 +71,8 @@ class PlanCommand final : public Command {
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
     note_unused_flags(flags, export_.format);
-    note_row_splits(flags, row_splits_, models);
+    note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
+    note_hosts(flags, models);
     limit_row_splits(flags, models);
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
@@ -144,6 +146,15 @@ class PlanCommand final : public Command {
                          (batch_size_ ? "" : "; --batch-size overrides the file's"));
   }
 
+  /// The formula has hosts of its own.
+  void note_hosts(const FlagSet& flags, const NamedCostModels& models) const {
+    if (!models.models.torchrec || !flags.given("devices-per-host")) return;
+    const std::int32_t hosts = models.models.torchrec->devices_per_host;
+    if (export_.options.devices_per_host == hosts) return;
+    print_note("--devices-per-host: " + models.name + " costs hosts of " + std::to_string(hosts) +
+               " devices whatever the plan's are");
+  }
+
   /// No more row shards than the format has a place for.
   void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
     const auto formats = io::plan_formats();
@@ -153,6 +164,7 @@ class PlanCommand final : public Command {
     if (options_.row_splits <= format->row_splits) return;
     options_.row_splits = format->row_splits;
     if (!flags.given("row-splits") || !knows_row_shards(models.models)) return;
+    if (!makes_row_shards({&options_.algorithm, 1})) return;
     print_note(
         "--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
         (options_.row_splits == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even"));

@@ -207,6 +207,36 @@ BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
                  .err == "--trainer-device: json has no place for it\n");
 }
 
+BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
+  const auto notes = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments{"plan", "--tables",        kTables, "--devices",
+                                       "8",    "--device-memory", "80GB"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  for (const std::string name : {"random", "size-greedy", "neuroshard"}) {
+    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "any", "--evaluations", "100"}) ==
+               "--evaluations: changes nothing, only refine, anneal, exact go by it\n"
+               "--row-splits any: changes nothing, only refine makes row shards\n");
+    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
+  }
+  BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
+  const std::vector<std::string> hosts{
+      "--algorithm", "size-greedy", "--format",           "torchrec",
+      "--output",    "-",           "--devices-per-host", "4"};
+  BOOST_TEST(notes(hosts).empty());
+  std::vector<std::string> formula = hosts;
+  formula.insert(formula.end(), {"--cost-model", "torchrec"});
+  BOOST_TEST(notes(formula) ==
+             "--devices-per-host: torchrec costs hosts of 8 devices whatever the plan's are\n");
+  formula[7] = "8";
+  BOOST_TEST(notes(formula).empty());
+  const Outcome help = run_command({"compare", "--help"});
+  BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_for) {
   const auto planned = [](const std::string& format, const std::string& rows) {
     return run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
