@@ -74,14 +74,7 @@ class PlanCommand final : public Command {
     note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
     note_hosts(flags, models);
     limit_row_splits(flags, models);
-    std::optional<ProgressBar> progress(std::in_place);
-    options_.progress = &*progress;
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
-                                make_plan(loaded.workload, cluster_, models.models, options_));
-    progress.reset();
-    options_.progress = nullptr;
-    NEUROSHARD_RETURN_IF_ERROR(
-        put_as_written(export_.format, loaded.workload, models.models, best));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     const Status refused = output_ ? plan_text(loaded, models, best, {}).status() : Status();
     if (refused.code() == StatusCode::kInvalidInput) {
@@ -108,6 +101,15 @@ class PlanCommand final : public Command {
   }
 
  private:
+  Result<PlanResult> search(const Workload& workload, const CostModels& models) {
+    ProgressBar progress;
+    PlanOptions options = options_;
+    options.progress = &progress;
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster_, models, options));
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, best));
+    return best;
+  }
+
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
                                               const PlanResult& best) const {
     return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds, options_);
@@ -125,11 +127,13 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
     if (cancel_token().cancelled()) return refused;
     const std::string wanted = best.algorithm;
+    const bool by_time = best.stopped_early;  // another run's plan may be one to write
     NEUROSHARD_ASSIGN_OR_RETURN(
         best, cheapest_writable(export_.format, loaded.workload, cluster_, models.models, others,
                                 refused, [&](const PlanResult& result) {
                                   return plan_text(loaded, models, result, {}).status();
                                 }));
+    best.stopped_early |= by_time;
     std::erase_if(others,
                   [&](const ComparedPlan& other) { return other.algorithm == best.algorithm; });
     print_note(export_.format + " has no place for the plan of " + wanted + " (" +

@@ -164,6 +164,12 @@ BOOST_AUTO_TEST_CASE(where_a_format_has_no_place_for_the_best_plan_another_is_wr
                   "blocks of 8 and 4 columns");
   BOOST_TEST(written.err.find("the cheapest of the others") != std::string::npos);
   BOOST_TEST(written.out.find("[\"mp\", [\"hot\"]]") != std::string::npos, written.out);
+  // Another run of a search that time ended may find a plan that can be written.
+  const Outcome hasty =
+      run_command({"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GB",
+                   "--time-limit", "0.01", "--format", "hugectr", "--output", folder.file("hot")});
+  BOOST_TEST(hasty.exit_code == 0, hasty.err);
+  BOOST_TEST(hasty.out.find("time ended the search") != std::string::npos, hasty.out);
   expect_one_line(planned("1GB", {"--format", "hugectr", "--algorithm", "refine"}), 2,
                   "without --algorithm, plan looks for one that hugectr has a place for");
   // Whole it does not fit on a device: what is told would do does.
