@@ -43,12 +43,6 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
-/// In how many parts at most rows may be split, by the search or what it proposes.
-std::int32_t row_parts(const CostModels& models, const PlanOptions& options) {
-  if (!models.compute || options.possible_row_splits == RowSplits::kOff) return 1;
-  return models.compute->row_parts;
-}
-
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
@@ -62,10 +56,11 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = algorithm->run(
-      {workload, cluster}, *evaluator,
-      {options.seed, pool.get(), options.time_limit_s, options.cancel, options.progress,
-       options.evaluations, options.row_splits, row_parts(models, options)});
+  Result<search::SearchResult> found =
+      algorithm->run({workload, cluster}, *evaluator,
+                     {options.seed, pool.get(), options.time_limit_s, options.cancel,
+                      options.progress, options.evaluations, options.row_splits,
+                      models.compute ? models.compute->row_parts : 1, options.possible_row_splits});
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;

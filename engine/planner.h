@@ -34,8 +34,7 @@ struct PlanOptions {
   /// Row shards that "refine" may make. Only with cost models that know them (row_parts of the
   /// compute model); with others, and in the other algorithms, rows stay whole.
   RowSplits row_splits = RowSplits::kEven;
-  /// kOff: whoever runs the plan has no place for row shards at all, so what would make tables fit
-  /// is told without them.
+  /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;

@@ -34,6 +34,8 @@ struct SearchOptions {
   /// Row shards that `refine` may make, and in how many parts at most the cost models know them.
   RowSplits row_splits = RowSplits::kOff;
   std::int32_t row_parts = 1;
+  /// The widest that whoever runs the plan has a place for: what a refusal may propose.
+  RowSplits possible_row_splits = RowSplits::kAny;
 };
 
 struct SearchResult {

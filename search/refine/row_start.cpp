@@ -167,7 +167,7 @@ Status with_wider_row_splits(const Problem& problem, const SearchOptions& option
   wider.time_limit_s = kFirstPlanSeconds;
   const StopCheck stop(wider);
   for (const RowSplits splits : {RowSplits::kEven, RowSplits::kAny}) {
-    if (splits <= options.row_splits) continue;
+    if (splits <= options.row_splits || splits > options.possible_row_splits) continue;
     wider.row_splits = splits;
     const RowShapes rows = row_shapes(wider, problem.cluster.devices);
     if (!rows.any() || !check_total_memory(problem, rows).ok()) continue;

@@ -286,6 +286,18 @@ BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_h
   const Outcome whole = planned("hugectr");
   expect_one_line(whole, 3, "15.26MiB of memory per device would do");
   BOOST_TEST(whole.err.find("row splits") == std::string::npos, whole.err);
+  // Three rows in blocks of two on 4 devices leave some without: halves alone would do.
+  const std::string few =
+      folder.write("few.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "few", "rows": 3, "dim": 4, "pooling_factor": 1}]})");
+  for (const std::string format : {"torchrec", "json"}) {
+    const Outcome half =
+        run_command({"plan", "--tables", few, "--devices", "4", "--device-memory", "33B",
+                     "--evaluations", "100", "--format", format, "--output", "-"});
+    BOOST_TEST(half.exit_code == 3);
+    BOOST_TEST((half.err.find("it fits with row splits 'any'") != std::string::npos) ==
+               (format == "json"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {
