@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
 
 namespace {
 
-using neuroshard::test::lines_of;
+using neuroshard::test::expect_one_line;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
@@ -41,14 +42,6 @@ Outcome simulated(const std::string& plan) {
 std::string costs_in(const std::string& report) {
   const std::size_t begin = report.find("\ndevice ");
   return report.substr(begin, report.find(" ms (") - begin);
-}
-
-void expect_one_line(const Outcome& outcome, int exit_code, const std::string& expected) {
-  BOOST_TEST_CONTEXT("stderr: " << outcome.err) {
-    BOOST_TEST(outcome.exit_code == exit_code);
-    BOOST_TEST(lines_of(outcome.err).size() == 1U);
-    BOOST_TEST(outcome.err.find(expected) != std::string::npos);
-  }
 }
 
 }  // namespace
@@ -141,43 +134,6 @@ BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
              std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(where_a_format_has_no_place_for_the_best_plan_another_is_written) {
-  const TemporaryFolder folder;
-  // 12 columns split into 8 and 4 only, and in two parts the table is faster.
-  const std::string tables =
-      folder.write("uneven.json",
-                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
-          {"name": "hot", "rows": 1000000, "dim": 12, "pooling_factor": 100}]})");
-  const auto planned = [&](const std::string& memory, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"plan", "--tables",        tables, "--devices",
-                                       "2",    "--device-memory", memory, "--evaluations",
-                                       "2000", "--row-splits",    "off",  "--output",
-                                       "-"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_command(arguments);
-  };
-  const Outcome native = planned("1GB", {});
-  BOOST_REQUIRE(native.out.find("\"columns\": [0, 8]") != std::string::npos);
-  const Outcome written = planned("1GB", {"--format", "hugectr"});
-  expect_one_line(written, 0,
-                  "hugectr has no place for the plan of refine (table 0 'hot': column "
-                  "blocks of 8 and 4 columns");
-  BOOST_TEST(written.err.find("the cheapest of the others") != std::string::npos);
-  BOOST_TEST(written.out.find("[\"mp\", [\"hot\"]]") != std::string::npos, written.out);
-  // Another run of a search that time ended may find a plan that can be written.
-  const Outcome hasty =
-      run_command({"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GB",
-                   "--time-limit", "0.01", "--format", "hugectr", "--output", folder.file("hot")});
-  BOOST_TEST(hasty.exit_code == 0, hasty.err);
-  BOOST_TEST(hasty.out.find("time ended the search") != std::string::npos, hasty.out);
-  expect_one_line(planned("1GB", {"--format", "hugectr", "--algorithm", "refine"}), 2,
-                  "without --algorithm, plan looks for one that hugectr has a place for");
-  // Whole it does not fit on a device: what is told would do does.
-  expect_one_line(planned("40MB", {"--format", "hugectr"}), 3,
-                  "45.78MiB of memory per device would do, with whole tables");
-  BOOST_TEST(planned("45.78MiB", {"--format", "hugectr"}).exit_code == 0);
-}
-
 BOOST_AUTO_TEST_CASE(a_plan_is_exported_for_its_own_batch_size) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);
@@ -211,93 +167,6 @@ BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
   BOOST_TEST(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
                           "--algorithm", "size-greedy", "--trainer-device", "cpu"})
                  .err == "--trainer-device: json has no place for it\n");
-}
-
-BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
-  const auto notes = [](const std::vector<std::string>& flags) {
-    std::vector<std::string> arguments{"plan", "--tables",        kTables, "--devices",
-                                       "8",    "--device-memory", "80GB"};
-    arguments.insert(arguments.end(), flags.begin(), flags.end());
-    const Outcome outcome = run_command(arguments);
-    BOOST_TEST(outcome.exit_code == 0);
-    return outcome.err;
-  };
-  for (const std::string name : {"random", "size-greedy", "neuroshard"}) {
-    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "any", "--evaluations", "100"}) ==
-               "--evaluations: changes nothing, only refine, anneal, exact go by it\n"
-               "--row-splits any: changes nothing, only refine makes row shards\n");
-    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
-  }
-  BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
-  const std::vector<std::string> hosts{
-      "--algorithm", "size-greedy", "--format",           "torchrec",
-      "--output",    "-",           "--devices-per-host", "4"};
-  BOOST_TEST(notes(hosts).empty());
-  std::vector<std::string> formula = hosts;
-  formula.insert(formula.end(), {"--cost-model", "torchrec"});
-  BOOST_TEST(notes(formula) ==
-             "--devices-per-host: torchrec costs hosts of 8 devices whatever the plan's are\n");
-  formula[7] = "8";
-  BOOST_TEST(notes(formula).empty());
-  const Outcome help = run_command({"compare", "--help"});
-  BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
-}
-
-BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_for) {
-  const auto planned = [](const std::string& format, const std::string& rows) {
-    return run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
-                        "--evaluations", "3000", "--row-splits", rows, "--format", format,
-                        "--output", "-"});
-  };
-  const Outcome even = planned("torchrec", "even");
-  BOOST_TEST(even.exit_code == 0);
-  BOOST_TEST(even.err.empty(), even.err);
-  BOOST_TEST(even.out.find("row_wise") != std::string::npos);
-  const Outcome any = planned("torchrec", "any");
-  BOOST_TEST(any.exit_code == 0);
-  BOOST_TEST(any.err.find("--row-splits any: torchrec has no place for such, as with --row-splits "
-                          "even") != std::string::npos,
-             any.err);
-  BOOST_TEST(any.out == even.out);
-  const Outcome off = planned("hugectr", "off");
-  BOOST_TEST(off.err.empty(), off.err);
-  for (const std::string rows : {"even", "any"}) {
-    const Outcome whole = planned("hugectr", rows);
-    BOOST_TEST(whole.exit_code == 0);
-    BOOST_TEST(whole.err.find("--row-splits " + rows +
-                              ": hugectr has no place for such, rows stay "
-                              "whole") != std::string::npos,
-               whole.err);
-    BOOST_TEST(whole.out == off.out);
-  }
-}
-
-BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_has_no_place_for) {
-  const TemporaryFolder folder;
-  const std::string tables =
-      folder.write("tall.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
-          {"name": "tall", "rows": 1000000, "dim": 4, "pooling_factor": 1}]})");
-  const auto planned = [&](const std::string& format) {
-    return run_command({"plan", "--tables", tables, "--devices", "4", "--device-memory", "13MB",
-                        "--evaluations", "1000", "--row-splits", "off", "--format", format,
-                        "--output", "-"});
-  };
-  expect_one_line(planned("torchrec"), 3, "it fits with row splits 'even'");
-  const Outcome whole = planned("hugectr");
-  expect_one_line(whole, 3, "15.26MiB of memory per device would do");
-  BOOST_TEST(whole.err.find("row splits") == std::string::npos, whole.err);
-  // Three rows in blocks of two on 4 devices leave some without: halves alone would do.
-  const std::string few =
-      folder.write("few.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
-          {"name": "few", "rows": 3, "dim": 4, "pooling_factor": 1}]})");
-  for (const std::string format : {"torchrec", "json"}) {
-    const Outcome half =
-        run_command({"plan", "--tables", few, "--devices", "4", "--device-memory", "33B",
-                     "--evaluations", "100", "--format", format, "--output", "-"});
-    BOOST_TEST(half.exit_code == 3);
-    BOOST_TEST((half.err.find("it fits with row splits 'any'") != std::string::npos) ==
-               (format == "json"));
-  }
 }
 
 BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {

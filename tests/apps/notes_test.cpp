@@ -1,0 +1,129 @@
+// What the command says beside its results: costs that are guesses, flags that change nothing.
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(notes)
+
+BOOST_AUTO_TEST_CASE(compute_of_fp16_tables_is_called_a_guess_unless_a_formula_knows_it) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("half.csv",
+                   "name,rows,dim,pooling_factor,data_type\nuser,1000,8,2,fp16\n"
+                   "item,1000,8,2,fp32\n");
+  const std::string tasks = folder.write("tasks.txt", "0,1 8,8\n");
+  const std::string other = folder.write("other.txt", "1 8\n");
+  const std::string plan = folder.file("plan.json");
+  const auto notes = [&](std::vector<std::string> arguments, const std::string& model) {
+    arguments.insert(arguments.end(), {"--tables", tables, "--device-memory", "1GB"});
+    arguments.insert(arguments.end(), {"--cost-model", model});
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  const std::vector<std::string> planned{"plan",        "--devices", "2", "--algorithm",
+                                         "size-greedy", "--output",  plan};
+  const std::vector<std::string> simulated{"simulate", "--plan", plan};
+  const auto compared = [](const std::string& file) {
+    return std::vector<std::string>{"compare", "--devices",    "2",          "--tasks",
+                                    file,      "--algorithms", "size-greedy"};
+  };
+  const std::string note =
+      "h200_sim: trained on fp32 tables, what it says of the compute of 1 other is a guess\n";
+  for (const auto& arguments : {planned, simulated, compared(tasks)}) {
+    BOOST_TEST(notes(arguments, "h200_sim") == note);
+    BOOST_TEST(notes(arguments, "torchrec").empty());
+  }
+  BOOST_TEST(notes(compared(other), "h200_sim").empty());
+}
+
+BOOST_AUTO_TEST_CASE(recorded_histograms_taken_for_other_batches_are_told_of) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  BOOST_REQUIRE(
+      run_command({"tables", "generate", "--count", "3", "--dims", "8", "--output", tables})
+          .exit_code == 0);
+  const std::string plan = folder.file("plan.json");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--devices", "2", "--device-memory", "80GB", "--algorithm", "size-greedy",
+       "--output", plan},
+      {"simulate", "--plan", plan, "--device-memory", "80GB"},
+      {"tables", "summarize"}};
+  for (std::vector<std::string> arguments : commands) {
+    arguments.insert(arguments.end(), {"--tables", tables, "--batch-size", "8192"});
+    const Outcome other = run_command(arguments);
+    BOOST_TEST(other.exit_code == 0);
+    BOOST_TEST(other.err == tables +
+                                ": reuse histograms of 3 of its tables are of batches of "
+                                "65536, they are taken for batches of 8192 as they are\n");
+    arguments.back() = "65536";
+    BOOST_TEST(run_command(arguments).err.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
+  const std::string note =
+      "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const std::vector<std::string> tables{"--tables", source_file("examples/dlrm_dcnv2.json"),
+                                        "--device-memory", "80GB"};
+  std::vector<std::string> search{"plan",        "--devices", "129", "--algorithm",
+                                  "size-greedy", "--output",  plan};
+  std::vector<std::string> costs{"simulate", "--plan", plan};
+  search.insert(search.end(), tables.begin(), tables.end());
+  costs.insert(costs.end(), tables.begin(), tables.end());
+  BOOST_TEST(run_command(search).err == note);
+  BOOST_TEST(run_command(costs).err == note);
+  search.insert(search.end(), {"--format", "html"});
+  BOOST_TEST(run_command(search).exit_code == 0);
+  BOOST_TEST(slurp(plan).find("what it says of 129 is a guess") != std::string::npos);
+  search[2] = "128";
+  BOOST_TEST(run_command(search).err.empty());
+}
+
+BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
+  const auto notes = [](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments{
+        "plan",      "--tables", source_file("examples/dlrm_dcnv2.json"),
+        "--devices", "8",        "--device-memory",
+        "80GB"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  for (const std::string name : {"random", "size-greedy", "neuroshard"}) {
+    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "any", "--evaluations", "100"}) ==
+               "--evaluations: changes nothing, only refine, anneal, exact go by it\n"
+               "--row-splits any: changes nothing, only refine makes row shards\n");
+    BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
+  }
+  BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
+  const std::vector<std::string> hosts{
+      "--algorithm", "size-greedy", "--format",           "torchrec",
+      "--output",    "-",           "--devices-per-host", "4"};
+  BOOST_TEST(notes(hosts).empty());
+  std::vector<std::string> formula = hosts;
+  formula.insert(formula.end(), {"--cost-model", "torchrec"});
+  BOOST_TEST(notes(formula) ==
+             "--devices-per-host: torchrec costs hosts of 8 devices whatever the plan's are\n");
+  formula[7] = "8";
+  BOOST_TEST(notes(formula).empty());
+  const Outcome help = run_command({"compare", "--help"});
+  BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
