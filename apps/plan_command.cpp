@@ -76,25 +76,21 @@ class PlanCommand final : public Command {
     limit_row_splits(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
-    const Status refused = output_ ? plan_text(loaded, models, best, {}).status() : Status();
-    if (refused.code() == StatusCode::kInvalidInput) {
-      if (flags.given("algorithm")) return with_way_out(refused);
-      NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, refused, best, others));
+    Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
+    if (text.status().code() == StatusCode::kInvalidInput) {
+      if (flags.given("algorithm")) return with_way_out(text.status());
+      NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, text.status(), best, others));
+      text = plan_text(loaded, models, best, {});
     }
     note_guesses(models, cluster_.devices, loaded.workload.tables);
-    if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
-    if (!best.skipped.empty()) {
-      print_note("the time limit left no room for " + best.skipped +
-                 ", which may find better plans");
-    }
-    const bool ended_by_time = best.stopped_early && !cancel_token().cancelled();
-    if (ended_by_time && output_ == "-") print_note(kEndedByTime);
+    note_end_of_search(best);
     if (others.empty() && (output_ != "-" || export_.format == "html")) {
       NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
     }
     if (output_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, plan_text(loaded, models, best, others));
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
+      if (export_.format == "html") text = plan_text(loaded, models, best, others);
+      NEUROSHARD_RETURN_IF_ERROR(text.status());
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
       if (*output_ == "-") return {};
     }
     return report(loaded.workload, models, best, others);
@@ -108,6 +104,16 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster_, models, options));
     NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, best));
     return best;
+  }
+
+  void note_end_of_search(const PlanResult& best) const {
+    const bool interrupted = cancel_token().cancelled();
+    if (interrupted) print_note("interrupted: this is the best plan so far");
+    if (!best.skipped.empty()) {
+      print_note("the time limit left no room for " + best.skipped +
+                 ", which may find better plans");
+    }
+    if (best.stopped_early && !interrupted && output_ == "-") print_note(kEndedByTime);
   }
 
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
