@@ -230,9 +230,7 @@ std::string format_cost_models(const CostModels& models) {
   file.metadata["provenance"] = word_of(origin.provenance);
   if (models.compute) put_compute(*models.compute, file);
   if (models.comm) put_comm(*models.comm, file);
-  if (models.compute && models.comm &&
-      (models.comm_origin.hardware != origin.hardware ||
-       models.comm_origin.provenance != origin.provenance)) {
+  if (models.compute && models.comm && models.comm_origin != origin) {
     file.metadata["comm_hardware"] = models.comm_origin.hardware;
     file.metadata["comm_provenance"] = word_of(models.comm_origin.provenance);
   }

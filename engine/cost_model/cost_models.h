@@ -71,6 +71,8 @@ inline std::string_view word_of(Provenance provenance) {
 struct ModelOrigin {
   std::string hardware;  ///< free text, e.g. "H200-141G, NVSwitch"
   Provenance provenance = Provenance::kSimulated;
+
+  friend bool operator==(const ModelOrigin&, const ModelOrigin&) = default;
 };
 
 /// The trained networks of one hardware; either half may be missing while it is being trained.

@@ -63,7 +63,7 @@ ModelOrigin origin_of(const CostModels& models) {
   const ModelOrigin& comm = models.comm_origin;
   if (models.torchrec || !models.comm) return compute;
   if (!models.compute) return comm;
-  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) return compute;
+  if (compute == comm) return compute;
   return {"compute " + describe(compute) + ", communication " + describe(comm),
           simulated(models) ? Provenance::kSimulated : Provenance::kMeasured};
 }
@@ -95,9 +95,7 @@ std::string describe(const NamedCostModels& named) {
   if (named.models.torchrec) return named.name + ": " + describe(compute);
   if (!named.models.compute) return named.name + ": communication " + describe(comm);
   if (!named.models.comm) return named.name + ": compute " + describe(compute);
-  if (compute.hardware == comm.hardware && compute.provenance == comm.provenance) {
-    return named.name + ": " + describe(compute);
-  }
+  if (compute == comm) return named.name + ": " + describe(compute);
   return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
