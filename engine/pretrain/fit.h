@@ -73,8 +73,10 @@ Status validate(const FitOptions& options);
 /// Layer widths as reports have them: "128-32".
 std::string describe(const std::vector<int>& widths);
 
-/// The options as text, in the order of a report.
-std::vector<std::pair<std::string, std::string>> describe(const FitOptions& options);
+/// A report of what is to be trained: options as text, a network's `own` before those of the fit,
+/// and the samples of each part.
+TrainReport begin_report(std::vector<std::pair<std::string, std::string>> own,
+                         const FitOptions& options, const Split& split);
 
 /// kInvalidInput when data sets have several batch sizes: for networks that cannot tell them apart.
 template <typename Dataset>

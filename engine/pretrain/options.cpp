@@ -1,5 +1,7 @@
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/features.h"
@@ -69,22 +71,32 @@ std::string describe(const std::vector<int>& widths) {
   return text;
 }
 
-std::vector<std::pair<std::string, std::string>> describe(const FitOptions& o) {
+TrainReport begin_report(std::vector<std::pair<std::string, std::string>> own, const FitOptions& o,
+                         const Split& split) {
   using io::format_number;
-  return {{"epochs", std::to_string(o.epochs)},
-          {"patience", std::to_string(o.patience)},
-          {"batch_size", std::to_string(o.batch_size)},
-          {"learning_rate", format_number(o.learning_rate)},
-          {"schedule", std::string(to_string(o.schedule))},
-          {"weight_decay", format_number(o.weight_decay)},
-          {"average", format_number(o.average)},
-          {"members", std::to_string(o.members)},
-          {"loss", std::string(nn::to_string(o.loss.kind))},
-          {"loss_delta", format_number(static_cast<double>(o.loss.delta))},
-          {"target_scale", format_number(o.target_scale)},
-          {"train_share", format_number(o.train_share)},
-          {"validation_share", format_number(o.validation_share)},
-          {"seed", std::to_string(o.seed)}};
+  TrainReport report;
+  report.options = std::move(own);
+  for (auto& option : std::vector<std::pair<std::string, std::string>>{
+           {"epochs", std::to_string(o.epochs)},
+           {"patience", std::to_string(o.patience)},
+           {"batch_size", std::to_string(o.batch_size)},
+           {"learning_rate", format_number(o.learning_rate)},
+           {"schedule", std::string(to_string(o.schedule))},
+           {"weight_decay", format_number(o.weight_decay)},
+           {"average", format_number(o.average)},
+           {"members", std::to_string(o.members)},
+           {"loss", std::string(nn::to_string(o.loss.kind))},
+           {"loss_delta", format_number(static_cast<double>(o.loss.delta))},
+           {"target_scale", format_number(o.target_scale)},
+           {"train_share", format_number(o.train_share)},
+           {"validation_share", format_number(o.validation_share)},
+           {"seed", std::to_string(o.seed)}}) {
+    report.options.push_back(std::move(option));
+  }
+  report.train_samples = std::ssize(split.train);
+  report.validation_samples = std::ssize(split.validation);
+  report.test_samples = std::ssize(split.test);
+  return report;
 }
 
 ComputeTrainOptions default_compute_options() {

@@ -183,19 +183,6 @@ Status check(std::span<const CommDataset> data, const CommTrainOptions& options)
   return {};
 }
 
-TrainReport make_report(const CommTrainOptions& options, const Split& split) {
-  TrainReport report;
-  report.options = {{"architecture", std::string(to_string(options.architecture))},
-                    {"features", options.features},
-                    {"hidden_widths", describe(options.hidden_widths)}};
-  const auto described = describe(options.fit);
-  report.options.insert(report.options.end(), described.begin(), described.end());
-  report.train_samples = static_cast<std::int64_t>(split.train.size());
-  report.validation_samples = static_cast<std::int64_t>(split.validation.size());
-  report.test_samples = static_cast<std::int64_t>(split.test.size());
-  return report;
-}
-
 }  // namespace
 
 Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTrainOptions& options,
@@ -225,7 +212,11 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
   NEUROSHARD_ASSIGN_OR_RETURN(
       const Split split, split_samples(count, options.fit.train_share, options.fit.validation_share,
                                        options.fit.seed));
-  training.forward = training.backward = make_report(options, split);
+  training.forward = training.backward =
+      begin_report({{"architecture", std::string(to_string(options.architecture))},
+                    {"features", options.features},
+                    {"hidden_widths", describe(options.hidden_widths)}},
+                   options.fit, split);
   NEUROSHARD_ASSIGN_OR_RETURN(
       models.forward, fit_direction(data, models, CommDirection::kForward, options, split, control,
                                     training.forward));

@@ -105,16 +105,11 @@ ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& 
 }
 
 TrainReport make_report(const ComputeTrainOptions& options, const Split& split, FitResult& result) {
-  TrainReport report;
-  report.options = {{"features", options.features},
-                    {"table_widths", describe(options.table_widths)},
-                    {"head_widths", describe(options.head_widths)},
-                    {"target", std::string(to_string(options.target))}};
-  const auto described = describe(options.fit);
-  report.options.insert(report.options.end(), described.begin(), described.end());
-  report.train_samples = static_cast<std::int64_t>(split.train.size());
-  report.validation_samples = static_cast<std::int64_t>(split.validation.size());
-  report.test_samples = static_cast<std::int64_t>(split.test.size());
+  TrainReport report = begin_report({{"features", options.features},
+                                     {"table_widths", describe(options.table_widths)},
+                                     {"head_widths", describe(options.head_widths)},
+                                     {"target", std::string(to_string(options.target))}},
+                                    options.fit, split);
   report.curve = std::move(result.curve);
   report.best_epoch = result.best_epoch;
   report.validation = result.validation;
