@@ -7,14 +7,16 @@
 
 namespace neuroshard::search {
 
+/// Seconds (3 years): a time limit beyond them is none, and would overflow the clock.
+inline constexpr double kNoTimeLimit = 1e8;
+
 /// Whether a search has to end: its time is over or the caller asked. Const access is thread-safe.
 class StopCheck {
  public:
   explicit StopCheck(const SearchOptions& options)
       : cancel_(options.cancel), limited_(options.time_limit_s > 0) {
     if (!limited_) return;
-    // A limit beyond 10^8 s (3 years) is none, and would overflow the clock.
-    if (options.time_limit_s > 1e8) {
+    if (options.time_limit_s > kNoTimeLimit) {
       limited_ = false;
       return;
     }

@@ -21,7 +21,6 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kNoTimeLimit = 1e8;    // seconds, as in StopCheck
 constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
