@@ -17,6 +17,7 @@
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
 #include "engine/table_pool.h"
+#include "io/file.h"
 #include "io/tables.h"
 
 namespace neuroshard::apps {
@@ -157,7 +158,7 @@ class CollectComputeCommand final : public CollectCommand {
     std::vector<Table> tables;
     if (tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
-      note_if_any(io::other_batch_note(file, *tables_));
+      note_if_any(io::other_batch_note(file, io::source_name(*tables_)));
       tables = std::move(file.tables);
       options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
     } else {

@@ -8,6 +8,7 @@
 #include "apps/output.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
+#include "io/file.h"
 #include "io/tables.h"
 
 namespace neuroshard::apps {
@@ -153,7 +154,7 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   LoadedWorkload loaded;
   loaded.sha256 = file.sha256;
   loaded.modules = file.modules;
-  const std::string source = path == "-" ? "<stdin>" : path;
+  const std::string source = io::source_name(path);
   loaded.batch_note = io::other_batch_note(file, source);
   NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload, io::make_workload(file, source));
   return loaded;

@@ -9,6 +9,7 @@
 #include "apps/make_commands.h"
 #include "apps/output.h"
 #include "apps/progress_bar.h"
+#include "io/file.h"
 #include "io/index_directory.h"
 #include "io/tables.h"
 
@@ -87,7 +88,7 @@ class ImportCommand final : public Command {
   /// Tables of a file, with the lookups of the directory.
   [[nodiscard]] Result<std::vector<Table>> described(io::TableFile& base,
                                                      const io::IndexDirectory& directory) const {
-    const std::string source = *tables_ == "-" ? "<stdin>" : *tables_;
+    const std::string source = io::source_name(*tables_);
     if (base.tables.size() != directory.tables.size()) {
       return invalid_input(source + ": found " + std::to_string(base.tables.size()) +
                            " tables, expected " + std::to_string(directory.tables.size()) +

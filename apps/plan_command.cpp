@@ -20,6 +20,7 @@
 #include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
+#include "io/file.h"
 #include "io/plan_file.h"
 
 namespace neuroshard::apps {
@@ -151,7 +152,7 @@ class PlanCommand final : public Command {
   [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
     const Status status = check_batch_size(models, workload.batch_size);
     if (status.ok()) return status;
-    const std::string from = batch_size_ ? "--batch-size" : tables_ == "-" ? "<stdin>" : tables_;
+    const std::string from = batch_size_ ? "--batch-size" : io::source_name(tables_);
     return invalid_input(from + ": " + status.message() +
                          (batch_size_ ? "" : "; --batch-size overrides the file's"));
   }

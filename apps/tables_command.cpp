@@ -15,6 +15,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/table_pool.h"
+#include "io/file.h"
 #include "io/json_writer.h"
 #include "io/tables.h"
 #include "io/text.h"
@@ -120,7 +121,7 @@ class SummarizeCommand final : public Command {
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(tables_, batch_size_));
-    note_if_any(io::other_batch_note(file, tables_ == "-" ? "<stdin>" : tables_));
+    note_if_any(io::other_batch_note(file, io::source_name(tables_)));
     const Workload workload{std::move(file.tables),
                             file.batch_size.value_or(io::kDefaultBatchSize)};
     const TablesSummary summary = summarize(workload, kHeaviest);

@@ -23,24 +23,23 @@ struct Range {
   std::int64_t end;
 };
 
-/// Integers of any value that a shard can hold.
-Result<Range> read_any_range(JsonObject& object, std::string_view key, std::int64_t low,
-                             std::int64_t high) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
-  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray pair, value.array(2));
-  auto element = pair.begin();
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t begin, (*element).integer(low, high));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t end, (*++element).integer(low, high));
-  return Range{begin, end};
-}
+/// What a range may be: integers from low to high, and, unless `any`, not empty.
+struct Bounds {
+  std::int64_t low;
+  std::int64_t high;
+  bool any = false;
+};
 
-/// `"key": [begin, end]` with 0 <= begin < end <= high.
-Result<Range> read_range(JsonObject& object, std::string_view key, std::int64_t high) {
+/// `"key": [begin, end]`.
+Result<Range> read_range(JsonObject& object, std::string_view key, const Bounds& bounds) {
+  const auto& [low, high, any] = bounds;
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray pair, value.array(2));
   auto element = pair.begin();
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t begin, (*element).integer(0, high - 1));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t end, (*++element).integer(begin + 1, high));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t begin,
+                              (*element).integer(low, any ? high : high - 1));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t end,
+                              (*++element).integer(any ? low : begin + 1, high));
   return Range{begin, end};
 }
 
@@ -70,12 +69,10 @@ Result<Shard> read_shard(const JsonValue& value, std::size_t index, std::int32_t
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t table,
                               object.integer("table", any ? kMinInt32 : 0, kMaxInt32));
-  NEUROSHARD_ASSIGN_OR_RETURN(const Range rows,
-                              any ? read_any_range(object, "rows", kMinInteger, kMaxInteger)
-                                  : read_range(object, "rows", kMaxInteger));
-  NEUROSHARD_ASSIGN_OR_RETURN(const Range columns,
-                              any ? read_any_range(object, "columns", kMinInt32, kMaxInt32)
-                                  : read_range(object, "columns", kMaxDim));
+  const Bounds row_bounds{any ? kMinInteger : 0, kMaxInteger, any};
+  const Bounds column_bounds{any ? kMinInt32 : 0, any ? kMaxInt32 : std::int64_t{kMaxDim}, any};
+  NEUROSHARD_ASSIGN_OR_RETURN(const Range rows, read_range(object, "rows", row_bounds));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Range columns, read_range(object, "columns", column_bounds));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t device,
                               read_device(object, index, devices, faults));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
