@@ -1,18 +1,12 @@
 #include "engine/cost_model/comm_predictor.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "engine/cost_model/distinct_values.h"
 
 namespace neuroshard {
 namespace {
-
-float cost_of(float output, CostTarget target) {
-  const float ms = target == CostTarget::kMilliseconds ? output : std::exp(output);
-  return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
-}
 
 /// Starts of one plan's forward all-to-all: compute + backward, less the least of them.
 void fill_starts(std::int32_t devices, const float* compute, const float* backward, float* starts) {
@@ -209,7 +203,7 @@ void CommPredictor::pooled_backward(const CommBatch& batch, const float* dims, f
                            outputs);
     for (std::size_t device = 0; device < devices; ++device) {
       const auto row = static_cast<std::int64_t>(numbers[device]);
-      out[device] = cost_of(outputs[row * network.output_stride()], backward_.target);
+      out[device] = milliseconds_of(outputs[row * network.output_stride()], backward_.target);
     }
   }
 }
@@ -223,7 +217,7 @@ void CommPredictor::write_costs(const Direction& direction, const CommBatch& bat
   const std::int64_t rows = batch.plans * batch.devices / row_values;
   for (std::int64_t row = 0; row < rows; ++row, outputs += stride) {
     for (std::int64_t k = 0; k < row_values; ++k) {
-      *out++ = cost_of(outputs[k], direction.target);
+      *out++ = milliseconds_of(outputs[k], direction.target);
     }
   }
 }

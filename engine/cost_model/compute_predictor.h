@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -70,10 +68,7 @@ class ComputePredictor {
     std::size_t operator()(const ShardShape& shape) const;
   };
 
-  [[nodiscard]] float to_ms(float output) const {
-    const float ms = target_ == CostTarget::kMilliseconds ? output : std::exp(output);
-    return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
-  }
+  [[nodiscard]] float to_ms(float output) const { return milliseconds_of(output, target_); }
   void write_inputs(const ShardShape& shape, float* inputs) const;
   void encode(std::size_t count);
 

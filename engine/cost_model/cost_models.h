@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +24,13 @@ struct Scaling {
 
 /// What the last layer's output means: milliseconds, or their natural logarithm.
 enum class CostTarget { kMilliseconds, kLogMilliseconds };
+
+/// Milliseconds of a network's output. NaN (of networks that overflow) becomes infinite, so that
+/// costs can be compared.
+inline float milliseconds_of(float output, CostTarget target) {
+  const float ms = target == CostTarget::kMilliseconds ? output : std::exp(output);
+  return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
+}
 
 /// `table-sum-mlp`: encoder per shard, sum over a device's shards, head (NeuroShard, section 4).
 /// The empty set costs head(0).

@@ -1,6 +1,5 @@
 #include "engine/pretrain/evaluate.h"
 
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -15,9 +14,7 @@ namespace {
 std::vector<double> to_costs(std::span<const float> outputs, CostTarget target) {
   std::vector<double> costs;
   costs.reserve(outputs.size());
-  for (const float output : outputs) {
-    costs.push_back(target == CostTarget::kMilliseconds ? output : std::exp(double{output}));
-  }
+  for (const float output : outputs) costs.push_back(milliseconds_of(output, target));
   return costs;
 }
 

@@ -11,7 +11,8 @@
 
 namespace neuroshard {
 
-/// Milliseconds the model gives for samples `ids` of the dataset, in that order. One thread.
+/// Milliseconds the model gives for samples `ids` of the dataset, in that order; never NaN. One
+/// thread.
 /// REQUIRES validate(model).ok(). Errors: ids outside the pool, memory.
 Result<std::vector<double>> predict_compute(const ComputeModel& model,
                                             const ComputeDataset& dataset,

@@ -1,0 +1,63 @@
+// Evaluations say of a model what the engine makes of it.
+#include "engine/pretrain/evaluate.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "engine/cost_model/compute_predictor.h"
+#include "nn/inference.h"
+#include "tests/pretrain/samples.h"
+
+namespace neuroshard {
+namespace {
+
+// Tables of dim 8 and more come to infinity less infinity.
+ComputeModel overflowing() {
+  ComputeModel model;
+  model.features = FeatureSet::parse("dim").value();
+  model.scaling = {{0.0f}, {1.0f}};
+  model.table = nn::Mlp({{1, 1, nn::Activation::kRelu}});
+  model.head = nn::Mlp({{1, 2, nn::Activation::kRelu}, {2, 1, nn::Activation::kNone}});
+  model.table.weight(0)[0] = 5e37f;
+  std::fill(model.head.weight(0).begin(), model.head.weight(0).end(), 1.0f);
+  model.head.weight(1)[0] = 1.0f;
+  model.head.weight(1)[1] = -1.0f;
+  return model;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(evaluate)
+
+BOOST_AUTO_TEST_CASE(costs_that_are_no_number_are_infinite_as_for_the_search) {
+  const ComputeModel model = overflowing();
+  ComputeDataset data = test::made_up_compute(0, 1);
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(data.pool.size()); ++id) {
+    data.samples.push_back({{id}, 1.0 + id});
+  }
+  std::vector<std::int32_t> ids;
+  for (const io::ComputeSample& sample : data.samples) ids.push_back(sample.tables.front());
+  const std::vector<double> costs = *predict_compute(model, data, ids);
+  const Workload workload{data.pool, data.batch_size};
+  ComputePredictor predictor(model, workload, nn::inference_kernels(nn::Isa::kScalar));
+  int infinite = 0;
+  for (const std::int32_t id : ids) {
+    const Table& table = data.pool[static_cast<std::size_t>(id)];
+    const ShardShape whole{id, table.rows, table.dim};
+    std::int32_t shape = 0;
+    predictor.intern_all({&whole, 1}, {&shape, 1});
+    BOOST_TEST(costs[static_cast<std::size_t>(id)] == predictor.shape_cost(shape));
+    infinite += std::isinf(costs[static_cast<std::size_t>(id)]);
+  }
+  BOOST_TEST(infinite > 0);
+  BOOST_TEST(infinite < 60);
+  const Metrics metrics = *evaluate_compute(model, {&data, 1});
+  BOOST_TEST(std::isinf(metrics.mse));
+  BOOST_TEST(std::isinf(metrics.mape));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
