@@ -52,26 +52,6 @@ Status read_flags(JsonObject& root, Collection& collection) {
   return {};
 }
 
-/// What collection.json of a directory says, or what the reference's form without one means.
-Result<Collection> read_collection(const std::string& directory, CollectionKind kind) {
-  const std::string path = file_in(directory, kCollectionFile);
-  std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) {
-    Collection collection;
-    collection.kind = kind;
-    collection.hardware = "unknown";
-    collection.batch_size = kDefaultBatchSize;
-    return collection;
-  }
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  NEUROSHARD_ASSIGN_OR_RETURN(Collection collection, parse_collection(bytes, path));
-  if (collection.kind != kind) {
-    return invalid_input(path + ": $.kind: found " + excerpt(to_string(collection.kind)) +
-                         ", expected " + excerpt(to_string(kind)));
-  }
-  return collection;
-}
-
 }  // namespace
 
 std::string file_in(const std::string& directory, const char* name) {
@@ -147,6 +127,25 @@ std::string format_collection(const Collection& collection) {
   for (const auto& [key, value] : collection.flags) writer.key(key).text(value);
   writer.end_object().end_object();
   return writer.take();
+}
+
+Result<Collection> read_collection(const std::string& directory, CollectionKind kind) {
+  const std::string path = file_in(directory, kCollectionFile);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error) && !error) {
+    Collection collection;
+    collection.kind = kind;
+    collection.hardware = "unknown";
+    collection.batch_size = kDefaultBatchSize;
+    return collection;
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(Collection collection, parse_collection(bytes, path));
+  if (collection.kind != kind) {
+    return invalid_input(path + ": $.kind: found " + excerpt(to_string(collection.kind)) +
+                         ", expected " + excerpt(to_string(kind)));
+  }
+  return collection;
 }
 
 Result<ComputeData> read_compute_directory(const std::string& directory) {

@@ -52,6 +52,10 @@ inline constexpr const char* kPoolFile = "table_configs.json";
 inline constexpr const char* kCollectionFile = "collection.json";
 std::string file_in(const std::string& directory, const char* name);
 
+/// What collection.json of a directory says, or what the reference's form without one means:
+/// backend unknown, batch size 65,536. Errors: as parse_collection's, and the other kind of data.
+Result<Collection> read_collection(const std::string& directory, CollectionKind kind);
+
 /// A data directory, read.
 struct ComputeData {
   TableFile pool;  ///< with dims

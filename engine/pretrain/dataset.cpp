@@ -16,6 +16,12 @@ std::vector<Table> pool_of(io::TableFile file) {
   return file.has_dims ? std::move(file.tables) : expand_pool(file.tables);
 }
 
+// Nothing for a directory without collection.json.
+std::optional<std::int64_t> stated_batch_size(const io::Collection& collection) {
+  if (collection.backend == io::Backend::kUnknown) return std::nullopt;
+  return collection.batch_size;
+}
+
 }  // namespace
 
 std::vector<Table> expand_pool(std::span<const Table> tables) {
@@ -32,27 +38,25 @@ std::vector<Table> expand_pool(std::span<const Table> tables) {
 
 Result<ComputeDataset> read_compute_dataset(const std::string& directory,
                                             const std::string& tables) {
-  ComputeDataset dataset;
-  std::optional<std::int64_t> file_batch;
-  std::int64_t collected_batch = 0;
+  io::ComputeData data;
   if (tables.empty()) {
-    NEUROSHARD_ASSIGN_OR_RETURN(io::ComputeData data, io::read_compute_directory(directory));
-    file_batch = data.pool.batch_size;
-    collected_batch = data.collection.batch_size;
-    dataset.row_parts = data.collection.row_parts();
-    dataset.pool = std::move(data.pool.tables);
-    dataset.samples = std::move(data.samples);
+    NEUROSHARD_ASSIGN_OR_RETURN(data, io::read_compute_directory(directory));
   } else {
-    NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(tables));
-    file_batch = file.batch_size;
-    dataset.pool = pool_of(std::move(file));
-    const std::string path = directory + "/data.txt";
-    NEUROSHARD_ASSIGN_OR_RETURN(dataset.samples, io::read_compute_data(path));
-    NEUROSHARD_RETURN_IF_ERROR(
-        io::check_ids(dataset.samples, static_cast<std::int64_t>(dataset.pool.size()), path));
+    NEUROSHARD_ASSIGN_OR_RETURN(data.collection,
+                                io::read_collection(directory, io::CollectionKind::kCompute));
+    const std::optional<std::int64_t> batch_size = stated_batch_size(data.collection);
+    NEUROSHARD_ASSIGN_OR_RETURN(data.pool, io::read_tables(tables, batch_size));
+    NEUROSHARD_ASSIGN_OR_RETURN(data.samples,
+                                io::read_compute_data(io::file_in(directory, io::kDataFile)));
   }
-  dataset.batch_size =
-      collected_batch > 0 ? collected_batch : file_batch.value_or(io::kDefaultBatchSize);
+  ComputeDataset dataset;
+  dataset.batch_size = stated_batch_size(data.collection)
+                           .value_or(data.pool.batch_size.value_or(io::kDefaultBatchSize));
+  dataset.row_parts = data.collection.row_parts();
+  dataset.samples = std::move(data.samples);
+  dataset.pool = pool_of(std::move(data.pool));
+  NEUROSHARD_RETURN_IF_ERROR(io::check_ids(dataset.samples, std::ssize(dataset.pool),
+                                           io::file_in(directory, io::kDataFile)));
   return dataset;
 }
 

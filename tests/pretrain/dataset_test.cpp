@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <vector>
 
+#include "io/file.h"
+#include "tests/io/support.h"
 #include "tests/support/paths.h"
 
 namespace neuroshard {
@@ -66,6 +69,42 @@ BOOST_AUTO_TEST_CASE(tables_without_dims_become_the_references_pool) {
   BOOST_TEST(pool[17].dim == 4);
   BOOST_TEST(pool[2 + 3 * 2].name == "last");
   BOOST_TEST(pool[2 + 3 * 2].dim == 32);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_from_elsewhere_changes_nothing_else_about_a_collection) {
+  const test::TemporaryFolder folder;
+  const auto write = [&](const char* name, const std::string& text) {
+    BOOST_REQUIRE(io::write_file_atomically(folder.file(name), text).ok());
+  };
+  io::Collection collection;
+  collection.backend = io::Backend::kCpu;
+  collection.hardware = "here";
+  collection.batch_size = 4096;
+  collection.flags[io::kRowPartsFlag] = "32";
+  write(io::kCollectionFile, io::format_collection(collection));
+  write(io::kDataFile, "0,1 1.5\n1 0.5\n");
+  const std::string tables =
+      R"({"format":"neuroshard-tables","version":1,"batch_size":1024,"tables":[)"
+      R"({"name":"a","rows":100,"dim":8,"pooling_factor":2},)"
+      R"({"name":"b","rows":200,"dim":8,"pooling_factor":2}]})";
+  write("pool.json", tables);
+  const ComputeDataset dataset = *read_compute_dataset(folder.path(), folder.file("pool.json"));
+  BOOST_TEST(dataset.batch_size == 4096);
+  BOOST_TEST(dataset.row_parts == 32);
+  BOOST_TEST(dataset.pool[1].rows == 200);
+  // Shares of distinct rows that the file does not give are those of the batches measured.
+  const auto own = io::read_tables(folder.file("pool.json"), 4096);
+  BOOST_TEST((dataset.pool[0].reuse_histogram == own->tables[0].reuse_histogram));
+
+  collection.kind = io::CollectionKind::kComm;
+  collection.devices = 4;
+  write(io::kCollectionFile, io::format_collection(collection));
+  BOOST_TEST(!read_compute_dataset(folder.path(), folder.file("pool.json")).ok());
+  // Without a collection.json the file's own batch size is the best there is to go by.
+  std::filesystem::remove(folder.file(io::kCollectionFile));
+  BOOST_TEST(read_compute_dataset(folder.path(), folder.file("pool.json"))->batch_size == 1024);
+  std::filesystem::rename(folder.file("pool.json"), folder.file(io::kPoolFile));
+  BOOST_TEST(read_compute_dataset(folder.path())->batch_size == 1024);
 }
 
 BOOST_AUTO_TEST_CASE(the_third_party_measurements_can_be_read) {
