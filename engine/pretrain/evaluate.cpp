@@ -69,6 +69,8 @@ Result<std::vector<double>> predict_comm(const CommModels& models, CommDirection
                          " as the fixed-devices-mlp was trained for");
   }
   if (ids.empty()) return std::vector<double>();
+  // One device exchanges nothing: the engine does not ask networks for any number about it.
+  if (!fixed && dataset.devices() == 1) return std::vector<double>(ids.size(), 0.0);
   const CommModel& model = half(models, direction);
   CommInputs inputs = comm_inputs(models.architecture, models.features, direction, dataset, ids);
   apply_scaling(model.scaling, inputs.values);

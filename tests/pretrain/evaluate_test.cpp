@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/cost_model/compute_predictor.h"
+#include "engine/pretrain/train.h"
 #include "nn/inference.h"
 #include "tests/pretrain/samples.h"
 
@@ -56,6 +57,20 @@ BOOST_AUTO_TEST_CASE(costs_that_are_no_number_are_infinite_as_for_the_search) {
   const Metrics metrics = *evaluate_compute(model, {&data, 1});
   BOOST_TEST(std::isinf(metrics.mse));
   BOOST_TEST(std::isinf(metrics.mape));
+}
+
+BOOST_AUTO_TEST_CASE(one_device_exchanges_nothing_as_for_the_search) {
+  CommTrainOptions options = default_comm_options();
+  options.hidden_widths = {8};
+  options.fit.epochs = 2;
+  const CommDataset many = test::made_up_comm(40, 4, 1);
+  const CommModels models = train_comm({&many, 1}, options, {})->models;
+  CommDataset alone;
+  alone.samples.push_back({{64}, {0}, {0}, {0}});
+  alone.samples.push_back({{128}, {0}, {0.5}, {0.25}});
+  const CommMetrics metrics = *evaluate_comm(models, {&alone, 1});
+  BOOST_TEST(metrics.forward.mse == 0.125);
+  BOOST_TEST(metrics.backward.mse == 0.03125);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
