@@ -1,3 +1,7 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cinttypes>
 #include <cmath>
@@ -141,6 +145,30 @@ BOOST_AUTO_TEST_CASE(an_exchange_includes_the_wait_for_a_late_rank) {
   BOOST_TEST_REQUIRE(time->backward_ms.size() == 4U);
   for (const std::size_t rank : {0, 1, 3}) BOOST_TEST(time->forward_ms[rank] > 100);
   for (const double backward : time->backward_ms) BOOST_TEST(backward > 0);
+}
+
+BOOST_AUTO_TEST_CASE(more_ranks_than_the_system_has_threads_for_are_refused) {
+  enum { kRefused, kNot, kNoLimit };
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {
+    // The limit counts a user's threads, and never root's.
+    constexpr uid_t kSomebody = 54321;
+    const rlimit limit{32, 32};
+    if (::geteuid() == 0 && ::setuid(kSomebody) != 0) ::_exit(kNoLimit);
+    if (::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(kNoLimit);
+    const Result<CommTime> time = small_cpu()->measure_all_to_all(
+        std::vector<std::int64_t>(200, 4), std::vector<double>(200, 0.0), 400);
+    ::_exit(time.status().code() == StatusCode::kUnavailable ? kRefused : kNot);
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoLimit) {
+    BOOST_TEST_MESSAGE("skipped: no limit of threads can be set here");
+    return;
+  }
+  BOOST_TEST(WEXITSTATUS(status) == kRefused);
 }
 
 BOOST_AUTO_TEST_CASE(senseless_exchanges_and_options_are_refused) {

@@ -1,9 +1,12 @@
 #include "engine/ground_truth/cpu/timed_exchange.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <exception>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,6 +59,33 @@ void run_once(Session& session, int rank, bool keep, RankTimes& times) {
   times.backward.push_back(Milliseconds(backward_end - backward_start).count());
 }
 
+/// Runs `work(rank)` of every rank at the same time, that of rank 0 on this thread; none of them
+/// unless the system has a thread for each, as they wait for each other.
+template <typename Work>
+Status run_ranks(int ranks, const Work& work) {
+  enum Gate { kClosed, kOpen, kCalledOff };
+  std::atomic<Gate> gate{kClosed};
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
+  try {
+    for (int rank = 1; rank < ranks; ++rank) {
+      threads.emplace_back([&gate, &work, rank] {
+        gate.wait(kClosed);
+        if (gate == kOpen) work(rank);
+      });
+    }
+  } catch (const std::exception&) {  // no more threads, or no memory for them
+  }
+  const int found = static_cast<int>(threads.size()) + 1;
+  gate = found == ranks ? kOpen : kCalledOff;
+  gate.notify_all();
+  if (found == ranks) work(0);
+  for (std::thread& thread : threads) thread.join();
+  if (found == ranks) return {};
+  return unavailable("backend cpu: an all-to-all of " + std::to_string(ranks) +
+                     " ranks needs a thread each, this machine gives " + std::to_string(found));
+}
+
 /// The buffers of every rank, one after the other in the two arenas.
 Result<std::vector<AllToAll::Buffers>> carve(std::span<const std::int64_t> dims,
                                              std::int64_t batch_size, const ExchangeMemory& memory,
@@ -103,11 +133,7 @@ Result<CommTime> measure_exchange(std::span<const std::int64_t> dims,
       run_once(session, rank, run >= runs.warmup, times[static_cast<std::size_t>(rank)]);
     }
   };
-  std::vector<std::thread> threads;
-  threads.reserve(static_cast<std::size_t>(ranks));
-  for (int rank = 1; rank < ranks; ++rank) threads.emplace_back(work, rank);
-  work(0);
-  for (std::thread& thread : threads) thread.join();
+  NEUROSHARD_RETURN_IF_ERROR(run_ranks(ranks, work));
 
   CommTime result;
   for (RankTimes& rank : times) {

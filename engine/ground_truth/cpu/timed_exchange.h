@@ -25,7 +25,7 @@ struct ExchangeMemory {
 /// Forward: rank r sleeps starts_ms[r] after a common start, its time runs from there to the
 /// barrier after the exchange. Backward: all start at a barrier, a rank's time ends when it has
 /// received its gradients. Caches are flushed before every run by `pool`. Errors: kUnavailable when
-/// the machine has too little memory left.
+/// the machine has too little memory or too few threads left.
 Result<CommTime> measure_exchange(std::span<const std::int64_t> dims,
                                   std::span<const double> starts_ms, std::int64_t batch_size,
                                   const TimedRuns& runs, const ExchangeMemory& memory,
