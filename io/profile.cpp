@@ -3,7 +3,6 @@
 #include <cmath>
 #include <utility>
 
-#include "io/file.h"
 #include "io/json.h"
 
 namespace neuroshard::io {
@@ -111,11 +110,6 @@ Result<HardwareProfile> parse_profile(std::string_view bytes, const std::string&
   NEUROSHARD_RETURN_IF_ERROR(read_interconnects(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   return profile;
-}
-
-Result<HardwareProfile> read_profile(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return parse_profile(bytes, path);
 }
 
 }  // namespace neuroshard::io

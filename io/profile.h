@@ -13,7 +13,4 @@ namespace neuroshard::io {
 /// naming `source` and the JSON path, also for values out of range.
 Result<HardwareProfile> parse_profile(std::string_view bytes, const std::string& source);
 
-/// The same from a file.
-Result<HardwareProfile> read_profile(const std::string& path);
-
 }  // namespace neuroshard::io

@@ -60,6 +60,7 @@ io::Collection settings_of(io::CollectionKind kind, const GroundTruth& truth,
   settings.batch_size = options.batch_size;
   settings.seed = options.seed;
   settings.flags = options.settings;
+  settings.flags.merge(truth.settings());
   settings.flags["max-dim"] = std::to_string(options.max_dim);
   return settings;
 }

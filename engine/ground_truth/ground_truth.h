@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -40,6 +41,9 @@ class GroundTruth {
   [[nodiscard]] virtual const std::string& hardware() const = 0;
   /// Name of the simulated profile, "" for other backends.
   [[nodiscard]] virtual const std::string& profile() const = 0;
+  /// What else its figures depend on and a collection has to keep: "profile-sha256" of a profile
+  /// that is a file.
+  [[nodiscard]] virtual std::map<std::string, std::string> settings() const { return {}; }
   /// What moves from measurement to measurement, as it is now, in one line for people: clocks and
   /// temperature of a GPU. "" where there is nothing to say.
   [[nodiscard]] virtual std::string conditions() const { return ""; }

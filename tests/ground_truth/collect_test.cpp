@@ -91,6 +91,24 @@ BOOST_AUTO_TEST_CASE(a_compute_collection_can_be_read_back) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_collection_does_not_go_on_with_a_profile_that_has_changed) {
+  const TemporaryFolder folder;
+  const std::string text = text_of(std::string(NEUROSHARD_SOURCE_DIR) +
+                                   "/engine/ground_truth/sim/profiles/A100-80G.json");
+  const std::string path = folder.file("mine.json");
+  CollectOptions options = options_for(folder, 10);
+  const auto collect = [&](const std::string& profile) {
+    std::ofstream(path) << profile;
+    options.samples += 10;
+    return collect_compute(*sim(path), some_tables(), options).status();
+  };
+  BOOST_TEST(collect(text).ok());
+  BOOST_TEST(collect(text).ok());
+  check_refused(collect(text + "\n"), {"begun with profile-sha256 '", "', cannot resume with '"});
+  BOOST_TEST(lines_of(text_of(options.output + "/data.txt")) == 30);
+  BOOST_TEST(collect(text).ok());
+}
+
 BOOST_AUTO_TEST_CASE(row_shards_are_measured_as_such_and_described_as_tables) {
   const TemporaryFolder folder;
   CollectOptions options = options_for(folder, 60);

@@ -8,7 +8,9 @@
 
 #include "engine/core/embedded_file.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "io/file.h"
 #include "io/profile.h"
+#include "io/sha256.h"
 
 namespace neuroshard {
 
@@ -27,10 +29,22 @@ bool is_path(std::string_view name) {
   return name.find('/') != std::string_view::npos || name.ends_with(".json");
 }
 
-Result<HardwareProfile> load(const std::string& name) {
-  if (is_path(name)) return io::read_profile(name);
+/// With its first interconnect.
+Result<ChosenProfile> load(const std::string& name) {
+  const auto chosen = [](HardwareProfile profile, std::string sha256) {
+    InterconnectProfile first = profile.interconnects.front();
+    return ChosenProfile{std::move(profile), std::move(first), std::move(sha256)};
+  };
+  if (is_path(name)) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(name));
+    NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile, io::parse_profile(bytes, name));
+    return chosen(std::move(profile), io::sha256_hex(bytes));
+  }
   for (const EmbeddedFile& file : embedded_profiles()) {
-    if (file.name == name) return io::parse_profile(file.bytes, "built-in profile " + name);
+    if (file.name != name) continue;
+    NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile,
+                                io::parse_profile(file.bytes, "built-in profile " + name));
+    return chosen(std::move(profile), "");
   }
   return invalid_input("profile '" + name +
                        "' is unknown, expected a path of a .json file or one of " +
@@ -53,21 +67,18 @@ Result<ChosenProfile> choose_profile(const std::string& specification) {
   if (plus != std::string::npos && slash != std::string::npos && plus < slash) {
     plus = std::string::npos;
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile, load(specification.substr(0, plus)));
-  if (plus == std::string::npos) {
-    InterconnectProfile first = profile.interconnects.front();
-    return ChosenProfile{std::move(profile), std::move(first)};
-  }
+  NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile chosen, load(specification.substr(0, plus)));
+  if (plus == std::string::npos) return chosen;
   const std::string wanted = specification.substr(plus + 1);
   std::vector<std::string> names;
-  for (const InterconnectProfile& link : profile.interconnects) {
+  for (const InterconnectProfile& link : chosen.profile.interconnects) {
     if (link.name == wanted) {
-      InterconnectProfile chosen = link;
-      return ChosenProfile{std::move(profile), std::move(chosen)};
+      chosen.interconnect = link;
+      return chosen;
     }
     names.push_back(link.name);
   }
-  return invalid_input("profile " + profile.name + " has no interconnect '" + wanted +
+  return invalid_input("profile " + chosen.profile.name + " has no interconnect '" + wanted +
                        "', expected one of " + joined(names));
 }
 

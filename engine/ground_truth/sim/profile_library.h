@@ -11,6 +11,7 @@ namespace neuroshard {
 struct ChosenProfile {
   HardwareProfile profile;
   InterconnectProfile interconnect;
+  std::string sha256;  ///< of the profile's file; "" of a built-in one
 };
 
 /// "NAME", "NAME+INTERCONNECT", "path.json" or "path.json+INTERCONNECT"; without an interconnect

@@ -1,5 +1,6 @@
 #include "engine/ground_truth/sim/sim_ground_truth.h"
 
+#include <map>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,11 @@ class SimGroundTruth final : public GroundTruth {
   [[nodiscard]] io::Backend backend() const override { return io::Backend::kSim; }
   [[nodiscard]] const std::string& hardware() const override { return hardware_; }
   [[nodiscard]] const std::string& profile() const override { return name_; }
+
+  [[nodiscard]] std::map<std::string, std::string> settings() const override {
+    if (chosen_.sha256.empty()) return {};
+    return {{"profile-sha256", chosen_.sha256}};
+  }
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
