@@ -25,11 +25,25 @@ Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
                                                             : Provenance::kMeasured});
 }
 
+/// kInvalidInput when two of them are one directory.
+Status check_each_once(std::span<const std::string> directories) {
+  for (std::size_t k = 0; k < directories.size(); ++k) {
+    for (const std::string& earlier : directories.first(k)) {
+      std::error_code ignored;
+      if (!std::filesystem::equivalent(earlier, directories[k], ignored)) continue;
+      return invalid_input("--data: found '" + directories[k] +
+                           "' twice, expected it once: it would be learned from and judged by");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                               const std::optional<std::string>& hardware,
                               const std::optional<std::string>& provenance) {
+  NEUROSHARD_RETURN_IF_ERROR(check_each_once(directories));
   const Provenance told =
       provenance == "simulated" ? Provenance::kSimulated : Provenance::kMeasured;
   bool simulated = false;

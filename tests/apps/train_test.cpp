@@ -152,6 +152,20 @@ BOOST_AUTO_TEST_CASE(a_model_knows_the_batch_sizes_that_both_halves_have_seen) {
   BOOST_TEST(!std::filesystem::exists(folder.file("x.safetensors")));
 }
 
+BOOST_AUTO_TEST_CASE(nothing_is_learned_from_and_judged_by_because_it_is_named_twice) {
+  const TemporaryFolder folder;
+  collect(folder, "compute", 4096, "--max-tables 4");
+  collect(folder, "compute", 8192, "--max-tables 4");
+  const Outcome twice = run_command(
+      split_words("train compute --data compute4096 --data compute8192 --data ./compute4096/ "
+                  "--output x.safetensors"),
+      {.directory = folder.path()});
+  BOOST_TEST(twice.exit_code == 2);
+  BOOST_TEST(twice.err.find("--data: found './compute4096/' twice") != std::string::npos,
+             twice.err);
+  BOOST_TEST(!std::filesystem::exists(folder.file("x.safetensors")));
+}
+
 BOOST_AUTO_TEST_CASE(a_collection_has_the_batch_size_of_its_tables) {
   const TemporaryFolder folder;
   run_in(folder, "tables generate --count 20 --batch-size 8192 --output pool.json");
