@@ -26,19 +26,11 @@ const CommModel& half(const CommModels& models, CommDirection direction) {
   return direction == CommDirection::kForward ? models.forward : models.backward;
 }
 
-Result<Metrics> evaluate_direction(const CommModels& models, CommDirection direction,
-                                   std::span<const CommDataset> data) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  for (const CommDataset& dataset : data) {
-    const std::vector<std::int32_t> ids = all_ids(dataset.samples.size());
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
-                                predict_comm(models, direction, dataset, ids));
-    predicted.insert(predicted.end(), costs.begin(), costs.end());
-    const std::vector<double> real = comm_costs(direction, dataset, ids);
-    measured.insert(measured.end(), real.begin(), real.end());
-  }
-  return measure_fit(predicted, measured);
+template <typename Dataset>
+IdParts all_samples(std::span<const Dataset> data) {
+  IdParts ids;
+  for (const Dataset& dataset : data) ids.push_back(all_ids(dataset.samples.size()));
+  return ids;
 }
 
 }  // namespace
@@ -84,24 +76,46 @@ Result<std::vector<double>> predict_comm(const CommModels& models, CommDirection
   return to_costs(outputs, model.target);
 }
 
-Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data) {
+Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data,
+                                 const IdParts& ids) {
   std::vector<double> predicted;
   std::vector<double> measured;
-  for (const ComputeDataset& dataset : data) {
+  for (std::size_t k = 0; k < data.size(); ++k) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
-                                predict_compute(model, dataset, all_ids(dataset.samples.size())));
+                                predict_compute(model, data[k], ids[k]));
     predicted.insert(predicted.end(), costs.begin(), costs.end());
-    for (const io::ComputeSample& sample : dataset.samples) measured.push_back(sample.cost_ms);
+    for (const std::int32_t id : ids[k]) {
+      measured.push_back(data[k].samples[static_cast<std::size_t>(id)].cost_ms);
+    }
+  }
+  return measure_fit(predicted, measured);
+}
+
+Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data) {
+  return evaluate_compute(model, data, all_samples(data));
+}
+
+Result<Metrics> evaluate_comm(const CommModels& models, CommDirection direction,
+                              std::span<const CommDataset> data, const IdParts& ids) {
+  std::vector<double> predicted;
+  std::vector<double> measured;
+  for (std::size_t k = 0; k < data.size(); ++k) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
+                                predict_comm(models, direction, data[k], ids[k]));
+    predicted.insert(predicted.end(), costs.begin(), costs.end());
+    const std::vector<double> real = comm_costs(direction, data[k], ids[k]);
+    measured.insert(measured.end(), real.begin(), real.end());
   }
   return measure_fit(predicted, measured);
 }
 
 Result<CommMetrics> evaluate_comm(const CommModels& models, std::span<const CommDataset> data) {
+  const IdParts all = all_samples(data);
   CommMetrics metrics;
   NEUROSHARD_ASSIGN_OR_RETURN(metrics.forward,
-                              evaluate_direction(models, CommDirection::kForward, data));
+                              evaluate_comm(models, CommDirection::kForward, data, all));
   NEUROSHARD_ASSIGN_OR_RETURN(metrics.backward,
-                              evaluate_direction(models, CommDirection::kBackward, data));
+                              evaluate_comm(models, CommDirection::kBackward, data, all));
   return metrics;
 }
 

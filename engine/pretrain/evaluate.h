@@ -26,10 +26,17 @@ Result<std::vector<double>> predict_comm(const CommModels& models, CommDirection
                                          const CommDataset& dataset,
                                          std::span<const std::int32_t> ids);
 
-/// How well the models fit all samples of these data sets, taken together.
+/// Samples of each of several data sets, as indices into it.
+using IdParts = std::vector<std::vector<std::int32_t>>;
+
+/// How well the models fit these samples of the data sets, or all, taken together.
+Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data,
+                                 const IdParts& ids);
 Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data);
 
-/// Over all devices of all samples. The forward network gets the measured starts.
+/// Over all devices of the samples. The forward network gets the measured starts.
+Result<Metrics> evaluate_comm(const CommModels& models, CommDirection direction,
+                              std::span<const CommDataset> data, const IdParts& ids);
 struct CommMetrics {
   Metrics forward;
   Metrics backward;

@@ -114,6 +114,16 @@ Status validate(const FitOptions& o) {
                 "above 0, at most 1e6");
 }
 
+Status check_widths(const std::vector<int>& widths, const std::string& option) {
+  constexpr int kMaxWidth = 4096;
+  for (const int width : widths) {
+    if (width >= 1 && width <= kMaxWidth) continue;
+    return invalid_input(option + ": found " + std::to_string(width) +
+                         ", expected widths from 1 to " + std::to_string(kMaxWidth));
+  }
+  return {};
+}
+
 Result<FitResult> fit(const FitProblem& problem, const FitOptions& options,
                       const TrainControl& control, std::string_view phase) {
   NEUROSHARD_RETURN_IF_ERROR(validate(options));

@@ -69,6 +69,8 @@ struct FitResult {
 
 /// Ranges of the options: the message names the option, what was found and what was expected.
 Status validate(const FitOptions& options);
+/// kInvalidInput naming `option` when a layer has no or too many outputs.
+Status check_widths(const std::vector<int>& widths, const std::string& option);
 
 /// Layer widths as reports have them: "128-32".
 std::string describe(const std::vector<int>& widths);

@@ -86,9 +86,8 @@ std::vector<double> comm_costs(CommDirection direction, const CommDataset& datas
   return costs;
 }
 
-std::vector<std::vector<std::int32_t>> ids_by_dataset(std::span<const std::int64_t> sizes,
-                                                      std::span<const std::int32_t> ids) {
-  std::vector<std::vector<std::int32_t>> parts(sizes.size());
+IdParts ids_by_dataset(std::span<const std::int64_t> sizes, std::span<const std::int32_t> ids) {
+  IdParts parts(sizes.size());
   for (const std::int32_t id : ids) {
     std::int64_t local = id;
     std::size_t dataset = 0;

@@ -38,8 +38,7 @@ std::vector<double> comm_costs(CommDirection direction, const CommDataset& datas
 
 /// Samples of all data sets are counted through, data set after data set. These are the ones of
 /// `ids` that belong to each, as indices into it, in the order of `ids`.
-std::vector<std::vector<std::int32_t>> ids_by_dataset(std::span<const std::int64_t> sizes,
-                                                      std::span<const std::int32_t> ids);
+IdParts ids_by_dataset(std::span<const std::int64_t> sizes, std::span<const std::int32_t> ids);
 
 /// 0, 1, ..., count - 1.
 std::vector<std::int32_t> all_ids(std::size_t count);

@@ -13,8 +13,6 @@
 namespace neuroshard {
 namespace {
 
-using IdParts = std::vector<std::vector<std::int32_t>>;
-
 // One direction of the exchanges of all data sets, as rows for a network.
 struct Rows {
   int width = 0;
@@ -146,28 +144,9 @@ Result<CommModel> fit_direction(std::span<const CommDataset> data, const CommMod
   return model;
 }
 
-Result<Metrics> measure_part(const CommModels& models, CommDirection direction,
-                             std::span<const CommDataset> data, const IdParts& parts) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  for (std::size_t k = 0; k < data.size(); ++k) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
-                                predict_comm(models, direction, data[k], parts[k]));
-    predicted.insert(predicted.end(), costs.begin(), costs.end());
-    const std::vector<double> real = comm_costs(direction, data[k], parts[k]);
-    measured.insert(measured.end(), real.begin(), real.end());
-  }
-  return measure_fit(predicted, measured);
-}
-
 Status check(std::span<const CommDataset> data, const CommTrainOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(validate(options.fit));
-  for (const int width : options.hidden_widths) {
-    if (width < 1 || width > 4096) {
-      return invalid_input("hidden widths: found " + std::to_string(width) +
-                           ", expected widths from 1 to 4096");
-    }
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_widths(options.hidden_widths, "hidden widths"));
   for (const CommDataset& dataset : data) {
     if (dataset.samples.empty()) {
       return invalid_input("communication data without samples, expected at least one");
@@ -224,11 +203,10 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
                               fit_direction(data, models, CommDirection::kBackward, options, split,
                                             control, training.backward));
   const IdParts test = ids_by_dataset(sizes, split.test);
-  for (const auto direction : {CommDirection::kForward, CommDirection::kBackward}) {
-    TrainReport& report =
-        direction == CommDirection::kForward ? training.forward : training.backward;
-    NEUROSHARD_ASSIGN_OR_RETURN(report.test, measure_part(models, direction, data, test));
-  }
+  NEUROSHARD_ASSIGN_OR_RETURN(training.forward.test,
+                              evaluate_comm(models, CommDirection::kForward, data, test));
+  NEUROSHARD_ASSIGN_OR_RETURN(training.backward.test,
+                              evaluate_comm(models, CommDirection::kBackward, data, test));
   return training;
 }
 

@@ -11,18 +11,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr int kMaxWidth = 4096;
-
-Status check_widths(const std::vector<int>& widths, const char* option) {
-  for (const int width : widths) {
-    if (width < 1 || width > kMaxWidth) {
-      return invalid_input(std::string(option) + ": found " + std::to_string(width) +
-                           ", expected widths from 1 to " + std::to_string(kMaxWidth));
-    }
-  }
-  return {};
-}
-
 Result<nn::SetNetworkSpec> make_network(int inputs, const ComputeTrainOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_widths(options.table_widths, "table widths"));
   NEUROSHARD_RETURN_IF_ERROR(check_widths(options.head_widths, "head widths"));
@@ -64,23 +52,6 @@ std::vector<double> pick(std::span<const double> values, std::span<const std::in
   std::vector<double> picked;
   for (const std::int32_t id : ids) picked.push_back(values[static_cast<std::size_t>(id)]);
   return picked;
-}
-
-// Metrics of the finished model, folded scales and all: what anyone who loads it gets.
-Result<Metrics> measure_part(const ComputeModel& model, std::span<const ComputeDataset> data,
-                             const Pooled& all, std::span<const std::int32_t> ids) {
-  std::vector<double> predicted;
-  std::vector<double> measured;
-  const auto parts = ids_by_dataset(all.sizes, ids);
-  for (std::size_t k = 0; k < data.size(); ++k) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> costs,
-                                predict_compute(model, data[k], parts[k]));
-    predicted.insert(predicted.end(), costs.begin(), costs.end());
-    for (const std::int32_t id : parts[k]) {
-      measured.push_back(data[k].samples[static_cast<std::size_t>(id)].cost_ms);
-    }
-  }
-  return measure_fit(predicted, measured);
 }
 
 ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& problem,
@@ -159,8 +130,10 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
         return a.row_parts < b.row_parts;
       })->row_parts;
   training.report = make_report(options, split, result);
-  NEUROSHARD_ASSIGN_OR_RETURN(training.report.test,
-                              measure_part(training.model, data, all, split.test));
+  // Of the finished model, folded scales and all: what anyone who loads it gets.
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      training.report.test,
+      evaluate_compute(training.model, data, ids_by_dataset(all.sizes, split.test)));
   return training;
 }
 
