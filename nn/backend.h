@@ -26,7 +26,8 @@ struct GatherRows {
   float* out;                 ///< [rows, width]
 };
 
-/// y = activation(x weight^T + bias).
+/// y = activation(x weight^T + bias). On CPUs the ReLU of NaN is NaN: a network that overflows says
+/// so.
 struct DenseForward {
   std::int64_t rows;
   DenseSpec spec;

@@ -143,7 +143,7 @@ struct StoreOutput {
   void store(Index row, Index column, int v, __m256 sum, Columns<kCut> columns) const {
     const float* from = start + row * start_stride + column;
     sum = _mm256_add_ps(sum, columns.template load<kVectors>(from, v));
-    if (relu) sum = _mm256_max_ps(sum, _mm256_setzero_ps());
+    if (relu) sum = _mm256_max_ps(_mm256_setzero_ps(), sum);  // of NaN: the second, NaN
     columns.template store<kVectors>(y + row * stride + column, v, sum);
   }
 };

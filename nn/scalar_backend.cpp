@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "nn/cpu_backend.h"
@@ -55,8 +56,8 @@ class ScalarBackend final : public CpuBackend {
         for (std::int64_t i = 0; i < inputs; ++i) {
           sum += op.x[r * inputs + i] * op.weight[o * inputs + i];
         }
-        const bool closed = op.spec.activation == Activation::kRelu && !(sum > 0.0f);
-        op.y[r * outputs + o] = closed ? 0.0f : sum;
+        if (op.spec.activation == Activation::kRelu) sum = std::max(sum, 0.0f);
+        op.y[r * outputs + o] = sum;
       }
     }
   }

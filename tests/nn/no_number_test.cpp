@@ -1,4 +1,4 @@
-// Prediction kernels on values that are no number: an overflow is not lost on the way to a cost.
+// Kernels on values that are no number: an overflow is not lost on the way to a cost.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -40,6 +40,31 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_no_number_is_not_clipped_to_zero) {
                          ones.data(), true, y.data(), size});
           BOOST_TEST(std::isnan(y[row * width + at]), to_string(isa) << " of " << rows);
         }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_training_network_that_overflows_says_no_number_either) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr std::int64_t kRows = 7;
+  for (const Backend* backend : usable_backends()) {
+    for (const int outputs : {1, 8, 21}) {
+      const std::vector<float> weight(static_cast<std::size_t>(2 * outputs), 1.0f);
+      const std::vector<float> bias(static_cast<std::size_t>(outputs), 0.0f);
+      std::vector<float> x(2 * kRows, 1.0f);
+      x[6] = kInfinity;  // of the fourth row
+      x[7] = -kInfinity;
+      std::vector<float> y(static_cast<std::size_t>(kRows * outputs));
+      backend->run(DenseForward{.rows = kRows,
+                                .spec = {2, outputs, Activation::kRelu},
+                                .x = x.data(),
+                                .weight = weight.data(),
+                                .bias = bias.data(),
+                                .y = y.data()});
+      for (std::size_t at = 0; at < y.size(); ++at) {
+        const bool fourth = at / static_cast<std::size_t>(outputs) == 3;
+        BOOST_TEST((fourth ? std::isnan(y[at]) : y[at] == 2.0f), backend->name());
       }
     }
   }
