@@ -69,15 +69,27 @@ Status resume(const std::string& directory, const io::Collection& settings,
   return invalid_input(pool_path + ": begun with other tables, cannot resume with these");
 }
 
-Status begin(const std::string& directory, const io::Collection& settings, const std::string& pool,
-             const io::AppendLog& log) {
-  if (log.lines() > 0) {
-    return invalid_input(io::file_in(directory, io::kDataFile) + ": has " +
-                         std::to_string(log.lines()) + " lines but no " +
-                         std::string(io::kCollectionFile) +
-                         " beside it, expected an empty directory or "
-                         "a collection to resume");
+/// Whether a collection was begun in the directory, with the same settings. kInvalidInput when it
+/// has others, or data of somebody else.
+Result<bool> begun_with(const std::string& directory, const io::Collection& settings,
+                        const std::string& pool) {
+  const std::string data = io::file_in(directory, io::kDataFile);
+  std::error_code error;
+  // First, as another process may just be beginning: what has data has a collection.json by then.
+  const std::uintmax_t size = std::filesystem::file_size(data, error);
+  const bool has_data = !error && size > 0;
+  if (std::filesystem::exists(io::file_in(directory, io::kCollectionFile), error)) {
+    NEUROSHARD_RETURN_IF_ERROR(resume(directory, settings, pool));
+    return true;
   }
+  if (!has_data) return false;
+  return invalid_input(data + ": found " + std::to_string(size) + " bytes but no " +
+                       std::string(io::kCollectionFile) +
+                       " beside it, expected an empty directory or a collection to resume");
+}
+
+Status begin(const std::string& directory, const io::Collection& settings,
+             const std::string& pool) {
   // collection.json last: a directory that has it has everything.
   if (!pool.empty()) {
     NEUROSHARD_RETURN_IF_ERROR(
@@ -94,11 +106,12 @@ Result<io::AppendLog> open_collection(const std::string& directory, const io::Co
   std::error_code error;
   std::filesystem::create_directory(directory, error);
   if (error) return io_error(directory + ": cannot make the directory: " + error.message());
+  // Asked before the log is opened, which cuts off a torn line, and again when it is ours alone.
+  NEUROSHARD_RETURN_IF_ERROR(begun_with(directory, settings, pool).status());
   NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log,
                               io::AppendLog::open(io::file_in(directory, io::kDataFile)));
-  const bool begun = std::filesystem::exists(io::file_in(directory, io::kCollectionFile), error);
-  NEUROSHARD_RETURN_IF_ERROR(begun ? resume(directory, settings, pool)
-                                   : begin(directory, settings, pool, log));
+  NEUROSHARD_ASSIGN_OR_RETURN(const bool begun, begun_with(directory, settings, pool));
+  if (!begun) NEUROSHARD_RETURN_IF_ERROR(begin(directory, settings, pool));
   return log;
 }
 

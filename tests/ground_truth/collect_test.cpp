@@ -211,9 +211,22 @@ BOOST_AUTO_TEST_CASE(other_settings_are_refused_by_name) {
 BOOST_AUTO_TEST_CASE(data_of_somebody_else_is_left_alone) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder.file("data"));
-  std::ofstream(folder.file("data/data.txt")) << "1,2 3.5\n";
-  check_refused(compute_on_sim(options_for(folder, 5)), {"data.txt", "collection.json"});
-  BOOST_TEST(text_of(folder.file("data/data.txt")) == "1,2 3.5\n");
+  for (const std::string text : {"1,2 3.5\n", "1,2 3.5\n4 1.25", "notes"}) {
+    std::ofstream(folder.file("data/data.txt")) << text;
+    check_refused(compute_on_sim(options_for(folder, 5)), {"data.txt", "collection.json"});
+    BOOST_TEST(text_of(folder.file("data/data.txt")) == text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_refused_collector_repairs_nothing) {
+  const TemporaryFolder folder;
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 5)).ok());
+  std::ofstream(folder.file("data/data.txt"), std::ios::app) << "1,2";
+  const std::string torn = text_of(folder.file("data/data.txt"));
+  CollectOptions other = options_for(folder, 9);
+  other.seed += 1;
+  check_refused(compute_on_sim(other), {"seed"});
+  BOOST_TEST(text_of(folder.file("data/data.txt")) == torn);
 }
 
 BOOST_AUTO_TEST_CASE(a_second_collector_is_refused) {
