@@ -56,17 +56,22 @@ Status compare(const io::Collection& begun, const io::Collection& wanted, const 
   return {};
 }
 
+/// kInvalidInput when the directory's pool is another one; "" has no file.
+Status check_pool(const std::string& directory, const std::string& pool) {
+  if (pool.empty()) return {};
+  const std::string path = io::file_in(directory, io::kPoolFile);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string found, io::read_file(path));
+  if (found == pool) return {};
+  return invalid_input(path + ": found other tables, expected those to collect with or no file");
+}
+
 Status resume(const std::string& directory, const io::Collection& settings,
               const std::string& pool) {
   const std::string path = io::file_in(directory, io::kCollectionFile);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(path));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection begun, io::parse_collection(bytes, path));
   NEUROSHARD_RETURN_IF_ERROR(compare(begun, settings, path));
-  if (pool.empty()) return {};
-  const std::string pool_path = io::file_in(directory, io::kPoolFile);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string begun_pool, io::read_file(pool_path));
-  if (begun_pool == pool) return {};
-  return invalid_input(pool_path + ": begun with other tables, cannot resume with these");
+  return check_pool(directory, pool);
 }
 
 /// Whether a collection was begun in the directory, with the same settings. kInvalidInput when it
@@ -82,7 +87,12 @@ Result<bool> begun_with(const std::string& directory, const io::Collection& sett
     NEUROSHARD_RETURN_IF_ERROR(resume(directory, settings, pool));
     return true;
   }
-  if (!has_data) return false;
+  if (!has_data) {
+    // One that is killed while it begins leaves this file only.
+    const bool has_pool = std::filesystem::exists(io::file_in(directory, io::kPoolFile), error);
+    if (has_pool) NEUROSHARD_RETURN_IF_ERROR(check_pool(directory, pool));
+    return false;
+  }
   return invalid_input(data + ": found " + std::to_string(size) + " bytes but no " +
                        std::string(io::kCollectionFile) +
                        " beside it, expected an empty directory or a collection to resume");

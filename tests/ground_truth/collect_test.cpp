@@ -218,6 +218,23 @@ BOOST_AUTO_TEST_CASE(data_of_somebody_else_is_left_alone) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_of_somebody_else_are_left_alone) {
+  const TemporaryFolder folder;
+  const std::string pool = folder.file("data/table_configs.json");
+  BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 5)).ok());
+  const std::string own = text_of(pool);
+  // As a collection that is killed while it begins leaves the directory.
+  std::filesystem::remove(folder.file("data/collection.json"));
+  std::filesystem::resize_file(folder.file("data/data.txt"), 0);
+  BOOST_TEST(compute_on_sim(options_for(folder, 5)).ok());
+  std::filesystem::remove_all(folder.file("data"));
+  std::filesystem::create_directory(folder.file("data"));
+  std::ofstream(pool) << own.substr(1);
+  check_refused(compute_on_sim(options_for(folder, 5)), {"table_configs.json", "other tables"});
+  BOOST_TEST(text_of(pool) == own.substr(1));
+  BOOST_TEST(comm_on_sim(options_for(folder, 5)).ok());
+}
+
 BOOST_AUTO_TEST_CASE(a_refused_collector_repairs_nothing) {
   const TemporaryFolder folder;
   BOOST_TEST_REQUIRE(compute_on_sim(options_for(folder, 5)).ok());
