@@ -102,10 +102,10 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
                                       const ComputeTrainOptions& options,
                                       const TrainControl& control);
 
-/// The same for both directions of the all-to-all. Inputs are standardised over the samples of the
-/// training part; with kPooledDevices, where device counts may differ between data sets, inputs of
-/// at most 8 different values get 5 times their deviation, which keeps the network smooth between
-/// them.
+/// The same for both directions of the all-to-all. Inputs are standardised over the samples that
+/// any member learns from; with kPooledDevices, where device counts may differ between data sets,
+/// inputs of at most 8 different values get 5 times their deviation, which keeps the network smooth
+/// between them.
 Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTrainOptions& options,
                                 const TrainControl& control);
 

@@ -98,11 +98,17 @@ Result<FitProblem> make_problem(Rows rows, const CommTrainOptions& options, cons
     problem.parts.push_back(
         {rows_of(rows, part.train), std::move(validation), std::move(measured)});
   }
-  const std::vector<std::int32_t>& train = problem.parts.front().train;
+  // Several members learn, between them, from all that is not the test part: what only the first
+  // one has not seen may differ there.
+  std::vector<std::int32_t> learned = problem.parts.front().train;
+  if (own.size() > 1) {
+    const std::vector<std::int32_t>& rest = problem.parts.front().validation;
+    learned.insert(learned.end(), rest.begin(), rest.end());
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(
-      problem.scale, make_target_scale(pick_rows(rows.costs, rows.outputs, train),
+      problem.scale, make_target_scale(pick_rows(rows.costs, rows.outputs, learned),
                                        CostTarget::kMilliseconds, options.fit.target_scale));
-  const std::vector<float> seen = pick_rows(rows.inputs, rows.width, train);
+  const std::vector<float> seen = pick_rows(rows.inputs, rows.width, learned);
   problem.constant = constant_columns(seen, rows.width);
   scaling = make_scaling(seen, rows.width);
   if (pooled) damp_rare_values(seen, scaling);

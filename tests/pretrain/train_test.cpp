@@ -2,6 +2,7 @@
 // is wrong with their input.
 #include "engine/pretrain/train.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <vector>
@@ -265,6 +266,23 @@ BOOST_AUTO_TEST_CASE(one_pooled_network_serves_several_device_counts_a_fixed_one
   const auto fixed = train_comm({data.data(), 1}, quick_comm(CommArchitecture::kFixedDevices), {});
   BOOST_REQUIRE(fixed.ok());
   BOOST_TEST(!evaluate_comm(fixed->models, {&six, 1}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(an_input_that_differs_for_some_members_only_is_scaled_for_them) {
+  const std::vector<CommDataset> data = {test::made_up_comm(200, 4, 3),
+                                         test::made_up_comm(1, 8, 4)};
+  CommTrainOptions options = quick_comm(CommArchitecture::kPooledDevices);
+  options.fit.members = 3;
+  // The first member is judged by the one exchange of 8 devices, the others learn from it.
+  const auto judged_by_it = [&] {
+    const Split split = *split_samples(201, 0.8, 0.1, options.fit.seed);
+    return std::count(split.validation.begin(), split.validation.end(), 200) > 0;
+  };
+  while (!judged_by_it()) ++options.fit.seed;
+  const auto training = train_comm(data, options, {});
+  BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
+  const CommDataset between = test::made_up_comm(50, 6, 5);
+  BOOST_TEST(evaluate_comm(training->models, {&between, 1})->forward.mape < 0.15);
 }
 
 BOOST_AUTO_TEST_CASE(bad_options_and_data_are_errors) {
