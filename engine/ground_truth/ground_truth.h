@@ -73,16 +73,17 @@ struct GroundTruthOptions {
   /// "H200-141G", "A100-80G+cluster", "./mine.json+pcie".
   std::string profile;
   int threads = 0;  ///< cpu: threads of the lookup; 0 = one per hardware thread
-  // The rest: cpu and cuda.
-  std::uint64_t seed = 0;                                 ///< of index streams and initial weights
   std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< weights that can be measured
-  int warmup_runs = 5;                                    ///< runs before the timed ones
-  int timed_runs = 10;                                    ///< the median of these counts
+  // The rest: cpu and cuda.
+  std::uint64_t seed = 0;  ///< of index streams and initial weights
+  int warmup_runs = 5;     ///< runs before the timed ones
+  int timed_runs = 10;     ///< the median of these counts
 };
 
-/// Errors: kInvalidInput for an unknown profile or a bad profile file (known names are listed),
-/// kUnavailable for cuda in a build or on a machine without it, kInternal when the arena of
-/// `max_memory_bytes` cannot be had.
+/// Errors: kInvalidInput for an unknown profile or a bad profile file (known names are listed) and
+/// for more `max_memory_bytes` than the device of a profile has or cuda's has, kUnavailable for
+/// cuda in a build or on a machine without it, kInternal when the arena of `max_memory_bytes`
+/// cannot be had.
 Result<std::unique_ptr<GroundTruth>> make_ground_truth(io::Backend backend,
                                                        const GroundTruthOptions& options);
 

@@ -130,6 +130,17 @@ BOOST_AUTO_TEST_CASE(what_the_machine_has_no_memory_for_is_refused_before_it_is_
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_simulated_device_cannot_be_asked_for_more_memory_than_it_has) {
+  GroundTruthOptions options;
+  options.profile = "V100-32G";
+  options.max_memory_bytes = std::int64_t{30} << 30;
+  BOOST_TEST(make_ground_truth(io::Backend::kSim, options).ok());
+  options.max_memory_bytes = std::int64_t{33} << 30;
+  const Status status = make_ground_truth(io::Backend::kSim, options).status();
+  BOOST_TEST((status.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(status.message().find("max-memory: found 33.0 GiB, expected at most the ") == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(an_exchange_includes_the_wait_for_a_late_rank) {
   GroundTruthOptions options = small_options();
   options.warmup_runs = 0;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/bytes.h"
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
@@ -11,6 +12,10 @@
 
 namespace neuroshard {
 namespace {
+
+std::int64_t memory_of(const HardwareProfile& profile) {
+  return static_cast<std::int64_t>(profile.memory_gib.value * 0x1p30);
+}
 
 class SimGroundTruth final : public GroundTruth {
  public:
@@ -30,8 +35,7 @@ class SimGroundTruth final : public GroundTruth {
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
-    const auto memory = static_cast<std::int64_t>(chosen_.profile.memory_gib.value * 0x1p30);
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory));
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory_of(chosen_.profile)));
     return simulate_compute(chosen_.profile, workload, shards);
   }
 
@@ -52,6 +56,11 @@ class SimGroundTruth final : public GroundTruth {
 
 Result<std::unique_ptr<GroundTruth>> make_sim_ground_truth(const GroundTruthOptions& options) {
   NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile chosen, choose_profile(options.profile));
+  if (const std::int64_t memory = memory_of(chosen.profile); options.max_memory_bytes > memory) {
+    return invalid_input("max-memory: found " + format_bytes(options.max_memory_bytes) +
+                         ", expected at most the " + format_bytes(memory) + " of " +
+                         chosen.profile.name);
+  }
   return std::unique_ptr<GroundTruth>(std::make_unique<SimGroundTruth>(std::move(chosen)));
 }
 
