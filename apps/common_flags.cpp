@@ -8,6 +8,7 @@
 #include "apps/output.h"
 #include "apps/text_table.h"
 #include "engine/core/cluster.h"
+#include "engine/planner.h"
 #include "io/file.h"
 #include "io/tables.h"
 
@@ -25,9 +26,14 @@ std::string known_devices(const CostModels& models) {
   return std::to_string(least) + " to " + std::to_string(comm.max_devices);
 }
 
-/// The algorithms that go by --row-splits, and by --evaluations.
-const std::vector<std::string> kRowAlgorithms{"refine"};
-const std::vector<std::string> kCountingAlgorithms{"refine", "anneal", "exact"};
+/// The algorithms that have a trait.
+std::vector<std::string> algorithms_that(bool AlgorithmInfo::*trait) {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.*trait) names.emplace_back(info.name);
+  }
+  return names;
+}
 
 bool any_of(std::span<const std::string> algorithms, const std::vector<std::string>& known) {
   return std::find_first_of(algorithms.begin(), algorithms.end(), known.begin(), known.end()) !=
@@ -112,19 +118,19 @@ FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::s
 }
 
 bool makes_row_shards(std::span<const std::string> algorithms) {
-  return any_of(algorithms, kRowAlgorithms);
+  return any_of(algorithms, algorithms_that(&AlgorithmInfo::makes_row_shards));
 }
 
 void note_search_flags(const FlagSet& flags, const std::string& row_splits,
                        std::span<const std::string> algorithms, const NamedCostModels& models) {
-  if (flags.given("evaluations") && !any_of(algorithms, kCountingAlgorithms)) {
-    print_note("--evaluations: changes nothing, only " + join(kCountingAlgorithms, ", ") +
-               " go by it");
+  const std::vector<std::string> heeding = algorithms_that(&AlgorithmInfo::heeds_evaluations);
+  if (flags.given("evaluations") && !any_of(algorithms, heeding)) {
+    print_note("--evaluations: changes nothing, only " + join(heeding, ", ") + " go by it");
   }
   if (!flags.given("row-splits") || row_splits == "off") return;
   if (!makes_row_shards(algorithms)) {
     print_note("--row-splits " + row_splits + ": changes nothing, only " +
-               join(kRowAlgorithms, ", ") + " makes row shards");
+               join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ") + " makes row shards");
   } else if (!knows_row_shards(models.models)) {
     print_note("--row-splits " + row_splits + ": " + models.name +
                " was not trained on row shards, rows stay whole");

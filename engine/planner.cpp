@@ -170,7 +170,8 @@ std::span<const AlgorithmInfo> algorithms() {
   static const std::vector<AlgorithmInfo> infos = [] {
     std::vector<AlgorithmInfo> list;
     for (const search::Algorithm& algorithm : search::algorithms()) {
-      list.push_back({algorithm.name, algorithm.summary});
+      list.push_back({algorithm.name, algorithm.summary, algorithm.heeds_evaluations,
+                      algorithm.makes_row_shards});
     }
     return list;
   }();

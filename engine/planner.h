@@ -91,11 +91,13 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
                                                 std::span<const std::string> algorithms,
                                                 const PlanOptions& options);
 
-/// The algorithms by name, weakest first, with one line on each; those that run only when asked for
-/// come last.
+/// The algorithms by name, weakest first, with one line on each and what they go by; those that run
+/// only when asked for come last.
 struct AlgorithmInfo {
   std::string_view name;
   std::string_view summary;
+  bool heeds_evaluations;  ///< PlanOptions::evaluations changes what it does
+  bool makes_row_shards;   ///< PlanOptions::row_splits does
 };
 std::span<const AlgorithmInfo> algorithms();
 std::vector<std::string> algorithm_names();

@@ -21,10 +21,11 @@ constexpr std::array kAlgorithms{
     Algorithm{"neuroshard", "the paper's search: beam over column splits, greedy grid placement",
               shard_neuroshard, true},
     Algorithm{"refine", "local search on the cost itself, from the best of all of these",
-              shard_refine},
+              shard_refine, false, true, true},
     Algorithm{"anneal", "Metropolis search over placements of single tables, a yardstick",
-              shard_anneal},
-    Algorithm{"exact", "goes through all plans without splits, for a dozen tables", shard_exact},
+              shard_anneal, false, true},
+    Algorithm{"exact", "goes through all plans without splits, for a dozen tables", shard_exact,
+              false, true},
 };
 
 }  // namespace

@@ -62,6 +62,8 @@ struct Algorithm {
   Sharder run;
   /// Ends by itself and soon, for tasks of ordinary size: what other plans are held against.
   bool baseline = false;
+  bool heeds_evaluations = false;  ///< SearchOptions::evaluations
+  bool makes_row_shards = false;   ///< SearchOptions::row_splits
 };
 
 /// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then

@@ -265,6 +265,28 @@ BOOST_AUTO_TEST_CASE(algorithms_are_described) {
   BOOST_TEST(default_algorithm() == "refine");
 }
 
+BOOST_AUTO_TEST_CASE(algorithms_go_by_what_they_are_said_to_go_by) {
+  const CostModels models = load_cost_models("h200_sim").value().models;
+  const ReuseHistogram once{1};
+  Workload workload{{{"large", 10'000'000, 4, 100, DataType::kFp32, Optimizer::kSgd, once}}, 8192};
+  workload.tables.resize(5, {"small", 1000, 4, 1, DataType::kFp32, Optimizer::kSgd, once});
+  const Cluster cluster{.devices = 4, .memory_bytes = std::int64_t{8} << 30};
+  for (const AlgorithmInfo& info : algorithms()) {
+    PlanOptions options{.algorithm = std::string(info.name), .evaluations = 1000};
+    const auto many = make_plan(workload, cluster, models, options);
+    BOOST_REQUIRE_MESSAGE(many.ok(), many.status().message());
+    const auto of_all_rows = [&](const Shard& shard) {
+      return shard.rows() == workload.tables[static_cast<std::size_t>(shard.table)].rows;
+    };
+    const bool row_shards = !std::ranges::all_of(many->plan.shards, of_all_rows);
+    BOOST_TEST(row_shards == info.makes_row_shards, info.name);
+    options.evaluations = 10;
+    const auto few = make_plan(workload, cluster, models, options);
+    const bool same = few.ok() && few->evaluations == many->evaluations;
+    BOOST_TEST(same == !info.heeds_evaluations, info.name);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(models_that_overflow_are_told_whatever_the_number_of_devices) {
   CostModels models = load_cost_models("h200_sim").value().models;
   models.comm->forward.target = models.comm->backward.target = CostTarget::kLogMilliseconds;
