@@ -139,8 +139,7 @@ void note_search_flags(const FlagSet& flags, const std::string& row_splits,
 
 void note_guesses(const NamedCostModels& models, std::int32_t devices,
                   std::span<const Table> tables) {
-  for (const std::string& guess :
-       {device_guess(models, devices), data_type_guess(models, tables)}) {
+  for (const std::string& guess : {device_guess(models, devices), table_guess(models, tables)}) {
     note_if_any(guess);
   }
 }

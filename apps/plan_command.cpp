@@ -197,12 +197,11 @@ class PlanCommand final : public Command {
   Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
                 const std::vector<ComparedPlan>& others) {
     const Console console = Console::of(STDOUT_FILENO);
-    std::int64_t bytes = 0;
-    for (const Table& table : workload.tables) bytes += table_bytes(table);
-    std::string text =
-        counted(std::ssize(workload.tables), "table") + ", " + format_bytes(bytes) + ", batch " +
-        with_commas(workload.batch_size) + ", on " + counted(cluster_.devices, "device") + " of " +
-        format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) + "\n\n";
+    std::string text = counted(std::ssize(workload.tables), "table") + ", " +
+                       describe_bytes(workload) + ", batch " + with_commas(workload.batch_size) +
+                       ", on " + counted(cluster_.devices, "device") + " of " +
+                       format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) +
+                       "\n\n";
     text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
     text += "\n" +
             console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",

@@ -141,7 +141,7 @@ class SummarizeCommand final : public Command {
     facts.add({"without lookups", with_commas(summary.without_lookups)});
     facts.add({"rows", count_text(summary.total_rows)});
     if (summary.has_dims) {
-      facts.add({"memory", format_bytes(summary.total_bytes)});
+      facts.add({"memory", describe_bytes(workload)});
       facts.add({"largest table", format_bytes(summary.largest_bytes)});
       facts.add({"sum of dims", count_text(summary.dim_sum)});
     }

@@ -15,8 +15,7 @@ namespace {
 /// with: no limit changes a greedy plan that stays below it.
 Result<std::int64_t> memory_for_whole_tables(const Workload& workload, Cluster cluster,
                                              const CostModels& models) {
-  cluster.memory_bytes = 0;
-  for (const Table& table : workload.tables) cluster.memory_bytes += table_bytes(table);
+  cluster.memory_bytes = workload_bytes(workload);
   PlanOptions options;
   options.algorithm = "size-greedy";
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult whole,

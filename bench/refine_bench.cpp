@@ -61,18 +61,13 @@ Workload draw(const Setup& setup, std::int64_t count, Rng& rng) {
   return workload;
 }
 
-std::int64_t total_bytes(const Workload& workload) {
-  std::int64_t total = 0;
-  for (const Table& table : workload.tables) total += table_bytes(table);
-  return total;
-}
-
 /// The paper's way: up to 15 tables a device, redrawn until they take at most 15/16 of the memory.
 Workload draw_task(const Setup& setup, const Cluster& cluster, Rng& rng) {
   for (;;) {
     Workload workload =
         draw(setup, rng.between(cluster.devices * 5 / 2, cluster.devices * 15 - 1), rng);
-    if (total_bytes(workload) <= cluster.memory_bytes / 16 * 15 * cluster.devices) return workload;
+    if (workload_bytes(workload) <= cluster.memory_bytes / 16 * 15 * cluster.devices)
+      return workload;
   }
 }
 
@@ -174,7 +169,7 @@ void few_tables(const Setup& setup) {
   for (int k = 0; k < 20; ++k) {
     const auto devices = static_cast<std::int32_t>(8 << rng.below(5));
     Workload workload = draw(setup, rng.between(devices, 4 * devices), rng);
-    std::int64_t most = total_bytes(workload) / devices;
+    std::int64_t most = workload_bytes(workload) / devices;
     for (const Table& table : workload.tables)
       most = std::max(most, table_bytes(table) / table.dim * 4);
     const double room = 1.02 + 0.28 * rng.uniform();
@@ -202,7 +197,7 @@ long peak_mib() {
 void scale(const Setup& setup, const char* title, const Workload& workload, const Cluster& cluster,
            const std::vector<double>& limits) {
   std::printf("\n%s: %zu tables, %.1f GiB, on %d devices of %.0f GiB\n", title,
-              workload.tables.size(), static_cast<double>(total_bytes(workload)) / kGiB,
+              workload.tables.size(), static_cast<double>(workload_bytes(workload)) / kGiB,
               cluster.devices, static_cast<double>(cluster.memory_bytes) / kGiB);
   std::vector<std::string> greedy = baseline_names();
   std::erase(greedy, "neuroshard");

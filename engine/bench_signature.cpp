@@ -88,11 +88,9 @@ Workload random_workload(std::int64_t tables, Rng& rng) {
 
 /// Enough memory for a share over an even one that goes from none at all to plenty.
 Cluster random_cluster(const Workload& workload, std::int32_t devices, Rng& rng) {
-  std::int64_t bytes = 0;
-  for (const Table& table : workload.tables) bytes += table_bytes(table);
   Cluster cluster;
   cluster.devices = devices;
-  cluster.memory_bytes = bytes / devices * rng.between(100, 200) / 100 + 1;
+  cluster.memory_bytes = workload_bytes(workload) / devices * rng.between(100, 200) / 100 + 1;
   return cluster;
 }
 

@@ -187,8 +187,8 @@ TablesSummary summarize(const Workload& workload, std::size_t top) {
   summary.pooling_factor = quantiles(std::move(pooling));
   summary.dims.assign(dims.begin(), dims.end());
   summary.heaviest_by_bytes = heaviest(workload.tables, top, [](const Table& table) {
-    return static_cast<double>(table.rows) * std::max(table.dim, 1) *
-           static_cast<double>(bytes_per_element(table.data_type));
+    return static_cast<double>(table.rows) *
+           static_cast<double>(row_bytes(table, std::max(table.dim, 1)));
   });
   summary.heaviest_by_lookups = heaviest(workload.tables, top, [](const Table& table) {
     return table.pooling_factor * std::max(table.dim, 1);

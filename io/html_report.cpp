@@ -49,11 +49,10 @@ std::string hint_of(const Page& page, const Shard& shard) {
 
 std::string heading(const Page& page) {
   const PlanDocument& document = page.document;
-  std::int64_t bytes = 0;
-  for (const Table& table : page.workload.tables) bytes += table_bytes(table);
   std::string text = std::to_string(page.workload.tables.size()) + " tables, " +
-                     format_bytes(bytes) + ", batch " + std::to_string(document.batch_size) +
-                     ", on " + std::to_string(document.plan.devices) + " devices";
+                     describe_bytes(page.workload) + ", batch " +
+                     std::to_string(document.batch_size) + ", on " +
+                     std::to_string(document.plan.devices) + " devices";
   if (page.options.memory_limit > 0) text += " of " + format_bytes(page.options.memory_limit);
   std::string html = "<h1>Sharding plan: " + milliseconds(document.cost.cost_ms) +
                      " on the slowest device</h1>\n<p class=\"facts\">" + html_text(text);

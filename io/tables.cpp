@@ -189,8 +189,7 @@ Status check_table(const JsonValue& place, const Table& table) {
 }
 
 Status read_optimizer(JsonObject& object, Table& table) {
-  return read_word(object, "optimizer", parse_optimizer, "'sgd' or 'rowwise_adagrad'",
-                   table.optimizer);
+  return read_word(object, "optimizer", parse_optimizer, optimizer_words(), table.optimizer);
 }
 
 Status read_each_table(const JsonArray& elements,

@@ -122,7 +122,7 @@ class Cells {
     Result<T> parsed = parse(text(column));
     if (!parsed.ok()) {
       return line_.error(found(column) + ", expected " +
-                         (column == kType ? "fp32 or fp16" : "sgd or rowwise_adagrad"));
+                         (column == kType ? "fp32 or fp16" : optimizer_words()));
     }
     out = *parsed;
     return {};

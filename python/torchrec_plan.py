@@ -30,23 +30,39 @@ from torchrec.modules.embedding_modules import (
 DATA_TYPES = ("FP32", "FP16")
 MAX_POOLING_FACTOR = 1e9
 MAX_DIM = 1 << 20
+# Its words for the optimizers that TorchRec fuses, by the names of their classes.
+OPTIMIZERS = {
+    "SGD": "sgd",
+    "RowWiseAdagrad": "rowwise_adagrad",
+    "Adagrad": "adagrad",
+    "Adam": "adam",
+    "PartialRowWiseAdam": "partial_rowwise_adam",
+    "LAMB": "lamb",
+    "PartialRowWiseLAMB": "partial_rowwise_lamb",
+    "LarsSGD": "lars_sgd",
+}
 # So many differences between plan and model are told, the others counted.
 SHOWN_DIFFERENCES = 4
 
 
-def save_tables(path, model, pooling_factors, batch_size):
+def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
     """Describes the tables of a model for `neuroshard --tables`, to be planned together.
 
     `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections are
     described, each table with the dotted name of its module. It may also be one collection, or
     {dotted name: collection} of some of a model. `pooling_factors` has the mean number of lookups
     per sample of every *feature* (a planner that takes 1.0 for those it does not know balances the
-    wrong load), `batch_size` is that of all ranks together.
+    wrong load), `batch_size` is that of all ranks together. What the optimizer keeps counts as
+    memory: it is the one that apply_optimizer_in_backward() has given a table, `optimizer` for the
+    others, one of OPTIMIZERS' words ("sgd" keeps nothing).
 
     Raises ValueError, naming the table or feature, before anything is written: no collections, or
     EmbeddingCollections among them; features without a factor and factors without a feature;
-    numbers, data types and names that `neuroshard plan` would refuse.
+    numbers, data types, optimizers and names that `neuroshard plan` would refuse.
     """
+    if optimizer not in OPTIMIZERS.values():
+        raise ValueError(f"optimizer: found {optimizer!r}, expected one of "
+                         + _listed(OPTIMIZERS.values()))
     factors = {name: _factor(name, value) for name, value in pooling_factors.items()}
     tables, module_of, features = [], {}, set()
     for module, collection in _collections(model).items():
@@ -57,7 +73,11 @@ def save_tables(path, model, pooling_factors, batch_size):
                                  f"{_module(module_of[config.name])} too, expected unique names")
             module_of[config.name] = module
             features.update(config.feature_names)
-            tables.append(_described(where, config, factors, module))
+            table = _described(where, config, factors)
+            table["optimizer"] = _optimizer(where, collection, config.name) or optimizer
+            if module:
+                table["module"] = module
+            tables.append(table)
     unknown = sorted(set(factors) - features)
     if unknown:
         raise ValueError(f"pooling_factors: found feature {unknown[0]!r}, which no table looks up, "
@@ -128,7 +148,7 @@ def _collections(model):
     return found
 
 
-def _described(where, config, factors, module):
+def _described(where, config, factors):
     if config.data_type.name not in DATA_TYPES:
         raise ValueError(f"{where}: found data type {config.data_type.name}, expected FP32 or FP16: "
                          "there is no cost model of others")
@@ -141,7 +161,7 @@ def _described(where, config, factors, module):
         if name not in factors:
             raise ValueError(f"{where}: found no pooling factor of feature {name!r}, expected one: "
                              "there is no default")
-    table = {
+    return {
         "name": config.name,
         "num_embeddings": config.num_embeddings,
         "embedding_dim": config.embedding_dim,
@@ -149,9 +169,17 @@ def _described(where, config, factors, module):
         "pooling_factors": [factors[name] for name in config.feature_names],
         "data_type": config.data_type.name,
     }
-    if module:
-        table["module"] = module
-    return table
+
+
+def _optimizer(where, collection, table):
+    """The word for what apply_optimizer_in_backward() has given the table; None for nothing."""
+    parameters = dict(collection.named_parameters())
+    classes = getattr(parameters.get(f"embedding_bags.{table}.weight"), "_optimizer_classes", [])
+    names = [each.__name__ for each in classes]
+    if len(names) > 1 or any(name not in OPTIMIZERS for name in names):
+        raise ValueError(f"{where}: found the optimizers {', '.join(names)}, expected one that "
+                         f"TorchRec fuses: {_listed(OPTIMIZERS)}")
+    return OPTIMIZERS[names[0]] if names else None
 
 
 def _factor(feature, value):

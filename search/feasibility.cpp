@@ -17,12 +17,6 @@ std::string tables_of(const Workload& workload) {
   return std::to_string(count) + (count == 1 ? " table" : " tables");
 }
 
-std::int64_t total_bytes(const Workload& workload) {
-  std::int64_t total = 0;  // below 2^63: the workload is valid
-  for (const Table& table : workload.tables) total += table_bytes(table);
-  return total;
-}
-
 /// The largest of all pieces when every table is split as far as it goes, by columns or as `rows`
 /// allow; the first of equal ones.
 ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
@@ -85,7 +79,7 @@ std::string table_label(const Workload& workload, std::int32_t table) {
 }
 
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {
-  const std::int64_t total = total_bytes(problem.workload);
+  const std::int64_t total = workload_bytes(problem.workload);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return std::nullopt;
@@ -148,7 +142,7 @@ Status stopped_before_plan() { return cancelled("stopped before any feasible pla
 
 Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
   return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +
-                    format_bytes(total_bytes(problem.workload)) + "), whole or split, on " +
+                    format_bytes(workload_bytes(problem.workload)) + "), whole or split, on " +
                     devices_of(problem.cluster) + ": " + memory_would_do(memory_that_fits));
 }
 

@@ -36,8 +36,8 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
 
 void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
                      const Workload& workload) {
-  for (const std::string& guess : {device_guess(*planner.models, devices),
-                                   data_type_guess(*planner.models, workload.tables)}) {
+  for (const std::string& guess :
+       {device_guess(*planner.models, devices), table_guess(*planner.models, workload.tables)}) {
     if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
   }
 }

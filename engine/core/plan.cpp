@@ -142,7 +142,7 @@ Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t dev
 
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
   const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return shape.rows * shape.dim * bytes_per_element(table.data_type);
+  return shape.rows * row_bytes(table, shape.dim);
 }
 
 Status validate(const Workload& workload, const Plan& plan) {

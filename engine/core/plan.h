@@ -56,7 +56,7 @@ inline ShardShape shape_of(const Shard& shard) { return {shard.table, shard.rows
 /// The whole of table `index` as one shard on `device`.
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
 
-/// Bytes of a shard: rows x columns x bytes per element.
+/// Bytes of a shard: rows x row_bytes() of its columns.
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 
 /// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 
 namespace neuroshard {
@@ -33,20 +34,10 @@ std::int64_t bytes_per_element(DataType type) { return type == DataType::kFp16 ?
 
 std::string_view to_string(DataType type) { return type == DataType::kFp16 ? "fp16" : "fp32"; }
 
-std::string_view to_string(Optimizer optimizer) {
-  return optimizer == Optimizer::kRowwiseAdagrad ? "rowwise_adagrad" : "sgd";
-}
-
 Result<DataType> parse_data_type(std::string_view text) {
   if (text == "fp32") return DataType::kFp32;
   if (text == "fp16") return DataType::kFp16;
   return invalid_input("data type '" + std::string(text) + "', expected fp32 or fp16");
-}
-
-Result<Optimizer> parse_optimizer(std::string_view text) {
-  if (text == "sgd") return Optimizer::kSgd;
-  if (text == "rowwise_adagrad") return Optimizer::kRowwiseAdagrad;
-  return invalid_input("optimizer '" + std::string(text) + "', expected sgd or rowwise_adagrad");
 }
 
 Status validate(const Table& table) {
@@ -62,7 +53,7 @@ Status validate(const Table& table) {
                          ", expected a finite number of at least 0");
   }
   std::int64_t bytes = 0;
-  if (__builtin_mul_overflow(table.rows, table.dim * bytes_per_element(table.data_type), &bytes)) {
+  if (__builtin_mul_overflow(table.rows, table.dim * row_bytes(table, 1), &bytes)) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
                          std::to_string(table.dim) + ", expected below 2^63 bytes");
   }
@@ -79,8 +70,25 @@ Status check_given_histogram(const Table& table) {
                        ", expected shares that add up to 1");
 }
 
-std::int64_t table_bytes(const Table& table) {
-  return table.rows * table.dim * bytes_per_element(table.data_type);
+std::int64_t row_bytes(const Table& table, std::int32_t dim) {
+  return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
+}
+
+std::int64_t table_bytes(const Table& table) { return table.rows * row_bytes(table, table.dim); }
+
+std::int64_t most_bytes(const Table& table) { return table.rows * table.dim * row_bytes(table, 1); }
+
+std::int64_t workload_bytes(const Workload& workload) {
+  std::int64_t bytes = 0;
+  for (const Table& table : workload.tables) bytes += table_bytes(table);
+  return bytes;
+}
+
+std::string describe_bytes(const Workload& workload) {
+  const bool states = std::any_of(
+      workload.tables.begin(), workload.tables.end(),
+      [](const Table& table) { return state_bytes_per_row(table.optimizer, table.dim) > 0; });
+  return format_bytes(workload_bytes(workload)) + (states ? " with optimizer states" : "");
 }
 
 Status validate(const Workload& workload) {
@@ -94,7 +102,7 @@ Status validate(const Workload& workload) {
     const Table& table = workload.tables[index];
     NEUROSHARD_RETURN_IF_ERROR(
         validate(table).with_context("tables[" + std::to_string(index) + "]"));
-    if (__builtin_add_overflow(total, table_bytes(table), &total)) {
+    if (__builtin_add_overflow(total, most_bytes(table), &total)) {
       return invalid_input("tables[0.." + std::to_string(index) +
                            "] together, expected below 2^63 bytes");
     }

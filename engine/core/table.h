@@ -5,21 +5,19 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/optimizer.h"
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/status.h"
 
 namespace neuroshard {
 
 enum class DataType { kFp32, kFp16 };
-enum class Optimizer { kSgd, kRowwiseAdagrad };
 
 /// Bytes of one weight.
 std::int64_t bytes_per_element(DataType type);
-/// The words of the file formats: "fp32", "fp16"; "sgd", "rowwise_adagrad".
+/// The words of the file formats: "fp32", "fp16".
 std::string_view to_string(DataType type);
-std::string_view to_string(Optimizer optimizer);
 Result<DataType> parse_data_type(std::string_view text);
-Result<Optimizer> parse_optimizer(std::string_view text);
 
 /// One embedding table. A plain value; copies are independent.
 struct Table {
@@ -38,8 +36,8 @@ struct Table {
 inline constexpr std::int32_t kMaxDim = 1 << 20;
 
 /// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, finite pooling_factor >= 0, histogram shares in
-/// [0, 1] that add up to 1 (within 1e-3) or are all 0, and bytes below 2^63. The message names the
-/// field, what was found and what was expected.
+/// [0, 1] that add up to 1 (within 1e-3) or are all 0, and bytes below 2^63 even when every column
+/// is a shard. The message names the field, what was found and what was expected.
 Status validate(const Table& table);
 
 /// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros
@@ -47,8 +45,16 @@ Status validate(const Table& table);
 /// few for a double gives zeros, too.)
 Status check_given_histogram(const Table& table);
 
-/// Bytes of the whole table: rows x dim x bytes per element. REQUIRES validate(table).ok().
+/// Bytes of each row of a shard of `dim` columns of the table: its weights and what the optimizer
+/// keeps for them.
+std::int64_t row_bytes(const Table& table, std::int32_t dim);
+
+/// Bytes of the whole table as one shard: rows x row_bytes(). REQUIRES validate(table).ok().
 std::int64_t table_bytes(const Table& table);
+
+/// The most that shards of the table, of however many columns, have together: as many bytes as when
+/// every column is one. REQUIRES validate(table).ok().
+std::int64_t most_bytes(const Table& table);
 
 /// Tables of one model and the global batch they are trained with.
 struct Workload {
@@ -56,7 +62,13 @@ struct Workload {
   std::int64_t batch_size = 65536;
 };
 
-/// Every table valid, at least one table, 1 <= batch_size, and the sum of bytes below 2^63.
+/// Bytes of all tables, whole. REQUIRES validate(workload).ok().
+std::int64_t workload_bytes(const Workload& workload);
+
+/// "97.4 GiB", or "98.2 GiB with optimizer states" where there are any.
+std::string describe_bytes(const Workload& workload);
+
+/// Every table valid, at least one table, 1 <= batch_size, and the sum of most_bytes() below 2^63.
 Status validate(const Workload& workload);
 
 }  // namespace neuroshard

@@ -108,14 +108,23 @@ std::string device_guess(const NamedCostModels& named, std::int32_t devices) {
          " is a guess";
 }
 
-std::string data_type_guess(const NamedCostModels& named, std::span<const Table> tables) {
+std::string table_guess(const NamedCostModels& named, std::span<const Table> tables) {
   if (!named.models.compute) return "";
-  const auto others = std::count_if(tables.begin(), tables.end(), [](const Table& table) {
-    return table.data_type != DataType::kFp32;
-  });
+  int types = 0;
+  int optimizers = 0;
+  int others = 0;
+  for (const Table& table : tables) {
+    const bool type = table.data_type != DataType::kFp32;
+    const bool optimizer = !has_kernels(table.optimizer);
+    types += type ? 1 : 0;
+    optimizers += optimizer ? 1 : 0;
+    others += type || optimizer ? 1 : 0;
+  }
   if (others == 0) return "";
-  return named.name + ": trained on fp32 tables, what it says of the compute of " +
-         std::to_string(others) + (others == 1 ? " other" : " others") + " is a guess";
+  return named.name + ": trained on " + (types > 0 ? "fp32 " : "") + "tables" +
+         (optimizers > 0 ? " with sgd or rowwise_adagrad" : "") +
+         ", what it says of the compute of " + std::to_string(others) +
+         (others == 1 ? " other" : " others") + " is a guess";
 }
 
 std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {

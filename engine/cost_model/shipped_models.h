@@ -62,8 +62,9 @@ std::string describe(const NamedCostModels& models);
 std::string device_guess(const NamedCostModels& models, std::int32_t devices);
 
 /// "trained on fp32 tables, what it says of 3 others is a guess", with the name in front; "" where
-/// all are fp32, as in all data that `collect` makes, or a formula knows the size of elements.
-std::string data_type_guess(const NamedCostModels& models, std::span<const Table> tables);
+/// all are fp32 with optimizers that ground truth has, as in all data that `collect` makes, or
+/// where a formula stands for the networks.
+std::string table_guess(const NamedCostModels& models, std::span<const Table> tables);
 
 /// describe(), and behind it device_guess() where that says something.
 std::string describe_costs(const NamedCostModels& models, std::int32_t devices);

@@ -73,7 +73,7 @@ struct GroundTruthOptions {
   /// "H200-141G", "A100-80G+cluster", "./mine.json+pcie".
   std::string profile;
   int threads = 0;  ///< cpu: threads of the lookup; 0 = one per hardware thread
-  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< weights that can be measured
+  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< tables that can be measured
   // The rest: cpu and cuda.
   std::uint64_t seed = 0;  ///< of index streams and initial weights
   int warmup_runs = 5;     ///< runs before the timed ones

@@ -8,14 +8,22 @@
 
 namespace neuroshard {
 
-Status check_memory(const Workload& workload, std::span<const Shard> shards,
+Status check_optimizer(const Table& table, const std::string& where) {
+  if (has_kernels(table.optimizer)) return {};
+  return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
+                       ", expected sgd or rowwise_adagrad: there is no ground truth of others");
+}
+
+Status check_shards(const Workload& workload, std::span<const Shard> shards,
                     std::int64_t limit_bytes) {
   std::int64_t bytes = 0;
   for (const Shard& shard : shards) {
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    NEUROSHARD_RETURN_IF_ERROR(check_optimizer(table, "table '" + table.name + "'"));
     if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard)), &bytes) ||
         bytes > limit_bytes) {
       return invalid_input(std::to_string(shards.size()) + " shards need more than " +
-                           format_bytes(limit_bytes) + ", the memory this backend has for weights");
+                           format_bytes(limit_bytes) + ", the memory this backend has for tables");
     }
   }
   return {};

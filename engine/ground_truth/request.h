@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
@@ -10,8 +11,11 @@ namespace neuroshard {
 
 // What every ground truth checks of a request, and how it deals out samples.
 
-/// kInvalidInput when the shards' weights together need more than `limit_bytes`.
-Status check_memory(const Workload& workload, std::span<const Shard> shards,
+/// kInvalidInput, with `where` in front, when no kernel or simulation here knows the optimizer.
+Status check_optimizer(const Table& table, const std::string& where);
+
+/// kInvalidInput when the shards together need more than `limit_bytes`, or by check_optimizer().
+Status check_shards(const Workload& workload, std::span<const Shard> shards,
                     std::int64_t limit_bytes);
 
 /// kInvalidInput unless there is at least one device, at most kMaxDevices, one start per device,

@@ -138,7 +138,9 @@ typedef struct neuroshard_table {
   const double* reuse_histogram; /* NULL: from zipf_alpha */
   size_t reuse_histogram_size;   /* 17, or 0 with NULL */
   neuroshard_text data_type;     /* "fp32" (default), "fp16" */
-  neuroshard_text optimizer;     /* "sgd" (default), "rowwise_adagrad" */
+  /* "sgd" (default), "rowwise_adagrad", "adagrad", "adam", "partial_rowwise_adam", "lamb",
+     "partial_rowwise_lamb", "lars_sgd": what it keeps counts as memory of the shards. */
+  neuroshard_text optimizer;
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,
@@ -342,8 +344,8 @@ typedef struct neuroshard_device_cost {
   double forward_comm_ms; /* includes waiting for the slowest device */
   double backward_comm_ms;
   double total_ms;
-  int64_t memory_bytes;
-  int64_t dim_sum; /* columns of all its shards */
+  int64_t memory_bytes; /* weights and optimizer states */
+  int64_t dim_sum;      /* columns of all its shards */
 } neuroshard_device_cost;
 
 typedef struct neuroshard_plan_info {

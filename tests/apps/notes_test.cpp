@@ -49,6 +49,26 @@ BOOST_AUTO_TEST_CASE(compute_of_fp16_tables_is_called_a_guess_unless_a_formula_k
   BOOST_TEST(notes(compared(other), "h200_sim").empty());
 }
 
+BOOST_AUTO_TEST_CASE(compute_under_optimizers_without_ground_truth_is_called_a_guess) {
+  const TemporaryFolder folder;
+  const auto notes = [&](const std::string& rows) {
+    const std::string tables =
+        folder.write("tables.csv", "name,rows,dim,pooling_factor,data_type,optimizer\n" + rows);
+    const Outcome outcome =
+        run_command({"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GB",
+                     "--algorithm", "size-greedy", "--output", folder.file("plan.json")});
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  BOOST_TEST(notes("a,9,8,2,fp32,sgd\nb,9,8,2,fp32,rowwise_adagrad\n").empty());
+  BOOST_TEST(notes("a,9,8,2,fp32,adam\nb,9,8,2,fp32,lamb\nc,9,8,2,fp32,sgd\n") ==
+             "h200_sim: trained on tables with sgd or rowwise_adagrad, what it says of the compute "
+             "of 2 others is a guess\n");
+  BOOST_TEST(notes("a,9,8,2,fp16,adam\nb,9,8,2,fp16,sgd\n") ==
+             "h200_sim: trained on fp32 tables with sgd or rowwise_adagrad, what it says of the "
+             "compute of 2 others is a guess\n");
+}
+
 BOOST_AUTO_TEST_CASE(recorded_histograms_taken_for_other_batches_are_told_of) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables.json");

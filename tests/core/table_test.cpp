@@ -72,11 +72,7 @@ BOOST_AUTO_TEST_CASE(words_round_trip_and_unknown_words_are_refused) {
   for (DataType type : {DataType::kFp32, DataType::kFp16}) {
     BOOST_TEST((parse_data_type(to_string(type)).value() == type));
   }
-  for (Optimizer optimizer : {Optimizer::kSgd, Optimizer::kRowwiseAdagrad}) {
-    BOOST_TEST((parse_optimizer(to_string(optimizer)).value() == optimizer));
-  }
   BOOST_TEST(has(parse_data_type("bf8").status().message(), "'bf8', expected fp32 or fp16"));
-  BOOST_TEST(!parse_optimizer("adam").ok());
 }
 
 BOOST_AUTO_TEST_CASE(cluster_ranges_are_checked) {

@@ -61,11 +61,11 @@ BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_
 BOOST_AUTO_TEST_CASE(costs_of_data_types_that_the_models_never_saw_are_said_to_be_guesses) {
   const NamedCostModels named = load_shipped_models("h200_sim").value();
   std::vector<Table> tables(3);
-  BOOST_TEST(data_type_guess(named, tables).empty());
+  BOOST_TEST(table_guess(named, tables).empty());
   tables[1].data_type = DataType::kFp16;
-  BOOST_TEST(data_type_guess(named, tables) ==
+  BOOST_TEST(table_guess(named, tables) ==
              "h200_sim: trained on fp32 tables, what it says of the compute of 1 other is a guess");
-  BOOST_TEST(data_type_guess(load_shipped_models("torchrec").value(), tables).empty());
+  BOOST_TEST(table_guess(load_shipped_models("torchrec").value(), tables).empty());
 }
 
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {

@@ -187,6 +187,9 @@ BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_writt
   tables[7].optimizer = Optimizer::kRowwiseAdagrad;
   check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
                 {"tables[7]", "rowwise_adagrad"});
+  for (Table& table : tables) table.optimizer = Optimizer::kAdam;
+  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+                {"tables[0]", "adam", "expected sgd or rowwise_adagrad"});
   check_refused(collect_compute(*sim(), {}, options_for(folder, 5)).status(), {"no tables"});
   BOOST_TEST(folder.entries() == 0);
 }

@@ -106,6 +106,12 @@ BOOST_AUTO_TEST_CASE(too_much_memory_half_precision_and_huge_batches_are_refused
   BOOST_TEST(
       (cpu->measure_compute(workload, {&shard, 1}).status().code() == StatusCode::kUnavailable));
   workload.tables[0].data_type = DataType::kFp32;
+  workload.tables[0].optimizer = Optimizer::kAdam;
+  const Status adam = cpu->measure_compute(workload, {&shard, 1}).status();
+  BOOST_TEST((adam.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(adam.message().find("optimizer is adam, expected sgd or rowwise_adagrad") !=
+             std::string::npos);
+  workload.tables[0].optimizer = Optimizer::kSgd;
   workload.batch_size = std::int64_t{1} << 60;
   BOOST_TEST(
       (cpu->measure_compute(workload, {&shard, 1}).status().code() == StatusCode::kInvalidInput));

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
   for (int round = 0; round < 50; ++round) {
     const Workload workload = test::many_tables(rng, 30);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
-    const Cluster cluster = test::make_cluster(4, test::total_bytes(workload) * 13 / 40);
+    const Cluster cluster = test::make_cluster(4, workload_bytes(workload) * 13 / 40);
     const ShapeCatalog catalog(workload, evaluator);
     LevelPlacer placer({workload, cluster}, evaluator, catalog);
     const std::vector<EntryId> pieces = whole_tables(catalog);
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 9));
     const Workload workload = test::many_tables(rng, rng.between(1, 40));
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
-    const std::int64_t memory = round % 2 == 0 ? kPlenty : test::total_bytes(workload) * 3 / 4;
+    const std::int64_t memory = round % 2 == 0 ? kPlenty : workload_bytes(workload) * 3 / 4;
     const Cluster cluster = test::make_cluster(devices, memory);
     const ShapeCatalog catalog(workload, evaluator);
     Assignment start;

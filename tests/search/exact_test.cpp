@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(no_placement_is_cheaper) {
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const std::int64_t slack = round % 3 == 0 ? 1000 : rng.between(101, 150);
     const Cluster cluster =
-        test::make_cluster(devices, test::total_bytes(workload) / devices * slack / 100 + 1);
+        test::make_cluster(devices, workload_bytes(workload) / devices * slack / 100 + 1);
     const double lowest = lowest_by_counting(workload, cluster, evaluator);
     const auto found = shard_exact({workload, cluster}, evaluator, {});
     BOOST_REQUIRE(found.ok() == (lowest < std::numeric_limits<double>::infinity()));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(alike_devices_are_counted_once) {
 BOOST_AUTO_TEST_CASE(threads_do_not_change_the_optimum) {
   Rng rng(3);
   const Workload workload = test::many_tables(rng, 9);
-  const Cluster cluster = test::make_cluster(3, test::total_bytes(workload) / 2);
+  const Cluster cluster = test::make_cluster(3, workload_bytes(workload) / 2);
   // Equal tables of equal cost: many optima.
   test::FusedEvaluator evaluator(workload, 3, std::vector<float>(9, 2.0f), 1, true);
   const auto alone = shard_exact({workload, cluster}, evaluator, {});
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(annealing_keeps_to_its_budget_and_finds_something) {
   int better = 0;
   for (int round = 0; round < 8; ++round) {
     const Workload workload = test::many_tables(rng, 10);
-    const Cluster cluster = test::make_cluster(4, test::total_bytes(workload) / 2);
+    const Cluster cluster = test::make_cluster(4, workload_bytes(workload) / 2);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     SearchOptions options;
     options.evaluations = 5000;

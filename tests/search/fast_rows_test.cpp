@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_cheapest_of_the_plans_that_have_the_dearest_by_ro
   for (int round = 0; round < 16; ++round) {
     const Workload workload = test::many_tables(rng, rng.between(4, 16));
     const Cluster cluster =
-        test::make_cluster(kDevices, test::total_bytes(workload) / kDevices * 5 / 4);
+        test::make_cluster(kDevices, workload_bytes(workload) / kDevices * 5 / 4);
     const Problem problem{workload, cluster};
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, kDevices);
     const bool halves = round % 2 == 1;

@@ -67,10 +67,4 @@ Workload many_tables(Rng& rng, std::int64_t count) {
   return workload;
 }
 
-std::int64_t total_bytes(const Workload& workload) {
-  std::int64_t total = 0;
-  for (const Table& table : workload.tables) total += table_bytes(table);
-  return total;
-}
-
 }  // namespace neuroshard::test

@@ -43,6 +43,4 @@ FusedEvaluator random_fused(Rng& rng, const Workload& workload, std::int32_t dev
 /// `count` tables of 8 to 64 columns.
 Workload many_tables(Rng& rng, std::int64_t count);
 
-std::int64_t total_bytes(const Workload& workload);
-
 }  // namespace neuroshard::test

@@ -272,7 +272,7 @@ BOOST_AUTO_TEST_CASE(advice_that_is_followed_to_the_letter_gives_a_plan) {
       const auto dim = static_cast<std::int32_t>(4 << rng.below(5));
       workload.tables.push_back(test::make_table(rng.between(10, 4000), dim));
     }
-    const auto share = static_cast<double>(test::total_bytes(workload)) / devices;
+    const auto share = static_cast<double>(workload_bytes(workload)) / devices;
     const auto memory = static_cast<std::int64_t>(share * (0.2 + 0.85 * rng.uniform()));
     SearchOptions options;
     options.evaluations = 1;

@@ -38,9 +38,8 @@ TableEvaluator random_evaluator(Rng& rng, const Workload& workload, std::int32_t
 
 /// Memory between "just about all tables" and plenty.
 std::int64_t random_memory(Rng& rng, const Workload& workload, std::int32_t devices) {
-  std::int64_t total = 0;
-  for (const Table& table : workload.tables) total += table_bytes(table);
-  return static_cast<std::int64_t>(static_cast<double>(total) / devices * (1 + rng.uniform()));
+  const auto total = static_cast<double>(workload_bytes(workload));
+  return static_cast<std::int64_t>(total / devices * (1 + rng.uniform()));
 }
 
 /// Lowest cost of any placement of `shards` from index `at` on.

@@ -22,9 +22,9 @@ struct Task {
   Task(Rng& rng, std::int64_t tables, std::int32_t devices, double memory_slack)
       : workload(test::many_tables(rng, tables)),
         cluster(test::make_cluster(
-            devices,
-            static_cast<std::int64_t>(
-                memory_slack * static_cast<double>(test::total_bytes(workload)) / devices))) {}
+            devices, static_cast<std::int64_t>(
+                         memory_slack * static_cast<double>(workload_bytes(workload)) / devices))) {
+  }
 };
 
 Result<SearchResult> refined(const Task& task, PlanEvaluator& evaluator, std::int64_t evaluations,

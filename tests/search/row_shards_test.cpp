@@ -39,13 +39,13 @@ struct Task {
   Cluster cluster;
 
   Task(Rng& rng, std::int32_t devices, double slack) : workload(test::many_tables(rng, 20)) {
-    const std::int64_t memory = test::total_bytes(workload) / devices;
+    const std::int64_t memory = workload_bytes(workload) / devices;
     for (std::int64_t k = rng.between(2, 3); k > 0; --k) {
       workload.tables.push_back(test::make_table(memory * rng.between(2, 3) / 16, 4));
     }
     cluster = test::make_cluster(
-        devices, static_cast<std::int64_t>(
-                     slack * static_cast<double>(test::total_bytes(workload)) / devices));
+        devices,
+        static_cast<std::int64_t>(slack * static_cast<double>(workload_bytes(workload)) / devices));
     workload.tables.back().rows = cluster.memory_bytes / 8;  // two devices of that memory
     cluster.memory_bytes += workload.tables.back().rows * 16 / devices;
   }

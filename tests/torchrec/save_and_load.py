@@ -14,6 +14,8 @@ import tempfile
 import torch
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
+from torchrec.optim import PartialRowWiseAdam, RowWiseAdagrad
+from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
 from torchrec_plan import load_plan, save_tables  # noqa: E402
@@ -87,6 +89,31 @@ def check_saving(path):
         assert not any("module" in table for table in json.load(file)["tables"])
 
 
+def check_optimizers(path):
+    """Each table's own optimizer, and the given one where it has none."""
+    def saved(model, **options):
+        save_tables(path, model, {"feature_user": 1, "feature_country": 2}, 64, **options)
+        with open(path, encoding="utf-8") as file:
+            return [table["optimizer"] for table in json.load(file)["tables"]]
+
+    def optimized(optimizer, tables=USER):
+        model = bags(USER)
+        for name, _, _ in tables:
+            apply_optimizer_in_backward(optimizer, model.embedding_bags[name].parameters(),
+                                        {"lr": 0.1})
+        return model
+
+    assert saved(bags(USER)) == ["sgd", "sgd"]
+    assert saved(bags(USER), optimizer="adam") == ["adam", "adam"]
+    assert saved(optimized(RowWiseAdagrad)) == ["rowwise_adagrad", "rowwise_adagrad"]
+    assert saved(optimized(PartialRowWiseAdam, USER[:1]), optimizer="adagrad") == [
+        "partial_rowwise_adam", "adagrad"]
+    assert saved(optimized(torch.optim.Adam)) == ["adam", "adam"]
+    refused(lambda: saved(bags(USER), optimizer="Adam"), "optimizer", "'Adam'", "'rowwise_adagrad'")
+    refused(lambda: saved(optimized(torch.optim.RMSprop)), "table 'user' of the model itself",
+            "RMSprop", "'RowWiseAdagrad'")
+
+
 def check_loading(path):
     model = towers(bags(USER), bags(ITEM))
     plan = load_plan(path, model)
@@ -115,6 +142,7 @@ def main():
         return
     with tempfile.TemporaryDirectory() as folder:
         check_saving(os.path.join(folder, "tables.json"))
+        check_optimizers(os.path.join(folder, "tables.json"))
     check_loading(path)
     print("torchrec_plan.py tells what is wrong with models, pooling factors and plans")
 

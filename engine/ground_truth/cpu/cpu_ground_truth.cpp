@@ -100,7 +100,7 @@ class CpuGroundTruth final : public GroundTruth {
 
 Status CpuGroundTruth::check_compute(const Workload& workload,
                                      std::span<const Shard> shards) const {
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, options_.max_memory_bytes));
+  NEUROSHARD_RETURN_IF_ERROR(check_shards(workload, shards, options_.max_memory_bytes));
   if (static_cast<std::int64_t>(shards.size()) > kMaxShards) {
     return invalid_input(std::to_string(shards.size()) +
                          " shards in one lookup, expected at most " + std::to_string(kMaxShards));

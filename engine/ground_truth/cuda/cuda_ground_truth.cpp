@@ -35,7 +35,7 @@ class CudaGroundTruth final : public GroundTruth {
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, options_.max_memory_bytes));
+    NEUROSHARD_RETURN_IF_ERROR(check_shards(workload, shards, options_.max_memory_bytes));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<cuda::BagTable> tables,
                                 tables_.place(workload, shards));
     NEUROSHARD_RETURN_IF_ERROR(lookup_->prepare(tables, workload.batch_size, {}));

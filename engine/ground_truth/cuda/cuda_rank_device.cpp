@@ -127,7 +127,7 @@ Result<RankDevice::ExchangeTime> CudaRankDevice::measure_exchange(
 Result<RankDevice::StepTime> CudaRankDevice::measure_step(const Workload& workload,
                                                           std::span<const Shard> own,
                                                           std::span<const std::int64_t> dims) {
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, own, options_.max_memory_bytes));
+  NEUROSHARD_RETURN_IF_ERROR(check_shards(workload, own, options_.max_memory_bytes));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<cuda::BagTable> tables,
                               tables_.place(workload, own));
   const std::int64_t batch = workload.batch_size;

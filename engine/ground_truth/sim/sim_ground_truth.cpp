@@ -35,7 +35,7 @@ class SimGroundTruth final : public GroundTruth {
 
   Result<ComputeTime> measure_compute(const Workload& workload,
                                       std::span<const Shard> shards) override {
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, shards, memory_of(chosen_.profile)));
+    NEUROSHARD_RETURN_IF_ERROR(check_shards(workload, shards, memory_of(chosen_.profile)));
     return simulate_compute(chosen_.profile, workload, shards);
   }
 
