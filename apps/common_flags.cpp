@@ -44,13 +44,13 @@ Result<std::string> list_of_models() {
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
                    {"devices"},
-                   {"row shards"},
+                   {"row splits", Align::kLeft},
                    {"hardware", Align::kLeft}});
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
                                 load_shipped_models(std::string(shipped_model_name(index))));
     table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured",
-               known_devices(named.models), knows_row_shards(named.models) ? "yes" : "no",
+               known_devices(named.models), std::string(to_string(known_row_splits(named.models))),
                named.models.compute_origin.hardware});
   }
   return table.render(Console::of(STDOUT_FILENO));
@@ -131,10 +131,12 @@ void note_search_flags(const FlagSet& flags, const std::string& row_splits,
   if (!makes_row_shards(algorithms)) {
     print_note("--row-splits " + row_splits + ": changes nothing, only " +
                join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ") + " makes row shards");
-  } else if (!knows_row_shards(models.models)) {
-    print_note("--row-splits " + row_splits + ": " + models.name +
-               " was not trained on row shards, rows stay whole");
+    return;
   }
+  const RowSplits known = known_row_splits(models.models);
+  if (row_splits_of(row_splits) <= known) return;
+  print_note("--row-splits " + row_splits + ": " + models.name + " knows no such row shards, " +
+             instead_of_row_splits(known));
 }
 
 void note_guesses(const NamedCostModels& models, std::int32_t devices,
@@ -145,7 +147,15 @@ void note_guesses(const NamedCostModels& models, std::int32_t devices,
 }
 
 RowSplits row_splits_of(const std::string& word) {
-  return word == "off" ? RowSplits::kOff : word == "even" ? RowSplits::kEven : RowSplits::kAny;
+  RowSplits row_splits = RowSplits::kOff;
+  for (const RowSplits one : {RowSplits::kEven, RowSplits::kAny}) {
+    if (word == to_string(one)) row_splits = one;
+  }
+  return row_splits;
+}
+
+std::string instead_of_row_splits(RowSplits used) {
+  return used == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even";
 }
 
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {

@@ -41,6 +41,8 @@ void note_guesses(const NamedCostModels& models, std::int32_t devices,
                   std::span<const Table> tables);
 /// REQUIRES one of that flag's words.
 RowSplits row_splits_of(const std::string& word);
+/// How a note ends that says that wider ones than `used` are not made.
+std::string instead_of_row_splits(RowSplits used);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

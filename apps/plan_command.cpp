@@ -174,11 +174,10 @@ class PlanCommand final : public Command {
     options_.possible_row_splits = format->row_splits;
     if (options_.row_splits <= format->row_splits) return;
     options_.row_splits = format->row_splits;
-    if (!flags.given("row-splits") || !knows_row_shards(models.models)) return;
+    if (!flags.given("row-splits") || known_row_splits(models.models) <= format->row_splits) return;
     if (!makes_row_shards({&options_.algorithm, 1})) return;
-    print_note(
-        "--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
-        (options_.row_splits == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even"));
+    print_note("--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
+               instead_of_row_splits(options_.row_splits));
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
@@ -219,12 +218,12 @@ class PlanCommand final : public Command {
   /// How far from the best possible the plan is at most, where the cost models let that be known.
   [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
                                        const PlanResult& best) const {
-    const std::optional<double> bound = bound_of(best.lower_bound, workload, cluster_, models);
+    const std::optional<double> bound =
+        bound_of(best.lower_bound, workload, cluster_, models, options_.row_splits);
     if (!bound) return "";
     const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
-    return "at most " + fixed_decimals(100 * gap, 2) +
-           " % above the best plan of whole and column-split "
-           "tables (a lower bound of " +
+    return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
+           bounded_plans(models, options_.row_splits) + " (a lower bound of " +
            milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
   }
 

@@ -64,7 +64,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
       std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
         return shard.rows() < tables[static_cast<std::size_t>(shard.table)].rows;
       });
-  if (row_shards && models.compute && !knows_row_shards(models)) {
+  if (row_shards && known_row_splits(models) == RowSplits::kOff) {
     print_note(input.plan.source +
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");

@@ -67,12 +67,19 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
 }
 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
-                               const Cluster& cluster, const CostModels& models) {
+                               const Cluster& cluster, const CostModels& models,
+                               RowSplits row_splits) {
   if (!known) {
-    const auto computed = cost_lower_bound(workload, cluster, models);
+    const auto computed = cost_lower_bound(workload, cluster, models, row_splits);
     if (computed.ok()) known = *computed;
   }
   return known && *known > 0 ? known : std::nullopt;
+}
+
+std::string bounded_plans(const CostModels& models, RowSplits row_splits) {
+  const bool whole_rows = std::min(row_splits, known_row_splits(models)) == RowSplits::kOff;
+  return whole_rows ? "plan of whole and column-split tables"
+                    : "plan of whole, column-split and row-wise tables";
 }
 
 }  // namespace neuroshard::apps

@@ -10,7 +10,9 @@
 #include "engine/core/elapsed.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/torchrec_evaluator.h"
 #include "search/lower_bound.h"
+#include "search/row_shapes.h"
 #include "search/sharder.h"
 
 namespace neuroshard {
@@ -55,12 +57,13 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                               make_evaluator(models, workload, cluster.devices));
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
+  const RowSplits known = known_row_splits(models);
   const auto start = std::chrono::steady_clock::now();
   Result<search::SearchResult> found =
       algorithm->run({workload, cluster}, *evaluator,
                      {options.seed, pool.get(), options.time_limit_s, options.cancel,
-                      options.progress, options.evaluations, options.row_splits,
-                      models.compute ? models.compute->row_parts : 1, options.possible_row_splits});
+                      options.progress, options.evaluations, std::min(options.row_splits, known),
+                      known_row_parts(models), std::min(options.possible_row_splits, known)});
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
@@ -97,18 +100,12 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    const Shard& shard = plan.shards[index];
-    if (models.torchrec &&
-        shard.rows() != workload.tables[static_cast<std::size_t>(shard.table)].rows) {
-      return invalid_input("shards[" + std::to_string(index) + "]: a part of the rows of table " +
-                           std::to_string(shard.table) +
-                           ", the cost model torchrec knows whole rows only");
-    }
-    if (shard.device != kEveryDevice) continue;
+    if (plan.shards[index].device != kEveryDevice) continue;
     return invalid_input("shards[" + std::to_string(index) + "]: table " +
                          std::to_string(plan.shards[index].table) +
                          " is on every device, no cost model for data-parallel tables");
   }
+  if (models.torchrec) NEUROSHARD_RETURN_IF_ERROR(check_row_wise(workload, plan));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
@@ -121,12 +118,16 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
 }
 
 Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
-                                               const CostModels& models) {
+                                               const CostModels& models, RowSplits row_splits) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
-  return search::lower_bound({workload, cluster}, *evaluator);
+  search::SearchOptions options;
+  options.row_splits = std::min(row_splits, known_row_splits(models));
+  options.row_parts = known_row_parts(models);
+  return search::lower_bound({workload, cluster}, *evaluator,
+                             search::row_shapes(options, cluster.devices));
 }
 
 Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes) {

@@ -31,8 +31,8 @@ struct PlanOptions {
   /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
   /// on every machine with the same instruction set. 0 = no such limit.
   std::int64_t evaluations = 0;
-  /// Row shards that "refine" may make. Only with cost models that know them (row_parts of the
-  /// compute model); with others, and in the other algorithms, rows stay whole.
+  /// Row shards that "refine" may make, as far as the cost models know them (known_row_splits());
+  /// with other cost models, and in the other algorithms, rows stay whole.
   RowSplits row_splits = RowSplits::kEven;
   /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
@@ -66,11 +66,11 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 /// Says nothing about memory limits: see check_memory(). Thread-safe.
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
 
-/// Milliseconds that no plan of whole and column-split tables for this cluster costs less than
-/// under `models`, whatever memory there is; nothing where `models` are not additive (networks are
-/// not, TorchRec's formula is). Errors: as make_plan() without a search. Thread-safe.
+/// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits`, costs
+/// less than under `models`, whatever memory there is; nothing where `models` are not additive
+/// (networks are not, TorchRec's formula is). Errors: as make_plan() without a search. Thread-safe.
 Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
-                                               const CostModels& models);
+                                               const CostModels& models, RowSplits row_splits);
 
 /// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
 /// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.

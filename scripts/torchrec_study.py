@@ -5,8 +5,8 @@
 
 neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
-pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise); its
-bandwidths are its own defaults. Planning is one call in this process for both: TorchRec's planner on
+pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise, with
+--row-wise also that); its bandwidths are its own defaults. Planning is one call in this process for both: TorchRec's planner on
 a model without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on
 one thread. They take turns, --rounds times (once where TorchRec takes more than ten seconds), and
 medians count, of the clock and of this process's CPU time, which other work on the machine changes
@@ -43,7 +43,7 @@ from torchrec.distributed.types import ShardingType  # noqa: E402
 from torchrec.modules.embedding_configs import EmbeddingBagConfig  # noqa: E402
 from torchrec.modules.embedding_modules import EmbeddingBagCollection  # noqa: E402
 
-ROW_SPLITS_OFF = 1  # NEUROSHARD_ROW_SPLITS_OFF: both sides have table-wise and column-wise
+ROW_SPLITS = {"off": 1, "even": 2}  # NEUROSHARD_ROW_SPLITS_..
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 HOST_DEVICES = 8
 LONG_S = 10
@@ -69,17 +69,18 @@ def neuroshard(*arguments):
 class TorchRec:
     """TorchRec's view of a table file on a cluster."""
 
-    def __init__(self, tables, batch, devices, memory):
+    def __init__(self, tables, batch, devices, memory, row_wise):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
                                  local_world_size=min(HOST_DEVICES, devices))
         self.model = EmbeddingBagCollection(device=torch.device("meta"), tables=[
             EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
                                feature_names=["f" + t["name"]]) for t in tables])
+        types = [ShardingType.TABLE_WISE, ShardingType.COLUMN_WISE]
+        types += [ShardingType.ROW_WISE] if row_wise else []
         self.constraints = {
             t["name"]: ParameterConstraints(
                 pooling_factors=[t["pooling_factor"]],
-                sharding_types=[ShardingType.TABLE_WISE.value, ShardingType.COLUMN_WISE.value],
-                compute_kernels=["fused"])
+                sharding_types=[each.value for each in types], compute_kernels=["fused"])
             for t in tables}
         self.batch = batch // devices
         self.sharder = EmbeddingBagCollectionSharder()
@@ -140,14 +141,14 @@ class Library:
         self.workload = self.engine.make(
             "workload_read_file", self.binding.text(path), ctypes.c_int64(0))
 
-    def plan(self, algorithm, devices, memory, limit):
+    def plan(self, algorithm, devices, memory, limit, row_splits):
         """A plan as JSON text for TorchRec, and the seconds of planning, of clock and CPU."""
         binding = self.binding
         cluster = binding.Cluster(struct_size=ctypes.sizeof(binding.Cluster),
                                   memory_bytes=memory, devices=devices)
         options = binding.PlanOptions(struct_size=ctypes.sizeof(binding.PlanOptions),
                                       algorithm=binding.text(algorithm), threads=1,
-                                      time_limit_s=limit, row_splits=ROW_SPLITS_OFF)
+                                      time_limit_s=limit, row_splits=ROW_SPLITS[row_splits])
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
@@ -173,7 +174,8 @@ def study(path, devices, memory, folder, arguments):
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     tables, batch = document["tables"], document.get("batch_size", 65536)
-    torchrec = TorchRec(tables, batch, devices, memory)
+    row_splits = "even" if arguments.row_wise else "off"
+    torchrec = TorchRec(tables, batch, devices, memory, arguments.row_wise)
     models = arguments.cost_model
     library = {name: Library(path, name) for name in (models, "torchrec")}
     planners = {"TorchRec": torchrec.plan}
@@ -182,9 +184,9 @@ def study(path, devices, memory, folder, arguments):
         for searched in models, "torchrec":
             name = f"{algorithm}{f' {limit:g} s' if limit else ''} for {searched}"
             planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
-                              library[searched].plan(algorithm, devices, memory, limit))
+                              library[searched].plan(algorithm, devices, memory, limit, row_splits))
             commands[name] = ["plan", "--tables", path, "--devices", devices, "--device-memory",
-                              memory, "--row-splits", "off", "--algorithm", algorithm,
+                              memory, "--row-splits", row_splits, "--algorithm", algorithm,
                               "--cost-model", searched, "--format", "torchrec", "--output", "-"]
             if limit:
                 commands[name] += ["--time-limit", limit]
@@ -228,6 +230,7 @@ def main():
     parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 0.2, 1],
                         help="of refine, seconds")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--row-wise", action="store_true", help="let both sides plan row-wise, too")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"| tables | devices | planner | {arguments.cost_model} ms | TorchRec's model ms | "

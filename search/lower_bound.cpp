@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <compare>
 #include <cstddef>
 #include <limits>
 #include <map>
 #include <utility>
 #include <vector>
+
+#include "search/feasibility.h"
 
 namespace neuroshard::search {
 namespace {
@@ -18,11 +21,28 @@ constexpr std::size_t kGrain = 4;    // columns
 constexpr double kMostWork = 3e7;    // sums of two costs, of all steps: some tens of milliseconds
 constexpr double kMostShapes = 3e4;  // to intern
 
-/// What a table's pieces cost by their columns.
+/// What a table's pieces cost.
 struct PieceCosts {
   std::vector<double> even;    // [k]: of 4 k columns
   std::vector<double> ragged;  // [k]: of 4 k columns and the table's odd ones; empty: it has none
+  double blocks = kInfinity;   // in even blocks of rows over all devices, together
+  double dearest = kInfinity;  // of those blocks
+
+  friend auto operator<=>(const PieceCosts&, const PieceCosts&) = default;
 };
+
+/// Adds what it costs to deal a table's rows out to so many devices, where it has enough of them.
+void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devices,
+                PlanEvaluator& evaluator, PieceCosts& costs) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  const std::int64_t block = devices > 1 ? even_block(whole.rows, devices) : 0;
+  if (block == 0) return;
+  const double cost = evaluator.shape_cost(evaluator.intern({table, block, whole.dim}));
+  const std::int64_t rest = whole.rows - block * (devices - 1);
+  const double last = evaluator.shape_cost(evaluator.intern({table, rest, whole.dim}));
+  costs.blocks = cost * (devices - 1) + last;
+  costs.dearest = std::max(cost, last);
+}
 
 PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluator& evaluator) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
@@ -45,7 +65,7 @@ PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluat
 }
 
 /// The least that a table costs in pieces of at most `most` each.
-double cheapest_division(const PieceCosts& costs, double most, std::vector<double>& least) {
+double cheapest_columns(const PieceCosts& costs, double most, std::vector<double>& least) {
   const std::size_t grains = costs.even.size() - 1;
   least.assign(grains + 1, kInfinity);
   least[0] = 0;
@@ -63,18 +83,25 @@ double cheapest_division(const PieceCosts& costs, double most, std::vector<doubl
   return total;
 }
 
+double cheapest_division(const PieceCosts& costs, double most, std::vector<double>& least) {
+  const double columns = cheapest_columns(costs, most, least);
+  return costs.dearest <= most ? std::min(columns, costs.blocks) : columns;
+}
+
 /// All tables, equal ones together.
 class Bound {
  public:
-  Bound(const Workload& workload, PlanEvaluator& evaluator) {
-    std::map<std::pair<std::vector<double>, std::vector<double>>, double> known;
-    for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-      PieceCosts costs = piece_costs(workload, static_cast<std::int32_t>(table), evaluator);
-      ++known[{std::move(costs.even), std::move(costs.ragged)}];
+  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows) {
+    std::map<PieceCosts, double> known;
+    for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+      const auto table = static_cast<std::int32_t>(index);
+      PieceCosts costs = piece_costs(workload, table, evaluator);
+      add_blocks(workload, table, rows.blocks, evaluator, costs);
+      ++known[std::move(costs)];
     }
     for (const auto& [costs, count] : known) {
-      tables_.push_back({{costs.first, costs.second}, count});
-      work_ += static_cast<double>(costs.first.size() * costs.first.size());
+      tables_.push_back({costs, count});
+      work_ += static_cast<double>(costs.even.size() * costs.even.size());
     }
   }
 
@@ -108,9 +135,12 @@ bool affordable(const Workload& workload) {
 
 }  // namespace
 
-std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluator) {
-  if (!evaluator.additive() || !affordable(problem.workload)) return std::nullopt;
-  Bound bound(problem.workload, evaluator);
+std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluator,
+                                  const RowShapes& rows) {
+  if (!evaluator.additive() || rows.halves > 1 || !affordable(problem.workload)) {
+    return std::nullopt;
+  }
+  Bound bound(problem.workload, evaluator, rows);
   if (bound.work() > kMostWork) return std::nullopt;
   const double devices = problem.cluster.devices;
   double low = bound.total(kInfinity) / devices;

@@ -77,7 +77,7 @@ neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* 
     const bool fixed = own.comm && own.comm->architecture == CommArchitecture::kFixedDevices;
     local.devices = fixed ? own.comm->devices : 0;
     local.simulated = simulated(own) ? 1 : 0;
-    local.row_parts = own.compute ? own.compute->row_parts : 1;
+    local.row_parts = known_row_parts(own);
     local.min_devices = own.comm ? own.comm->min_devices : 0;
     local.max_devices = own.comm ? own.comm->max_devices : 0;
     return write_struct(info, local, "info");

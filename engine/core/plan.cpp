@@ -135,6 +135,10 @@ Status validate_coverage(const Table& table, const std::string& where,
 
 }  // namespace
 
+std::string_view to_string(RowSplits row_splits) {
+  return row_splits == RowSplits::kOff ? "off" : row_splits == RowSplits::kEven ? "even" : "any";
+}
+
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device) {
   const Table& table = workload.tables[static_cast<std::size_t>(index)];
   return {index, 0, table.rows, 0, table.dim, device};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/status.h"
@@ -41,6 +42,9 @@ enum class RowSplits {
   kEven,  ///< a table over all devices in blocks of ceil(rows / devices): TorchRec's row_wise
   kAny,   ///< also halves of its rows, quarters, .., on any devices
 };
+
+/// The words of the command and the messages: "off", "even", "any".
+std::string_view to_string(RowSplits row_splits);
 
 /// The part of a shard that costs and memory depend on: shards of equal shape cost the same.
 struct ShardShape {

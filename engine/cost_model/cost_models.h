@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/features.h"
@@ -103,9 +105,17 @@ inline std::int64_t least_batch_size(const CostModels& models) {
   return models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
 }
 
-/// Whether the compute half was trained on row shards: what it says of them is no guess.
-inline bool knows_row_shards(const CostModels& models) {
-  return models.compute && models.compute->row_parts > 1;
+/// In how many parts at most the models know rows; 1: whole rows only. What they say of more is a
+/// guess.
+inline std::int32_t known_row_parts(const CostModels& models) {
+  if (models.torchrec) return kMaxDevices;
+  return models.compute ? models.compute->row_parts : 1;
+}
+
+/// The widest row splits that the models have costs of: TorchRec's formula has none of halves.
+inline RowSplits known_row_splits(const CostModels& models) {
+  if (models.torchrec) return RowSplits::kEven;
+  return known_row_parts(models) > 1 ? RowSplits::kAny : RowSplits::kOff;
 }
 
 }  // namespace neuroshard

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 namespace neuroshard {
 namespace {
@@ -10,6 +12,7 @@ constexpr double kBytesPerMs = 1024.0 * 1024.0 * 1024.0 / 1000.0;  // of 1 GB/s
 constexpr double kIndexBytes = 8;
 constexpr double kOutputBytes = 4;  // of the all-to-all
 constexpr double kBackwardFactor = 2;
+constexpr double kGradientCopies = 2.455;  // of row-wise shards, of their outputs
 
 /// Kernels are less efficient on narrow rows.
 double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
@@ -30,6 +33,7 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
 /// Indices and rows read and outputs written, forward; twice that, backward.
 double TorchRecEvaluator::compute_ms(const ShardShape& shape) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
+  if (shape.rows < table.rows) return row_wise_ms(table);
   const double lookups = table.pooling_factor * samples_;
   const double read = std::ceil(lookups * kIndexBytes);
   const double rows =
@@ -37,6 +41,17 @@ double TorchRecEvaluator::compute_ms(const ShardShape& shape) const {
   const double written = samples_ * shape.dim * kOutputBytes;
   const double forward = (read + rows + written) * narrow_penalty(shape.dim) / device_bandwidth_;
   return forward * (1 + kBackwardFactor);
+}
+
+/// Of one block: its share of the lookups, but the outputs of all samples, whose gradients are
+/// copied. Narrow rows cost no more than wide ones here.
+double TorchRecEvaluator::row_wise_ms(const Table& table) const {
+  const double lookups = table.pooling_factor * samples_ / devices_;
+  const double read = std::ceil(lookups * kIndexBytes);
+  const double rows = lookups * table.dim * static_cast<double>(bytes_per_element(table.data_type));
+  const double written = samples_ * table.dim * kOutputBytes;
+  const double forward = (read + rows + written) / device_bandwidth_;
+  return forward * (1 + kBackwardFactor) + written * kGradientCopies / device_bandwidth_;
 }
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
@@ -112,6 +127,33 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
     cost.cost_ms = std::max(cost.cost_ms, device.total_ms());
   }
   return cost;
+}
+
+Status check_row_wise(const Workload& workload, const Plan& plan) {
+  struct Places {
+    std::int32_t shards = 0;
+    std::set<std::int32_t> devices;
+  };
+  std::vector<Places> places(workload.tables.size());
+  for (const Shard& shard : plan.shards) {
+    Places& own = places[static_cast<std::size_t>(shard.table)];
+    ++own.shards;
+    own.devices.insert(shard.device);
+  }
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    const Shard& shard = plan.shards[index];
+    const auto table = static_cast<std::size_t>(shard.table);
+    const Table& whole = workload.tables[table];
+    if (shard.rows() == whole.rows) continue;
+    const bool one_each =
+        places[table].shards == plan.devices && std::ssize(places[table].devices) == plan.devices;
+    if (one_each && shard.dim() == whole.dim) continue;
+    return invalid_input("shards[" + std::to_string(index) + "]: a part of the rows of table " +
+                         std::to_string(shard.table) +
+                         ", the cost model torchrec knows such on all devices alone, one on each, "
+                         "of all columns");
+  }
+  return {};
 }
 
 }  // namespace neuroshard

@@ -13,10 +13,10 @@
 
 namespace neuroshard {
 
-/// TorchRec's performance estimator (planner/shard_estimators.py, table-wise and column-wise fused
-/// kernels), to search and to compare under the costs that TorchRec's planner minimises: a device
-/// costs the sum of its shards', nothing is fused, waits or knows of skew. Row splits are costed as
-/// tables of that many rows, which TorchRec does not do: simulate() refuses them.
+/// TorchRec's performance estimator (planner/shard_estimators.py, table-wise, column-wise and
+/// row-wise fused kernels), to search and to compare under the costs that TorchRec's planner
+/// minimises: a device costs the sum of its shards', nothing is fused, waits or knows of skew. A
+/// part of a table's rows costs what each of `devices` blocks does, however many rows it has.
 /// Thread-safety: as PlanEvaluator says.
 class TorchRecEvaluator final : public CostEvaluator {
  public:
@@ -40,12 +40,14 @@ class TorchRecEvaluator final : public CostEvaluator {
                   search::Scratch& scratch) const override;
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
                     search::Scratch& scratch) const override;
+  /// REQUIRES check_row_wise().
   PlanCost evaluate(const Plan& plan) override;
 
  private:
   static constexpr std::size_t kStateSize = 8;  // compute, then padding
 
   [[nodiscard]] double compute_ms(const ShardShape& shape) const;
+  [[nodiscard]] double row_wise_ms(const Table& table) const;
 
   const Workload& workload_;
   const std::int32_t devices_;
@@ -56,5 +58,10 @@ class TorchRecEvaluator final : public CostEvaluator {
   std::deque<std::array<float, kStateSize>> addends_;
   std::vector<double> alone_;  ///< shape_cost() of each shape
 };
+
+/// kInvalidInput, naming the shard, when a table is split by rows in another way than row-wise:
+/// into as many blocks of all its columns as there are devices, each on its own. REQUIRES a plan
+/// that is valid for the workload.
+Status check_row_wise(const Workload& workload, const Plan& plan);
 
 }  // namespace neuroshard

@@ -208,7 +208,7 @@ typedef struct neuroshard_cost_models_info {
   int64_t max_batch_size;
   int32_t devices;   /* the only device count they know; 0: any */
   int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
-  int32_t row_parts; /* in how many parts at most rows were split in training; 1: whole rows only */
+  int32_t row_parts; /* in how many parts at most they know rows ("torchrec": even blocks); or 1 */
   /* Where any device count will do: the least and the most of the training data, beyond which costs
      are guesses (but for one device, which exchanges nothing); 0: not known. */
   int32_t min_devices;
@@ -255,8 +255,8 @@ typedef struct neuroshard_cluster {
   int32_t reserved;     /* 0 */
 } neuroshard_cluster;
 
-/* Row shards that "refine" may make, with cost models that were trained on row shards; with others,
-   and in other algorithms, rows stay whole. */
+/* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
+   with other cost models, and in other algorithms, rows stay whole. */
 enum {
   NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
   NEUROSHARD_ROW_SPLITS_OFF = 1,

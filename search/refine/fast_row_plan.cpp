@@ -1,5 +1,8 @@
 #include "search/refine/fast_row_plan.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -24,9 +27,11 @@ class FastRowPlans {
   std::optional<FastPlan> run() {
     const std::vector<std::int32_t> dearest = dearest_tables(evaluator_, catalog_);
     const std::vector<std::int32_t> halves = those_for(Division::kRows, dearest);
-    if (!halves.empty() && !over()) attempt(divisions_of(halves, Division::kRows));
-    more_and_more(halves, Division::kRows);
-    more_and_more(those_for(Division::kBlocks, dearest), Division::kBlocks);
+    if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
+    more_and_more(halves, Division::kRows, 0);
+    const std::vector<std::int32_t> blocks = those_for(Division::kBlocks, dearest);
+    with_bargains(blocks);
+    more_and_more(blocks, Division::kBlocks, 0);
     if (!any_) return std::nullopt;
     best_.evaluations = evaluations_;
     return std::move(best_);
@@ -48,20 +53,25 @@ class FastRowPlans {
     return tables;
   }
 
-  /// Of all tables: these that way, the others by columns.
-  [[nodiscard]] std::vector<Division> divisions_of(std::span<const std::int32_t> tables,
-                                                   Division division) const {
-    std::vector<Division> divisions(static_cast<std::size_t>(catalog_.tables()),
-                                    Division::kColumns);
-    for (const std::int32_t table : tables) divisions[static_cast<std::size_t>(table)] = division;
-    return divisions;
+  /// With all tables that are cheaper in blocks, and with more of `blocks`, dearest first.
+  void with_bargains(std::span<const std::int32_t> blocks) {
+    std::vector<std::int32_t> tables =
+        tables_cheaper_in_blocks(problem_.cluster.devices, evaluator_, catalog_);
+    if (tables.empty() || over()) return;
+    const std::size_t bargains = tables.size();
+    const std::set<std::int32_t> known(tables.begin(), tables.end());
+    std::copy_if(blocks.begin(), blocks.end(), std::back_inserter(tables),
+                 [&](std::int32_t table) { return !known.contains(table); });
+    attempt(divisions_of(catalog_, std::span(tables).first(bargains), Division::kBlocks));
+    more_and_more(tables, Division::kBlocks, bargains);
   }
 
-  void more_and_more(std::span<const std::int32_t> tables, Division division) {
+  /// With one more than `from` of the tables, two more, ..
+  void more_and_more(std::span<const std::int32_t> tables, Division division, std::size_t from) {
     int failures = 0;
-    for (std::size_t count = 1; count <= tables.size() && failures < kPatience && !over();
+    for (std::size_t count = from + 1; count <= tables.size() && failures < kPatience && !over();
          count += any_ ? 1 : 1 + count / 2) {
-      const bool gained = attempt(divisions_of(tables.first(count), division));
+      const bool gained = attempt(divisions_of(catalog_, tables.first(count), division));
       failures = gained || !any_ ? 0 : failures + 1;
     }
   }
@@ -88,6 +98,25 @@ class FastRowPlans {
 };
 
 }  // namespace
+
+std::vector<std::int32_t> tables_cheaper_in_blocks(std::int32_t devices,
+                                                   const PlanEvaluator& evaluator,
+                                                   const ShapeCatalog& catalog) {
+  const auto cost = [&](EntryId id) { return evaluator.shape_cost(catalog.entry(id).shape); };
+  std::vector<std::int32_t> tables = dearest_tables(evaluator, catalog);
+  std::erase_if(tables, [&](std::int32_t table) {
+    const EntryId block = catalog.block(table);
+    return block == kNoEntry || devices * cost(block) >= cost(catalog.whole(table));
+  });
+  return tables;
+}
+
+std::vector<Division> divisions_of(const ShapeCatalog& catalog,
+                                   std::span<const std::int32_t> tables, Division division) {
+  std::vector<Division> divisions(static_cast<std::size_t>(catalog.tables()), Division::kColumns);
+  for (const std::int32_t table : tables) divisions[static_cast<std::size_t>(table)] = division;
+  return divisions;
+}
 
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,

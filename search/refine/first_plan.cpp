@@ -69,6 +69,20 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
+/// The fast plan, in which tables that are cheaper so go over all devices: when time is short it is
+/// the only one.
+std::optional<FastPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
+                                const ShapeCatalog& catalog, const StopCheck& stop) {
+  const std::vector<std::int32_t> blocks =
+      tables_cheaper_in_blocks(problem.cluster.devices, evaluator, catalog);
+  if (!blocks.empty()) {
+    const auto divisions = divisions_of(catalog, blocks, Division::kBlocks);
+    auto found = fast_plan(problem, evaluator, catalog, stop, divisions);
+    if (found) return found;
+  }
+  return fast_plan(problem, evaluator, catalog, stop);
+}
+
 /// The fast plan, or a cheaper one that takes no time: for all others it is too late.
 FirstPlan in_no_time(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                      StartPlan fast) {
@@ -112,7 +126,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   const bool paced = paced_by_time(options);
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
-  std::optional<FastPlan> fast = fast_plan(problem, evaluator, catalog, StopCheck(soon));
+  std::optional<FastPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
   if (fast) {
     best = start_of(*fast, problem, evaluator, catalog);

@@ -64,8 +64,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
   const bool has_time = !timed || own.time_limit_s - seconds_since(began) >= kLeastForBound;
-  // The bound is one of plans with whole rows.
-  if (has_time && !rows.any()) result.lower_bound = lower_bound(problem, evaluator);
+  if (has_time) result.lower_bound = lower_bound(problem, evaluator, rows);
   Refinement refinement(problem, evaluator, catalog, own, began);
   if (start.rival) refinement.add_rival(pieces_of(*start.rival, problem.workload, catalog));
   refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);

@@ -173,7 +173,7 @@ Status with_wider_row_splits(const Problem& problem, const SearchOptions& option
     if (!rows.any() || !check_total_memory(problem, rows).ok()) continue;
     if (plan_by_memory_with_rows(problem, rows, stop)) {
       return infeasible(why_not.message() + "; it fits with row splits '" +
-                        (splits == RowSplits::kEven ? "even" : "any") + "'");
+                        std::string(to_string(splits)) + "'");
     }
   }
   return why_not;

@@ -132,6 +132,8 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
     BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
   }
   BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
+  BOOST_TEST(notes({"--row-splits", "any", "--evaluations", "100", "--cost-model", "torchrec"}) ==
+             "--row-splits any: torchrec knows no such row shards, as with --row-splits even\n");
   const std::vector<std::string> hosts{
       "--algorithm", "size-greedy", "--format",           "torchrec",
       "--output",    "-",           "--devices-per-host", "4"};

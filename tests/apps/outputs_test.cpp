@@ -203,12 +203,21 @@ BOOST_AUTO_TEST_CASE(plans_that_cost_nothing_are_equally_good) {
 }
 
 BOOST_AUTO_TEST_CASE(under_additive_costs_plans_are_held_against_a_lower_bound) {
-  const Outcome planned = run_command(example_plan_arguments({"--cost-model", "torchrec"}));
-  BOOST_TEST(planned.exit_code == 0, planned.err);
+  const auto planned = [](const std::string& row_splits) {
+    const Outcome outcome = run_command(
+        example_plan_arguments({"--cost-model", "torchrec", "--row-splits", row_splits}));
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    return outcome.out;
+  };
+  const std::string whole_rows = planned("off");
   BOOST_TEST(
-      planned.out.find("at most 0.00 % above the best plan of whole and column-split tables") !=
+      whole_rows.find("at most 0.00 % above the best plan of whole and column-split tables") !=
           std::string::npos,
-      planned.out);
+      whole_rows);
+  const std::string by_rows = planned("even");
+  BOOST_TEST(by_rows.find(" % above the best plan of whole, column-split and row-wise tables") !=
+                 std::string::npos,
+             by_rows);
   BOOST_TEST(run_command(example_plan_arguments()).out.find("above the best plan") ==
              std::string::npos);
   const TemporaryFolder folder;

@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
       const CostModels models = must(CostModels::shipped(name));
       const neuroshard_cost_models_info info = must(models.info());
       const bool formula = name == "torchrec";
-      BOOST_TEST(info.row_parts == (formula ? 1 : 128));
+      BOOST_TEST(info.row_parts == (formula ? 65536 : 128));
       BOOST_TEST(info.min_devices == (formula ? 0 : 2));
       BOOST_TEST(info.max_devices == (formula ? 0 : 128));
       BOOST_TEST(info.min_batch_size == (formula ? 1 : 4096));

@@ -78,6 +78,19 @@ BOOST_AUTO_TEST_CASE(a_bound_pays_for_the_splits_that_it_needs) {
   BOOST_TEST(std::abs(*lower_bound({workload, pair}, two) - 5) < 1e-4);
 }
 
+BOOST_AUTO_TEST_CASE(a_bound_counts_with_even_blocks_where_rows_may_be_split) {
+  Workload workload;
+  workload.tables = {test::make_table(10, 4), test::make_table(2, 4)};
+  // No columns to split: 9 ms whole, or blocks of 3, 3, 3 and 1 rows. The other has too few rows.
+  test::TableEvaluator evaluator(workload, 4, {8, 1}, 1);
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  const Problem problem{workload, cluster};
+  BOOST_TEST(std::abs(*lower_bound(problem, evaluator) - 9) < 1e-4);
+  const auto bound = lower_bound(problem, evaluator, {.blocks = 4});
+  BOOST_TEST(std::abs(*bound - (4 + 8 + 2) / 4.0) < 1e-4);
+  BOOST_TEST(!lower_bound(problem, evaluator, {.blocks = 4, .halves = 2}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(odd_columns_stay_with_one_piece) {
   Workload workload;
   workload.tables = {test::make_table(10, 18)};
