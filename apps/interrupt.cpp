@@ -12,20 +12,26 @@ extern "C" void on_interrupt(int signal_number) {
   std::signal(signal_number, SIG_DFL);
 }
 
-}  // namespace
-
-CancelToken& install_signal_handlers() {
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);
+bool catch_interrupts() {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     struct sigaction action = {};
     action.sa_handler = on_interrupt;
     action.sa_flags = SA_RESTART;  // no write or read fails half-way because of it
     sigaction(signal_number, &action, nullptr);
   }
-  return token;
+  return true;
 }
 
-CancelToken& cancel_token() { return token; }
+}  // namespace
+
+void ignore_write_signals() {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+CancelToken& cancel_token() {
+  [[maybe_unused]] static const bool caught = catch_interrupts();
+  return token;
+}
 
 }  // namespace neuroshard::apps

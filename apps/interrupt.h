@@ -4,12 +4,13 @@
 
 namespace neuroshard::apps {
 
-/// From now on: Ctrl-C (SIGINT) and SIGTERM set the returned token, so that long work ends with the
-/// best it has; a second one ends the process at once. A reader that has gone (SIGPIPE) shows as a
-/// failed write instead of a silent death. Call once, early; the token lives for ever.
-CancelToken& install_signal_handlers();
+/// From now on: a reader that has gone (SIGPIPE), or a file that grows too large (SIGXFSZ), shows
+/// as a failed write instead of a silent death. Call once, early.
+void ignore_write_signals();
 
-/// The token of install_signal_handlers().
+/// From the first call on: Ctrl-C (SIGINT) and SIGTERM set the returned token, so that long work
+/// ends with the best it has; a second one ends the process at once, as the first does before there
+/// is such work: nobody would look at the token while input is waited for. Lives for ever.
 CancelToken& cancel_token();
 
 }  // namespace neuroshard::apps

@@ -7,7 +7,7 @@
 #include "apps/output.h"
 
 int main(int argc, char** argv) {
-  neuroshard::apps::install_signal_handlers();
+  neuroshard::apps::ignore_write_signals();
   try {
     return neuroshard::apps::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
   } catch (const std::exception& error) {  // out of memory, or a bug

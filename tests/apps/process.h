@@ -31,6 +31,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  [[nodiscard]] pid_t id() const { return pid_; }
   void send_signal(int signal_number) const;
   Outcome wait();
 

@@ -31,6 +31,19 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+/// Until the process has a handler for the signal: its search is about to begin.
+void wait_until_caught(const Process& process, int signal_number) {
+  const std::string status = "/proc/" + std::to_string(process.id()) + "/status";
+  for (unsigned long long caught = 0; (caught >> (signal_number - 1) & 1) == 0;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::string text = slurp(status);
+    const std::string key = "SigCgt:\t";
+    const std::size_t place = text.find(key);
+    BOOST_TEST_REQUIRE((place != std::string::npos && !contains(text, "State:\tZ")));
+    caught = std::stoull(text.substr(place + key.size(), 16), nullptr, 16);
+  }
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(streams)
@@ -141,6 +154,21 @@ BOOST_AUTO_TEST_CASE(an_interrupted_collection_stops_cleanly_and_goes_on) {
   BOOST_TEST(lines_of(slurp(data + "/data.txt")).size() == 2000U);
 }
 
+BOOST_AUTO_TEST_CASE(a_command_that_waits_for_its_input_ends_at_the_first_signal) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables");
+  BOOST_TEST_REQUIRE(mkfifo(tables.c_str(), 0600) == 0);
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    Process process({NEUROSHARD_COMMAND, "plan", "--tables", tables, "--devices", "2",
+                     "--device-memory", "8GiB"},
+                    {});
+    std::ofstream writer(tables);  // waits for the command to open it
+    process.send_signal(signal_number);
+    writer.close();  // ends a command that went on reading
+    BOOST_TEST(process.wait().exit_code == 128 + signal_number);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables.json");
@@ -150,6 +178,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
   Process process({NEUROSHARD_COMMAND, "plan", "--tables", tables, "--devices", "64",
                    "--device-memory", "4TB", "--output", folder.file("plan.json")},
                   {});
+  wait_until_caught(process, SIGINT);
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   process.send_signal(SIGINT);
   const Outcome outcome = process.wait();
@@ -177,7 +206,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_comparison_compares_no_search_that_was_cut_s
                    "--output", output},
                   {});
   std::ofstream(tasks) << "1,2,3,4,5,6 8,8,8,8,8,8\n";  // waits for the command to open it
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  wait_until_caught(process, SIGINT);
   process.send_signal(SIGINT);
   const Outcome outcome = process.wait();
   BOOST_TEST(outcome.exit_code == 1);
