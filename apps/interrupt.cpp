@@ -15,6 +15,9 @@ extern "C" void on_interrupt(int signal_number) {
 bool catch_interrupts() {
   for (const int signal_number : {SIGINT, SIGTERM}) {
     struct sigaction action = {};
+    sigaction(signal_number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;  // a script's background job
+    action = {};
     action.sa_handler = on_interrupt;
     action.sa_flags = SA_RESTART;  // no write or read fails half-way because of it
     sigaction(signal_number, &action, nullptr);

@@ -10,7 +10,8 @@ void ignore_write_signals();
 
 /// From the first call on: Ctrl-C (SIGINT) and SIGTERM set the returned token, so that long work
 /// ends with the best it has; a second one ends the process at once, as the first does before there
-/// is such work: nobody would look at the token while input is waited for. Lives for ever.
+/// is such work: nobody would look at the token while input is waited for. Signals that were
+/// ignored stay so. Lives for ever.
 CancelToken& cancel_token();
 
 }  // namespace neuroshard::apps

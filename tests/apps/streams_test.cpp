@@ -191,6 +191,16 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(signals_that_were_ignored_stay_ignored) {
+  // As a shell starts background jobs.
+  const Outcome outcome = shell(
+      "trap '' INT; neuroshard plan --tables " + source_file("examples/dlrm_dcnv2.json") +
+      " --devices 8 --device-memory 80GB --time-limit 0.7 --output - & sleep 0.3; kill -INT $!; "
+      "wait $!");
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(!contains(outcome.err, "interrupted"), outcome.err);
+}
+
 BOOST_AUTO_TEST_CASE(an_interrupted_comparison_compares_no_search_that_was_cut_short) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables.json");
