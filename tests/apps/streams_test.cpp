@@ -1,5 +1,7 @@
 // Terminals, pipes and signals.
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +59,35 @@ BOOST_AUTO_TEST_CASE(a_pipe_gets_plain_text) {
   for (const char c : outcome.out) BOOST_TEST_REQUIRE(static_cast<unsigned char>(c) < 0x80);
   BOOST_TEST(contains(outcome.out, "SIMULATED"));
   BOOST_TEST(contains(outcome.out, "slowest"));
+}
+
+BOOST_AUTO_TEST_CASE(a_pipe_that_does_not_block_gets_everything) {
+  // As a parent that polls leaves it: more than a pipe holds, for a reader that is late.
+  int ends[2];
+  BOOST_TEST_REQUIRE(pipe(ends) == 0);
+  BOOST_TEST_REQUIRE(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0);
+  const std::vector<std::string> arguments{"tables", "generate", "--count",
+                                           "1000",   "--output", "-"};
+  std::vector<std::string> command{"/bin/bash", "-c", "exec \"$@\" >&$0", std::to_string(ends[1]),
+                                   NEUROSHARD_COMMAND};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Process process(command, {});
+  close(ends[1]);
+  constexpr int kFull = 65536;
+  for (int queued = 0, tries = 0; queued < kFull && tries < 10'000; ++tries) {
+    BOOST_TEST_REQUIRE(ioctl(ends[0], FIONREAD, &queued) == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  std::string text;
+  char buffer[4096];
+  for (ssize_t size = 0; (size = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(size));
+  }
+  close(ends[0]);
+  const Outcome outcome = process.wait();
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(text.size() > kFull);
+  BOOST_TEST((text == run_command(arguments).out));
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
