@@ -7,6 +7,7 @@
 #include "apps/output.h"
 
 int main(int argc, char** argv) {
+  neuroshard::apps::reserve_standard_streams();
   neuroshard::apps::ignore_write_signals();
   try {
     return neuroshard::apps::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));

@@ -1,5 +1,6 @@
 #include "apps/output.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,13 @@
 #include "io/text.h"
 
 namespace neuroshard::apps {
+
+void reserve_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // Takes the lowest free number; O_PATH is open for nothing, and there is always a root.
+    if (fcntl(stream, F_GETFD) < 0) open("/", O_PATH);
+  }
+}
 
 Status print(std::string_view text) {
   if (io::write_all(STDOUT_FILENO, text) || errno == EPIPE) return {};

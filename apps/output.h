@@ -7,6 +7,10 @@
 
 namespace neuroshard::apps {
 
+/// Keeps the numbers of standard streams that are closed from files: a note would go into the data.
+/// Reading and writing them fails as before. Call once, before any file is opened.
+void reserve_standard_streams();
+
 /// Writes all of `text` to standard output. A reader that has gone (`| head`) is no error: the rest
 /// is dropped. A full disk and the like are kIoError.
 Status print(std::string_view text);

@@ -185,6 +185,18 @@ BOOST_AUTO_TEST_CASE(an_interrupted_collection_stops_cleanly_and_goes_on) {
   BOOST_TEST(lines_of(slurp(data + "/data.txt")).size() == 2000U);
 }
 
+BOOST_AUTO_TEST_CASE(no_note_goes_into_the_data_where_standard_error_is_closed) {
+  const TemporaryFolder folder;
+  const std::string collect =
+      "neuroshard collect comm --backend sim --profile H200-141G --devices 2 --output data ";
+  const Outcome outcome = shell(collect + "--samples 3 2>&- && " + collect + "--samples 6 2>&-",
+                                {.directory = folder.path()});
+  BOOST_TEST(outcome.exit_code == 0);
+  const std::string data = slurp(folder.file("data/data.txt"));
+  BOOST_TEST(lines_of(data).size() == 6U);
+  BOOST_TEST(!contains(data, "resuming"), data);
+}
+
 BOOST_AUTO_TEST_CASE(a_command_that_waits_for_its_input_ends_at_the_first_signal) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables");
