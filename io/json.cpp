@@ -9,6 +9,9 @@
 namespace neuroshard::io {
 namespace {
 
+/// Of a number in a message.
+constexpr std::size_t kNumberBytes = 40;
+
 /// Reads all of `text` as a T; false when it is not one or does not fit.
 template <typename T>
 bool convert(std::string_view text, T& value) {
@@ -80,7 +83,8 @@ Status JsonValue::unexpected(const std::string& expected) const {
       found = "true";
       break;
     case Kind::kNumber:
-      found = document_->text_of(node_).substr(0, 40);
+      found = document_->text_of(node_);
+      if (found.size() > kNumberBytes) found.replace(kNumberBytes, found.npos, "...");
       break;
     case Kind::kString:
       found = excerpt(document_->text_of(node_));

@@ -124,7 +124,7 @@ std::string integer_range(std::int64_t low, std::int64_t high) {
   using Limits = std::numeric_limits<std::int64_t>;
   const std::string from = std::to_string(low);
   if (high != Limits::max()) return "an integer from " + from + " to " + std::to_string(high);
-  return low == Limits::min() ? "an integer" : "an integer of at least " + from;
+  return low == Limits::min() ? "an integer" : "an integer of at least " + from + ", below 2^63";
 }
 
 std::string number_range(double low, double high) {

@@ -42,8 +42,8 @@ std::string_view without_mark(std::string_view bytes);
 /// Refuses what no text format of the engine takes: text that is not UTF-8.
 Status check_text(std::string_view bytes, const std::string& source);
 
-/// What a message says it expected: "an integer from 1 to 9", "an integer of at least 1", "an
-/// integer".
+/// What a message says it expected: "an integer from 1 to 9", "an integer of at least 1, below
+/// 2^63", "an integer".
 std::string integer_range(std::int64_t low, std::int64_t high);
 /// The same for numbers: "a number from 0 to 1", "a number of at least 0", "a number".
 std::string number_range(double low, double high);

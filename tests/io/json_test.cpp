@@ -81,6 +81,11 @@ BOOST_AUTO_TEST_CASE(integers_are_written_as_integers) {
                 {"f: $: found 7, expected an integer from 1 to 6"});
   check_refused(parsed("-1").root().unsigned_integer().status(), {"found -1, expected an integer"});
   check_refused(parsed("18446744073709551616").root().unsigned_integer().status(), {"found 1844"});
+  check_refused(parsed("9223372036854775808").root().integer(1).status(),
+                {"found 9223372036854775808, expected an integer of at least 1, below 2^63"});
+  const std::string digits(41, '7');
+  check_refused(parsed(digits.c_str()).root().integer().status(),
+                {"77777777..., expected an integer"});
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_type_is_named_with_its_path) {

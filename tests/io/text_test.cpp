@@ -68,7 +68,7 @@ BOOST_AUTO_TEST_CASE(foreign_bytes_are_refused_with_their_place) {
 
 BOOST_AUTO_TEST_CASE(ranges_read_like_sentences) {
   BOOST_TEST(integer_range(1, 9) == "an integer from 1 to 9");
-  BOOST_TEST(integer_range(1, INT64_MAX) == "an integer of at least 1");
+  BOOST_TEST(integer_range(1, INT64_MAX) == "an integer of at least 1, below 2^63");
   BOOST_TEST(integer_range(INT64_MIN, INT64_MAX) == "an integer");
   BOOST_TEST(number_range(0, 1) == "a number from 0 to 1");
   BOOST_TEST(number_range(0.5, 1.7976931348623157e308) == "a number of at least 0.5");
