@@ -234,6 +234,31 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_second_signal_at_once_is_the_first_and_a_later_one_ends_the_command) {
+  const TemporaryFolder folder;
+  const std::string output = folder.file("plan.json");
+  BOOST_TEST_REQUIRE(mkfifo(output.c_str(), 0600) == 0);  // the command waits for its reader
+  std::vector<std::string> command = example_plan_arguments({"--output", output});
+  command.insert(command.begin(), NEUROSHARD_COMMAND);
+  Process timed_out(command, {});
+  Process stopped(command, {});
+  const auto send = [](const Process& process, int after_ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(after_ms));
+    process.send_signal(SIGTERM);
+  };
+  send(stopped, 1000);
+  send(timed_out, 0);
+  send(timed_out, 50);
+  send(stopped, 550);
+  BOOST_TEST(stopped.wait().exit_code == 128 + SIGTERM);
+  const int reader = open(output.c_str(), O_RDONLY | O_NONBLOCK);
+  BOOST_TEST(timed_out.wait().exit_code == 0);
+  char start = 0;
+  BOOST_TEST(read(reader, &start, 1) == 1);
+  BOOST_TEST(start == '{');
+  close(reader);
+}
+
 BOOST_AUTO_TEST_CASE(signals_that_were_ignored_stay_ignored) {
   // As a shell starts background jobs.
   const Outcome outcome = shell(
