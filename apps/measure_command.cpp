@@ -8,7 +8,6 @@
 #include "apps/backend_flag.h"
 #include "apps/common_flags.h"
 #include "apps/console.h"
-#include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "apps/output.h"
 #include "apps/plan_input.h"
@@ -228,7 +227,6 @@ class MeasureCommand final : public Command {
     options.measure_comm = backend == io::Backend::kCpu;
     options.models = outcome.models ? &outcome.models->models : nullptr;
     options.progress = &progress;
-    options.cancel = &cancel_token();
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.measurement,
                                 measure_plan(*truth, workload, outcome.plan, options));
     outcome.hardware = truth->hardware();

@@ -27,9 +27,6 @@ Status check(const Workload& workload, const Plan& plan, const MeasureOptions& o
 Status measure_compute(GroundTruth& truth, const Workload& workload, const Plan& plan,
                        const MeasureOptions& options, PlanMeasurement& measurement) {
   for (std::int32_t device = 0; device < plan.devices; ++device) {
-    if (options.cancel != nullptr && options.cancel->cancelled()) {
-      return cancelled("measuring stopped before device " + std::to_string(device));
-    }
     if (options.progress != nullptr) {
       options.progress->update("measuring", device, plan.devices, "devices");
     }

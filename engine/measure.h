@@ -17,7 +17,6 @@ struct MeasureOptions {
   bool measure_comm = false;
   const CostModels* models = nullptr;  ///< not owned; needed unless measure_comm
   ProgressSink* progress = nullptr;    ///< not owned; may be null
-  const CancelToken* cancel = nullptr;
 };
 
 /// What a plan cost when it was run.
@@ -39,7 +38,7 @@ PlanMeasurement not_yet_measured(const Workload& workload, const Plan& plan);
 /// starting when its lookup and backward would let it (DESIGN section 4: compute + backward, less
 /// the least of them).
 /// Errors: kInvalidInput when the plan does not cover the workload, has a replicated table, or the
-/// models do not fit it; those of the ground truth; kCancelled.
+/// models do not fit it; those of the ground truth.
 Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workload, const Plan& plan,
                                      const MeasureOptions& options);
 

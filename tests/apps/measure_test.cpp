@@ -2,8 +2,11 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "io/sha256.h"
@@ -13,6 +16,7 @@ namespace {
 
 namespace json = boost::json;
 using neuroshard::test::Outcome;
+using neuroshard::test::Process;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
 using neuroshard::test::TemporaryFolder;
@@ -164,6 +168,16 @@ BOOST_AUTO_TEST_CASE(gpus_of_several_processes_need_a_launcher_and_one_process_e
   BOOST_TEST(three.err.find("found 3 processes for a plan of 2 devices") != std::string::npos);
   BOOST_TEST(words.exit_code == 2);
   BOOST_TEST(words.err.find("WORLD_SIZE: found 'three'") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupted_measurement_ends_at_once) {
+  const SmallPlan small;  // of which half a measurement is worth nothing
+  Process process({NEUROSHARD_COMMAND, "measure", "--tables", small.pool, "--plan", small.plan,
+                   "--batch-size", "131072", "--runs", "1000", "--backend", "cpu"},
+                  {});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  process.send_signal(SIGINT);
+  BOOST_TEST(process.wait().exit_code == 128 + SIGINT);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
