@@ -51,8 +51,9 @@ Result<std::unique_ptr<neuroshard_plan>> import_plan(std::string_view bytes,
                                                      const std::string& source,
                                                      const Workload& workload,
                                                      std::int32_t devices) {
-  if (devices < 0) {
-    return invalid_input("devices: found " + std::to_string(devices) + ", expected 0 or more");
+  if (devices < 0 || devices > kMaxDevices) {
+    return invalid_input("devices: found " + std::to_string(devices) + ", expected 0 to " +
+                         std::to_string(kMaxDevices));
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanInput input, io::parse_plan_input(bytes, source));

@@ -167,7 +167,12 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_written_or_read_is_refused) {
   BOOST_TEST(!plan.export_as(workload, "html", {.memory_bytes = -1}));
   BOOST_TEST(!Plan::import_from("", "nothing", workload, 2));
   BOOST_TEST(!Plan::import_from("{}", "nothing", workload, 2));
-  BOOST_TEST(!Plan::import_from("[]", "nothing", workload, -1));
+  for (const std::int32_t devices : {-1, 65537}) {
+    const Result<Plan> refused = Plan::import_from("[]", "nothing", workload, devices);
+    BOOST_TEST_REQUIRE(!refused);
+    BOOST_TEST(refused.error().message ==
+               "devices: found " + std::to_string(devices) + ", expected 0 to 65536");
+  }
   const Result<Plan> other = Plan::import_from(must(plan.export_as(workload, "torchrec")),
                                                "plan.json", make_workload(3), 2);
   BOOST_REQUIRE(!other);
