@@ -94,7 +94,7 @@ Result<Collection> parse_collection(std::string_view bytes, const std::string& s
   NEUROSHARD_ASSIGN_OR_RETURN(collection.kind, read_choice(root, "kind", kKinds));
   NEUROSHARD_ASSIGN_OR_RETURN(collection.backend, read_choice(root, "backend", kBackends));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, collection));
-  NEUROSHARD_ASSIGN_OR_RETURN(collection.hardware, root.text("hardware"));
+  NEUROSHARD_ASSIGN_OR_RETURN(collection.hardware, root.shown_text("hardware"));
   if (collection.simulated()) {
     NEUROSHARD_ASSIGN_OR_RETURN(collection.profile, root.text("profile"));
   }

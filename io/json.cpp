@@ -228,6 +228,13 @@ Result<std::string> JsonObject::text(std::string_view wanted) {
   return std::string(view);
 }
 
+Result<std::string> JsonObject::shown_text(std::string_view wanted) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue found, at(wanted));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, found.text());
+  if (printable(view) != view) return found.unexpected("text without control characters");
+  return std::string(view);
+}
+
 Result<JsonArray> JsonObject::array(std::string_view wanted) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue found, at(wanted));
   return found.array();

@@ -117,6 +117,8 @@ class JsonObject {
                                       double high = kMaxNumber);
   [[nodiscard]] Result<bool> boolean(std::string_view key);
   [[nodiscard]] Result<std::string> text(std::string_view key);
+  /// Text that people are shown as it is: one without characters that a terminal obeys.
+  [[nodiscard]] Result<std::string> shown_text(std::string_view key);
   [[nodiscard]] Result<JsonArray> array(std::string_view key);
   [[nodiscard]] Result<JsonObject> object(std::string_view key);
 

@@ -33,7 +33,7 @@ Status read_whole(JsonObject& parent, std::string_view key, double low, double h
 }
 
 Status read_interconnect(JsonObject& object, InterconnectProfile& link) {
-  NEUROSHARD_ASSIGN_OR_RETURN(link.name, object.text("name"));
+  NEUROSHARD_ASSIGN_OR_RETURN(link.name, object.shown_text("name"));
   NEUROSHARD_RETURN_IF_ERROR(
       read_whole(object, "devices_per_host", 0, 65536, link.devices_per_host));
   NEUROSHARD_RETURN_IF_ERROR(
@@ -103,7 +103,7 @@ Result<HardwareProfile> parse_profile(std::string_view bytes, const std::string&
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, document.root().object());
   NEUROSHARD_RETURN_IF_ERROR(root.format("neuroshard-hardware-profile", 1));
   HardwareProfile profile;
-  NEUROSHARD_ASSIGN_OR_RETURN(profile.name, root.text("name"));
+  NEUROSHARD_ASSIGN_OR_RETURN(profile.name, root.shown_text("name"));
   NEUROSHARD_ASSIGN_OR_RETURN(profile.description, root.text("description"));
   NEUROSHARD_RETURN_IF_ERROR(read_memory(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(read_execution(root, profile));

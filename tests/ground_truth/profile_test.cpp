@@ -92,6 +92,11 @@ BOOST_AUTO_TEST_CASE(bad_profiles_name_the_place) {
              std::string::npos);
   BOOST_TEST(error_of(replaced(good, "\"name\": \"pcie\"", "\"name\": \"nvswitch\""))
                  .find("$.interconnects[1]") != std::string::npos);
+  BOOST_TEST(
+      error_of(replaced(good, "\"pcie\"", "\"\\u001b[2K\"")).find("$.interconnects[1].name") !=
+      std::string::npos);
+  BOOST_TEST(error_of(replaced(good, "\"H200-141G\"", "\"A100\\u202e\"")).find("$.name: found") !=
+             std::string::npos);
   BOOST_TEST(error_of(replaced(good, "\"version\": 1", "\"version\": 2")).find("$.version") !=
              std::string::npos);
   BOOST_TEST(error_of(good.substr(0, good.size() / 2)).find("mine.json") != std::string::npos);

@@ -95,6 +95,8 @@ BOOST_AUTO_TEST_CASE(bad_fields_are_named_with_their_path) {
       {"\"300\"", "300", "f: $.flags.samples: found 300, expected a string"},
       {"\"hardware\"", "\"machine\"", "f: $: found no key 'hardware'"},
       {"\"version\": 1", "\"version\": 2", "f: $.version: found 2"},
+      {"H200-141G, ", "\\u001b[2K",
+       "f: $.hardware: found '\\x1b[2KNVSwitch', expected text without"},
   };
   for (const auto& [from, to, message] : cases) {
     check_refused(parse(changed(from, to)).status(), {message});
