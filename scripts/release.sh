@@ -15,7 +15,8 @@ if [ $# -gt 1 ] || { [ -n "$verify" ] && [ "$verify" != --verify ]; }; then
   exit 2
 fi
 need_packages g++ cmake ninja-build git libboost-program-options1.81-dev
-if ! git diff --quiet HEAD --; then
+# New files, too: sources and models are found by pattern.
+if [ -n "$(git status --porcelain)" ]; then
   echo "release.sh: the tree differs from its last commit; commit or stash first" >&2
   exit 1
 fi
