@@ -124,6 +124,9 @@ class SummarizeCommand final : public Command {
     note_if_any(io::other_batch_note(file, io::source_name(tables_)));
     const Workload workload{std::move(file.tables),
                             file.batch_size.value_or(io::kDefaultBatchSize)};
+    if (file.has_dims) {  // else the tables have no bytes to add up
+      NEUROSHARD_RETURN_IF_ERROR(validate(workload).with_context(io::source_name(tables_)));
+    }
     const TablesSummary summary = summarize(workload, kHeaviest);
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, summary_json(workload, summary)));

@@ -109,4 +109,12 @@ BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {
                  bad + ":2: rows: found '0'");
 }
 
+BOOST_AUTO_TEST_CASE(sums_beyond_what_can_be_counted_are_no_summary) {
+  const Outcome outcome =
+      run_command({"tables", "summarize", "--tables", "-"},
+                  {.input = "name,rows,dim,pooling_factor\nu,1152921504606846976,1,1\n"
+                            "v,1152921504606846976,1,1\n"});
+  expect_refused(outcome, "<stdin>: tables[0..1] together, expected below 2^63 bytes");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
