@@ -7,6 +7,7 @@
 
 #include "apps/words.h"
 #include "io/file.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -44,6 +45,10 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                               const std::optional<std::string>& hardware,
                               const std::optional<std::string>& provenance) {
   NEUROSHARD_RETURN_IF_ERROR(check_each_once(directories));
+  if (hardware && io::printable(*hardware) != *hardware) {  // no reader takes such a model
+    return invalid_input("--hardware: found " + io::excerpt(*hardware) +
+                         ", expected text without control characters");
+  }
   const Provenance told =
       provenance == "simulated" ? Provenance::kSimulated : Provenance::kMeasured;
   bool simulated = false;

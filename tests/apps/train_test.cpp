@@ -199,4 +199,17 @@ BOOST_AUTO_TEST_CASE(a_terminal_is_shown_the_learning_curve) {
   BOOST_TEST(run_in(folder, words).out.find("\u2581") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(hardware_that_no_reader_of_the_model_takes_is_refused) {
+  const TemporaryFolder folder;
+  collect(folder, "compute", 4096, "");
+  for (const std::string hardware : {"A\x1b[2K", "\xff"}) {
+    const Outcome outcome =
+        run_command({"train", "compute", "--data", folder.file("compute4096"), "--epochs", "1",
+                     "--hardware", hardware, "--output", folder.file("model.safetensors")});
+    BOOST_TEST(outcome.exit_code == 2);
+    BOOST_TEST(outcome.err.find("--hardware: found") != std::string::npos, outcome.err);
+    BOOST_TEST(!std::filesystem::exists(folder.file("model.safetensors")));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
