@@ -1,4 +1,5 @@
 #include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@ int main(int argc, char** argv) {
   neuroshard::apps::ignore_write_signals();
   try {
     return neuroshard::apps::run_program(std::vector<std::string>(argv + (argc > 0), argv + argc));
-  } catch (const std::exception& error) {  // out of memory, or a bug
+  } catch (const std::bad_alloc&) {
+    neuroshard::apps::print_error("neuroshard", "out of memory");
+  } catch (const std::exception& error) {  // a bug
     neuroshard::apps::print_error("neuroshard", error.what());
-    return 1;
   }
+  return 1;
 }

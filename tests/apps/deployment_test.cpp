@@ -11,6 +11,7 @@ namespace {
 
 using neuroshard::test::Outcome;
 using neuroshard::test::Process;
+using neuroshard::test::shell;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
@@ -45,5 +46,14 @@ BOOST_AUTO_TEST_CASE(the_static_binary_plans_in_a_root_that_holds_it_and_the_tab
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   BOOST_TEST(outcome.out.find("plan cost") != std::string::npos);
 }
+
+#ifndef NEUROSHARD_SANITIZED  // sanitizers need memory of their own
+BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_told_in_words) {
+  const Outcome outcome =
+      shell("ulimit -v 200000; neuroshard tables generate --count 1000000 --output /dev/null");
+  BOOST_TEST(outcome.exit_code == 1);
+  BOOST_TEST(outcome.err == "neuroshard: out of memory\n");
+}
+#endif
 
 BOOST_AUTO_TEST_SUITE_END()
