@@ -93,10 +93,6 @@ std::string_view escape(Style style) {
       return "\x1b[1m";
     case Style::kDim:
       return "\x1b[2m";
-    case Style::kGood:
-      return "\x1b[32m";
-    case Style::kBad:
-      return "\x1b[31m";
   }
   return "";
 }

@@ -5,7 +5,7 @@
 
 namespace neuroshard::apps {
 
-enum class Style { kPlain, kBold, kDim, kGood, kBad };
+enum class Style { kPlain, kBold, kDim };
 
 /// What a stream can show. On a pipe: no colours, no UTF-8 drawing. A value; thread-safe.
 struct Console {

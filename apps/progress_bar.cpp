@@ -34,8 +34,8 @@ void show(const std::string& text) {
   static_cast<void>(!write(STDERR_FILENO, text.data(), text.size()));
 }
 
-}  // namespace
-
+/// "sampling [####    ]  120/500 samples  3.1/s  2:03 left", at most console.width - 1 columns.
+/// `rate` in units per second, 0 = not known yet.
 std::string progress_line(const Console& console, std::string_view phase, std::int64_t done,
                           std::int64_t total, std::string_view unit, double rate) {
   std::string line(phase);
@@ -54,6 +54,8 @@ std::string progress_line(const Console& console, std::string_view phase, std::i
   while (display_width(line) > console.width - 1) line.pop_back();
   return line;
 }
+
+}  // namespace
 
 ProgressBar::ProgressBar() : console_(Console::of(STDERR_FILENO)), started_(Clock::now()) {}
 

@@ -35,9 +35,4 @@ class ProgressBar final : public ProgressSink {
   bool visible_ = false;
 };
 
-/// "sampling [####    ]  120/500 samples  3.1/s  2:03 left", at most console.width - 1 columns.
-/// `rate` in units per second, 0 = not known yet.
-std::string progress_line(const Console& console, std::string_view phase, std::int64_t done,
-                          std::int64_t total, std::string_view unit, double rate);
-
 }  // namespace neuroshard::apps

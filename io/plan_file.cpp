@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "engine/core/cluster.h"
-#include "io/file.h"
 #include "io/json.h"
 #include "io/plan_json.h"
 #include "io/text.h"
@@ -145,11 +144,6 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   return document;
-}
-
-Result<PlanDocument> read_plan(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return parse_plan(bytes, source_name(path));
 }
 
 std::string format_plan(const PlanDocument& document) {

@@ -56,8 +56,6 @@ struct PlanDocument {
 /// could take for "all", are told there, one line each, and device 0 stands in their place.
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
                                 std::vector<std::string>* faults = nullptr);
-/// The same from a file, or standard input for "-".
-Result<PlanDocument> read_plan(const std::string& path);
 
 /// DESIGN section 7 text: shards in canonical order, one a line; the same bytes for the same value.
 std::string format_plan(const PlanDocument& document);

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <new>
 
-#include "io/file.h"
 #include "io/json.h"
 #include "io/text.h"
 
@@ -189,11 +188,6 @@ Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& 
   return parse_checked(bytes, source);
 } catch (const std::bad_alloc&) {
   return internal_error(source + ": out of memory");
-}
-
-Result<TensorFile> read_safetensors(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
-  return parse_safetensors(bytes, source_name(path));
 }
 
 std::string format_safetensors(const TensorFile& file) {

@@ -33,7 +33,6 @@ inline constexpr std::size_t kMaxTensorRank = 8;
 /// shape. NaN and infinite values are refused. Errors: kInvalidInput naming source and, where there
 /// is one, the tensor.
 Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source);
-Result<TensorFile> read_safetensors(const std::string& path);
 
 /// The same bytes for the same value: metadata and tensors in the order of their names, header
 /// padded with blanks to a multiple of 8. REQUIRES values.size() == product of shape. Readable by
