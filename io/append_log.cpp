@@ -57,7 +57,7 @@ Status AppendLog::repair() {
   return {};
 }
 
-Status AppendLog::append(std::string_view line, Flush flush) {
+Status AppendLog::append(std::string_view line) {
   if (line.find('\n') != std::string_view::npos) {
     return internal_error(path_ + ": a line to append holds a line break");
   }
@@ -65,7 +65,7 @@ Status AppendLog::append(std::string_view line, Flush flush) {
   std::string text(line);
   text += '\n';
   torn_ = true;
-  if (!write_all(file_.get(), text) || (flush == Flush::kNow && ::fdatasync(file_.get()) != 0)) {
+  if (!write_all(file_.get(), text)) {
     Status status = failed("cannot append");
     torn_ = ::ftruncate(file_.get(), size_) != 0;
     return status;

@@ -24,15 +24,12 @@ class AppendLog {
   /// Bytes of the torn line that `open` cut off, 0 when there was none.
   [[nodiscard]] std::int64_t repaired_bytes() const { return repaired_bytes_; }
 
-  /// When a line reaches the disk: with append itself, or with the next `sync`. Either way the line
-  /// survives the death of the process; only a crash of the whole machine can lose it before.
-  enum class Flush { kNow, kLater };
-
-  /// Adds `line` and a '\n' with one write, and fdatasync for kNow. REQUIRES no '\n' in `line`
-  /// (kInternal). After an error (kIoError, e.g. a full disk) the file ends with the last whole
-  /// line and append may be tried again.
-  Status append(std::string_view line, Flush flush = Flush::kNow);
-  /// Brings all lines to the disk. Errors: kIoError.
+  /// Adds `line` and a '\n' with one write: it survives the death of the process. REQUIRES no '\n'
+  /// in `line` (kInternal). After an error (kIoError, e.g. a full disk) the file ends with the last
+  /// whole line and append may be tried again.
+  Status append(std::string_view line);
+  /// Brings all lines to the disk, where a crash of the whole machine leaves them. Errors:
+  /// kIoError.
   Status sync();
 
  private:

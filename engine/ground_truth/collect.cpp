@@ -92,7 +92,7 @@ Result<CollectReport> collect_lines(
       status = line.status();
       break;
     }
-    status = log.append(*line, io::AppendLog::Flush::kLater);
+    status = log.append(*line);
     if (!status.ok()) break;
     ++report.added;
     const Clock::time_point now = Clock::now();
