@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "apps/flags.h"
+#include "apps/flags/flags.h"
 #include "engine/core/status.h"
 
 namespace neuroshard::apps {

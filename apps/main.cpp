@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "apps/command.h"
+#include "apps/console/output.h"
 #include "apps/interrupt.h"
-#include "apps/output.h"
 
 int main(int argc, char** argv) {
   neuroshard::apps::reserve_standard_streams();

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "apps/command.h"
+#include "apps/console/output.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
 #include "apps/exit_code.h"
-#include "apps/file_uses.h"
-#include "apps/output.h"
-#include "apps/text_table.h"
-#include "apps/words.h"
+#include "apps/flags/file_uses.h"
 #include "engine/core/version.h"
 
 namespace neuroshard::apps {

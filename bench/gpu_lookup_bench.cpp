@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "cuda/embedding_bag.h"
-#include "cuda/index_pool.h"
+#include "cuda/lookup/embedding_bag.h"
+#include "cuda/lookup/index_pool.h"
 #include "cuda/memory.h"
 #include "cuda/timer.h"
 #include "engine/core/version.h"

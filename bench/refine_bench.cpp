@@ -20,8 +20,8 @@
 #include "engine/core/version.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner.h"
-#include "io/tables.h"
-#include "io/tasks.h"
+#include "io/tables/tables.h"
+#include "io/tables/tasks.h"
 
 namespace neuroshard {
 namespace {

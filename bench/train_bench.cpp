@@ -24,10 +24,10 @@
 
 #include "bench/training_case.h"
 #include "cuda/device.h"
-#include "cuda/training_backend.h"
+#include "cuda/training/training_backend.h"
 #include "engine/core/version.h"
 #include "io/file.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard {
 namespace {

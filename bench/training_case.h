@@ -10,7 +10,7 @@
 
 #include "engine/core/rng.h"
 #include "io/file.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 #include "nn/backend.h"
 #include "nn/trainer.h"
 

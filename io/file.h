@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "engine/core/status.h"
-#include "io/append_log.h"
+#include "io/cost_data/append_log.h"
 
 namespace neuroshard::io {
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 #include "io/text.h"
 
 namespace neuroshard::io {

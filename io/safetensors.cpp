@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "io/json.h"
+#include "io/json/json.h"
 #include "io/text.h"
 
 static_assert(std::endian::native == std::endian::little, "tensors are stored little-endian");

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard::io {
 namespace {

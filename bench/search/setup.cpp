@@ -7,8 +7,8 @@
 #include "engine/core/bytes.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "io/tables.h"
-#include "io/tasks.h"
+#include "io/tables/tables.h"
+#include "io/tables/tasks.h"
 
 namespace neuroshard::bench {
 namespace {

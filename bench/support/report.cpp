@@ -5,7 +5,7 @@
 
 #include "engine/core/version.h"
 #include "io/file.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard::bench {
 

@@ -1,12 +1,12 @@
 // Linked instead of the CUDA sources by builds that have none: same functions, honest answers.
 #include "cuda/device.h"
 
-#include "cuda/communicator.h"
-#include "cuda/embedding_bag.h"
-#include "cuda/index_pool.h"
+#include "cuda/lookup/embedding_bag.h"
+#include "cuda/lookup/index_pool.h"
 #include "cuda/memory.h"
+#include "cuda/ranks/communicator.h"
 #include "cuda/timer.h"
-#include "cuda/training_backend.h"
+#include "cuda/training/training_backend.h"
 
 namespace neuroshard::cuda {
 

@@ -11,7 +11,7 @@
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/shipped_models.h"
-#include "io/plan_file.h"
+#include "io/plans/plan_file.h"
 
 // What the opaque handles of the C interface hold. Handles that several threads may share are
 // const after they are made; see neuroshard/engine.h for who owns what.

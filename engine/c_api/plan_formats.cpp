@@ -6,10 +6,10 @@
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
 #include "engine/c_api/inputs.h"
-#include "io/plan_export.h"
-#include "io/plan_import.h"
+#include "io/plans/plan_export.h"
+#include "io/plans/plan_import.h"
 #include "io/sha256.h"
-#include "io/tables.h"
+#include "io/tables/tables.h"
 
 namespace neuroshard::c_api {
 namespace {

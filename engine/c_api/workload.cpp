@@ -8,7 +8,7 @@
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
 #include "io/file.h"
-#include "io/tables.h"
+#include "io/tables/tables.h"
 #include "io/text.h"
 
 namespace neuroshard::c_api {

@@ -23,7 +23,7 @@ struct InterconnectProfile {
 };
 
 /// Constants of the simulated ground truth (engine/ground_truth/sim): one device kind and its
-/// interconnects. A plain value; read from JSON by io/profile.h.
+/// interconnects. A plain value; read from JSON by io/cost_data/profile.h.
 struct HardwareProfile {
   std::string name;         ///< "H200-141G"
   std::string description;  ///< one line of text

@@ -9,7 +9,7 @@
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
-#include "io/plan_file.h"
+#include "io/plans/plan_file.h"
 
 namespace neuroshard {
 

@@ -11,8 +11,8 @@
 #include "engine/ground_truth/collect_directory.h"
 #include "engine/ground_truth/random_sets.h"
 #include "engine/ground_truth/request.h"
-#include "io/cost_data.h"
-#include "io/reference_tables.h"
+#include "io/cost_data/cost_data.h"
+#include "io/tables/reference_tables.h"
 
 namespace neuroshard {
 namespace {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "engine/core/status.h"
-#include "io/append_log.h"
-#include "io/collection.h"
+#include "io/cost_data/append_log.h"
+#include "io/cost_data/collection.h"
 
 namespace neuroshard {
 

@@ -11,7 +11,7 @@
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
-#include "io/collection.h"
+#include "io/cost_data/collection.h"
 
 namespace neuroshard {
 

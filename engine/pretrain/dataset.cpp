@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/core/rng.h"
-#include "io/tables.h"
+#include "io/tables/tables.h"
 
 namespace neuroshard {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "engine/core/status.h"
 #include "engine/core/table.h"
-#include "io/collection.h"
-#include "io/cost_data.h"
+#include "io/cost_data/collection.h"
+#include "io/cost_data/cost_data.h"
 
 namespace neuroshard {
 
@@ -39,10 +39,10 @@ inline constexpr std::int32_t kPoolDims[] = {128, 64, 32, 16, 8, 4};
 /// i + tables.size() * k is table i at dim kPoolDims[k] (856 tables become 5,136 entries).
 std::vector<Table> expand_pool(std::span<const Table> tables);
 
-/// Reads a data directory (io/collection.h). With `tables` not empty the pool is that table file
-/// instead of the directory's own: as it is when it has dims, else expanded by `expand_pool`.
-/// The batch size is collection.json's, else the table file's, else 65,536.
-/// Errors: as the readers', and ids outside the pool.
+/// Reads a data directory (io/cost_data/collection.h). With `tables` not empty the pool is that
+/// table file instead of the directory's own: as it is when it has dims, else expanded by
+/// `expand_pool`. The batch size is collection.json's, else the table file's, else 65,536. Errors:
+/// as the readers', and ids outside the pool.
 Result<ComputeDataset> read_compute_dataset(const std::string& directory,
                                             const std::string& tables = "");
 Result<CommDataset> read_comm_dataset(const std::string& directory);

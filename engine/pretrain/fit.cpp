@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cuda/training_backend.h"
+#include "cuda/training/training_backend.h"
 #include "engine/core/thread_pool.h"
 #include "engine/pretrain/member.h"
 #include "nn/backend.h"

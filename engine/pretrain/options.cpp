@@ -7,7 +7,7 @@
 #include "engine/cost_model/features.h"
 #include "engine/pretrain/fit.h"
 #include "engine/pretrain/train.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard {
 namespace {

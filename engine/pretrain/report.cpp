@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/core/decimal.h"
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard {
 namespace {

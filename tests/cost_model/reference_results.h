@@ -8,9 +8,9 @@
 #include "engine/core/plan.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "io/file.h"
-#include "io/json.h"
-#include "io/tables.h"
-#include "io/tasks.h"
+#include "io/json/json.h"
+#include "io/tables/tables.h"
+#include "io/tables/tasks.h"
 #include "tests/support/paths.h"
 
 namespace neuroshard::test {

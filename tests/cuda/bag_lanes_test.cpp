@@ -1,6 +1,6 @@
 // The embedding-bag kernels' work lane by lane on the CPU: the same functions that run on a GPU,
 // called for every tile, group and lane the launch would have, against plain loops.
-#include "cuda/bag_lanes.h"
+#include "cuda/lookup/bag_lanes.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,6 +1,6 @@
 // The all-to-all that NCCL carries out, carried out here by copies in host memory: what each rank
 // sends, receives and spreads gives what the CPU's all-to-all gives, and comes back the same way.
-#include "cuda/exchange_plan.h"
+#include "cuda/ranks/exchange_plan.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

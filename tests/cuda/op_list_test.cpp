@@ -1,13 +1,13 @@
 // What the GPU's training backend decides about a list of operations, without a GPU: which lists
 // are the same work, what can be fused, and when a list is captured.
-#include "cuda/op_list.h"
+#include "cuda/training/op_list.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "cuda/replay_cache.h"
+#include "cuda/training/replay_cache.h"
 
 namespace neuroshard::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // Groups of real processes that meet over TCP on this machine: what they share, and that nobody
 // waits for somebody who is absent, dead or gone.
-#include "cuda/rendezvous.h"
+#include "cuda/ranks/rendezvous.h"
 
 #include <sys/socket.h>
 #include <sys/wait.h>

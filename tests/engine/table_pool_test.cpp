@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "io/tables.h"
+#include "io/tables/tables.h"
 #include "tests/support/paths.h"
 
 namespace neuroshard {

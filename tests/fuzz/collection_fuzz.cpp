@@ -1,4 +1,4 @@
-#include "io/collection.h"
+#include "io/cost_data/collection.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

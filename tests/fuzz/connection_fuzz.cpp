@@ -1,7 +1,7 @@
 // What comes over a connection of a group of processes: any bytes are messages or an error.
 #include <sys/socket.h>
 
-#include "cuda/connection.h"
+#include "cuda/ranks/connection.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

@@ -1,4 +1,4 @@
-#include "io/json.h"
+#include "io/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

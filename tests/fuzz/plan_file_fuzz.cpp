@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "io/plan_file.h"
+#include "io/plans/plan_file.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

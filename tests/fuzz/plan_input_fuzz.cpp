@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "io/plan_export.h"
-#include "io/plan_import.h"
+#include "io/plans/plan_export.h"
+#include "io/plans/plan_import.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

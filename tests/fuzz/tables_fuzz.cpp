@@ -1,4 +1,4 @@
-#include "io/tables.h"
+#include "io/tables/tables.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

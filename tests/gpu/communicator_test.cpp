@@ -1,7 +1,7 @@
 // NCCL between real processes against what the CPU's all-to-all says. With several GPUs each rank
 // has its own; on one GPU they share it, told apart by NCCL_HOSTID (functional only: such ranks
 // talk over sockets). This program starts itself once a rank; `member` is what they run.
-#include "cuda/communicator.h"
+#include "cuda/ranks/communicator.h"
 
 #include <spawn.h>
 #include <sys/wait.h>
@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "cuda/exchange_plan.h"
 #include "cuda/memory.h"
+#include "cuda/ranks/exchange_plan.h"
 #include "engine/ground_truth/cpu/all_to_all.h"
 #include "engine/ground_truth/cuda/rank_device.h"
 

@@ -1,6 +1,6 @@
 // The embedding-bag kernels on a GPU against the CPU's reference lookup: random ragged input,
 // uniform and skewed, every width, both optimizers, fp32 and fp16, twice for equal bits.
-#include "cuda/embedding_bag.h"
+#include "cuda/lookup/embedding_bag.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

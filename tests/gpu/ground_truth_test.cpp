@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "cuda/index_pool.h"
+#include "cuda/lookup/index_pool.h"
 #include "cuda/timer.h"
 #include "engine/ground_truth/cpu/index_stream.h"
 #include "engine/measure.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda/training_backend.h"
+#include "cuda/training/training_backend.h"
 #include "nn/dense_stack.h"
 #include "nn/device_array.h"
 #include "tests/nn/backends.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "io/append_log.h"
+#include "io/cost_data/append_log.h"
 #include "tests/ground_truth/collecting.h"
 
 namespace neuroshard {

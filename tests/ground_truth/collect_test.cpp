@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/cost_model/features.h"
-#include "io/collection.h"
+#include "io/cost_data/collection.h"
 #include "tests/ground_truth/collecting.h"
 
 namespace neuroshard {

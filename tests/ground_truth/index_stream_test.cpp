@@ -9,7 +9,7 @@
 
 #include "engine/core/scatter.h"
 #include "engine/ground_truth/cpu/row_counts.h"
-#include "io/tables.h"
+#include "io/tables/tables.h"
 #include "tests/support/paths.h"
 
 namespace neuroshard {

@@ -9,9 +9,9 @@
 #include <numeric>
 #include <vector>
 
-#include "cuda/bag_forward.cuh"
-#include "cuda/bag_partials.cuh"
-#include "cuda/stream_kernels.cuh"
+#include "cuda/lookup/bag_forward.cuh"
+#include "cuda/lookup/bag_partials.cuh"
+#include "cuda/training/stream_kernels.cuh"
 #include "engine/core/rng.h"
 #include "engine/ground_truth/cpu/index_stream.h"
 #include "tests/support/scalar_lookup.h"

@@ -1,4 +1,4 @@
-#include "io/profile.h"
+#include "io/cost_data/profile.h"
 
 #include <boost/test/unit_test.hpp>
 #include <fstream>

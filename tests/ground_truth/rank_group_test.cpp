@@ -13,7 +13,7 @@
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_device.h"
 #include "engine/ground_truth/random_sets.h"
-#include "io/cost_data.h"
+#include "io/cost_data/cost_data.h"
 #include "tests/ground_truth/two_tables.h"
 #include "tests/io/support.h"
 #include "tests/support/ranks.h"

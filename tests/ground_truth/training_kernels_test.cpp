@@ -7,9 +7,9 @@
 #include <tuple>
 #include <vector>
 
-#include "cuda/staging_kernels.cuh"
-#include "cuda/training_kernels.cuh"
-#include "cuda/weight_parts.cuh"
+#include "cuda/training/staging_kernels.cuh"
+#include "cuda/training/training_kernels.cuh"
+#include "cuda/training/weight_parts.cuh"
 #include "engine/core/rng.h"
 #include "nn/backend.h"
 

@@ -1,4 +1,4 @@
-#include "io/append_log.h"
+#include "io/cost_data/append_log.h"
 
 #include <signal.h>
 #include <sys/resource.h>

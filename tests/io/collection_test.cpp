@@ -1,4 +1,4 @@
-#include "io/collection.h"
+#include "io/cost_data/collection.h"
 
 #include <boost/test/unit_test.hpp>
 

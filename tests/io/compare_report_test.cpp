@@ -1,8 +1,8 @@
-#include "io/compare_report.h"
+#include "io/reports/compare_report.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "io/json.h"
+#include "io/json/json.h"
 #include "support.h"
 
 namespace neuroshard::io {

@@ -1,4 +1,4 @@
-#include "io/cost_data.h"
+#include "io/cost_data/cost_data.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

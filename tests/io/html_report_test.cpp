@@ -1,8 +1,8 @@
-#include "io/html_report.h"
+#include "io/reports/html_report.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "io/svg.h"
+#include "io/reports/svg.h"
 #include "plans.h"
 #include "support.h"
 

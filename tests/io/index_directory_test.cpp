@@ -1,4 +1,4 @@
-#include "io/index_directory.h"
+#include "io/tables/index_directory.h"
 
 #include <boost/test/unit_test.hpp>
 #include <map>

@@ -1,4 +1,4 @@
-#include "io/json.h"
+#include "io/json/json.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "io/json_writer.h"
+#include "io/json/json_writer.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 
-#include "io/json.h"
+#include "io/json/json.h"
 #include "support.h"
 
 namespace neuroshard::io {

@@ -1,9 +1,9 @@
-#include "io/plan_export.h"
+#include "io/plans/plan_export.h"
 
 #include <boost/test/unit_test.hpp>
 
 #include "engine/core/rng.h"
-#include "io/plan_import.h"
+#include "io/plans/plan_import.h"
 #include "plans.h"
 #include "support.h"
 

@@ -1,4 +1,4 @@
-#include "io/plan_file.h"
+#include "io/plans/plan_file.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,8 +1,8 @@
-#include "io/plan_import.h"
+#include "io/plans/plan_import.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "io/plan_export.h"
+#include "io/plans/plan_export.h"
 #include "tests/io/trainer_plans.h"
 
 namespace neuroshard::io {

@@ -6,7 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/rng.h"
-#include "io/plan_file.h"
+#include "io/plans/plan_file.h"
 
 namespace neuroshard::test {
 

@@ -1,9 +1,9 @@
 // Foreign forms of table files: TorchRec-like, FBGEMM's benchmark configurations, CSV.
-#include "io/table_forms.h"
+#include "io/tables/table_forms.h"
 
 #include <boost/test/unit_test.hpp>
 
-#include "io/tables.h"
+#include "io/tables/tables.h"
 #include "support.h"
 
 namespace neuroshard::io {

@@ -1,10 +1,10 @@
-#include "io/tables.h"
+#include "io/tables/tables.h"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
 #include "io/file.h"
-#include "io/reference_tables.h"
+#include "io/tables/reference_tables.h"
 #include "support.h"
 #include "tests/support/paths.h"
 

@@ -1,4 +1,4 @@
-#include "io/tasks.h"
+#include "io/tables/tasks.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "io/plan_import.h"
+#include "io/plans/plan_import.h"
 #include "tests/io/plans.h"
 #include "tests/io/support.h"
 

@@ -12,7 +12,7 @@
 #include <map>
 #include <vector>
 
-#include "cuda/ranks.h"
+#include "cuda/ranks/ranks.h"
 
 namespace neuroshard::cuda {
 

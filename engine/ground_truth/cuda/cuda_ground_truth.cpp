@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "cuda/embedding_bag.h"
+#include "cuda/lookup/embedding_bag.h"
 #include "cuda/timer.h"
 #include "engine/core/bytes.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"

@@ -3,10 +3,10 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/communicator.h"
 #include "cuda/device.h"
-#include "cuda/embedding_bag.h"
-#include "cuda/exchange_plan.h"
+#include "cuda/lookup/embedding_bag.h"
+#include "cuda/ranks/communicator.h"
+#include "cuda/ranks/exchange_plan.h"
 #include "cuda/timer.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
 #include "engine/ground_truth/cuda/clocks.h"

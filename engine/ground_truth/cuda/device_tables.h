@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "cuda/embedding_bag.h"
+#include "cuda/lookup/embedding_bag.h"
 #include "cuda/memory.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"

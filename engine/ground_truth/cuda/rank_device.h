@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "cuda/rendezvous.h"
+#include "cuda/ranks/rendezvous.h"
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "cuda/ranks.h"
-#include "cuda/rendezvous.h"
+#include "cuda/ranks/ranks.h"
+#include "cuda/ranks/rendezvous.h"
 #include "engine/ground_truth/cuda/rank_device.h"
 #include "engine/ground_truth/request.h"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <tuple>
 
-#include "cuda/index_pool.h"
+#include "cuda/lookup/index_pool.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "engine/core/thread_pool.h"

@@ -8,8 +8,8 @@
 
 #include "engine/core/embedded_file.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "io/cost_data/profile.h"
 #include "io/file.h"
-#include "io/profile.h"
 #include "io/sha256.h"
 
 namespace neuroshard {

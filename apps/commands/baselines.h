@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/console/console.h"
+#include "engine/planner.h"
+#include "io/plans/plan_export.h"
+
+namespace neuroshard::apps {
+
+/// What the baselines would have planned, all but `algorithm`, none of which gets more than
+/// `seconds` (but one at least). Empty after an interrupt: the user wants to go.
+Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
+                                                    const Cluster& cluster,
+                                                    const CostModels& models,
+                                                    const std::string& algorithm, double seconds,
+                                                    const PlanOptions& options);
+
+/// A table of their costs beside `cost_ms` and which of them is the best; "" without baselines.
+std::string baseline_report(const Console& console, const std::vector<ComparedPlan>& baselines,
+                            double cost_ms);
+
+/// The same for a report file.
+std::vector<io::BaselineCost> baseline_costs(const std::vector<ComparedPlan>& baselines);
+
+}  // namespace neuroshard::apps

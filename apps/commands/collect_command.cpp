@@ -1,0 +1,219 @@
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/commands/data_origin.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
+#include "apps/flags/backend_flag.h"
+#include "apps/flags/common_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/core/bytes.h"
+#include "engine/core/cluster.h"
+#include "engine/core/decimal.h"
+#include "engine/ground_truth/collect.h"
+#include "engine/ground_truth/cuda/rank_group.h"
+#include "engine/ground_truth/ground_truth.h"
+#include "engine/table_pool.h"
+#include "io/file.h"
+#include "io/tables/tables.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Passes progress on and says once, before the first new sample, where a collection goes on.
+class ResumeNote final : public ProgressSink {
+ public:
+  void update(std::string_view phase, std::int64_t done, std::int64_t total,
+              std::string_view unit) override {
+    if (!said_ && done > 0 && done < total) {
+      print_note("resuming at sample " + with_commas(done) + " of " + with_commas(total));
+    }
+    said_ = true;
+    bar_.update(phase, done, total, unit);
+  }
+
+ private:
+  ProgressBar bar_;
+  bool said_ = false;
+};
+
+class CollectCommand : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags
+        .choice("backend", "NAME", "cuda, cpu (this machine) or sim (a documented model)",
+                &backend_, {"cuda", "cpu", "sim"})
+        .required();
+    flags.text("profile", "NAME|FILE",
+               "for sim, the hardware: one of " + join(simulated_profile_names(), ", ") +
+                   "; +LINKS picks other links",
+               &profile_);
+    flags
+        .text("output", "DIR", "data directory; an unfinished collection is resumed",
+              &options_.output)
+        .required();
+    options_.samples = 1000;
+    flags.integer("samples", "samples in the directory at the end", &options_.samples, 1,
+                  std::int64_t{1} << 32);
+    flags.integer("max-dim", "largest dim; also its half, quarter, .. down to 4", &options_.max_dim,
+                  4, kMaxDim);
+    flags.integer("batch-size", "global batch size", &batch_size_, 1, std::int64_t{1} << 32)
+        .default_text(default_batch_size());
+    flags.seed("seed", "of the random sets", &options_.seed);
+    flags.integer("threads", "cpu: threads of the lookup", &threads_, 1, kMaxThreads)
+        .default_text("one per hardware thread");
+    declare_kind(flags);
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const io::Backend backend, backend_of(backend_));
+    if (backend == io::Backend::kSim && !profile_) {
+      return invalid_input("found no --profile, expected one of " +
+                           join(simulated_profile_names(), ", "));
+    }
+    if (backend != io::Backend::kSim && profile_) {
+      return invalid_input("--profile: found with --backend " + backend_ + ", expected with sim");
+    }
+    if (backend != io::Backend::kCpu && flags.given("threads")) {
+      return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
+    }
+    GroundTruthOptions truth_options;
+    truth_options.profile = profile_.value_or("");
+    truth_options.threads = threads_;
+    truth_options.seed = options_.seed;
+    truth_options.max_memory_bytes = options_.max_memory_bytes;
+    if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
+    options_.cancel = &cancel_token();
+    options_.batch_size = batch_size_.value_or(io::kDefaultBatchSize);
+    return run_on(backend, truth_options, flags);
+  }
+
+ protected:
+  virtual Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
+                        const FlagSet&) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
+                                make_ground_truth(backend, truth_options));
+    return collect_and_print(*truth);
+  }
+  Status collect_and_print(GroundTruth& truth) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const CollectReport report, collect_with_progress(truth));
+    return print(summary(report, truth));
+  }
+  virtual void declare_kind(FlagSet& flags) = 0;
+  [[nodiscard]] virtual std::string default_batch_size() const {
+    return std::to_string(io::kDefaultBatchSize);
+  }
+  virtual Result<CollectReport> collect(GroundTruth& truth) = 0;
+
+  CollectOptions options_;
+  std::optional<std::int64_t> batch_size_;
+
+ private:
+  Result<CollectReport> collect_with_progress(GroundTruth& truth) {
+    ResumeNote progress;
+    options_.progress = &progress;
+    return collect(truth);
+  }
+
+  [[nodiscard]] std::string summary(const CollectReport& report, const GroundTruth& truth) const {
+    std::string text = with_commas(report.found + report.added) + " samples in " + options_.output +
+                       ", " + with_commas(report.added) + " of them new";
+    if (report.added > 0 && report.seconds > 0) {
+      text += " (" + fixed_decimals(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
+    }
+    text += "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
+    if (const std::string conditions = truth.conditions(); !conditions.empty()) {
+      text += "at the end: " + conditions + "\n";
+    }
+    return text;
+  }
+
+  std::string backend_;
+  std::optional<std::string> profile_;
+  int threads_ = 0;
+};
+
+class CollectComputeCommand final : public CollectCommand {
+ protected:
+  void declare_kind(FlagSet& flags) override {
+    flags.text("tables", "FILE", "tables to draw sets from", &tables_)
+        .default_text("856 generated ones, seed 0");
+    flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
+    flags.bytes("max-memory", "a set's tables take at most this", &options_.max_memory_bytes)
+        .default_text(format_bytes(options_.max_memory_bytes));
+    options_.row_parts = 128;
+    flags.integer("row-parts",
+                  "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
+                  &options_.row_parts, 1, kMaxDevices);
+  }
+
+  [[nodiscard]] std::string default_batch_size() const override {
+    return "that of --tables, or " + CollectCommand::default_batch_size();
+  }
+
+  Result<CollectReport> collect(GroundTruth& truth) override {
+    std::vector<Table> tables;
+    if (tables_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
+      note_if_any(io::other_batch_note(file, io::source_name(*tables_)));
+      tables = std::move(file.tables);
+      options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
+    } else {
+      GenerateOptions generate;
+      generate.batch_size = options_.batch_size;
+      NEUROSHARD_ASSIGN_OR_RETURN(Workload pool, generate_tables(generate));
+      tables = std::move(pool.tables);
+    }
+    return collect_compute(truth, tables, options_);
+  }
+
+ private:
+  std::optional<std::string> tables_;
+};
+
+class CollectCommCommand final : public CollectCommand {
+ protected:
+  void declare_kind(FlagSet& flags) override {
+    flags.integer("devices", "devices of the all-to-all", &options_.devices, 1, 1024)
+        .default_text("4; for cuda, the processes of the launcher");
+  }
+
+  /// On GPUs a process each, started by a launcher; rank 0 writes.
+  Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
+                const FlagSet& flags) override {
+    if (backend != io::Backend::kCuda) {
+      return CollectCommand::run_on(backend, truth_options, flags);
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t world, RankGroup::world_from_environment());
+    if (world < 2 || (flags.given("devices") && options_.devices != world)) {
+      return invalid_input("--backend cuda: found " + std::to_string(world) +
+                           (world == 1 ? " process" : " processes") + ", expected " +
+                           (flags.given("devices") && options_.devices > 1
+                                ? std::to_string(options_.devices) + ", "
+                                : "at least 2, ") +
+                           "one a GPU, started by torchrun, srun or mpirun");
+    }
+    options_.devices = world;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<RankGroup> group,
+                                RankGroup::join(truth_options));
+    return group->leads() ? group->end(collect_and_print(group->truth())) : group->follow();
+  }
+
+  Result<CollectReport> collect(GroundTruth& truth) override {
+    return collect_comm(truth, options_);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_collect_compute_command() {
+  return std::make_unique<CollectComputeCommand>();
+}
+std::unique_ptr<Command> make_collect_comm_command() {
+  return std::make_unique<CollectCommCommand>();
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,101 @@
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/commands/baselines.h"
+#include "apps/commands/plan_input.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/flags/export_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/planner.h"
+
+namespace neuroshard::apps {
+namespace {
+
+class ExportCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    declare_plan_input(flags, &input_);
+    declare_export_flags(flags, &flags_, "the plan's, or ");
+    flags
+        .bytes("device-memory", "html: memory of each device; shows the limit and the baselines",
+               &flags_.options.memory_limit)
+        .default_text("not known");
+    declare_cost_model(flags, &cost_model_);
+    flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    flags_.options.table_modules = input.loaded.modules;
+    if (flags_.format == "html") {
+      NEUROSHARD_RETURN_IF_ERROR(add_costs(input, document));
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::string text,
+        io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
+    note_lost_places(input, document, flags_.format);
+    note_joined_blocks(input, document.plan);
+    constexpr std::array<std::string_view, 2> kHtmlFlags{"device-memory", "cost-model"};
+    note_unused_flags(flags, flags_.format, kHtmlFlags);
+    return deliver(output_, text);
+  }
+
+ private:
+  /// A plan of ours is for one batch size, as are the costs in it.
+  [[nodiscard]] Status check_batch(const PlanAndTables& input) const {
+    if (!input_.batch_size || input.plan.format() != "json") return {};
+    if (*input_.batch_size == input.plan.batch_size()) return {};
+    return invalid_input("--batch-size: found " + std::to_string(*input_.batch_size) +
+                         ", expected the plan's " + std::to_string(input.plan.batch_size()) +
+                         " (simulate --output writes it for another)");
+  }
+
+  /// What a report shows beside the plan: its costs under the cost models, where they come from,
+  /// and, when it is known what fits, the baselines.
+  Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {
+    note_if_any(input.loaded.batch_note);
+    const Workload& workload = input.loaded.workload;
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+    flags_.options.cost_origin = describe_costs(models, document.plan.devices);
+    if (flags_.options.memory_limit == 0) return {};
+    const Cluster cluster{.devices = document.plan.devices,
+                          .memory_bytes = flags_.options.memory_limit};
+    ProgressBar progress;
+    const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ComparedPlan> others,
+                                compare_baselines(workload, cluster, models.models,
+                                                  document.provenance.algorithm, 0, options));
+    flags_.options.baselines = baseline_costs(others);
+    return {};
+  }
+
+  /// The plan's own costs are not those of the plan that is written then.
+  void note_joined_blocks(const PlanAndTables& input, const Plan& plan) const {
+    const Plan written = io::plan_as_written(flags_.format, plan);
+    const std::int64_t fewer = std::ssize(plan.shards) - std::ssize(written.shards);
+    if (fewer == 0) return;
+    print_note(input.plan.source + ": " + flags_.format + " joins blocks that follow one another " +
+               "on a device, " + counted(fewer, "shard") +
+               " fewer: what it costs so, simulate tells of the file written");
+  }
+
+  PlanInputFlags input_;
+  ExportFlags flags_;
+  std::string cost_model_{kDefaultCostModel};
+  std::string output_ = "-";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_export_command() { return std::make_unique<ExportCommand>(); }
+
+}  // namespace neuroshard::apps

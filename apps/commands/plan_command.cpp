@@ -1,0 +1,244 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/commands/baselines.h"
+#include "apps/commands/plan_report.h"
+#include "apps/commands/written_plan.h"
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/flags/export_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
+#include "engine/cost_model/validate_models.h"
+#include "engine/planner.h"
+#include "io/file.h"
+#include "io/plans/plan_file.h"
+
+namespace neuroshard::apps {
+namespace {
+
+const std::string kEndedByTime =
+    "time ended the search, the next run may find another plan: --evaluations makes it repeatable";
+
+class PlanCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required().reads();
+    declare_devices(flags, &cluster_.devices);
+    declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_batch_size(flags, &batch_size_);
+    declare_cost_model(flags, &cost_model_);
+    flags.choice("algorithm", "NAME",
+                 "one of " + join(algorithm_names(), ", ") +
+                     "; where --format has no place for the default's plan, the cheapest of the "
+                     "baselines' that it has one for",
+                 &options_.algorithm, algorithm_names());
+    declare_time_limit(flags, &options_.time_limit_s);
+    declare_evaluations(flags, &options_.evaluations);
+    declare_row_splits(flags, &row_splits_,
+                       "no more than the format of the plan takes: torchrec even, hugectr off; ");
+    declare_search_threads(flags, &options_.threads);
+    flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
+    flags
+        .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
+              &output_)
+        .writes();
+    declare_export_flags(flags, &export_, "");
+  }
+
+  Status run(const FlagSet& flags) override {
+    if (export_.format != "json" && !output_) {
+      return invalid_input("--format: found '" + export_.format +
+                           "' without --output, expected a file for the plan");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
+    note_if_any(loaded.batch_note);
+    export_.options.table_modules = loaded.modules;
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
+    }
+    options_.cancel = &cancel_token();
+    options_.row_splits = row_splits_of(row_splits_);
+    note_unused_flags(flags, export_.format);
+    note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
+    note_hosts(flags, models);
+    limit_row_splits(flags, models);
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
+    std::vector<ComparedPlan> others;
+    Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
+    if (text.status().code() == StatusCode::kInvalidInput) {
+      if (flags.given("algorithm")) return with_way_out(text.status());
+      NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, text.status(), best, others));
+      text = plan_text(loaded, models, best, {});
+    }
+    note_guesses(models, cluster_.devices, loaded.workload.tables);
+    note_end_of_search(best);
+    if (others.empty() && (output_ != "-" || export_.format == "html")) {
+      NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
+    }
+    if (output_) {
+      if (export_.format == "html") text = plan_text(loaded, models, best, others);
+      NEUROSHARD_RETURN_IF_ERROR(text.status());
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
+      if (*output_ == "-") return {};
+    }
+    return report(loaded.workload, models, best, others);
+  }
+
+ private:
+  Result<PlanResult> search(const Workload& workload, const CostModels& models) {
+    ProgressBar progress;
+    PlanOptions options = options_;
+    options.progress = &progress;
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster_, models, options));
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, best));
+    return best;
+  }
+
+  void note_end_of_search(const PlanResult& best) const {
+    const bool interrupted = cancel_token().cancelled();
+    if (interrupted) print_note("interrupted: this is the best plan so far");
+    if (!best.skipped.empty()) {
+      print_note("the time limit left no room for " + best.skipped +
+                 ", which may find better plans");
+    }
+    if (best.stopped_early && !interrupted && output_ == "-") print_note(kEndedByTime);
+  }
+
+  Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
+                                              const PlanResult& best) const {
+    return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds, options_);
+  }
+
+  /// The format has no place for the plan of the algorithm that was asked for.
+  [[nodiscard]] Status with_way_out(const Status& refused) const {
+    return invalid_input(refused.message() + "; without --algorithm, plan looks for one that " +
+                         export_.format + " has a place for");
+  }
+
+  /// Nor for that of the default one: the best of the other algorithms then.
+  Status take_another(const LoadedWorkload& loaded, const NamedCostModels& models,
+                      const Status& refused, PlanResult& best, std::vector<ComparedPlan>& others) {
+    NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
+    if (cancel_token().cancelled()) return refused;
+    const std::string wanted = best.algorithm;
+    const bool by_time = best.stopped_early;  // another run's plan may be one to write
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        best, cheapest_writable(export_.format, loaded.workload, cluster_, models.models, others,
+                                refused, [&](const PlanResult& result) {
+                                  return plan_text(loaded, models, result, {}).status();
+                                }));
+    best.stopped_early |= by_time;
+    std::erase_if(others,
+                  [&](const ComparedPlan& other) { return other.algorithm == best.algorithm; });
+    print_note(export_.format + " has no place for the plan of " + wanted + " (" +
+               refused.message() + "): this is that of " + best.algorithm +
+               ", the cheapest of the others that it has a place for");
+    return {};
+  }
+
+  [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
+    const Status status = check_batch_size(models, workload.batch_size);
+    if (status.ok()) return status;
+    const std::string from = batch_size_ ? "--batch-size" : io::source_name(tables_);
+    return invalid_input(from + ": " + status.message() +
+                         (batch_size_ ? "" : "; --batch-size overrides the file's"));
+  }
+
+  /// The formula has hosts of its own.
+  void note_hosts(const FlagSet& flags, const NamedCostModels& models) const {
+    if (!models.models.torchrec || !flags.given("devices-per-host")) return;
+    const std::int32_t hosts = models.models.torchrec->devices_per_host;
+    if (export_.options.devices_per_host == hosts) return;
+    print_note("--devices-per-host: " + models.name + " costs hosts of " + std::to_string(hosts) +
+               " devices whatever the plan's are");
+  }
+
+  /// No more row shards than the format has a place for.
+  void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
+    const auto formats = io::plan_formats();
+    const auto format = std::find_if(formats.begin(), formats.end(),
+                                     [&](const auto& one) { return one.name == export_.format; });
+    options_.possible_row_splits = format->row_splits;
+    if (options_.row_splits <= format->row_splits) return;
+    options_.row_splits = format->row_splits;
+    if (!flags.given("row-splits") || known_row_splits(models.models) <= format->row_splits) return;
+    if (!makes_row_shards({&options_.algorithm, 1})) return;
+    print_note("--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
+               instead_of_row_splits(options_.row_splits));
+  }
+
+  Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
+                                const PlanResult& best, const std::vector<ComparedPlan>& others) {
+    io::PlanDocument document;
+    document.plan = best.plan;
+    document.batch_size = loaded.workload.batch_size;
+    document.cost = best.cost;
+    document.provenance = provenance_of(models, loaded.sha256, best.algorithm, options_.seed);
+    export_.options.memory_limit = cluster_.memory_bytes;
+    export_.options.cost_origin = describe_costs(models, cluster_.devices);
+    export_.options.baselines = baseline_costs(others);
+    return io::export_plan(export_.format, loaded.workload, document, export_.options);
+  }
+
+  Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
+                const std::vector<ComparedPlan>& others) {
+    const Console console = Console::of(STDOUT_FILENO);
+    std::string text = counted(std::ssize(workload.tables), "table") + ", " +
+                       describe_bytes(workload) + ", batch " + with_commas(workload.batch_size) +
+                       ", on " + counted(cluster_.devices, "device") + " of " +
+                       format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) +
+                       "\n\n";
+    text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
+    text += "\n" +
+            console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",
+                          Style::kBold) +
+            " (" + best.algorithm + ", " + counted(std::ssize(best.plan.shards), "shard") + ", " +
+            counted(best.evaluations, "plan") + " evaluated in " + fixed_decimals(best.seconds, 3) +
+            " s)\n";
+    text += bound_text(workload, models.models, best);
+    if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
+    text += baseline_report(console, others, best.cost.cost_ms);
+    if (output_) text += "plan written to " + *output_ + "\n";
+    return print(text);
+  }
+
+  /// How far from the best possible the plan is at most, where the cost models let that be known.
+  [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
+                                       const PlanResult& best) const {
+    const std::optional<double> bound =
+        bound_of(best.lower_bound, workload, cluster_, models, options_.row_splits);
+    if (!bound) return "";
+    const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
+    return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
+           bounded_plans(models, options_.row_splits) + " (a lower bound of " +
+           milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
+  }
+
+  std::string tables_;
+  Cluster cluster_;
+  std::optional<std::int64_t> batch_size_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::string row_splits_ = "even";
+  std::optional<std::string> output_;
+  ExportFlags export_;
+  PlanOptions options_{.threads = 0};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_plan_command() { return std::make_unique<PlanCommand>(); }
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,78 @@
+#include "apps/commands/plan_input.h"
+
+#include <algorithm>
+
+#include "apps/console/output.h"
+#include "engine/core/cluster.h"
+#include "engine/planner.h"
+#include "io/plans/plan_export.h"
+
+namespace neuroshard::apps {
+
+void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
+  flags.text("tables", "FILE", "the tables of the plan; - = stdin", &out->tables)
+      .required()
+      .reads();
+  flags
+      .text("plan", "FILE", "a plan: of `neuroshard plan`, TorchRec's JSON or HugeCTR's lists",
+            &out->plan)
+      .required()
+      .reads("plan");
+  flags
+      .integer("devices", "number of devices, where the plan does not hold it", &out->devices, 1,
+               kMaxDevices)
+      .default_text("the plan's");
+  declare_batch_size(flags, &out->batch_size);
+}
+
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags, io::PlanUse use) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan, io::read_plan_input(flags.plan, use));
+  std::optional<std::int64_t> batch_size = flags.batch_size;
+  // The plan says which batch it is for; the tables' own value may have been overridden.
+  if (!batch_size && plan.batch_size() > 0) batch_size = plan.batch_size();
+  NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(flags.tables, batch_size));
+  return PlanAndTables{std::move(plan), std::move(loaded)};
+}
+
+void note_other_tables(const PlanAndTables& input) {
+  const std::string made_of = input.plan.provenance().input_sha256;
+  if (made_of.empty() || made_of == input.loaded.sha256) return;
+  print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
+}
+
+Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
+                              io::bind_plan(input.plan, input.loaded.workload, devices));
+  for (const std::string& note : bound.notes) print_note(note);
+  note_other_tables(input);
+  return std::move(bound.document);
+}
+
+void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
+                      std::string_view format) {
+  const std::string lost = io::lost_places(format, document);
+  if (lost.empty()) return;
+  print_note(input.plan.source + ": " + std::string(format) + " has no place for its " + lost +
+             ", they are not written");
+}
+
+Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
+                          const NamedCostModels& named) {
+  const CostModels& models = named.models;
+  const std::vector<Table>& tables = input.loaded.workload.tables;
+  const bool row_shards =
+      std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
+        return shard.rows() < tables[static_cast<std::size_t>(shard.table)].rows;
+      });
+  if (row_shards && known_row_splits(models) == RowSplits::kOff) {
+    print_note(input.plan.source +
+               ": has row shards, of which the cost model has seen none: what "
+               "it says of them is a guess");
+  }
+  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
+  if (!cost.ok()) return cost.status().with_context(input.plan.source);
+  note_guesses(named, plan.devices, tables);
+  return cost;
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "apps/flags/common_flags.h"
+#include "apps/flags/flags.h"
+#include "io/plans/plan_import.h"
+
+namespace neuroshard::apps {
+
+/// --tables, --plan and what foreign plans do not say.
+struct PlanInputFlags {
+  std::string tables;
+  std::string plan;
+  std::int32_t devices = 0;
+  std::optional<std::int64_t> batch_size;
+};
+void declare_plan_input(FlagSet& flags, PlanInputFlags* out);
+
+/// A plan of any format and the tables it is for. The batch size is the flag's, else the plan's,
+/// else the tables'.
+struct PlanAndTables {
+  io::PlanInput plan;
+  LoadedWorkload loaded;
+};
+Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags,
+                                           io::PlanUse use = io::PlanUse::kBind);
+
+/// A remark on standard error when the plan was made of another table file.
+void note_other_tables(const PlanAndTables& input);
+
+/// The plan in the terms of its tables; remarks of the conversion and note_other_tables() go to
+/// standard error.
+Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
+
+/// A remark on standard error about what a file in that format does not keep of a trainer's plan.
+void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
+                      std::string_view format);
+
+/// What the bound plan costs; refusals name the plan's file. A remark on standard error says when
+/// the cost models were not trained on shards and tables like the plan's or on as many devices.
+Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
+                          const NamedCostModels& named);
+
+}  // namespace neuroshard::apps

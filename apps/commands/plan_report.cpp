@@ -1,0 +1,85 @@
+#include "apps/commands/plan_report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr int kBarColumns = 20;
+
+std::vector<std::int64_t> shards_per_device(const Plan& plan) {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(plan.devices));
+  for (const Shard& shard : plan.shards) {
+    if (shard.device != kEveryDevice) {
+      ++counts[static_cast<std::size_t>(shard.device)];
+      continue;
+    }
+    for (std::int64_t& count : counts) ++count;
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::string milliseconds(double value, double largest) {
+  const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 10 ? 2 : 3;
+  return fixed_decimals(value, largest < 1 ? 4 : decimals);
+}
+
+std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
+                       std::int64_t memory_limit) {
+  TextTable table({{"device"},
+                   {"shards"},
+                   {"compute ms"},
+                   {"forward ms"},
+                   {"backward ms"},
+                   {"total ms"},
+                   {"memory"},
+                   {"of limit"},
+                   {"", Align::kLeft},
+                   {"", Align::kLeft}});
+  const std::vector<std::int64_t> shards = shards_per_device(plan);
+  const auto slowest = std::max_element(
+      cost.per_device.begin(), cost.per_device.end(),
+      [](const DeviceCost& a, const DeviceCost& b) { return a.total_ms() < b.total_ms(); });
+  for (std::size_t d = 0; d < cost.per_device.size(); ++d) {
+    const DeviceCost& device = cost.per_device[d];
+    const bool is_slowest = d == static_cast<std::size_t>(slowest - cost.per_device.begin());
+    const double used =
+        static_cast<double>(device.memory_bytes) / static_cast<double>(memory_limit);
+    table.add(
+        {std::to_string(d), std::to_string(shards[d]),
+         milliseconds(device.compute_ms, cost.cost_ms),
+         milliseconds(device.forward_comm_ms, cost.cost_ms),
+         milliseconds(device.backward_comm_ms, cost.cost_ms),
+         milliseconds(device.total_ms(), cost.cost_ms), format_bytes(device.memory_bytes),
+         fixed_decimals(100 * used, 0) + " %",
+         console.bar(device.total_ms() / cost.cost_ms, kBarColumns), is_slowest ? "slowest" : ""},
+        is_slowest ? Style::kBold : Style::kPlain);
+  }
+  return table.render(console);
+}
+
+std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models,
+                               RowSplits row_splits) {
+  if (!known) {
+    const auto computed = cost_lower_bound(workload, cluster, models, row_splits);
+    if (computed.ok()) known = *computed;
+  }
+  return known && *known > 0 ? known : std::nullopt;
+}
+
+std::string bounded_plans(const CostModels& models, RowSplits row_splits) {
+  const bool whole_rows = std::min(row_splits, known_row_splits(models)) == RowSplits::kOff;
+  return whole_rows ? "plan of whole and column-split tables"
+                    : "plan of whole, column-split and row-wise tables";
+}
+
+}  // namespace neuroshard::apps

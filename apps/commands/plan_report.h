@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "apps/console/console.h"
+#include "engine/core/plan.h"
+#include "engine/planner.h"
+
+namespace neuroshard::apps {
+
+/// Device by device: shards, compute, forward, backward and total milliseconds, memory and its
+/// share of the limit, a bar of the total; the slowest device is marked.
+std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
+                       std::int64_t memory_limit);
+
+/// Milliseconds with the decimals that a cost near `largest` deserves: three significant digits or
+/// more ("0.1234", "12.34", "123.4").
+std::string milliseconds(double value, double largest);
+
+/// `known`, or else cost_lower_bound(): milliseconds; nothing where there is none above 0.
+std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models,
+                               RowSplits row_splits);
+/// What such a bound is one of: "plan of whole and column-split tables", or of row-wise ones, too.
+std::string bounded_plans(const CostModels& models, RowSplits row_splits);
+
+}  // namespace neuroshard::apps

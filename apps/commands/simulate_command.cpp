@@ -1,0 +1,74 @@
+#include <unistd.h>
+
+#include <optional>
+#include <string>
+
+#include "apps/commands/plan_input.h"
+#include "apps/commands/plan_report.h"
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/flags/common_flags.h"
+#include "apps/make_commands.h"
+#include "engine/planner.h"
+#include "io/plans/plan_file.h"
+
+namespace neuroshard::apps {
+namespace {
+
+class SimulateCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    declare_plan_input(flags, &input_);
+    declare_device_memory(flags, &memory_);
+    declare_cost_model(flags, &cost_model_);
+    flags
+        .text("output", "FILE",
+              "write the plan with these costs to a file; - = to stdout, and nothing else there",
+              &output_)
+        .writes("plan");
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    note_if_any(input.loaded.batch_note);
+    const Workload& workload = input.loaded.workload;
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_memory(workload, document.plan, memory_).with_context(input.plan.source));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+    if (output_) {
+      document.batch_size = workload.batch_size;
+      document.provenance = provenance_of(models, input.loaded.sha256,
+                                          document.provenance.algorithm, document.provenance.seed);
+      note_lost_places(input, document, "json");
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
+      if (*output_ == "-") return {};
+    }
+    return report(input.loaded.workload, document, models);
+  }
+
+ private:
+  Status report(const Workload& workload, const io::PlanDocument& document,
+                const NamedCostModels& models) const {
+    const PlanCost& cost = document.cost;
+    const Console console = Console::of(STDOUT_FILENO);
+    return print("cost model " + describe(models) + "\nbatch " + with_commas(workload.batch_size) +
+                 "\n\n" + plan_table(console, document.plan, cost, memory_) + "\n" +
+                 console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
+                               Style::kBold) +
+                 " (simulated by the cost model)\n" +
+                 (output_ ? "plan written to " + *output_ + "\n" : ""));
+  }
+
+  PlanInputFlags input_;
+  std::int64_t memory_ = 0;
+  std::string cost_model_ = kDefaultCostModel;
+  std::optional<std::string> output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_simulate_command() { return std::make_unique<SimulateCommand>(); }
+
+}  // namespace neuroshard::apps

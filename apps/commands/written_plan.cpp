@@ -1,0 +1,58 @@
+#include "apps/commands/written_plan.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/core/bytes.h"
+#include "io/plans/plan_export.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Memory per device that a plan of whole tables, which every format has a place for, makes do
+/// with: no limit changes a greedy plan that stays below it.
+Result<std::int64_t> memory_for_whole_tables(const Workload& workload, Cluster cluster,
+                                             const CostModels& models) {
+  cluster.memory_bytes = workload_bytes(workload);
+  PlanOptions options;
+  options.algorithm = "size-greedy";
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult whole,
+                              make_plan(workload, cluster, models, options));
+  const std::vector<std::int64_t> bytes = device_bytes(workload, whole.plan);
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+Status put_as_written(std::string_view format, const Workload& workload, const CostModels& models,
+                      PlanResult& result) {
+  Plan written = io::plan_as_written(format, result.plan);
+  if (written == result.plan) return {};
+  result.plan = std::move(written);
+  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models));
+  return {};
+}
+
+Result<PlanResult> cheapest_writable(std::string_view format, const Workload& workload,
+                                     const Cluster& cluster, const CostModels& models,
+                                     const std::vector<ComparedPlan>& plans, const Status& refused,
+                                     const Refusal& refusal) {
+  std::optional<PlanResult> cheapest;
+  for (const ComparedPlan& plan : plans) {
+    if (!plan.result.ok()) continue;
+    PlanResult result = *plan.result;
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(format, workload, models, result));
+    if (!refusal(result).ok()) continue;
+    if (!cheapest || result.cost.cost_ms < cheapest->cost.cost_ms) cheapest = std::move(result);
+  }
+  if (cheapest) return *std::move(cheapest);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t bytes,
+                              memory_for_whole_tables(workload, cluster, models));
+  return infeasible(refused.message() + "; no plan found that " + std::string(format) +
+                    " has a place for: " + format_bytes_at_least(bytes) +
+                    " of memory per device would do, with whole tables");
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,64 @@
+#include "apps/flags/export_flags.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "apps/console/output.h"
+#include "apps/console/text_table.h"
+#include "engine/core/cluster.h"
+
+namespace neuroshard::apps {
+namespace {
+
+Result<std::string> list_of_formats() {
+  TextTable table({{"format", Align::kLeft}, {"", Align::kLeft}});
+  for (const io::PlanFormat& format : io::plan_formats()) {
+    table.add({std::string(format.name), std::string(format.summary)});
+  }
+  return table.render(Console::of(STDOUT_FILENO));
+}
+
+}  // namespace
+
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
+  return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices)
+      .default_text("the plan's, or all on one host");
+}
+
+void note_unused_flags(const FlagSet& flags, std::string_view format,
+                       std::span<const std::string_view> html_flags) {
+  const auto note = [&](std::string_view flag) {
+    if (!flags.given(flag)) return;
+    print_note("--" + std::string(flag) + ": " + std::string(format) + " has no place for it");
+  };
+  if (format != "torchrec") {
+    note("torchrec-module");
+    note("trainer-device");
+    if (!format.starts_with("hugectr")) note("devices-per-host");
+  }
+  if (format == "html") return;
+  for (const std::string_view flag : html_flags) note(flag);
+}
+
+void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source) {
+  std::vector<std::string> names;
+  for (const io::PlanFormat& format : io::plan_formats()) names.emplace_back(format.name);
+  flags
+      .choice("format", "NAME", "format of the plan; `list` explains them: " + join(names, ", "),
+              &out->format, names)
+      .answers("list", list_of_formats);
+  flags
+      .text("torchrec-module", "NAME",
+            "torchrec: dotted name inside the model of the embedding module with all tables",
+            &out->options.module)
+      .default_text(source + "the tables' modules, or the model itself");
+  flags
+      .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
+              &out->options.trainer_device, {"cuda", "cpu"})
+      .default_text(source + "cuda");
+  declare_devices_per_host(flags, &out->options.devices_per_host)
+      .default_text(source + "all on one host");
+}
+
+}  // namespace neuroshard::apps

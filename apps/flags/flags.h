@@ -1,0 +1,220 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "apps/console/words.h"
+#include "apps/flags/file_uses.h"
+#include "engine/core/status.h"
+
+namespace neuroshard::apps {
+
+/// The flags of one command, each bound to a variable of the command: what is declared here is what
+/// is parsed, checked and shown by --help. Only `--flag value` and `--flag=value` exist: no short
+/// flags, no positional arguments, no abbreviations. Not thread-safe.
+class FlagSet {
+ public:
+  /// One declared flag; the setters return it so that a declaration reads as one sentence.
+  class Flag {
+   public:
+    Flag& required() {
+      required_ = true;
+      return *this;
+    }
+    /// What --help shows as the default when the variable's own value does not say it.
+    Flag& default_text(std::string text) {
+      default_text_ = std::move(text);
+      return *this;
+    }
+    /// The value is a file, or a directory of data, that the command reads: check_files().
+    Flag& reads(std::string kind = "") { return uses(std::move(kind), false); }
+    /// The value is a file that the command writes.
+    Flag& writes(std::string kind = "") { return uses(std::move(kind), true); }
+    /// A value that asks instead of sets ("list"): the command then prints `text()` and is done,
+    /// whatever the other flags.
+    Flag& answers(std::string question, std::function<Result<std::string>()> text) {
+      words_.push_back(question);
+      question_ = std::move(question);
+      answer_ = std::move(text);
+      return *this;
+    }
+
+   private:
+    friend class FlagSet;
+    Flag& uses(std::string kind, bool written) {
+      file_ = FileUse{"", "", std::move(kind), written};
+      return *this;
+    }
+    std::string name_;
+    std::string value_name_;
+    std::string help_;
+    std::string default_text_;
+    std::string question_;
+    std::optional<FileUse> file_;
+    std::vector<std::string> words_;  // values worth offering, where they can be listed
+    std::function<Result<std::string>()> answer_;
+    bool required_ = false;
+    bool repeatable_ = false;
+    std::function<Status(const std::string&)> assign_;  // the error says "found X, expected Y"
+  };
+
+  /// Text that may not be empty; `Text` is std::string or std::optional<std::string>.
+  template <typename Text>
+  Flag& text(std::string name, std::string value_name, std::string help, Text* out) {
+    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+               [out](const std::string& word) { return assign_text(word, out); });
+  }
+
+  /// Text that may be given several times; each use appends.
+  Flag& texts(std::string name, std::string value_name, std::string help,
+              std::vector<std::string>* out);
+
+  /// An integer in [low, high]; `Int` is an integer type or std::optional of one.
+  template <typename Int>
+  Flag& integer(std::string name, std::string help, Int* out, std::int64_t low, std::int64_t high) {
+    return add(std::move(name), "N", std::move(help), shown(*out),
+               [out, low, high](const std::string& word) {
+                 std::int64_t value = 0;
+                 const Status status = parse_integer(word, low, high, value);
+                 if (status.ok()) *out = static_cast<typename Plain<Int>::type>(value);
+                 return status;
+               });
+  }
+
+  /// What a number may be: finite, above `low` (or equal when `low_included`), at most `high`.
+  struct Range {
+    double low = 0;
+    double high = 0;
+    bool low_included = false;
+  };
+
+  /// A number; `Number` is double or std::optional<double>.
+  template <typename Number>
+  Flag& number(std::string name, std::string value_name, std::string help, Number* out,
+               Range range) {
+    return add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+               [out, range](const std::string& word) {
+                 double value = 0;
+                 const Status status = parse_number(word, range, value);
+                 if (status.ok()) *out = value;
+                 return status;
+               });
+  }
+
+  /// A seed: any integer in [0, 2^64).
+  Flag& seed(std::string name, std::string help, std::uint64_t* out);
+  /// A size above 0 such as 80GB.
+  Flag& bytes(std::string name, std::string help, std::int64_t* out);
+  /// One word of `words`; `Text` is std::string or std::optional<std::string>.
+  template <typename Text>
+  Flag& choice(std::string name, std::string value_name, std::string help, Text* out,
+               std::vector<std::string> words) {
+    Flag& flag = add(std::move(name), std::move(value_name), std::move(help), shown(*out),
+                     [out, words](const std::string& word) {
+                       const Status status = check_word(word, words);
+                       if (status.ok()) *out = word;
+                       return status;
+                     });
+    flag.words_ = std::move(words);
+    return flag;
+  }
+  /// Words separated by commas, none empty, none twice.
+  Flag& list(std::string name, std::string value_name, std::string help,
+             std::vector<std::string>* out);
+  /// Integers in [low, high] separated by commas.
+  template <typename Int>
+  Flag& integers(std::string name, std::string help, std::vector<Int>* out, std::int64_t low,
+                 std::int64_t high) {
+    std::vector<std::string> defaults;
+    for (const Int value : *out) defaults.push_back(std::to_string(value));
+    return add(std::move(name), "N,N,..", std::move(help), join(defaults, ","),
+               [out, low, high](const std::string& text) {
+                 std::vector<Int> values;
+                 for (const std::string& word : split(text, ',')) {
+                   std::int64_t value = 0;
+                   NEUROSHARD_RETURN_IF_ERROR(parse_integer(word, low, high, value));
+                   values.push_back(static_cast<Int>(value));
+                 }
+                 *out = std::move(values);
+                 return Status();
+               });
+  }
+
+  /// Assigns every variable, in the order given. The error names the flag, what was found and what
+  /// was expected: an unknown, repeated, missing or valueless flag, a positional argument, a value
+  /// that is malformed or out of range.
+  Status parse(std::span<const std::string> arguments);
+
+  /// The text asked for by a flag's question among the arguments; nothing when there is none.
+  [[nodiscard]] std::optional<Result<std::string>> answer(
+      std::span<const std::string> arguments) const;
+
+  /// The files that the flags of the last parse() name.
+  [[nodiscard]] std::span<const FileUse> files() const { return files_; }
+
+  /// Was the flag given in the last parse()?
+  [[nodiscard]] bool given(std::string_view name) const;
+
+  /// One flag as help, manual pages and completion show it.
+  struct Info {
+    std::string name;
+    std::string value_name;
+    std::string help;                ///< with what is to be known: required, the default
+    std::vector<std::string> words;  ///< values to offer
+    bool required;
+  };
+  [[nodiscard]] std::vector<Info> infos() const;
+
+  /// "--tables FILE --devices N [flags]": the required ones by name.
+  [[nodiscard]] std::string usage() const;
+  /// One aligned paragraph a flag.
+  [[nodiscard]] std::string help() const;
+
+ private:
+  template <typename T>
+  struct Plain {
+    using type = T;
+  };
+  template <typename T>
+  struct Plain<std::optional<T>> {
+    using type = T;
+  };
+
+  static std::string shown(const std::string& value) { return value; }
+  static std::string shown(std::integral auto value) { return std::to_string(value); }
+  static std::string shown(double value);
+  template <typename T>
+  static std::string shown(const std::optional<T>& value) {
+    return value ? shown(*value) : std::string();
+  }
+
+  template <typename Text>
+  static Status assign_text(const std::string& word, Text* out) {
+    if (word.empty()) return invalid_input("found '', expected a value");
+    *out = word;
+    return {};
+  }
+
+  static Status parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
+                              std::int64_t& out);
+  static Status parse_number(std::string_view word, Range range, double& out);
+
+  Flag& add(std::string name, std::string value_name, std::string help, std::string default_text,
+            std::function<Status(const std::string&)> assign);
+  [[nodiscard]] const Flag* find(std::string_view name) const;
+  Status assign(const Flag& flag, const std::string& word);
+
+  std::vector<std::unique_ptr<Flag>> flags_;
+  std::vector<std::string> given_;
+  std::vector<FileUse> files_;
+};
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/plans/plan_import.h"
+
+// Between parsing a plan file and using it: shared by bind_plan() and lint_plan().
+
+namespace neuroshard::io {
+
+/// A plan file held against tables as far as that goes.
+struct PlanPieces {
+  PlanDocument document;            ///< shards of all tables that could be found; not validated
+  PlanNames names;                  ///< of shards and tables, as the file knows them
+  std::vector<std::string> faults;  ///< what could not be held against the tables
+  std::vector<std::string> notes;
+  std::set<std::int32_t> unusable;  ///< tables without shards because of a fault that is told
+  /// How a TorchRec file writes each table; points into the input.
+  std::map<std::int32_t, const TorchRecTable*> torchrec;
+};
+
+/// Errors: an unknown or wrong number of devices, tables that share a name.
+Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
+                              std::int32_t devices);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+#include "io/plans/plan_export.h"
+
+namespace neuroshard::io {
+
+/// One line a shard under the heading
+/// table,name,row_begin,row_end,column_begin,column_end,device,bytes; a table that every device
+/// holds has device "all". Fields are quoted where RFC 4180 asks for it; lines end in '\n'.
+Result<std::string> format_plan_csv(const Workload& workload, const PlanDocument& document,
+                                    const PlanExportOptions& options);
+
+/// `text` as a CSV field: in quotes when it holds a comma, a quote or a line break.
+std::string csv_field(std::string_view text);
+
+}  // namespace neuroshard::io

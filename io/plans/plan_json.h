@@ -1,0 +1,24 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "io/json/json.h"
+#include "io/json/json_writer.h"
+#include "io/plans/plan_file.h"
+
+namespace neuroshard::io {
+
+/// What plan files, foreign plans and comparisons share: the `shards` array in canonical order and
+/// the `per_device` array in device order, an object a line. Each writes a value, so a key goes
+/// first.
+void write_shards(JsonWriter& writer, Plan plan);
+void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs);
+
+/// The `provenance` object of a plan, as a value.
+void write_provenance(JsonWriter& writer, const PlanProvenance& provenance);
+/// Reads the member `provenance` of `root`; without one all fields stay empty.
+Status read_provenance(JsonObject& root, PlanProvenance& provenance);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "engine/core/bytes.h"
+#include "io/plans/plan_binding.h"
+#include "io/plans/plan_tables.h"
+#include "io/text.h"
+
+namespace neuroshard::io {
+namespace {
+
+/// Which rules to hold a plan against, and what they need to know.
+struct Target {
+  std::string_view name;
+  std::int32_t devices;
+  std::int32_t devices_per_host;
+};
+
+Result<Target> choose_target(const PlanInput& input, const PlanRules& rules,
+                             const PlanDocument& document) {
+  const std::int32_t devices = document.plan.devices;
+  if (!rules.target.empty() && rules.target != "torchrec" && rules.target != "hugectr") {
+    return invalid_input("target: found " + excerpt(rules.target) +
+                         ", expected torchrec or hugectr");
+  }
+  Target target{rules.target.empty() ? input.format() : std::string_view(rules.target), devices,
+                rules.devices_per_host};
+  if (target.devices_per_host == 0) target.devices_per_host = document.places.devices_per_host;
+  if (target.devices_per_host < 0 ||
+      (target.devices_per_host > 0 && devices % target.devices_per_host != 0)) {
+    return invalid_input("devices per host: found " + std::to_string(target.devices_per_host) +
+                         ", expected a divisor of the plan's " + std::to_string(devices) +
+                         " devices");
+  }
+  return target;
+}
+
+/// Why the target would not run this table, which is covered exactly.
+std::vector<std::string> target_faults(const Target& target, const TorchRecTable* written,
+                                       const Table& table, std::span<const Shard> shards) {
+  if (target.name == "torchrec" && written != nullptr) {
+    return torchrec_faults(*written, table, shards, target.devices, target.devices_per_host);
+  }
+  Status status;
+  if (target.name == "torchrec") {
+    status =
+        torchrec_sharding_type(table, shards, target.devices, target.devices_per_host).status();
+  } else if (target.name == "hugectr") {
+    status = hugectr_table(table, shards).status();
+  }
+  if (status.ok()) return {};
+  return {status.message()};
+}
+
+void check_memory(const Workload& workload, const Plan& plan, std::int64_t limit,
+                  std::vector<PlanFault>& faults) {
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  for (std::size_t device = 0; device < bytes.size(); ++device) {
+    if (bytes[device] <= limit) continue;
+    faults.push_back({true, "device " + std::to_string(device) + " holds " +
+                                format_bytes_apart(bytes[device], limit) + ", devices have " +
+                                format_bytes_apart(limit, bytes[device])});
+  }
+}
+
+}  // namespace
+
+Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload& workload,
+                                         const PlanRules& rules) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, rules.devices));
+  Plan& plan = pieces.document.plan;
+  NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, pieces.document));
+  std::vector<PlanFault> faults;
+  for (std::string& fault : pieces.faults) faults.push_back({false, std::move(fault)});
+  const auto* torchrec = std::get_if<TorchRecPlan>(&input.content);
+  if (torchrec != nullptr && target.name == "torchrec") {
+    for (std::string& fault :
+         torchrec_place_faults(*torchrec, pieces.document.places, rules.devices_per_host)) {
+      faults.push_back({false, std::move(fault)});
+    }
+  }
+  // Tables whose fault is told already must not be called uncovered as well.
+  for (const std::int32_t index : pieces.unusable) {
+    plan.shards.push_back(whole_table(workload, index, 0));
+    pieces.names.shards.emplace_back();
+  }
+  // Before canonicalize(): shards are named by their place in the file.
+  const std::vector<Status> shapes = find_faults(workload, plan, pieces.names);
+  for (const Status& status : shapes) faults.push_back({false, status.message()});
+  // Rules of a target and memory are about plans that place every cell once, on a device.
+  if (!shapes.empty() || !input.faults.empty()) return faults;
+  canonicalize(plan);
+  const ShardsByTable by_table(workload, plan);
+  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+    const auto index = static_cast<std::int32_t>(table);
+    if (pieces.unusable.count(index) > 0) continue;
+    const auto written = pieces.torchrec.find(index);
+    // HugeCTR's own rules were checked on the lists themselves.
+    if (target.name == "hugectr" && input.format() == "hugectr") continue;
+    for (const std::string& fault :
+         target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
+                       workload.tables[table], by_table.of(table))) {
+      faults.push_back({false, describe_table(workload, index) + ": " + fault});
+    }
+  }
+  if (rules.memory_limit > 0 && pieces.unusable.empty()) {
+    check_memory(workload, plan, rules.memory_limit, faults);
+  }
+  return faults;
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,38 @@
+#include "io/plans/plan_tables.h"
+
+#include "io/text.h"
+
+namespace neuroshard::io {
+
+ShardsByTable::ShardsByTable(const Workload& workload, const Plan& plan)
+    : shards_(plan.shards), begin_(workload.tables.size() + 1) {
+  for (const Shard& shard : shards_) ++begin_[static_cast<std::size_t>(shard.table) + 1];
+  for (std::size_t table = 1; table < begin_.size(); ++table) begin_[table] += begin_[table - 1];
+}
+
+Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Workload& workload) {
+  std::map<std::string, std::int32_t, std::less<>> names;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const std::string& name = workload.tables[index].name;
+    const auto table = static_cast<std::int32_t>(index);
+    const auto [place, inserted] = names.emplace(name, table);
+    if (inserted) continue;
+    return invalid_input("tables " + std::to_string(place->second) + " and " +
+                         std::to_string(table) + " are both called " + excerpt(name) +
+                         ", expected unique names: this format knows tables by name");
+  }
+  return names;
+}
+
+std::string describe_table(const Workload& workload, std::int32_t table) {
+  return "table " + std::to_string(table) + " " +
+         excerpt(workload.tables[static_cast<std::size_t>(table)].name);
+}
+
+std::string describe_shard(const Shard& shard) {
+  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
+         ") x columns [" + std::to_string(shard.column_begin) + ", " +
+         std::to_string(shard.column_end) + ")";
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,311 @@
+#include "io/tables/index_directory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <filesystem>
+#include <mutex>
+#include <numeric>
+#include <optional>
+
+#include "engine/core/thread_pool.h"
+#include "io/npy.h"
+#include "io/tables/row_counter.h"
+
+namespace neuroshard::io {
+namespace {
+
+constexpr std::int64_t kPiece = 1 << 16;  // items read at once
+constexpr std::int64_t kMaxTables = 1 << 20;
+constexpr std::uint64_t kMaxParts = 1 << 20;  // tiny memory, hostile rows
+constexpr std::int64_t kLeastEntries = 1 << 12;
+
+std::string item(const NpyFile& file, std::int64_t index, std::int64_t value) {
+  return file.path() + ": item " + std::to_string(index) + " is " + std::to_string(value);
+}
+
+/// Where each table's lookups begin in the indices, and where the last one's end.
+struct Layout {
+  std::int64_t batch_size = 0;
+  std::vector<std::int64_t> begin;
+};
+
+/// Batch size and number of tables from the shapes of the arrays.
+Result<std::int64_t> find_batch_size(const NpyFile& offsets, const std::optional<NpyFile>& lengths,
+                                     std::int64_t wanted) {
+  const std::int64_t bags = offsets.items() - 1;
+  std::int64_t batch = wanted;
+  if (lengths) {
+    const std::vector<std::int64_t>& shape = lengths->header().shape;
+    if (shape.size() != 2 || lengths->items() != bags || bags < 1) {
+      return invalid_input(lengths->path() + ": found " + std::to_string(lengths->items()) +
+                           " items in " + std::to_string(shape.size()) +
+                           " dimensions, expected tables x batch = " + std::to_string(bags) +
+                           ", one less than offsets");
+    }
+    if (wanted != 0 && wanted != shape[1]) {
+      return invalid_input(lengths->path() + ": found a batch of " + std::to_string(shape[1]) +
+                           ", expected the batch size given, " + std::to_string(wanted));
+    }
+    batch = shape[1];
+  }
+  if (batch == 0) {
+    return invalid_input(offsets.path() +
+                         ": found no lengths.npy beside it, expected one or a batch size");
+  }
+  if (bags < 1 || bags % batch != 0 || bags / batch > kMaxTables) {
+    return invalid_input(offsets.path() + ": found " + std::to_string(offsets.items()) +
+                         " items, expected tables x batch + 1 with a batch of " +
+                         std::to_string(batch) + " and at most " + std::to_string(kMaxTables) +
+                         " tables");
+  }
+  return batch;
+}
+
+/// Checks offsets as they come, against each other and against the lengths.
+class OffsetCheck {
+ public:
+  OffsetCheck(const NpyFile& offsets, const std::optional<NpyFile>& lengths, std::int64_t end)
+      : offsets_(offsets), lengths_(lengths), end_(end), bags_(kPiece) {}
+
+  /// The offsets from item `first` on.
+  Status check(std::int64_t first, std::span<const std::int64_t> piece) {
+    const std::int64_t first_bag = std::max<std::int64_t>(first - 1, 0);  // ends at that offset
+    const std::size_t bags = first == 0 ? piece.size() - 1 : piece.size();
+    if (lengths_) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          lengths_->read(first_bag, std::span(bags_.data(), bags), scratch_));
+    }
+    for (std::size_t k = 0; k < piece.size(); ++k) {
+      const std::int64_t index = first + static_cast<std::int64_t>(k);
+      const std::int64_t high = index == 0 ? 0 : end_;
+      if (piece[k] < previous_ || piece[k] > high) {
+        return invalid_input(item(offsets_, index, piece[k]) + ", expected " +
+                             std::to_string(previous_) +
+                             (previous_ == high ? "" : " to " + std::to_string(high)));
+      }
+      if (lengths_ && index > 0) {
+        const std::int64_t length = bags_[static_cast<std::size_t>(index - 1 - first_bag)];
+        if (length != piece[k] - previous_) {
+          return invalid_input(item(*lengths_, index - 1, length) + ", expected " +
+                               std::to_string(piece[k] - previous_) + " as offsets say");
+        }
+      }
+      previous_ = piece[k];
+    }
+    return {};
+  }
+
+ private:
+  const NpyFile& offsets_;
+  const std::optional<NpyFile>& lengths_;
+  std::int64_t end_;
+  std::int64_t previous_ = 0;
+  std::vector<std::int64_t> bags_;
+  std::vector<std::int32_t> scratch_;
+};
+
+/// Reads all offsets once: they must rise from 0 to the end of the indices, as lengths say.
+Result<Layout> read_layout(const NpyFile& offsets, const std::optional<NpyFile>& lengths,
+                           const NpyFile& indices, std::int64_t batch_size) {
+  Layout layout;
+  NEUROSHARD_ASSIGN_OR_RETURN(layout.batch_size, find_batch_size(offsets, lengths, batch_size));
+  OffsetCheck check(offsets, lengths, indices.items());
+  std::vector<std::int64_t> buffer(kPiece);
+  std::vector<std::int32_t> scratch;
+  for (std::int64_t first = 0; first < offsets.items(); first += kPiece) {
+    const std::span piece(buffer.data(),
+                          static_cast<std::size_t>(std::min(kPiece, offsets.items() - first)));
+    NEUROSHARD_RETURN_IF_ERROR(offsets.read(first, piece, scratch));
+    NEUROSHARD_RETURN_IF_ERROR(check.check(first, piece));
+    const std::int64_t skip = (layout.batch_size - first % layout.batch_size) % layout.batch_size;
+    for (auto k = static_cast<std::size_t>(skip); k < piece.size();
+         k += static_cast<std::size_t>(layout.batch_size)) {
+      layout.begin.push_back(piece[k]);
+    }
+  }
+  if (layout.begin.back() == indices.items()) return layout;
+  return invalid_input(item(offsets, offsets.items() - 1, layout.begin.back()) + ", expected the " +
+                       std::to_string(indices.items()) + " items of " + indices.path());
+}
+
+/// What one thread needs for counting.
+struct Worker {
+  std::vector<std::int64_t> piece;
+  std::vector<std::int32_t> scratch;
+  RowCounter counter;
+};
+
+/// A table, or the part of its rows whose hash says so, and what became of counting it.
+struct Unit {
+  std::size_t table = 0;
+  std::uint64_t part = 0;
+  std::uint64_t parts = 1;
+  std::array<std::int64_t, kReuseBins> bins{};
+  std::int64_t read = 0;  ///< lookups until the counter was full
+  bool full = false;
+  Status status{};
+};
+
+/// Counts the tables of one directory.
+class Counting {
+ public:
+  Counting(const NpyFile& indices, const Layout& layout, const IndexOptions& options)
+      : indices_(indices),
+        layout_(layout),
+        options_(options),
+        pool_(options.threads),
+        workers_(static_cast<std::size_t>(pool_.size())),
+        tables_(layout.begin.size() - 1) {
+    const std::int64_t entries = options.memory_bytes / pool_.size() / RowCounter::kEntryBytes;
+    capacity_ = static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(std::max(entries, kLeastEntries))));
+    for (Worker& worker : workers_) worker.piece.resize(kPiece);
+  }
+
+  Result<std::vector<IndexStatistics>> run() {
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      tables_[table].lookups = lookups(table);
+      tables_[table].pooling_factor =
+          static_cast<double>(lookups(table)) / static_cast<double>(layout_.batch_size);
+    }
+    for (std::vector<Unit> units = whole_tables(); !units.empty(); units = next_round(units)) {
+      pool_.parallel_for(static_cast<std::int64_t>(units.size()),
+                         [&](std::int64_t index, int worker) {
+                           Unit& unit = units[static_cast<std::size_t>(index)];
+                           unit.status = count(unit, workers_[static_cast<std::size_t>(worker)]);
+                         });
+      for (const Unit& unit : units) NEUROSHARD_RETURN_IF_ERROR(unit.status);
+      if (units.front().parts > kMaxParts) {
+        return internal_error(indices_.path() + ": the memory for counting is too small");
+      }
+    }
+    for (IndexStatistics& table : tables_) {
+      table.distinct = std::accumulate(table.bins.begin(), table.bins.end(), std::int64_t{0});
+    }
+    return std::move(tables_);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t lookups(std::size_t table) const {
+    return layout_.begin[table + 1] - layout_.begin[table];
+  }
+
+  /// The largest tables first, so that no thread ends up alone with one.
+  [[nodiscard]] std::vector<Unit> whole_tables() const {
+    std::vector<Unit> units;
+    for (std::size_t table = 0; table < tables_.size(); ++table) units.push_back({table});
+    std::stable_sort(units.begin(), units.end(), [&](const Unit& a, const Unit& b) {
+      return lookups(a.table) > lookups(b.table);
+    });
+    return units;
+  }
+
+  /// Keeps the tables whose parts all fitted; the others are counted again, from the start, in as
+  /// many parts as the fullest of them suggests. REQUIRES the parts of a table in a row.
+  std::vector<Unit> next_round(const std::vector<Unit>& done) {
+    std::vector<Unit> next;
+    for (auto first = done.begin(); first != done.end();) {
+      const auto last = first + static_cast<std::ptrdiff_t>(first->parts);
+      std::uint64_t parts = 0;
+      for (auto unit = first; unit != last; ++unit) {
+        if (!unit->full) continue;
+        // If new rows kept coming at that rate, the table would be so many times too wide.
+        const double times = 1.1 * static_cast<double>(lookups(unit->table)) /
+                             static_cast<double>(std::max<std::int64_t>(unit->read, 1));
+        const auto wanted = static_cast<std::uint64_t>(std::clamp(times, 2.0, 1024.0));
+        parts = std::max(parts, unit->parts * std::bit_ceil(wanted));
+      }
+      for (std::uint64_t part = 0; part < parts; ++part)
+        next.push_back({first->table, part, parts});
+      for (auto unit = first; parts == 0 && unit != last; ++unit) {
+        for (std::size_t bin = 0; bin < unit->bins.size(); ++bin) {
+          tables_[unit->table].bins[bin] += unit->bins[bin];
+        }
+      }
+      first = last;
+    }
+    return next;
+  }
+
+  /// One pass over a table's lookups. The first pass checks every row, also behind a full counter.
+  Status count(Unit& unit, Worker& worker) {
+    const std::int64_t end = layout_.begin[unit.table + 1];
+    worker.counter.reset(lookups(unit.table), capacity_, unit.part, unit.parts);
+    for (std::int64_t first = layout_.begin[unit.table]; first < end; first += kPiece) {
+      if (options_.cancel != nullptr && options_.cancel->cancelled()) {
+        return cancelled("counting lookups was interrupted");
+      }
+      const std::int64_t count = std::min(kPiece, end - first);
+      const std::span<std::int64_t> rows(worker.piece.data(), static_cast<std::size_t>(count));
+      NEUROSHARD_RETURN_IF_ERROR(indices_.read(first, rows, worker.scratch));
+      if (unit.parts == 1) NEUROSHARD_RETURN_IF_ERROR(check(first, rows, tables_[unit.table]));
+      if (!unit.full) {
+        unit.full = !worker.counter.add(rows);
+        unit.read += count;
+      }
+      if (unit.full && unit.parts > 1) return {};
+    }
+    worker.counter.collect(unit.bins);
+    return {};
+  }
+
+  /// What the first pass does beside counting: rows must be rows, and the largest is remembered.
+  Status check(std::int64_t first, std::span<const std::int64_t> rows, IndexStatistics& table) {
+    const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
+    if (*least < 0 || *most == INT64_MAX) {
+      const auto bad = *least < 0 ? least : most;
+      return invalid_input(item(indices_, first + (bad - rows.begin()), *bad) +
+                           ", expected a row from 0 to 2^63 - 2");
+    }
+    table.rows = std::max(table.rows, *most + 1);
+    if (options_.progress == nullptr) return {};
+    const std::int64_t done = done_ += static_cast<std::int64_t>(rows.size());
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock) options_.progress->update("counting", done, layout_.begin.back(), "lookups");
+    return {};
+  }
+
+  const NpyFile& indices_;
+  const Layout& layout_;
+  const IndexOptions& options_;
+  ThreadPool pool_;
+  std::vector<Worker> workers_;
+  std::vector<IndexStatistics> tables_;
+  std::int64_t capacity_ = 0;
+  std::atomic<std::int64_t> done_{0};
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+ReuseHistogram IndexStatistics::histogram() const {
+  ReuseHistogram shares{};
+  for (std::size_t bin = 0; bin < bins.size() && distinct > 0; ++bin) {
+    shares[bin] = static_cast<double>(bins[bin]) / static_cast<double>(distinct);
+  }
+  return shares;
+}
+
+Result<IndexDirectory> read_index_directory(const std::string& folder,
+                                            const IndexOptions& options) {
+  if (options.batch_size < 0 || options.threads < 0 || options.memory_bytes < 1) {
+    return invalid_input("found a negative batch size or number of threads, or no memory");
+  }
+  const std::filesystem::path root(folder);
+  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile offsets, NpyFile::open((root / kOffsetsFile).string()));
+  NEUROSHARD_ASSIGN_OR_RETURN(const NpyFile indices, NpyFile::open((root / kIndicesFile).string()));
+  std::optional<NpyFile> lengths;
+  std::error_code ignored;
+  if (std::filesystem::exists(root / kLengthsFile, ignored)) {
+    NEUROSHARD_ASSIGN_OR_RETURN(NpyFile file, NpyFile::open((root / kLengthsFile).string()));
+    lengths.emplace(std::move(file));
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const Layout layout,
+                              read_layout(offsets, lengths, indices, options.batch_size));
+  IndexDirectory directory{layout.batch_size, {}};
+  NEUROSHARD_ASSIGN_OR_RETURN(directory.tables, Counting(indices, layout, options).run());
+  return directory;
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+#include "io/json/json.h"
+#include "io/tables/tables.h"
+
+// The foreign forms of table files, one function each, for parse_tables(). `batch_size` is the
+// caller's, above the file's. Tables are appended to `file`; errors name source and place.
+
+namespace neuroshard::io {
+
+/// [{"name", "num_embeddings", "embedding_dim", "feature_names", "pooling_factors", ..}], or the
+/// same as "tables" of an object with "batch_size".
+Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> batch_size,
+                            TableFile& file);
+
+/// FBGEMM's TBEDataConfig. Tables are called "table_0", "table_1", ..
+Status read_tbe_config(const JsonValue& root, std::optional<std::int64_t> batch_size,
+                       TableFile& file);
+
+/// A heading line, then a line a table.
+Status read_csv_tables(std::string_view bytes, const std::string& source,
+                       std::optional<std::int64_t> batch_size, TableFile& file);
+
+// Shared by the forms.
+
+/// Heavy hitters a law may have, and the range of its Zipf parameters: far beyond what is measured,
+/// small enough for every sum over them to stay finite.
+inline constexpr std::size_t kMaxHeavyHitters = 100;
+inline constexpr double kMinZipfQ = 1e-3;
+inline constexpr double kMaxZipfQ = 1e9;
+
+/// The histogram as written in `reuse_histogram`, or derived from `zipf_alpha` (default 0), and for
+/// `batch_size` samples; `file` counts those written. REQUIRES rows and pooling_factor of `table`.
+Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, TableFile& file);
+/// The file's own batch size, unless `given`, which is the caller's.
+Status read_batch_size(JsonObject& object, std::optional<std::int64_t> given, TableFile& file);
+
+/// Core validate() with the table's place in front.
+Status check_table(const JsonValue& place, const Table& table);
+
+/// An optional word such as a data type: what `parse` makes of the text of `key`.
+template <typename T>
+Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(std::string_view),
+                 const std::string& expected, T& word) {
+  const std::optional<JsonValue> value = object.find(key);
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
+  const Result<T> parsed = parse(text);
+  if (!parsed.ok()) return value->unexpected(expected);
+  word = *parsed;
+  return {};
+}
+Status read_optimizer(JsonObject& object, Table& table);
+/// Reads every element by `read(element, batch size, file)`, which appends a table to the file's.
+/// Error: a name that is there a second time.
+Status read_each_table(const JsonArray& elements,
+                       Status (*read)(const JsonValue&, std::int64_t, TableFile&), TableFile& file);
+/// The optional `module`, appended to the file's.
+Status read_module(JsonObject& object, TableFile& file);
+
+}  // namespace neuroshard::io

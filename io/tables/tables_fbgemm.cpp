@@ -1,0 +1,169 @@
+#include <cmath>
+
+#include "io/tables/table_forms.h"
+
+namespace neuroshard::io {
+namespace {
+
+constexpr std::int64_t kMaxTables = 100000;
+
+/// An optional number or null; `what` says why anything but null (or 0) is refused.
+Status refuse_spread(JsonObject& object, std::string_view key, const std::string& what) {
+  const std::optional<JsonValue> value = object.find(key);
+  if (!value || value->kind() == JsonValue::Kind::kNull) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const double spread, value->number(0));
+  return spread == 0 ? Status() : value->unexpected(what);
+}
+
+/// A word that changes nothing here, or null.
+Status skip_word(JsonObject& object, std::string_view key) {
+  const std::optional<JsonValue> value = object.find(key);
+  if (!value || value->kind() == JsonValue::Kind::kNull) return {};
+  return value->text().status();
+}
+
+/// Values per table: the list `list_key`, else the one value of `key` for each of `tables`.
+Result<std::vector<std::int64_t>> read_sizes(JsonObject& root, std::string_view key,
+                                             std::string_view list_key, std::int64_t tables,
+                                             std::int64_t high) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue one, root.at(key));
+  const std::optional<JsonValue> listed = root.find(list_key);
+  const bool has_list = listed && listed->kind() != JsonValue::Kind::kNull;
+  const JsonValue from = has_list ? *listed : one;
+  if (!from.is_array()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t value, from.integer(1, high));
+    return std::vector<std::int64_t>(static_cast<std::size_t>(tables), value);
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, from.array(static_cast<std::size_t>(tables)));
+  std::vector<std::int64_t> values;
+  for (const JsonValue element : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t value, element.integer(1, high));
+    values.push_back(value);
+  }
+  return values;
+}
+
+Status read_batch(JsonObject& root, TableFile& file) {
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject batch, root.object("batch_params"));
+  NEUROSHARD_ASSIGN_OR_RETURN(file.batch_size, batch.integer("B", 1, std::int64_t{1} << 40));
+  const std::string equal = "null: all tables of a plan have the same batch size";
+  NEUROSHARD_RETURN_IF_ERROR(refuse_spread(batch, "sigma_B", equal));
+  NEUROSHARD_RETURN_IF_ERROR(skip_word(batch, "vbe_distribution"));
+  NEUROSHARD_RETURN_IF_ERROR(refuse_spread(batch, "vbe_num_ranks", equal));
+  const std::optional<JsonValue> sizes = batch.find("Bs");
+  if (sizes && sizes->kind() != JsonValue::Kind::kNull) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, sizes->array());
+    for (const JsonValue size : array) {
+      NEUROSHARD_RETURN_IF_ERROR(size.integer(*file.batch_size, *file.batch_size).status());
+    }
+  }
+  return batch.finish();
+}
+
+Result<IndexLaw> read_law(JsonObject& root) {
+  IndexLaw law;
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject indices, root.object("indices_params"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray hitters, indices.array("heavy_hitters"));
+  if (hitters.size() > kMaxHeavyHitters) {
+    return hitters.value().error("found " + std::to_string(hitters.size()) +
+                                 " heavy hitters, expected at most " +
+                                 std::to_string(kMaxHeavyHitters));
+  }
+  double sum = 0;
+  for (const JsonValue value : hitters) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const double probability, value.number(0, 1));
+    law.heavy_hitters.push_back(probability);
+    sum += probability;
+  }
+  if (sum > 1 + 1e-6) {
+    return hitters.value().error("found probabilities that add up to " + format_number(sum) +
+                                 ", expected 1 at most");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(law.zipf_q, indices.number("zipf_q", kMinZipfQ, kMaxZipfQ));
+  NEUROSHARD_ASSIGN_OR_RETURN(law.zipf_s, indices.number("zipf_s", 0, kMaxZipfAlpha));
+  NEUROSHARD_RETURN_IF_ERROR(skip_word(indices, "index_dtype"));
+  NEUROSHARD_RETURN_IF_ERROR(skip_word(indices, "offset_dtype"));
+  NEUROSHARD_RETURN_IF_ERROR(indices.finish());
+  return law;
+}
+
+/// Mean lookups per sample, per table. A spread of bag sizes around L does not change the mean.
+Result<std::vector<double>> read_pooling(JsonObject& root, std::int64_t tables) {
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject pooling, root.object("pooling_params"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const double mean, pooling.number("L", 0, kMaxPoolingFactor));
+  std::vector<double> factors(static_cast<std::size_t>(tables), mean);
+  const std::optional<JsonValue> listed = pooling.find("Ls");
+  if (listed && listed->kind() != JsonValue::Kind::kNull) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, listed->array(factors.size()));
+    std::size_t index = 0;
+    for (const JsonValue value : array) {
+      NEUROSHARD_ASSIGN_OR_RETURN(factors[index++], value.number(0, kMaxPoolingFactor));
+    }
+  }
+  if (const std::optional<JsonValue> sigma = pooling.find("sigma_L")) {
+    if (sigma->kind() != JsonValue::Kind::kNull) {
+      NEUROSHARD_RETURN_IF_ERROR(sigma->number(0).status());
+    }
+  }
+  NEUROSHARD_RETURN_IF_ERROR(skip_word(pooling, "length_distribution"));
+  NEUROSHARD_RETURN_IF_ERROR(pooling.finish());
+  return factors;
+}
+
+/// Settings of the benchmark that say nothing about tables, and those that rule tables out.
+Status read_flags(JsonObject& root, bool has_dims) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue mixed, root.at("mixed_dim"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const bool mixed_dim, mixed.boolean());
+  if (mixed_dim && !has_dims) {
+    return mixed.unexpected("Ds with it: the benchmark draws the dims at random otherwise");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue weights, root.at("weighted"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const bool weighted, weights.boolean());
+  if (weighted) return weights.unexpected("false: the cost models know no weighted lookups");
+  if (root.has("use_cpu")) NEUROSHARD_RETURN_IF_ERROR(root.boolean("use_cpu").status());
+  const std::optional<JsonValue> most = root.find("max_indices");
+  if (most && most->kind() != JsonValue::Kind::kNull) return most->integer(0).status();
+  return {};
+}
+
+}  // namespace
+
+Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch_size,
+                       TableFile& file) {
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, value.object());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t tables, root.integer("T", 1, kMaxTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::int64_t> rows,
+                              read_sizes(root, "E", "Es", tables, kMaxInteger / 2));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::int64_t> dims,
+                              read_sizes(root, "D", "Ds", tables, kMaxDim));
+  const std::optional<JsonValue> dim_list = root.find("Ds");
+  const bool has_dims = (*root.at("D")).is_array() || (dim_list && dim_list->is_array());
+  NEUROSHARD_RETURN_IF_ERROR(read_flags(root, has_dims));
+  NEUROSHARD_RETURN_IF_ERROR(read_batch(root, file));
+  if (batch_size) file.batch_size = batch_size;
+  NEUROSHARD_ASSIGN_OR_RETURN(const IndexLaw law, read_law(root));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> pooling, read_pooling(root, tables));
+  NEUROSHARD_RETURN_IF_ERROR(root.finish());
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    Table table;
+    table.name = "table_" + std::to_string(index);
+    table.rows = rows[index];
+    table.dim = static_cast<std::int32_t>(dims[index]);
+    table.pooling_factor = pooling[index];
+    if (static_cast<std::int64_t>(law.heavy_hitters.size()) >= table.rows) {
+      return value.error("table " + std::to_string(index) + " has " + std::to_string(table.rows) +
+                         " rows, expected more than the " +
+                         std::to_string(law.heavy_hitters.size()) + " heavy hitters");
+    }
+    const double lookups = static_cast<double>(*file.batch_size) * table.pooling_factor;
+    const bool repeated =
+        index > 0 && rows[index] == rows[index - 1] && pooling[index] == pooling[index - 1];
+    table.reuse_histogram = repeated ? file.tables.back().reuse_histogram
+                                     : expected_reuse(table.rows, lookups, law).histogram;
+    NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
+    file.tables.push_back(std::move(table));
+  }
+  return {};
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "io/plans/plan_export.h"
+
+// Plans of TorchRec: the JSON that its ShardingPlan._serialize() gives,
+//   {"plan": {MODULE: {TABLE: {"sharding_type", "compute_kernel", "ranks",
+//     "shards": [{"shard_offsets": [row, column], "shard_sizes": [rows, columns],
+//                 "placement": "rank:R/cuda:L"}]}}}}
+// with the rules of TorchRec 1.4 (torchrec/distributed/types.py, sharding/*.py). Row types must
+// have even blocks: handed others, it looks rows up where ceil(rows / ranks) says and gives wrong
+// sums.
+
+namespace neuroshard::io {
+
+/// The device in a placement: "cuda" and 1 of "rank:9/cuda:1", "cpu" and -1 of "rank:9/cpu".
+struct TorchRecDevice {
+  std::string kind;
+  std::int32_t local = -1;  ///< -1 = not said
+};
+
+/// One table of a TorchRec plan, as the file says it. A data-parallel table has no shards.
+struct TorchRecTable {
+  std::string name;
+  std::string module;  ///< dotted; "" = the model itself
+  std::string sharding_type;
+  std::string compute_kernel;
+  std::vector<std::int32_t> ranks;
+  std::vector<Shard> shards;            ///< `table` is not set; a shard of 0 rows holds nothing
+  std::vector<TorchRecDevice> devices;  ///< of each shard
+};
+
+/// A TorchRec plan before it is held against tables.
+struct TorchRecPlan {
+  // What only files of the engine say; 0 = not said.
+  std::int32_t devices = 0;
+  std::int32_t devices_per_host = 0;
+  std::int64_t batch_size = 0;
+  PlanProvenance provenance{};
+  std::vector<TorchRecTable> tables;
+};
+
+/// How TorchRec calls this way of holding a table: table_wise, column_wise, row_wise,
+/// table_row_wise, grid_shard or data_parallel. `shards` are all of one table, in canonical order
+/// and covering it exactly. Error: the reason why TorchRec cannot hold it so, without its place.
+Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<const Shard> shards,
+                                                std::int32_t devices,
+                                                std::int32_t devices_per_host);
+
+/// The compute kernel of that sharding type whose cost the cost models know, and which the writer
+/// writes: rows and optimizer states in the device's memory, updated in the backward pass, or
+/// "dense" for a table that every device holds. TorchRec has others (host memory, SSD, quantized).
+std::string_view torchrec_kernel(std::string_view sharding_type);
+
+/// kInvalidInput, without its place, when `written` has another kernel than torchrec_kernel().
+Status check_torchrec_kernel(const TorchRecTable& written);
+
+/// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
+/// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.
+Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
+                                         const PlanExportOptions& options);
+
+/// Where the plan's placements are, for `devices` ranks; `modules` is left empty. Hosts have as
+/// many devices as the engine's own block says, else the most that the placements and the row types
+/// of one host allow: several may, and then any of them gives the same placements.
+TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices);
+
+/// Reasons why TorchRec would not run a plan with these placements: ranks on different kinds of
+/// device, devices other than those of hosts with `devices_per_host` (0: those of `places`), ranks
+/// without rows on CPU. `places` are the plan's torchrec_places().
+std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
+                                               const TrainerPlaces& places,
+                                               std::int32_t devices_per_host);
+
+/// Says that a table of such a type has a shard of 0 rows where ranks are CPUs.
+std::string torchrec_empty_rank(std::string_view sharding_type);
+
+/// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
+/// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types
+/// and compute kernels and malformed placements among them. Says nothing about coverage.
+Result<TorchRecPlan> parse_torchrec_plan(std::string_view bytes, const std::string& source);
+
+/// Reasons why TorchRec would not run `table` as it is written (type against shards and ranks,
+/// kernel): empty when it would. `shards` as for torchrec_sharding_type().
+std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Table& table,
+                                         std::span<const Shard> shards, std::int32_t devices,
+                                         std::int32_t devices_per_host);
+
+}  // namespace neuroshard::io
