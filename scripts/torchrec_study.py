@@ -5,13 +5,14 @@
 
 neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
-pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise, with
---row-wise also that); its bandwidths are its own defaults. Planning is one call in this process for both: TorchRec's planner on
-a model without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on
-one thread. They take turns, --rounds times (once where TorchRec takes more than ten seconds), and
-medians count, of the clock and of this process's CPU time, which other work on the machine changes
-less; costs are those of the dearest plan of all rounds. Commands are whole processes, files read and
-written. See scripts/test-torchrec.sh for the environment.
+pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise,
+with --row-wise also that); its bandwidths are its own defaults. Planning is one call in this
+process for both: TorchRec's planner on a model without weights, libengine's
+neuroshard_planner_plan() with tables and cost models loaded, on one thread. They take turns,
+--rounds times (once where TorchRec takes more than ten seconds), and medians count, of the clock
+and of this process's CPU time, which other work on the machine changes less; costs are those of the
+dearest plan of all rounds. Commands are whole processes, files read and written. See
+scripts/test-torchrec.sh for the environment.
 """
 
 import argparse

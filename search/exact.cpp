@@ -1,7 +1,6 @@
 #include "search/exact.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -37,7 +36,7 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
 
 std::string told(double plans) {
   if (plans <= kMostExactPlans) return std::to_string(static_cast<std::int64_t>(plans));
-  return "10^" + std::to_string(static_cast<int>(std::log10(plans))) + " or more";
+  return "more than " + std::to_string(static_cast<std::int64_t>(kMostExactPlans));
 }
 
 Status too_many(const Problem& problem, bool alike, double plans, std::int64_t most) {

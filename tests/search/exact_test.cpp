@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(too_many_plans_are_refused_in_one_line) {
   BOOST_TEST((found.status().code() == StatusCode::kInvalidInput));
   BOOST_TEST(found.status().message() ==
              "this algorithm goes through all plans, at most 20000000: 30 tables on 4 devices have "
-             "10^7 or more; fewer tables or another algorithm would do");
+             "more than 20000000; fewer tables or another algorithm would do");
   const Workload small = test::many_tables(rng, 7);
   test::FusedEvaluator for_small(small, 3, std::vector<float>(7, 2.0f), 1, true);
   SearchOptions options;
@@ -135,8 +135,8 @@ BOOST_AUTO_TEST_CASE(too_many_plans_are_refused_in_one_line) {
   test::FusedEvaluator for_many(many, 4, std::vector<float>(600, 2.0f), 1, false);
   const auto too_many = shard_exact({many, cluster}, for_many, options);
   BOOST_TEST(too_many.status().message().find("at most 20000000: 600 tables on 4 devices, which "
-                                              "are not alike to the cost models, have 10^7 or "
-                                              "more") != std::string::npos);
+                                              "are not alike to the cost models, have more "
+                                              "than 20000000;") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_cancelled_search_has_no_optimum) {
