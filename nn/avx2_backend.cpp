@@ -22,10 +22,8 @@ class Avx2Backend final : public CpuBackend {
 
   void run(const DenseBackward& op) const override {
     if (op.rows == 0) return scalar_backend().run(op);
-    const bool add = op.mode == GradMode::kAccumulate;
-    avx2::dense_weight_gradient(op.rows, op.spec.inputs, op.spec.outputs, op.dy, op.x, add,
-                                op.dweight);
-    avx2::sum_rows(op.rows, op.spec.outputs, op.dy, add, op.dbias);
+    avx2::dense_weight_gradient(op.rows, op.spec.inputs, op.spec.outputs, op.dy, op.x, op.dweight);
+    avx2::sum_rows(op.rows, op.spec.outputs, op.dy, op.dbias);
     if (op.dx == nullptr) return;
     const float* gate = op.x_activation == Activation::kRelu ? op.x : nullptr;
     avx2::dense_input_gradient(op.rows, op.spec.inputs, op.spec.outputs, op.dy, op.weight, gate,
@@ -38,7 +36,7 @@ class Avx2Backend final : public CpuBackend {
     if (op.offsets[op.segments] == op.offsets[0]) return scalar_backend().run(op);
     for (std::int64_t s = 0; s < op.segments; ++s) {
       const std::int64_t begin = op.offsets[s];
-      avx2::sum_rows(op.offsets[s + 1] - begin, op.width, op.x + begin * op.width, false,
+      avx2::sum_rows(op.offsets[s + 1] - begin, op.width, op.x + begin * op.width,
                      op.y + s * op.width);
     }
   }

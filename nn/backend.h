@@ -11,9 +11,6 @@
 
 namespace neuroshard::nn {
 
-/// Whether a gradient replaces what is there or is added to it.
-enum class GradMode { kOverwrite, kAccumulate };
-
 // Arguments of the operations. Matrices are row-major without padding; every pointer is memory of
 // the backend that runs the operation and, unless said otherwise, arrays do not overlap.
 
@@ -40,17 +37,17 @@ struct DenseForward {
 /// Gradients of the linear part of a dense layer. `dy` is the gradient before the layer's own
 /// activation (see ReluBackward). dweight = dy^T x, dbias = column sums of dy, and
 /// dx = (dy weight) * x_activation'(x): the gate of the layer that made x is applied on the way.
+/// All three replace what is there.
 struct DenseBackward {
   std::int64_t rows;
   DenseSpec spec;
   const float* x;       ///< [rows, inputs]
   const float* weight;  ///< [outputs, inputs]; read for dx only
   const float* dy;      ///< [rows, outputs]
-  GradMode mode;        ///< of dweight and dbias
   float* dweight;       ///< [outputs, inputs]
   float* dbias;         ///< [outputs]
   Activation x_activation;
-  float* dx;  ///< [rows, inputs], always overwritten; nullptr: not wanted
+  float* dx;  ///< [rows, inputs]; nullptr: not wanted
 };
 
 /// dy[i] = y[i] > 0 ? dy[i] : 0, in place; y is the ReLU's output.

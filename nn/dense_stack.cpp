@@ -37,7 +37,7 @@ const float* DenseStack::forward(const float* parameters, std::int64_t rows, con
   return x;
 }
 
-void DenseStack::backward(const float* parameters, std::int64_t rows, const float* x, GradMode mode,
+void DenseStack::backward(const float* parameters, std::int64_t rows, const float* x,
                           float* d_parameters, float* dx) {
   if (layers_.back().activation == Activation::kRelu) {
     backend_->run(ReluBackward{.count = rows * layers_.back().outputs,
@@ -54,7 +54,6 @@ void DenseStack::backward(const float* parameters, std::int64_t rows, const floa
         .x = k > 0 ? outputs_[k - 1].data() : x,
         .weight = parameters + offset,
         .dy = gradients_[k].data(),
-        .mode = mode,
         .dweight = d_parameters + offset,
         .dbias = d_parameters + offset + weights,
         .x_activation = k > 0 ? layers_[k - 1].activation : Activation::kNone,

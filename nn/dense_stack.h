@@ -34,8 +34,8 @@ class DenseStack {
 
   /// Gradients of the last `forward` with the same arguments. d_parameters is ordered like
   /// parameters; dx [rows, inputs] may be nullptr when nobody needs it.
-  void backward(const float* parameters, std::int64_t rows, const float* x, GradMode mode,
-                float* d_parameters, float* dx);
+  void backward(const float* parameters, std::int64_t rows, const float* x, float* d_parameters,
+                float* dx);
 
  private:
   const Backend* backend_;

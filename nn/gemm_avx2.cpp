@@ -166,26 +166,22 @@ struct StoreGated {
   }
 };
 
-// C (+)= A B.
+// C = A B.
 struct StoreSum {
   float* c;
   Index stride;
-  bool add;
 
   template <int kVectors, bool kCut>
   void store(Index row, Index column, int v, __m256 sum, Columns<kCut> columns) const {
-    float* to = c + row * stride + column;
-    if (add) sum = _mm256_add_ps(sum, columns.template load<kVectors>(to, v));
-    columns.template store<kVectors>(to, v, sum);
+    columns.template store<kVectors>(c + row * stride + column, v, sum);
   }
 };
 
-// C^T (+)= A B: element (row, column) of the tile goes to c[column * stride + row]. Its store is
+// C^T = A B: element (row, column) of the tile goes to c[column * stride + row]. Its store is
 // not inlined: 96 times in the tiles, it was 140 KB of code and most of the file's compile time.
 struct StoreTransposed {
   float* c;
   Index stride;
-  bool add;
   Index columns_end;
 
   template <int kVectors, bool kCut>
@@ -194,10 +190,7 @@ struct StoreTransposed {
     _mm256_store_ps(values, sum);
     const Index first = column + v * kLanes;
     const Index count = columns_end - first < kLanes ? columns_end - first : kLanes;
-    for (Index j = 0; j < count; ++j) {
-      float& to = c[(first + j) * stride + row];
-      to = add ? to + values[j] : values[j];
-    }
+    for (Index j = 0; j < count; ++j) c[(first + j) * stride + row] = values[j];
   }
 };
 
@@ -246,7 +239,7 @@ void dense_input_gradient(Index rows, int inputs, int outputs, const float* dy, 
 }
 
 void dense_weight_gradient(Index rows, int inputs, int outputs, const float* dy, const float* x,
-                           bool add, float* dweight) {
+                           float* dweight) {
   // The vector lanes run along the side that wastes fewer of them.
   const Index along_inputs = Index{(inputs + kLanes - 1) / kLanes} * outputs;
   const Index along_outputs = Index{(outputs + kLanes - 1) / kLanes} * inputs;
@@ -259,10 +252,9 @@ void dense_weight_gradient(Index rows, int inputs, int outputs, const float* dy,
     const int width = block_width(b_width, column);
     if (transposed) {
       columns_of(a_width, rows, a, b + column, b_width, column, width,
-                 StoreTransposed{dweight, inputs, add, outputs});
+                 StoreTransposed{dweight, inputs, outputs});
     } else {
-      columns_of(a_width, rows, a, b + column, b_width, column, width,
-                 StoreSum{dweight, inputs, add});
+      columns_of(a_width, rows, a, b + column, b_width, column, width, StoreSum{dweight, inputs});
     }
   }
 }

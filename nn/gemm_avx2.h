@@ -15,8 +15,8 @@ void dense_forward(std::int64_t rows, int inputs, int outputs, const float* x, c
 void dense_input_gradient(std::int64_t rows, int inputs, int outputs, const float* dy,
                           const float* weight, const float* gate, float* dx);
 
-/// dweight[outputs, inputs] (+)= dy[rows, outputs]^T x[rows, inputs].
+/// dweight[outputs, inputs] = dy[rows, outputs]^T x[rows, inputs].
 void dense_weight_gradient(std::int64_t rows, int inputs, int outputs, const float* dy,
-                           const float* x, bool add, float* dweight);
+                           const float* x, float* dweight);
 
 }  // namespace neuroshard::nn::avx2

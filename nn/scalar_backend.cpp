@@ -11,16 +11,15 @@ namespace {
 void weight_gradient(const DenseBackward& op) {
   const std::int64_t inputs = op.spec.inputs;
   const std::int64_t outputs = op.spec.outputs;
-  const bool add = op.mode == GradMode::kAccumulate;
   for (std::int64_t o = 0; o < outputs; ++o) {
     for (std::int64_t i = 0; i < inputs; ++i) {
-      float sum = add ? op.dweight[o * inputs + i] : 0.0f;
+      float sum = 0.0f;
       for (std::int64_t r = 0; r < op.rows; ++r) {
         sum += op.dy[r * outputs + o] * op.x[r * inputs + i];
       }
       op.dweight[o * inputs + i] = sum;
     }
-    float sum = add ? op.dbias[o] : 0.0f;
+    float sum = 0.0f;
     for (std::int64_t r = 0; r < op.rows; ++r) sum += op.dy[r * outputs + o];
     op.dbias[o] = sum;
   }

@@ -36,11 +36,10 @@ const float* SetNetwork::forward(const float* parameters, const SetBatch& batch)
   return head_.forward(parameters + encoder_.parameters(), batch.sets, sums_.data());
 }
 
-void SetNetwork::backward(const float* parameters, const SetBatch& batch, GradMode mode,
-                          float* d_parameters) {
+void SetNetwork::backward(const float* parameters, const SetBatch& batch, float* d_parameters) {
   const std::size_t head_begin = encoder_.parameters();
   const bool has_encoder = !encoder_.layers().empty();
-  head_.backward(parameters + head_begin, batch.sets, sums_.data(), mode, d_parameters + head_begin,
+  head_.backward(parameters + head_begin, batch.sets, sums_.data(), d_parameters + head_begin,
                  has_encoder ? d_sums_.data() : nullptr);
   if (!has_encoder) return;
   backend_->run(SegmentSumBackward{.segments = batch.sets,
@@ -49,7 +48,7 @@ void SetNetwork::backward(const float* parameters, const SetBatch& batch, GradMo
                                    .dy = d_sums_.data(),
                                    .dx = encoder_.output_gradient(),
                                    .rows = batch.members});
-  encoder_.backward(parameters, batch.members, batch.x, mode, d_parameters, nullptr);
+  encoder_.backward(parameters, batch.members, batch.x, d_parameters, nullptr);
 }
 
 }  // namespace neuroshard::nn

@@ -45,7 +45,7 @@ class SetNetwork {
   /// [sets, outputs]: as DenseStack::output_gradient.
   [[nodiscard]] float* output_gradient() { return head_.output_gradient(); }
   /// Gradients of the last `forward` with the same arguments.
-  void backward(const float* parameters, const SetBatch& batch, GradMode mode, float* d_parameters);
+  void backward(const float* parameters, const SetBatch& batch, float* d_parameters);
 
  private:
   const Backend* backend_;

@@ -178,7 +178,7 @@ Status Trainer::step(const SetSamples& samples, std::span<const std::int32_t> ba
                        .scale = scale,
                        .slope = chunk.network.output_gradient(),
                        .sum = chunk.loss.data()});
-    chunk.network.backward(parameters_.data(), chunk.batch, GradMode::kOverwrite,
+    chunk.network.backward(parameters_.data(), chunk.batch,
                            chunk_gradients_.data() + static_cast<std::size_t>(c) * count_);
   });
   backend_->run(SegmentSum{.segments = 1,

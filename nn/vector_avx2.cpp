@@ -23,12 +23,10 @@ inline void for_each_vector(Index count, const Body& body) {
 
 // Sums of kVectors adjacent vectors of columns.
 template <int kVectors>
-inline void sum_columns(Index rows, int width, const float* x, bool add, float* y) {
+inline void sum_columns(Index rows, int width, const float* x, float* y) {
   __m256 sum[kVectors];
 #pragma GCC unroll 4
-  for (int v = 0; v < kVectors; ++v) {
-    sum[v] = add ? _mm256_loadu_ps(y + v * kLanes) : _mm256_setzero_ps();
-  }
+  for (int v = 0; v < kVectors; ++v) sum[v] = _mm256_setzero_ps();
   for (Index r = 0; r < rows; ++r) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
@@ -39,9 +37,8 @@ inline void sum_columns(Index rows, int width, const float* x, bool add, float* 
   for (int v = 0; v < kVectors; ++v) _mm256_storeu_ps(y + v * kLanes, sum[v]);
 }
 
-inline void sum_last_columns(Index rows, int width, const float* x, bool add, float* y,
-                             __m256i mask) {
-  __m256 sum = add ? _mm256_maskload_ps(y, mask) : _mm256_setzero_ps();
+inline void sum_last_columns(Index rows, int width, const float* x, float* y, __m256i mask) {
+  __m256 sum = _mm256_setzero_ps();
   for (Index r = 0; r < rows; ++r) {
     sum = _mm256_add_ps(sum, _mm256_maskload_ps(x + r * width, mask));
   }
@@ -50,16 +47,16 @@ inline void sum_last_columns(Index rows, int width, const float* x, bool add, fl
 
 }  // namespace
 
-void sum_rows(Index rows, int width, const float* x, bool add, float* y) {
+void sum_rows(Index rows, int width, const float* x, float* y) {
   int column = 0;
   for (; column + 4 * kLanes <= width; column += 4 * kLanes) {
-    sum_columns<4>(rows, width, x + column, add, y + column);
+    sum_columns<4>(rows, width, x + column, y + column);
   }
   for (; column + kLanes <= width; column += kLanes) {
-    sum_columns<1>(rows, width, x + column, add, y + column);
+    sum_columns<1>(rows, width, x + column, y + column);
   }
   if (column < width) {
-    sum_last_columns(rows, width, x + column, add, y + column, lane_mask(width - column));
+    sum_last_columns(rows, width, x + column, y + column, lane_mask(width - column));
   }
 }
 

@@ -5,8 +5,8 @@
 // Plain arguments only, as in nn/gemm_avx2.h.
 namespace neuroshard::nn::avx2 {
 
-/// y[0, width) (+)= sum of the rows of x[rows, width], first to last.
-void sum_rows(std::int64_t rows, int width, const float* x, bool add, float* y);
+/// y[0, width) = sum of the rows of x[rows, width], first to last.
+void sum_rows(std::int64_t rows, int width, const float* x, float* y);
 
 /// dy[i] = y[i] > 0 ? dy[i] : 0.
 void relu_backward(std::int64_t count, const float* y, float* dy);

@@ -178,10 +178,7 @@ Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
 
 Status Issuer::run(const nn::DenseBackward& op, float* bias_of_input) {
   const bool bias_done = std::exchange(bias_done_, nullptr) == op.dbias;
-  if (op.dx == nullptr) {
-    if (op.mode == nn::GradMode::kAccumulate) NEUROSHARD_RETURN_IF_ERROR(join());
-    return weight_gradient(op, bias_done);
-  }
+  if (op.dx == nullptr) return weight_gradient(op, bias_done);
   NEUROSHARD_RETURN_IF_ERROR(go_beside());
   const Status status = weight_gradient(op, bias_done);
   line_ = &main_;
@@ -220,7 +217,7 @@ Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
                   .b = op.dy,
                   .transpose_b = true,
                   .d = op.dweight};
-  const bool by_product = is_product(op.rows, op.spec) && op.mode == nn::GradMode::kOverwrite;
+  const bool by_product = is_product(op.rows, op.spec);
   if (by_product && !bias_done) {
     Product with_bias = product;
     with_bias.epilogue = CUBLASLT_EPILOGUE_BGRADB;

@@ -24,7 +24,7 @@ class KeyWriter {
   }
   void operator()(const nn::DenseBackward& op) {
     put(op.rows, op.spec.inputs, op.spec.outputs, op.spec.activation, op.x, op.weight, op.dy,
-        op.mode, op.dweight, op.dbias, op.x_activation, op.dx);
+        op.dweight, op.dbias, op.x_activation, op.dx);
   }
   void operator()(const nn::ReluBackward& op) { put(op.count, op.y, op.dy); }
   void operator()(const nn::SegmentSum& op) { put(op.segments, op.width, op.offsets, op.x, op.y); }
@@ -127,8 +127,7 @@ float* OpList::bias_of_input(std::size_t i) const {
   if (op == nullptr || op->dx == nullptr || i + 1 == ops_.size()) return nullptr;
   const auto* next = std::get_if<nn::DenseBackward>(&ops_[i + 1]);
   const bool fits = next != nullptr && next->dy == op->dx && next->rows == op->rows &&
-                    next->spec.outputs == op->spec.inputs &&
-                    next->mode == nn::GradMode::kOverwrite && !adds_in_parts(*next) &&
+                    next->spec.outputs == op->spec.inputs && !adds_in_parts(*next) &&
                     is_product(op->rows, op->spec);
   return fits ? next->dbias : nullptr;
 }

@@ -70,9 +70,7 @@ __global__ void __launch_bounds__(kSumColumns* kSumParts)
     part = __fmaf_rn(op.dy[row * op.spec.outputs + o], op.x[row * op.spec.inputs + k], part);
   }
   const float sum = add_parts(part);
-  if (!mine || threadIdx.y != 0) return;
-  float& target = op.dweight[o * op.spec.inputs + k];
-  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
+  if (mine && threadIdx.y == 0) op.dweight[o * op.spec.inputs + k] = sum;
 }
 
 /// The plain form of the bias gradient.
@@ -85,9 +83,7 @@ __global__ void __launch_bounds__(kSumColumns* kSumParts)
     part += op.dy[row * op.spec.outputs + o];
   }
   const float sum = add_parts(part);
-  if (!mine || threadIdx.y != 0) return;
-  float& target = op.dbias[o];
-  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
+  if (mine && threadIdx.y == 0) op.dbias[o] = sum;
 }
 
 /// The plain form of the input gradient, its gate included.

@@ -87,8 +87,7 @@ __global__ void add_weight_parts_kernel(nn::DenseBackward op, const float* __res
 #endif
   for (std::int64_t part = 0; part < count; ++part) sum += parts[part * size + i];
   const std::int64_t weights = std::int64_t{op.spec.outputs} * op.spec.inputs;
-  float& target = i < weights ? op.dweight[i] : op.dbias[i - weights];
-  target = op.mode == nn::GradMode::kAccumulate ? target + sum : sum;
+  (i < weights ? op.dweight[i] : op.dbias[i - weights]) = sum;
 }
 
 }  // namespace neuroshard::cuda

@@ -72,8 +72,7 @@ struct Layer {
 };
 
 /// y, dweight, dbias, dx of one layer.
-std::vector<Values> run_layer(const Backend& backend, const Shape& shape, const Layer& layer,
-                              GradMode mode) {
+std::vector<Values> run_layer(const Backend& backend, const Shape& shape, const Layer& layer) {
   const auto x = on(backend, layer.x);
   const auto weight = on(backend, layer.weight);
   const auto bias = on(backend, layer.bias);
@@ -83,7 +82,7 @@ std::vector<Values> run_layer(const Backend& backend, const Shape& shape, const 
   auto dbias = on(backend, layer.bias);
   auto dx = on(backend, Values(layer.x.size(), 77.0F));
   backend.run(DenseForward{shape.rows, shape.spec, x.data(), weight.data(), bias.data(), y.data()});
-  backend.run(DenseBackward{shape.rows, shape.spec, x.data(), weight.data(), dy.data(), mode,
+  backend.run(DenseBackward{shape.rows, shape.spec, x.data(), weight.data(), dy.data(),
                             dweight.data(), dbias.data(), Activation::kRelu, dx.data()});
   return {values_of(y, layer.dy.size()), values_of(dweight, layer.weight.size()),
           values_of(dbias, layer.bias.size()), values_of(dx, layer.x.size())};
@@ -174,14 +173,12 @@ BOOST_AUTO_TEST_CASE(dense_layers_agree_with_the_reference) {
                       random_values(rng, shape.rows * shape.spec.outputs)};
     const Layer absolute{magnitudes(layer.x), magnitudes(layer.weight), magnitudes(layer.bias),
                          magnitudes(layer.dy)};
-    for (const GradMode mode : {GradMode::kOverwrite, GradMode::kAccumulate}) {
-      BOOST_TEST_CONTEXT(shape.rows << " rows, " << shape.spec.inputs << " -> "
-                                    << shape.spec.outputs) {
-        const auto found = run_layer(gpu(), shape, layer, mode);
-        const auto expected = run_layer(reference, shape, layer, mode);
-        const auto scale = run_layer(reference, shape, absolute, mode);
-        for (std::size_t k = 0; k < found.size(); ++k) check_close(found[k], expected[k], scale[k]);
-      }
+    BOOST_TEST_CONTEXT(shape.rows << " rows, " << shape.spec.inputs << " -> "
+                                  << shape.spec.outputs) {
+      const auto found = run_layer(gpu(), shape, layer);
+      const auto expected = run_layer(reference, shape, layer);
+      const auto scale = run_layer(reference, shape, absolute);
+      for (std::size_t k = 0; k < found.size(); ++k) check_close(found[k], expected[k], scale[k]);
     }
   }
 }
@@ -231,8 +228,7 @@ BOOST_AUTO_TEST_CASE(gradients_through_a_relu_agree_with_the_reference) {
         stack.forward(weights.data(), rows, input.data());
         backend->run(GatherRows{1, static_cast<int>(rows) * 12, first_row(*backend).data(),
                                 slope.data(), stack.output_gradient()});
-        stack.backward(weights.data(), rows, input.data(), GradMode::kOverwrite, gradient.data(),
-                       nullptr);
+        stack.backward(weights.data(), rows, input.data(), gradient.data(), nullptr);
         const Values now = values_of(gradient, parameters.size());
         if (repeat > 0) BOOST_TEST_REQUIRE((now == once));
         once = now;
@@ -245,40 +241,6 @@ BOOST_AUTO_TEST_CASE(gradients_through_a_relu_agree_with_the_reference) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(gradients_of_one_layer_add_up_over_calls) {
-  // The first call goes beside the way back, the second one must not overtake it.
-  Rng rng(6);
-  const Shape shape{2000, {20, 32, Activation::kRelu}};
-  const Layer layer{random_values(rng, shape.rows * 20), random_values(rng, 20 * 32),
-                    random_values(rng, 32), random_values(rng, shape.rows * 32)};
-  std::vector<Values> sums;
-  for (const Backend* backend : {&cpu_backend(Isa::kScalar), &gpu()}) {
-    const auto x = on(*backend, layer.x);
-    const auto weight = on(*backend, layer.weight);
-    const auto dy = on(*backend, layer.dy);
-    auto dweight = on(*backend, layer.weight);
-    auto dbias = on(*backend, layer.bias);
-    auto dx = on(*backend, layer.x);
-    DenseBackward op{
-        shape.rows,           shape.spec,     x.data(),     weight.data(),     dy.data(),
-        GradMode::kOverwrite, dweight.data(), dbias.data(), Activation::kNone, dx.data()};
-    Values once;
-    for (int repeat = 0; repeat < 4; ++repeat) {  // issued, captured, replayed
-      op.mode = GradMode::kOverwrite;
-      op.dx = dx.data();
-      backend->run(op);
-      op.mode = GradMode::kAccumulate;
-      op.dx = nullptr;
-      backend->run(op);
-      const Values now = values_of(dweight, layer.weight.size());
-      if (repeat > 0) BOOST_TEST_REQUIRE((now == once));
-      once = now;
-    }
-    sums.push_back(once);
-  }
-  check_within(sums[1], sums[0], 1e-3F);
-}
-
 BOOST_AUTO_TEST_CASE(layers_of_one_output_need_no_product) {
   Rng rng(7);
   const auto backend = cuda::make_training_backend({.graphs = false});
@@ -287,7 +249,7 @@ BOOST_AUTO_TEST_CASE(layers_of_one_output_need_no_product) {
     const Shape shape{63, {32, outputs, Activation::kRelu}};
     const Layer layer{random_values(rng, shape.rows * 32), random_values(rng, 32 * outputs),
                       random_values(rng, outputs), random_values(rng, shape.rows * outputs)};
-    run_layer(**backend, shape, layer, GradMode::kOverwrite);
+    run_layer(**backend, shape, layer);
     BOOST_TEST((*backend)->counts().products.empty() == (outputs == 1));
   }
 }

@@ -76,42 +76,38 @@ BOOST_AUTO_TEST_CASE(plain_gradients_agree_with_the_scalar_backend) {
   const nn::Backend& reference = nn::cpu_backend(nn::Isa::kScalar);
   for (const auto& [rows, inputs, outputs] :
        {std::tuple{100, 20, 3}, {33, 40, 2}, {7, 1, 1}, {0, 3, 2}, {5, 2, 33}}) {
-    for (const nn::GradMode mode : {nn::GradMode::kOverwrite, nn::GradMode::kAccumulate}) {
-      const nn::DenseSpec spec{inputs, outputs, nn::Activation::kRelu};
-      const Values x = random_values(rng, rows * inputs);
-      const Values weight = random_values(rng, inputs * outputs);
-      const Values bias = random_values(rng, outputs);
-      const Values dy = random_values(rng, rows * outputs);
-      const Values start = random_values(rng, inputs * outputs);
-      std::vector<Values> results[2];
-      for (const bool gpu : {false, true}) {
-        Values y(dy.size());
-        Values dweight = start;
-        Values dbias = bias;
-        Values dx(x.size());
-        const nn::DenseForward ahead{rows, spec, x.data(), weight.data(), bias.data(), y.data()};
-        const nn::DenseBackward back{
-            rows, spec,           x.data(),     weight.data(),         dy.data(),
-            mode, dweight.data(), dbias.data(), nn::Activation::kRelu, dx.data()};
-        if (gpu) {
-          run_blocks({blocks_of(rows * outputs * kLanes)}, {kTrainingThreads},
-                     [&] { dense_kernel(ahead); });
-          const auto sums = [](int count) {
-            return static_cast<unsigned>((count + kSumColumns - 1) / kSumColumns);
-          };
-          run_blocks({sums(inputs), static_cast<unsigned>(outputs)}, {kSumColumns, kSumParts},
-                     [&] { weight_gradient_kernel(back); });
-          run_blocks({sums(outputs)}, {kSumColumns, kSumParts},
-                     [&] { bias_gradient_kernel(back); });
-          per_value(rows * inputs, [&] { input_gradient_kernel(back); });
-        } else {
-          reference.run(ahead);
-          reference.run(back);
-        }
-        results[gpu ? 1 : 0] = {y, dweight, dbias, dx};
+    const nn::DenseSpec spec{inputs, outputs, nn::Activation::kRelu};
+    const Values x = random_values(rng, rows * inputs);
+    const Values weight = random_values(rng, inputs * outputs);
+    const Values bias = random_values(rng, outputs);
+    const Values dy = random_values(rng, rows * outputs);
+    std::vector<Values> results[2];
+    for (const bool gpu : {false, true}) {
+      Values y(dy.size());
+      Values dweight(weight.size(), 77.0F);
+      Values dbias(bias.size(), 77.0F);
+      Values dx(x.size());
+      const nn::DenseForward ahead{rows, spec, x.data(), weight.data(), bias.data(), y.data()};
+      const nn::DenseBackward back{rows,      spec,           x.data(),     weight.data(),
+                                   dy.data(), dweight.data(), dbias.data(), nn::Activation::kRelu,
+                                   dx.data()};
+      if (gpu) {
+        run_blocks({blocks_of(rows * outputs * kLanes)}, {kTrainingThreads},
+                   [&] { dense_kernel(ahead); });
+        const auto sums = [](int count) {
+          return static_cast<unsigned>((count + kSumColumns - 1) / kSumColumns);
+        };
+        run_blocks({sums(inputs), static_cast<unsigned>(outputs)}, {kSumColumns, kSumParts},
+                   [&] { weight_gradient_kernel(back); });
+        run_blocks({sums(outputs)}, {kSumColumns, kSumParts}, [&] { bias_gradient_kernel(back); });
+        per_value(rows * inputs, [&] { input_gradient_kernel(back); });
+      } else {
+        reference.run(ahead);
+        reference.run(back);
       }
-      for (std::size_t k = 0; k < 4; ++k) check_close(results[1][k], results[0][k]);
+      results[gpu ? 1 : 0] = {y, dweight, dbias, dx};
     }
+    for (std::size_t k = 0; k < 4; ++k) check_close(results[1][k], results[0][k]);
   }
 }
 
@@ -178,35 +174,31 @@ BOOST_AUTO_TEST_CASE(gradients_of_many_rows_added_in_parts_agree_with_the_scalar
   Rng rng(10);
   for (const auto& [rows, inputs, outputs] :
        {std::tuple{150, 20, 40}, {64, 128, 32}, {65, 140, 3}, {3, 1, 33}}) {
-    for (const nn::GradMode mode : {nn::GradMode::kOverwrite, nn::GradMode::kAccumulate}) {
-      const nn::DenseSpec spec{inputs, outputs, nn::Activation::kNone};
-      const Values x = random_values(rng, std::int64_t{rows} * inputs);
-      const Values dy = random_values(rng, std::int64_t{rows} * outputs);
-      const Values start = random_values(rng, std::int64_t{inputs} * outputs);
-      const Values bias = random_values(rng, outputs);
-      std::vector<Values> results[2];
-      for (const bool gpu : {false, true}) {
-        Values dweight = start;
-        Values dbias = bias;
-        const nn::DenseBackward back{rows,           spec,         x.data(),
-                                     nullptr,        dy.data(),    mode,
-                                     dweight.data(), dbias.data(), nn::Activation::kNone,
-                                     nullptr};
-        if (gpu) {
-          const auto parts = static_cast<unsigned>((rows + kPartRows - 1) / kPartRows);
-          const auto tiles = static_cast<unsigned>((inputs + kTileInputs - 1) / kTileInputs *
-                                                   ((outputs + kTileOutputs - 1) / kTileOutputs));
-          Values memory(static_cast<std::size_t>(parts * part_size(spec)), 77.0F);
-          run_blocks({parts, tiles}, {kTrainingThreads},
-                     [&] { weight_parts_kernel(back, memory.data()); });
-          per_value(part_size(spec), [&] { add_weight_parts_kernel(back, memory.data()); });
-        } else {
-          nn::cpu_backend(nn::Isa::kScalar).run(back);
-        }
-        results[gpu ? 1 : 0] = {dweight, dbias};
+    const nn::DenseSpec spec{inputs, outputs, nn::Activation::kNone};
+    const Values x = random_values(rng, std::int64_t{rows} * inputs);
+    const Values dy = random_values(rng, std::int64_t{rows} * outputs);
+    const auto biases = static_cast<std::size_t>(outputs);
+    std::vector<Values> results[2];
+    for (const bool gpu : {false, true}) {
+      Values dweight(biases * static_cast<std::size_t>(inputs), 77.0F);
+      Values dbias(biases, 77.0F);
+      const nn::DenseBackward back{rows,      spec,           x.data(),     nullptr,
+                                   dy.data(), dweight.data(), dbias.data(), nn::Activation::kNone,
+                                   nullptr};
+      if (gpu) {
+        const auto parts = static_cast<unsigned>((rows + kPartRows - 1) / kPartRows);
+        const auto tiles = static_cast<unsigned>((inputs + kTileInputs - 1) / kTileInputs *
+                                                 ((outputs + kTileOutputs - 1) / kTileOutputs));
+        Values memory(static_cast<std::size_t>(parts * part_size(spec)), 77.0F);
+        run_blocks({parts, tiles}, {kTrainingThreads},
+                   [&] { weight_parts_kernel(back, memory.data()); });
+        per_value(part_size(spec), [&] { add_weight_parts_kernel(back, memory.data()); });
+      } else {
+        nn::cpu_backend(nn::Isa::kScalar).run(back);
       }
-      for (std::size_t k = 0; k < 2; ++k) check_close(results[1][k], results[0][k]);
+      results[gpu ? 1 : 0] = {dweight, dbias};
     }
+    for (std::size_t k = 0; k < 2; ++k) check_close(results[1][k], results[0][k]);
   }
 }
 

@@ -126,7 +126,7 @@ std::vector<float> network_gradient(const Backend& backend, const SetNetworkSpec
   backend.run(Loss{samples.size() * spec.outputs(), loss, prediction, samples.targets.data(), 1.0,
                    network.output_gradient(), &sum});
   std::vector<float> gradient(parameters.size(), 9.0f);
-  network.backward(parameters.data(), batch, GradMode::kOverwrite, gradient.data());
+  network.backward(parameters.data(), batch, gradient.data());
   const Doubles exact(parameters.begin(), parameters.end());
   BOOST_TEST(sum == network_loss(spec, exact, samples, features, loss),
              boost::test_tools::tolerance(1e-5));
@@ -169,8 +169,7 @@ BOOST_AUTO_TEST_CASE(of_a_dense_layer_by_weights_and_inputs) {
       std::copy(dy.begin(), dy.end(), layer.output_gradient());
       std::vector<float> d_parameters(parameters.size());
       std::vector<float> dx(x.size());
-      layer.backward(parameters.data(), 4, x.data(), GradMode::kOverwrite, d_parameters.data(),
-                     dx.data());
+      layer.backward(parameters.data(), 4, x.data(), d_parameters.data(), dx.data());
       const Doubles exact_p(parameters.begin(), parameters.end());
       const Doubles exact_x(x.begin(), x.end());
       const auto by_weights = [&](const Doubles& p) { return loss(p, exact_x); };
@@ -232,29 +231,6 @@ BOOST_AUTO_TEST_CASE(of_the_whole_set_network_with_every_loss_and_ragged_sets) {
 
 BOOST_AUTO_TEST_CASE(of_the_whole_dense_network) {
   check_network(small_dense_network(), 12, 1, {LossKind::kSquared, 1.0f});
-}
-
-BOOST_AUTO_TEST_CASE(accumulates_when_asked) {
-  for (const Backend* backend : usable_backends()) {
-    Rng rng(13);
-    DenseStack layer(*backend, {{3, 2, Activation::kNone}});
-    BOOST_REQUIRE(layer.reserve(5, true).ok());
-    const std::vector<float> parameters = random_values(rng, 8);
-    const std::vector<float> x = random_values(rng, 15);
-    const std::vector<float> dy = random_values(rng, 10);
-    std::vector<float> once(8);
-    std::vector<float> twice(8);
-    for (const auto& [mode, to] : {std::pair{GradMode::kOverwrite, &once},
-                                   {GradMode::kOverwrite, &twice},
-                                   {GradMode::kAccumulate, &twice}}) {
-      layer.forward(parameters.data(), 5, x.data());
-      std::copy(dy.begin(), dy.end(), layer.output_gradient());
-      layer.backward(parameters.data(), 5, x.data(), mode, to->data(), nullptr);
-    }
-    for (std::size_t i = 0; i < once.size(); ++i) {
-      BOOST_TEST(std::fabs(twice[i] - 2 * once[i]) <= 1e-6);
-    }
-  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
