@@ -2,17 +2,18 @@
 // of cancellations at different moments, the first at the very start, and how many came before
 // there was any plan.
 //
-//   cancel_bench [--algorithm A].. [--rounds N]
+//   cancel_bench [--algorithm A] [--rounds N]
 #include <time.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "bench/support/flags.h"
 #include "engine/core/version.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner.h"
@@ -94,15 +95,17 @@ void run(const CostModels& models, const std::string& algorithm, const Task& tas
 }
 
 int main_of(int argc, char** argv) {
-  namespace po = boost::program_options;
-  std::vector<std::string> algorithms{"neuroshard", "refine"};
+  std::optional<std::string> only;
   int rounds = 12;
-  po::options_description flags;
-  flags.add_options()("algorithm", po::value(&algorithms)->composing(), "may be repeated")(
-      "rounds", po::value(&rounds), "cancellations per task");
-  po::variables_map values;
-  po::store(po::parse_command_line(argc, argv, flags), values);
-  po::notify(values);
+  apps::FlagSet flags;
+  flags.choice("algorithm", "A", "the search", &only, algorithm_names())
+      .default_text("neuroshard, then refine");
+  flags.integer("rounds", "cancellations of each task", &rounds, 1, 1000);
+  const auto code =
+      bench::read_flags(flags, "How long cancelled searches go on.", {argv, argv + argc});
+  if (code) return *code;
+  std::vector<std::string> algorithms{"neuroshard", "refine"};
+  if (only) algorithms = {*only};
   const Result<NamedCostModels> models = load_shipped_models(kDefaultCostModel);
   if (!models.ok()) return 1;
   std::printf("neuroshard %s (%s), %u hardware threads, milliseconds\n", version(), commit(),

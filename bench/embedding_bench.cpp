@@ -8,7 +8,6 @@
 // index bytes, the sort and cache hits are not in it, so skewed lookups can exceed the copy.
 // Caches are flushed before every run. Best wall-clock times: a busy machine only adds to them.
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -16,12 +15,14 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/flags.h"
 #include "engine/core/elapsed.h"
 #include "engine/core/thread_pool.h"
 #include "engine/core/version.h"
 #include "engine/ground_truth/cpu/arena.h"
 #include "engine/ground_truth/cpu/cache_flush.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/host_memory.h"
 
 namespace neuroshard {
 namespace {
@@ -42,6 +43,17 @@ struct Variant {
   int threads;
   std::unique_ptr<ThreadPool> pool;
 };
+
+/// Whether the widest case fits into memory: weights and states, outputs and gradients, lookups and
+/// what sorts them.
+Status check_memory(const Setup& setup) {
+  constexpr double kWidest = 128;
+  constexpr double kBytesPerLookup = 32;
+  const double weights = 4 * (kWidest + 1) * static_cast<double>(setup.rows);
+  const double sample = 3 * 4 * kWidest + kBytesPerLookup * setup.pooling;
+  const double bytes = setup.tables * (weights + sample * static_cast<double>(setup.batch));
+  return check_available(static_cast<std::int64_t>(bytes), "tables and lookups");
+}
 
 double best(const std::vector<double>& seconds) {
   return *std::min_element(seconds.begin(), seconds.end());
@@ -201,22 +213,22 @@ int run_all(const Setup& setup) {
 }  // namespace neuroshard
 
 int main(int argc, char** argv) {
-  namespace options = boost::program_options;
+  using neuroshard::bench::kMaxRounds;
   neuroshard::Setup setup;
-  options::options_description flags("embedding_bench");
-  flags.add_options()("batch", options::value(&setup.batch), "samples")(
-      "rows", options::value(&setup.rows), "rows of a table")(
-      "pooling", options::value(&setup.pooling), "lookups of a bag")(
-      "alpha", options::value(&setup.alpha), "Zipf exponent of the lookups, 0 = uniform")(
-      "tables", options::value(&setup.tables), "fused tables")(
-      "repeat", options::value(&setup.repeat), "runs; the best counts");
-  try {
-    options::variables_map values;
-    options::store(options::parse_command_line(argc, argv, flags), values);
-    options::notify(values);
-  } catch (const options::error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
+  neuroshard::apps::FlagSet flags;
+  flags.integer("batch", "samples", &setup.batch, 1, std::int64_t{1} << 20);
+  flags.integer("rows", "rows of a table", &setup.rows, 1, std::int64_t{1} << 32);
+  flags.number("pooling", "L", "lookups of a bag", &setup.pooling, {0, 1000});
+  flags.number("alpha", "A", "Zipf exponent of the lookups, 0 = uniform", &setup.alpha,
+               {0, 10, true});
+  flags.integer("tables", "fused tables", &setup.tables, 1, 10000);
+  flags.integer("repeat", "runs; the best counts", &setup.repeat, 1, kMaxRounds);
+  const auto code = neuroshard::bench::read_flags(flags, "GB/s of the CPU's embedding-bag kernels.",
+                                                  {argv, argv + argc});
+  if (code) return *code;
+  if (const neuroshard::Status fits = neuroshard::check_memory(setup); !fits.ok()) {
+    std::fprintf(stderr, "embedding_bench: %s\n", fits.message().c_str());
+    return 1;
   }
   return neuroshard::run_all(setup);
 }

@@ -9,12 +9,11 @@
 // "skipped" and exits with 77 where there is no GPU. Whether results are right is what tests/gpu
 // asks.
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cstdio>
-#include <iostream>
 #include <string>
 #include <vector>
 
+#include "bench/support/flags.h"
 #include "cuda/device.h"
 #include "cuda/lookup/embedding_bag.h"
 #include "cuda/lookup/index_pool.h"
@@ -203,30 +202,20 @@ Status run_all(int runs, const std::string& only) {
 }  // namespace neuroshard
 
 int main(int argc, char** argv) {
-  namespace po = boost::program_options;
   int runs = 20;
   std::string only;
-  po::options_description flags("gpu_lookup_bench");
-  flags.add_options()("help", "this text")("runs", po::value(&runs), "timed runs of each case")(
-      "only", po::value(&only), "cases whose name has this text");
-  po::variables_map given;
-  try {
-    po::store(po::parse_command_line(argc, argv, flags), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    std::cerr << "gpu_lookup_bench: " << error.what() << "\n";
-    return 2;
-  }
-  if (given.count("help") > 0 || runs < 1) {
-    std::cout << flags;
-    return given.count("help") > 0 ? 0 : 2;
-  }
+  neuroshard::apps::FlagSet flags;
+  flags.integer("runs", "timed runs of each case", &runs, 1, neuroshard::bench::kMaxRounds);
+  flags.text("only", "TEXT", "cases whose name has this text", &only);
+  const auto code = neuroshard::bench::read_flags(
+      flags, "Speed of the GPU's embedding-bag kernels.", {argv, argv + argc});
+  if (code) return *code;
   if (const neuroshard::Status available = neuroshard::cuda::device_available(); !available.ok()) {
     std::printf("skipped: %s\n", available.message().c_str());
     return 77;
   }
   const neuroshard::Status status = neuroshard::run_all(runs, only);
   if (status.ok()) return 0;
-  std::cerr << "gpu_lookup_bench: " << status.message() << "\n";
+  std::fprintf(stderr, "gpu_lookup_bench: %s\n", status.message().c_str());
   return 1;
 }

@@ -10,12 +10,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
 
+#include "apps/flags/common_flags.h"
+#include "bench/support/flags.h"
 #include "engine/core/rng.h"
 #include "engine/core/version.h"
 #include "engine/cost_model/shipped_models.h"
@@ -37,7 +38,7 @@ struct Setup {
   NamedCostModels models;
   io::TableFile pool;
   std::vector<Workload> tasks;
-  int devices = 0;
+  int devices = 4;
   double seconds = 0.1;
   std::int64_t evaluations = 0;  // instead of the seconds: the same plans on every run
   int threads = 2;
@@ -277,23 +278,23 @@ void restarts(const Setup& setup) {
   }
 }
 
-Result<Setup> load(const boost::program_options::variables_map& flags) {
-  Setup setup;
-  NEUROSHARD_ASSIGN_OR_RETURN(setup.models,
-                              load_cost_models(flags["cost-model"].as<std::string>()));
-  NEUROSHARD_ASSIGN_OR_RETURN(setup.pool, io::read_tables(flags["tables"].as<std::string>()));
-  setup.devices = flags["devices"].as<int>();
-  setup.seconds = flags["seconds"].as<double>();
-  setup.evaluations = flags["evaluations"].as<std::int64_t>();
-  setup.threads = flags["threads"].as<int>();
-  if (flags.count("tasks") == 0) return setup;
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks,
-                              io::read_tasks(flags["tasks"].as<std::string>()));
+/// What the setup names of files.
+struct Files {
+  std::string cost_model = "h200_sim";
+  std::string tables;
+  std::string tasks;
+};
+
+Status load(const Files& files, Setup& setup) {
+  NEUROSHARD_ASSIGN_OR_RETURN(setup.models, load_cost_models(files.cost_model));
+  NEUROSHARD_ASSIGN_OR_RETURN(setup.pool, io::read_tables(files.tables));
+  if (files.tasks.empty()) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(files.tasks));
   for (const io::Task& task : tasks) {
     NEUROSHARD_ASSIGN_OR_RETURN(Workload workload, io::make_workload(setup.pool, task));
     setup.tasks.push_back(std::move(workload));
   }
-  return setup;
+  return {};
 }
 
 void run(const Setup& setup) {
@@ -321,31 +322,28 @@ void run(const Setup& setup) {
   restarts(setup);
 }
 
+int main_of(const std::vector<std::string>& words) {
+  Files files;
+  Setup setup;
+  apps::FlagSet flags;
+  flags.text("tables", "POOL", "tables that tasks are drawn from", &files.tables).required();
+  flags.text("cost-model", "M", "shipped name or file", &files.cost_model);
+  flags.text("tasks", "FILE", "these tasks alone, one a line, 4 GiB a device", &files.tasks);
+  flags.integer("devices", "of the tasks", &setup.devices, 1, kMaxDevices);
+  flags.number("seconds", "S", "of refine and anneal, a task", &setup.seconds, {0, 1e6});
+  flags.integer("evaluations", "plans, instead of seconds; 0: seconds", &setup.evaluations, 0,
+                std::int64_t{1} << 40);
+  flags.integer("threads", "at most", &setup.threads, 1, apps::kMaxThreads);
+  if (const auto code = bench::read_flags(flags, "What refine is worth.", words)) return *code;
+  if (const Status status = load(files, setup); !status.ok()) {
+    std::fprintf(stderr, "%s\n", status.message().c_str());
+    return 2;
+  }
+  run(setup);
+  return 0;
+}
+
 }  // namespace
 }  // namespace neuroshard
 
-int main(int argc, char** argv) try {
-  namespace po = boost::program_options;
-  po::options_description description("refine_bench");
-  auto add = description.add_options();
-  add("tables", po::value<std::string>()->required(), "pool that tasks are drawn from");
-  add("cost-model", po::value<std::string>()->default_value("h200_sim"), "shipped name or file");
-  add("tasks", po::value<std::string>(), "these tasks alone, one a line, 4 GiB a device");
-  add("devices", po::value<int>()->default_value(4), "of the tasks");
-  add("seconds", po::value<double>()->default_value(0.1), "of refine and anneal, a task");
-  add("evaluations", po::value<std::int64_t>()->default_value(0), "plans, instead of seconds");
-  add("threads", po::value<int>()->default_value(2), "at most");
-  po::variables_map flags;
-  po::store(po::parse_command_line(argc, argv, description), flags);
-  po::notify(flags);
-  const auto setup = neuroshard::load(flags);
-  if (!setup.ok()) {
-    std::fprintf(stderr, "%s\n", setup.status().message().c_str());
-    return 2;
-  }
-  neuroshard::run(*setup);
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
-  return 2;
-}
+int main(int argc, char** argv) { return neuroshard::main_of({argv, argv + argc}); }

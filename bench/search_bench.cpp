@@ -5,15 +5,18 @@
 //
 //   search_bench [--cost-model M] [--tables F --tasks F] [--devices N] [--device-memory S]
 //                [--repeat R] [--threads T] [--operations] [--json F]
-#include <boost/program_options.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "apps/flags/common_flags.h"
 #include "bench/search/operations.h"
 #include "bench/search/searches.h"
 #include "bench/search/setup.h"
+#include "bench/support/flags.h"
 #include "bench/support/report.h"
 #include "bench/support/roofline.h"
 #include "engine/core/version.h"
@@ -22,6 +25,14 @@ namespace neuroshard::bench {
 namespace {
 
 constexpr double kSecondsPerRound = 0.004;
+
+struct Flags {
+  SearchFiles files;
+  int repeat = 9;
+  int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  bool operations = false;
+  std::string json;
+};
 
 /// One subject for every instruction set in turns, then the best of them on all threads.
 void run_subject(const std::vector<Subject>& subjects, const std::vector<nn::Isa>& isas,
@@ -79,9 +90,10 @@ void run_operations(const SearchSetup& setup, int threads, Report& report) {
   }
 }
 
-Status run(const boost::program_options::variables_map& flags, const SearchFiles& files) {
+Status run(const Flags& flags) {
+  const SearchFiles& files = flags.files;
   NEUROSHARD_ASSIGN_OR_RETURN(SearchSetup setup, load_setup(files));
-  setup.repeat = std::max(1, flags["repeat"].as<int>());
+  setup.repeat = flags.repeat;
   std::printf("neuroshard %s (%s), cost model %s, %d devices, %zu %s, median (quartiles) of %d\n",
               version(), commit(), files.cost_model.c_str(), setup.cluster.devices,
               setup.workloads.size(), files.tasks.empty() ? "generated tasks" : "tasks",
@@ -90,39 +102,37 @@ Status run(const boost::program_options::variables_map& flags, const SearchFiles
   std::printf("WARNING: built without optimisation\n");
 #endif
   Report report;
-  run_operations(setup, flags["threads"].as<int>(), report);
-  if (!flags["operations"].as<bool>()) run_searches(setup, report);
-  return report.write(flags["json"].as<std::string>());
+  run_operations(setup, flags.threads, report);
+  if (!flags.operations) run_searches(setup, report);
+  return report.write(flags.json);
+}
+
+std::optional<int> read(std::vector<std::string> words, Flags& flags) {
+  flags.operations = std::erase(words, "--operations") > 0;
+  SearchFiles& files = flags.files;
+  apps::FlagSet set;
+  set.text("cost-model", "M", "shipped name or file", &files.cost_model);
+  set.text("tables", "FILE", "pool that the tasks' ids point into", &files.tables);
+  set.text("tasks", "FILE", "one task a line; without, tasks are generated", &files.tasks);
+  set.integer("devices", "devices of every plan", &files.devices, 1, kMaxDevices);
+  set.bytes("device-memory", "of each device", &files.device_memory).default_text("4GiB");
+  set.integer("repeat", "rounds", &flags.repeat, 1, kMaxRounds);
+  set.integer("threads", "of single operations", &flags.threads, 1, apps::kMaxThreads);
+  set.text("json", "FILE", "the figures, also to this file", &flags.json);
+  return read_flags(set,
+                    "What a search is made of, then whole searches; with --operations (no value) "
+                    "the former alone.",
+                    words);
 }
 
 }  // namespace
 }  // namespace neuroshard::bench
 
-int main(int argc, char** argv) try {
-  namespace po = boost::program_options;
-  neuroshard::bench::SearchFiles files;
-  po::options_description description("search_bench");
-  auto add = description.add_options();
-  add("cost-model", po::value(&files.cost_model), "shipped name or file");
-  add("tables", po::value(&files.tables), "pool that the tasks' ids point into");
-  add("tasks", po::value(&files.tasks), "one task a line; without, tasks are generated");
-  add("devices", po::value(&files.devices), "devices of every plan");
-  add("device-memory", po::value(&files.device_memory), "of each device");
-  add("repeat", po::value<int>()->default_value(9), "rounds");
-  const auto threads = static_cast<int>(std::thread::hardware_concurrency());
-  add("threads", po::value<int>()->default_value(threads), "of single operations");
-  add("operations", po::bool_switch(), "no whole searches");
-  add("json", po::value<std::string>()->default_value(""), "also to this file");
-  po::variables_map flags;
-  po::store(po::parse_command_line(argc, argv, description), flags);
-  po::notify(flags);
-  const neuroshard::Status status = neuroshard::bench::run(flags, files);
-  if (!status.ok()) {
-    std::fprintf(stderr, "%s\n", status.message().c_str());
-    return 2;
-  }
-  return 0;
-} catch (const std::exception& error) {
-  std::fprintf(stderr, "%s\n", error.what());
+int main(int argc, char** argv) {
+  neuroshard::bench::Flags flags;
+  if (const auto code = neuroshard::bench::read({argv, argv + argc}, flags)) return *code;
+  const neuroshard::Status status = neuroshard::bench::run(flags);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
   return 2;
 }

@@ -14,7 +14,6 @@
 // products backward (the first layer needs none by its inputs). cpu: times are of the process's
 // CPU, best of the repeats: a busy machine only adds to them.
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
@@ -22,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/flags.h"
 #include "bench/training_case.h"
 #include "cuda/device.h"
 #include "cuda/training/training_backend.h"
@@ -187,7 +187,7 @@ Status bench_gpu(const Setup& setup) {
   return {};
 }
 
-int bench(const Setup& setup) {
+int main_of(const Setup& setup) {
   if (setup.gpu) {
     if (const Status available = cuda::device_available(); !available.ok()) {
       std::printf("skipped: %s\n", available.message().c_str());
@@ -204,38 +204,18 @@ int bench(const Setup& setup) {
 }  // namespace neuroshard
 
 int main(int argc, char** argv) {
-  namespace po = boost::program_options;
+  using neuroshard::bench::kMaxRounds;
   neuroshard::Setup setup;
-  po::options_description options("train_bench");
   std::string backend = "cpu";
-  options.add_options()("help", "this text")("backend", po::value(&backend)->default_value(backend),
-                                             "cpu or cuda")("json", po::value(&setup.json),
-                                                            "write the speeds to a file")(
-      "export", po::value(&setup.directory), "write data and losses into a directory")(
-      "samples", po::value(&setup.samples)->default_value(setup.samples), "samples an epoch")(
-      "epochs", po::value(&setup.epochs)->default_value(setup.epochs), "epochs a repeat")(
-      "repeat", po::value(&setup.repeat)->default_value(setup.repeat), "repeats, best counts");
-  try {
-    po::variables_map values;
-    po::store(po::parse_command_line(argc, argv, options), values);
-    po::notify(values);
-    if (values.count("help") > 0) {
-      std::printf("Speed of training.\n");
-      return 0;
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "train_bench: %s\n", error.what());
-    return 2;
-  }
+  neuroshard::apps::FlagSet flags;
+  flags.choice("backend", "B", "what trains", &backend, {"cpu", "cuda"});
+  flags.text("json", "FILE", "the speeds, also to this file", &setup.json);
+  flags.text("export", "DIR", "where to write data and losses", &setup.directory);
+  flags.integer("samples", "samples an epoch", &setup.samples, 1, 10'000'000);
+  flags.integer("epochs", "epochs a repeat", &setup.epochs, 1, kMaxRounds);
+  flags.integer("repeat", "repeats, the best counts", &setup.repeat, 1, kMaxRounds);
+  const auto code = neuroshard::bench::read_flags(flags, "Speed of training.", {argv, argv + argc});
+  if (code) return *code;
   setup.gpu = backend == "cuda";
-  if (!setup.gpu && backend != "cpu") {
-    std::fprintf(stderr, "train_bench: --backend: found '%s', expected cpu or cuda\n",
-                 backend.c_str());
-    return 2;
-  }
-  if (setup.samples < 1 || setup.epochs < 1 || setup.repeat < 1) {
-    std::fprintf(stderr, "train_bench: samples, epochs and repeat must be at least 1\n");
-    return 2;
-  }
-  return neuroshard::bench(setup);
+  return neuroshard::main_of(setup);
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/core/bytes.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
 #include "io/tables/tables.h"
@@ -35,7 +34,7 @@ Result<SearchSetup> load_setup(const SearchFiles& files) {
   NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels named, load_cost_models(files.cost_model));
   setup.models = std::move(named.models);
   setup.cluster.devices = files.devices;
-  NEUROSHARD_ASSIGN_OR_RETURN(setup.cluster.memory_bytes, parse_bytes(files.device_memory));
+  setup.cluster.memory_bytes = files.device_memory;
   NEUROSHARD_RETURN_IF_ERROR(validate(setup.cluster));
   if (files.tables.empty() != files.tasks.empty()) {
     return invalid_input("--tables and --tasks go together");

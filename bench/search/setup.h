@@ -17,7 +17,7 @@ struct SearchFiles {
   std::string tables;  ///< pool that the tasks point into; empty: tasks are generated
   std::string tasks;
   int devices = 8;
-  std::string device_memory = "4GiB";
+  std::int64_t device_memory = std::int64_t{4} << 30;
 };
 
 /// What is benched.
