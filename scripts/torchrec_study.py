@@ -6,16 +6,17 @@
 neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
 pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise,
-with --row-wise also that); its bandwidths are its own defaults. Planning is one call in this
-process for both: TorchRec's planner on a model without weights, libengine's
-neuroshard_planner_plan() with tables and cost models loaded, on one thread. They take turns,
---rounds times (once where TorchRec takes more than ten seconds), and medians count, of the clock
-and of this process's CPU time, which other work on the machine changes less; costs are those of the
-dearest plan of all rounds. Commands are whole processes, files read and written. See
-scripts/test-torchrec.sh for the environment.
+with --row-wise also that, of tables with rows for every device); its bandwidths are its own
+defaults. Planning is one call in this process for both: TorchRec's planner on a model without
+weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on one thread.
+They take turns, --rounds times (once where TorchRec takes more than ten seconds), and medians
+count, of the clock and of this process's CPU time, which other work on the machine changes less;
+costs are those of the dearest plan of all rounds. Commands are whole processes, files read and
+written. See scripts/test-torchrec.sh for the environment.
 """
 
 import argparse
+import collections
 import ctypes
 import importlib.util
 import json
@@ -67,22 +68,28 @@ def neuroshard(*arguments):
     return done.stdout, time.perf_counter() - began
 
 
+def constraints_of(table, devices, offered):
+    """What TorchRec's planner may do with a table: "columns", "rows", too, where there are some for
+    every device, or "all" it knows for rows in the GPUs' memory."""
+    types = [ShardingType.TABLE_WISE.value, ShardingType.COLUMN_WISE.value]
+    if offered == "rows" and -(-table["rows"] // devices) * (devices - 1) < table["rows"]:
+        types.append(ShardingType.ROW_WISE.value)
+    every = offered == "all"
+    return ParameterConstraints(pooling_factors=[table["pooling_factor"]],
+                                sharding_types=None if every else types,
+                                compute_kernels=["fused", "dense"] if every else ["fused"])
+
+
 class TorchRec:
     """TorchRec's view of a table file on a cluster."""
 
-    def __init__(self, tables, batch, devices, memory, row_wise):
+    def __init__(self, tables, batch, devices, memory, offered):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
                                  local_world_size=min(HOST_DEVICES, devices))
         self.model = EmbeddingBagCollection(device=torch.device("meta"), tables=[
             EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
                                feature_names=["f" + t["name"]]) for t in tables])
-        types = [ShardingType.TABLE_WISE, ShardingType.COLUMN_WISE]
-        types += [ShardingType.ROW_WISE] if row_wise else []
-        self.constraints = {
-            t["name"]: ParameterConstraints(
-                pooling_factors=[t["pooling_factor"]],
-                sharding_types=[each.value for each in types], compute_kernels=["fused"])
-            for t in tables}
+        self.constraints = {t["name"]: constraints_of(t, devices, offered) for t in tables}
         self.batch = batch // devices
         self.sharder = EmbeddingBagCollectionSharder()
 
@@ -104,12 +111,14 @@ class TorchRec:
         options = {}
         enumerator = EmbeddingEnumerator(self.topology, self.batch, self.constraints)
         for option in enumerator.enumerate(self.model, [self.sharder]):
-            options[(option.name, option.sharding_type)] = option
+            options[(option.name, option.sharding_type, option.compute_kernel)] = option
         chosen = []
         for name, entry in plan["plan"][""].items():
-            option = options[(name, entry["sharding_type"])]
+            option = options[(name, entry["sharding_type"], entry["compute_kernel"])]
+            shards = entry.get("shards") or [  # of a data-parallel table: the whole, on each rank
+                {"shard_sizes": s.size, "shard_offsets": s.offset} for s in option.shards]
             option.shards = [Shard(size=s["shard_sizes"], offset=s["shard_offsets"], rank=rank)
-                             for s, rank in zip(entry["shards"], entry["ranks"])]
+                             for s, rank in zip(shards, entry["ranks"], strict=True)]
             chosen.append(option)
         keys = enumerator._sharder_map
         EmbeddingPerfEstimator(self.topology, self.constraints).estimate(chosen, keys)
@@ -176,7 +185,7 @@ def study(path, devices, memory, folder, arguments):
         document = json.load(file)
     tables, batch = document["tables"], document.get("batch_size", 65536)
     row_splits = "even" if arguments.row_wise else "off"
-    torchrec = TorchRec(tables, batch, devices, memory, arguments.row_wise)
+    torchrec = TorchRec(tables, batch, devices, memory, "rows" if arguments.row_wise else "columns")
     models = arguments.cost_model
     library = {name: Library(path, name) for name in (models, "torchrec")}
     planners = {"TorchRec": torchrec.plan}
@@ -222,18 +231,40 @@ def study(path, devices, memory, folder, arguments):
     return len(tables), rows
 
 
+def study_of_all_types(path, devices, memory):
+    """TorchRec's planner with all of its sharding types, by its own cost model, in a line."""
+    with open(path, encoding="utf-8") as file:
+        document = json.load(file)
+    torchrec = TorchRec(document["tables"], document.get("batch_size", 65536), devices, memory, "all")
+    text, taken = torchrec.plan()
+    if text is None:
+        return "no plan"
+    plan = json.loads(text)
+    types = collections.Counter(each["sharding_type"] for each in plan["plan"][""].values())
+    return (f"{torchrec.cost(plan):.3f} ms by its own cost model after {taken[1]:.1f} s of CPU time: "
+            + ", ".join(f"{count} {name}" for name, count in sorted(types.items())))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tables", nargs="+", required=True)
     parser.add_argument("--devices", nargs="+", type=int, default=[8])
     parser.add_argument("--device-memory", type=float, default=80e9)
     parser.add_argument("--cost-model", default="h200_sim")
-    parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 0.2, 1],
+    parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 1],
                         help="of refine, seconds")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--row-wise", action="store_true", help="let both sides plan row-wise, too")
+    parser.add_argument("--all-types", action="store_true",
+                        help="only TorchRec, with all that it knows, by its own cost model")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    if arguments.all_types:
+        for path in arguments.tables:
+            for devices in arguments.devices:
+                told = study_of_all_types(path, devices, int(arguments.device_memory))
+                print(f"{os.path.basename(path)}, {devices} devices: {told}", flush=True)
+        return
     print(f"| tables | devices | planner | {arguments.cost_model} ms | TorchRec's model ms | "
           "planning s | CPU s | times as fast as TorchRec, by CPU | command s |\n"
           "|---|---|---|---|---|---|---|---|---|")
