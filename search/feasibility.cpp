@@ -7,9 +7,10 @@
 namespace neuroshard::search {
 namespace {
 
-std::string devices_of(const Cluster& cluster) {
+/// With a memory that reads otherwise than `proposed`, another one.
+std::string devices_of(const Cluster& cluster, std::int64_t proposed) {
   return std::to_string(cluster.devices) + (cluster.devices == 1 ? " device of " : " devices of ") +
-         format_bytes(cluster.memory_bytes);
+         format_bytes_apart(cluster.memory_bytes, proposed);
 }
 
 std::string tables_of(const Workload& workload) {
@@ -85,11 +86,11 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
   if (needed <= problem.cluster.devices) return std::nullopt;
   const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, rows));
   Shortage shortage;
-  shortage.blame = tables_of(problem.workload) +
-                   (problem.workload.tables.size() == 1 ? " needs " : " need ") +
-                   format_bytes(total) + ", more than " + devices_of(problem.cluster) +
-                   (problem.cluster.devices == 1 ? " holds" : " hold");
   shortage.memory_bytes = std::max((total - 1) / problem.cluster.devices + 1, piece);
+  shortage.blame =
+      tables_of(problem.workload) + (problem.workload.tables.size() == 1 ? " needs " : " need ") +
+      format_bytes(total) + ", more than " + devices_of(problem.cluster, shortage.memory_bytes) +
+      (problem.cluster.devices == 1 ? " holds" : " hold");
   // No number of devices helps a piece that is larger than any of them.
   const bool devices_help = piece <= memory && needed <= kMaxDevices;
   if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
@@ -143,7 +144,8 @@ Status stopped_before_plan() { return cancelled("stopped before any feasible pla
 Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
   return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +
                     format_bytes(workload_bytes(problem.workload)) + "), whole or split, on " +
-                    devices_of(problem.cluster) + ": " + memory_would_do(memory_that_fits));
+                    devices_of(problem.cluster, memory_that_fits) + ": " +
+                    memory_would_do(memory_that_fits));
 }
 
 }  // namespace neuroshard::search

@@ -199,7 +199,7 @@ class CompareCommand final : public Command {
       const auto bound =
           bound_of(known_bound(*compared), workload, cluster_, models, options_.row_splits);
       if (bound) bounds_.push_back(*bound);
-      bounded_ = bounded_plans(models, options_.row_splits);
+      bounded_ = bounded_plans(models, cluster_.devices, options_.row_splits);
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
     }
     return {};

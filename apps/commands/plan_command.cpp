@@ -223,7 +223,7 @@ class PlanCommand final : public Command {
     if (!bound) return "";
     const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
     return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
-           bounded_plans(models, options_.row_splits) + " (a lower bound of " +
+           bounded_plans(models, cluster_.devices, options_.row_splits) + " (a lower bound of " +
            milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
   }
 

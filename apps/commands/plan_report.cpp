@@ -76,10 +76,11 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
   return known && *known > 0 ? known : std::nullopt;
 }
 
-std::string bounded_plans(const CostModels& models, RowSplits row_splits) {
-  const bool whole_rows = std::min(row_splits, known_row_splits(models)) == RowSplits::kOff;
-  return whole_rows ? "plan of whole and column-split tables"
-                    : "plan of whole, column-split and row-wise tables";
+std::string bounded_plans(const CostModels& models, std::int32_t devices, RowSplits row_splits) {
+  const bool by_rows =
+      devices > 1 && std::min(row_splits, known_row_splits(models)) != RowSplits::kOff;
+  return std::string("plan of whole and column-split tables") +
+         (by_rows ? ", and row-wise ones with rows for every device" : "");
 }
 
 }  // namespace neuroshard::apps

@@ -24,6 +24,6 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
                                const Cluster& cluster, const CostModels& models,
                                RowSplits row_splits);
 /// What such a bound is one of: "plan of whole and column-split tables", or of row-wise ones, too.
-std::string bounded_plans(const CostModels& models, RowSplits row_splits);
+std::string bounded_plans(const CostModels& models, std::int32_t devices, RowSplits row_splits);
 
 }  // namespace neuroshard::apps

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace neuroshard {
 namespace {
@@ -16,6 +17,18 @@ constexpr double kGradientCopies = 2.455;  // of row-wise shards, of their outpu
 
 /// Kernels are less efficient on narrow rows.
 double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
+
+bool is_part(const Workload& workload, const Shard& shard) {
+  return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
+}
+
+std::set<std::int32_t> row_wise_tables(const Workload& workload, const Plan& plan) {
+  std::set<std::int32_t> tables;
+  for (const Shard& shard : plan.shards) {
+    if (is_part(workload, shard)) tables.insert(shard.table);
+  }
+  return tables;
+}
 
 }  // namespace
 
@@ -115,14 +128,25 @@ void TorchRecEvaluator::plan_details(const search::PlanBatch& batch,
 PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
   PlanCost cost;
   cost.per_device.resize(static_cast<std::size_t>(devices_));
+  std::vector<std::int64_t> exchanged(cost.per_device.size());
   for (const Shard& shard : plan.shards) {
-    DeviceCost& device = cost.per_device[static_cast<std::size_t>(shard.device)];
-    device.compute_ms += compute_ms(shape_of(shard));
+    const auto place = static_cast<std::size_t>(shard.device);
+    DeviceCost& device = cost.per_device[place];
     device.dim_sum += shard.dim();
     device.memory_bytes += shard_bytes(workload_, shape_of(shard));
+    if (is_part(workload_, shard)) continue;
+    device.compute_ms += compute_ms(shape_of(shard));
+    exchanged[place] += shard.dim();
   }
-  for (DeviceCost& device : cost.per_device) {
-    device.forward_comm_ms = comm_ms_per_dim_ * static_cast<double>(device.dim_sum);
+  // Row-wise tables cost all devices the same, those without rows, too.
+  for (const std::int32_t table : row_wise_tables(workload_, plan)) {
+    const Table& whole = workload_.tables[static_cast<std::size_t>(table)];
+    for (DeviceCost& device : cost.per_device) device.compute_ms += row_wise_ms(whole);
+    for (std::int64_t& dims : exchanged) dims += whole.dim;
+  }
+  for (std::size_t d = 0; d < exchanged.size(); ++d) {
+    DeviceCost& device = cost.per_device[d];
+    device.forward_comm_ms = comm_ms_per_dim_ * static_cast<double>(exchanged[d]);
     device.backward_comm_ms = device.forward_comm_ms;
     cost.cost_ms = std::max(cost.cost_ms, device.total_ms());
   }
@@ -130,28 +154,24 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
 }
 
 Status check_row_wise(const Workload& workload, const Plan& plan) {
-  struct Places {
-    std::int32_t shards = 0;
-    std::set<std::int32_t> devices;
-  };
-  std::vector<Places> places(workload.tables.size());
-  for (const Shard& shard : plan.shards) {
-    Places& own = places[static_cast<std::size_t>(shard.table)];
-    ++own.shards;
-    own.devices.insert(shard.device);
-  }
+  std::set<std::pair<std::int32_t, std::int32_t>> taken;  // table and device
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
     const Shard& shard = plan.shards[index];
-    const auto table = static_cast<std::size_t>(shard.table);
-    const Table& whole = workload.tables[table];
-    if (shard.rows() == whole.rows) continue;
-    const bool one_each =
-        places[table].shards == plan.devices && std::ssize(places[table].devices) == plan.devices;
-    if (one_each && shard.dim() == whole.dim) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: a part of the rows of table " +
-                         std::to_string(shard.table) +
-                         ", the cost model torchrec knows such on all devices alone, one on each, "
-                         "of all columns");
+    if (!is_part(workload, shard)) continue;
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    const std::int64_t block = (table.rows - 1) / plan.devices + 1;
+    const bool even = shard.row_begin % block == 0 &&
+                      shard.row_end == std::min(shard.row_begin + block, table.rows);
+    const bool alone = taken.insert({shard.table, shard.device}).second;
+    if (even && alone && shard.dim() == table.dim) continue;
+    return invalid_input(
+        "shards[" + std::to_string(index) + "]: rows [" + std::to_string(shard.row_begin) + ", " +
+        std::to_string(shard.row_end) + ") x columns [" + std::to_string(shard.column_begin) +
+        ", " + std::to_string(shard.column_end) + ") of table " + std::to_string(shard.table) +
+        " on device " + std::to_string(shard.device) + ", expected blocks of " +
+        std::to_string(block) +
+        " rows and all columns, each on a device of its "
+        "own: the cost model torchrec knows no other parts of rows");
   }
   return {};
 }

@@ -59,9 +59,10 @@ class TorchRecEvaluator final : public CostEvaluator {
   std::vector<double> alone_;  ///< shape_cost() of each shape
 };
 
-/// kInvalidInput, naming the shard, when a table is split by rows in another way than row-wise:
-/// into as many blocks of all its columns as there are devices, each on its own. REQUIRES a plan
-/// that is valid for the workload.
+/// kInvalidInput, naming the shard, when rows are split in another way than row-wise: into blocks
+/// of ceil(rows / devices) rows, the last with what is left, of all columns, each on a device of
+/// its own (a table of few rows leaves devices without). REQUIRES a plan that is valid for the
+/// workload.
 Status check_row_wise(const Workload& workload, const Plan& plan);
 
 }  // namespace neuroshard

@@ -139,23 +139,36 @@ BOOST_AUTO_TEST_CASE(parts_of_rows_are_costed_on_all_devices_alone) {
   BOOST_REQUIRE(cost.ok());
   BOOST_TEST(cost->per_device[1].total_ms() == block, boost::test_tools::tolerance(1e-6));
 
-  const auto refused = [&](const char* shard) {
+  const auto refused = [&](const std::string& shard) {
     const Status status = simulate(workload, rows, torchrec()).status();
-    BOOST_TEST(status.message() ==
-               std::string(shard) +
-                   ": a part of the rows of table 0, the cost model torchrec knows such on all "
-                   "devices alone, one on each, of all columns");
+    BOOST_TEST(
+        status.message() ==
+        shard +
+            ", expected blocks of 500 rows and all columns, each on a device of its own: the "
+            "cost model torchrec knows no other parts of rows");
   };
   rows.shards[1].device = 0;  // two on a device
-  refused("shards[0]");
-  rows.shards[1].device = 1;
-  rows.devices = 3;  // a device without
-  refused("shards[0]");
-  rows.devices = 2;
+  refused("shards[1]: rows [500, 1000) x columns [0, 128) of table 0 on device 0");
+  rows.shards[0].row_end = rows.shards[1].row_begin = 400;  // uneven
+  refused("shards[0]: rows [0, 400) x columns [0, 128) of table 0 on device 0");
   rows.shards[0] = {0, 0, 1000, 0, 64, 0};  // a half of the columns has halves of rows
   rows.shards[1] = {0, 0, 500, 64, 128, 0};
   rows.shards.push_back({0, 500, 1000, 64, 128, 1});
-  refused("shards[1]");
+  refused("shards[1]: rows [0, 500) x columns [64, 128) of table 0 on device 0");
+}
+
+BOOST_AUTO_TEST_CASE(row_wise_tables_cost_devices_without_rows_the_same) {
+  // TorchRec deals 5 rows out to 4 ranks as 2, 2, 1 and 0.
+  const Workload workload{{table_of("few", 5, 128, 3)}, 65536};
+  const Plan plan{4, {{0, 0, 2, 0, 128, 0}, {0, 2, 4, 0, 128, 1}, {0, 4, 5, 0, 128, 2}}};
+  const PlanCost cost = simulate(workload, plan, torchrec()).value();
+  TorchRecEvaluator evaluator({}, workload, 4);
+  const double block = evaluator.shape_cost(evaluator.intern({0, 2, 128}));
+  for (const DeviceCost& device : cost.per_device) {
+    BOOST_TEST(device.total_ms() == block, boost::test_tools::tolerance(1e-12));
+  }
+  BOOST_TEST(cost.per_device[3].memory_bytes == 0);
+  BOOST_TEST(cost.per_device[3].dim_sum == 0);
 }
 
 BOOST_AUTO_TEST_CASE(tables_go_row_wise_where_that_is_cheaper) {

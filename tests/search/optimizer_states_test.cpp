@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(tables_stay_whole_where_the_states_of_their_halves_would_no
   BOOST_TEST((refused.code() == StatusCode::kInfeasible));
   // On three, two of the four halves would have to share one.
   BOOST_TEST(refused.message() ==
-             "2 tables need 70.3 KiB, more than 2 devices of 35.2 KiB hold: 2 more devices would "
+             "2 tables need 70.3 KiB, more than 2 devices of 35999 B hold: 2 more devices would "
              "do, or 35.16KiB of memory per device");
 }
 
