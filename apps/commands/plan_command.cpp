@@ -72,9 +72,9 @@ class PlanCommand final : public Command {
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
     note_unused_flags(flags, export_.format);
+    limit_row_splits(flags, models);
     note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
     note_hosts(flags, models);
-    limit_row_splits(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
@@ -102,8 +102,14 @@ class PlanCommand final : public Command {
     ProgressBar progress;
     PlanOptions options = options_;
     options.progress = &progress;
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster_, models, options));
-    NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, best));
+    Result<PlanResult> best = make_plan(workload, cluster_, models, options);
+    if (best.status().code() == StatusCode::kInfeasible && format().equal_columns) {
+      return infeasible(best.status().message() + "; more where " + export_.format +
+                        " has no place for the plan");
+    }
+    if (best.ok()) {
+      NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
+    }
     return best;
   }
 
@@ -166,18 +172,23 @@ class PlanCommand final : public Command {
                " devices whatever the plan's are");
   }
 
-  /// No more row shards than the format has a place for.
-  void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
+  [[nodiscard]] const io::PlanFormat& format() const {
     const auto formats = io::plan_formats();
-    const auto format = std::find_if(formats.begin(), formats.end(),
-                                     [&](const auto& one) { return one.name == export_.format; });
-    options_.possible_row_splits = format->row_splits;
-    if (options_.row_splits <= format->row_splits) return;
-    options_.row_splits = format->row_splits;
-    if (!flags.given("row-splits") || known_row_splits(models.models) <= format->row_splits) return;
+    return *std::find_if(formats.begin(), formats.end(),
+                         [&](const auto& one) { return one.name == export_.format; });
+  }
+
+  /// No more row shards than the format has a place for; no other note is about those then.
+  void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
+    const RowSplits held = format().row_splits;
+    options_.possible_row_splits = held;
+    if (options_.row_splits <= held) return;
+    options_.row_splits = held;
+    if (!flags.given("row-splits") || known_row_splits(models.models) <= held) return;
     if (!makes_row_shards({&options_.algorithm, 1})) return;
     print_note("--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
-               instead_of_row_splits(options_.row_splits));
+               instead_of_row_splits(held));
+    row_splits_ = to_string(held);
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,

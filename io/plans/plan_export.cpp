@@ -27,9 +27,10 @@ constexpr std::array kExporters{
     Exporter{{"json", "the engine's own plan file, neuroshard-plan"}, write_native},
     Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan", RowSplits::kEven},
              format_torchrec_plan},
-    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", RowSplits::kOff},
-             format_hugectr_plan},
-    Exporter{{"hugectr-python", "the same lists as Python", RowSplits::kOff},
+    Exporter{
+        {"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", RowSplits::kOff, true},
+        format_hugectr_plan},
+    Exporter{{"hugectr-python", "the same lists as Python", RowSplits::kOff, true},
              format_hugectr_python},
     Exporter{{"csv", "one line a shard"}, format_plan_csv},
     Exporter{{"html", "a report with charts, one file, for a browser"}, format_html_report},

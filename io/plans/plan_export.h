@@ -51,6 +51,8 @@ struct PlanFormat {
   /// The row shards of a search whose plans it can hold: one that makes others is refused in the
   /// end, when its time is spent.
   RowSplits row_splits = RowSplits::kAny;
+  /// Whether it holds column blocks of one width only: no search is told.
+  bool equal_columns = false;
 };
 
 /// All formats, the native one first.

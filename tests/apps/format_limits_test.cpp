@@ -96,7 +96,9 @@ BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_h
   };
   expect_one_line(planned("torchrec"), 3, "it fits with row splits 'even'");
   const Outcome whole = planned("hugectr");
-  expect_one_line(whole, 3, "15.26MiB of memory per device would do");
+  expect_one_line(whole, 3,
+                  "15.26MiB of memory per device would do; more where hugectr has no place for "
+                  "the plan");
   BOOST_TEST(whole.err.find("row splits") == std::string::npos, whole.err);
   // Three rows in blocks of two on 4 devices leave some without: halves alone would do.
   const std::string few =
@@ -110,6 +112,18 @@ BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_h
     BOOST_TEST((half.err.find("it fits with row splits 'any'") != std::string::npos) ==
                (format == "json"));
   }
+}
+
+BOOST_AUTO_TEST_CASE(row_splits_that_neither_format_nor_cost_model_know_get_one_note) {
+  const TemporaryFolder folder;
+  const Outcome planned = run_command(
+      {"plan", "--tables", source_file("examples/dlrm_dcnv2.json"), "--devices", "8",
+       "--device-memory", "80GB", "--evaluations", "100", "--cost-model", "torchrec",
+       "--row-splits", "any", "--format", "hugectr", "--output", folder.file("plan.json")});
+  BOOST_TEST(planned.exit_code == 0, planned.err);
+  BOOST_TEST(planned.err.find("--row-splits any: hugectr has no place for such, rows stay whole") !=
+             std::string::npos);
+  BOOST_TEST(planned.err.find("torchrec knows no such") == std::string::npos, planned.err);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
