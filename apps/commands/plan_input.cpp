@@ -60,10 +60,9 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
                           const NamedCostModels& named) {
   const CostModels& models = named.models;
   const std::vector<Table>& tables = input.loaded.workload.tables;
-  const bool row_shards =
-      std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
-        return shard.rows() < tables[static_cast<std::size_t>(shard.table)].rows;
-      });
+  const bool row_shards = std::any_of(
+      plan.shards.begin(), plan.shards.end(),
+      [&](const Shard& shard) { return has_part_of_rows(input.loaded.workload, shard); });
   if (row_shards && known_row_splits(models) == RowSplits::kOff) {
     print_note(input.plan.source +
                ": has row shards, of which the cost model has seen none: what "

@@ -8,12 +8,6 @@
 namespace neuroshard {
 namespace {
 
-std::string rectangle(const Shard& shard) {
-  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
-         ") x columns [" + std::to_string(shard.column_begin) + ", " +
-         std::to_string(shard.column_end) + ")";
-}
-
 std::string table_name(const PlanNames& names, std::size_t index) {
   return names.tables.empty() ? "table " + std::to_string(index) : names.tables[index];
 }
@@ -33,15 +27,15 @@ Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t i
   if (shard.row_begin < 0 || shard.row_begin >= shard.row_end || shard.row_end > table.rows ||
       shard.column_begin < 0 || shard.column_begin >= shard.column_end ||
       shard.column_end > table.dim) {
-    return invalid_input(where + ": " + rectangle(shard) + ", expected a part of " +
+    return invalid_input(where + ": " + describe_shard(shard) + ", expected a part of " +
                          table_name(names, place) + " with " + std::to_string(table.rows) +
                          " rows and " + std::to_string(table.dim) + " columns");
   }
   const bool whole = shard.rows() == table.rows && shard.dim() == table.dim;
   if (shard.device == kEveryDevice) {
     if (whole) return {};
-    return invalid_input(where + ": " + rectangle(shard) + " on all devices, expected the whole " +
-                         table_name(names, place));
+    return invalid_input(where + ": " + describe_shard(shard) +
+                         " on all devices, expected the whole " + table_name(names, place));
   }
   if (shard.device < 0 || shard.device >= plan.devices) {
     return invalid_input(where + ": device " + std::to_string(shard.device) + ", expected 0 to " +
@@ -120,7 +114,7 @@ Status validate_coverage(const Table& table, const std::string& where,
       live.erase(ending[ended]->column_begin);
     }
     if (!live.insert(shard->column_begin, shard->column_end)) {
-      return invalid_input(where + ": " + rectangle(*shard) +
+      return invalid_input(where + ": " + describe_shard(*shard) +
                            " overlaps another shard, expected every cell in exactly one shard");
     }
     cells += shard->rows() * shard->dim();
@@ -134,6 +128,16 @@ Status validate_coverage(const Table& table, const std::string& where,
 }
 
 }  // namespace
+
+std::string describe_shard(const Shard& shard) {
+  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
+         ") x columns [" + std::to_string(shard.column_begin) + ", " +
+         std::to_string(shard.column_end) + ")";
+}
+
+bool has_part_of_rows(const Workload& workload, const Shard& shard) {
+  return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
+}
 
 std::string_view to_string(RowSplits row_splits) {
   return row_splits == RowSplits::kOff ? "off" : row_splits == RowSplits::kEven ? "even" : "any";

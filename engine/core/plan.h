@@ -57,6 +57,12 @@ struct ShardShape {
 
 inline ShardShape shape_of(const Shard& shard) { return {shard.table, shard.rows(), shard.dim()}; }
 
+/// "rows [0, 10) x columns [4, 8)", as messages say it.
+std::string describe_shard(const Shard& shard);
+
+/// Whether a shard of a valid plan has not all rows of its table.
+bool has_part_of_rows(const Workload& workload, const Shard& shard);
+
 /// The whole of table `index` as one shard on `device`.
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
 

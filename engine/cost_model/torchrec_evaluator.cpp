@@ -18,14 +18,10 @@ constexpr double kGradientCopies = 2.455;  // of row-wise shards, of their outpu
 /// Kernels are less efficient on narrow rows.
 double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
 
-bool is_part(const Workload& workload, const Shard& shard) {
-  return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
-}
-
 std::set<std::int32_t> row_wise_tables(const Workload& workload, const Plan& plan) {
   std::set<std::int32_t> tables;
   for (const Shard& shard : plan.shards) {
-    if (is_part(workload, shard)) tables.insert(shard.table);
+    if (has_part_of_rows(workload, shard)) tables.insert(shard.table);
   }
   return tables;
 }
@@ -134,7 +130,7 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
     DeviceCost& device = cost.per_device[place];
     device.dim_sum += shard.dim();
     device.memory_bytes += shard_bytes(workload_, shape_of(shard));
-    if (is_part(workload_, shard)) continue;
+    if (has_part_of_rows(workload_, shard)) continue;
     device.compute_ms += compute_ms(shape_of(shard));
     exchanged[place] += shard.dim();
   }
@@ -157,21 +153,19 @@ Status check_row_wise(const Workload& workload, const Plan& plan) {
   std::set<std::pair<std::int32_t, std::int32_t>> taken;  // table and device
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
     const Shard& shard = plan.shards[index];
-    if (!is_part(workload, shard)) continue;
+    if (!has_part_of_rows(workload, shard)) continue;
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
     const std::int64_t block = (table.rows - 1) / plan.devices + 1;
     const bool even = shard.row_begin % block == 0 &&
                       shard.row_end == std::min(shard.row_begin + block, table.rows);
     const bool alone = taken.insert({shard.table, shard.device}).second;
     if (even && alone && shard.dim() == table.dim) continue;
-    return invalid_input(
-        "shards[" + std::to_string(index) + "]: rows [" + std::to_string(shard.row_begin) + ", " +
-        std::to_string(shard.row_end) + ") x columns [" + std::to_string(shard.column_begin) +
-        ", " + std::to_string(shard.column_end) + ") of table " + std::to_string(shard.table) +
-        " on device " + std::to_string(shard.device) + ", expected blocks of " +
-        std::to_string(block) +
-        " rows and all columns, each on a device of its "
-        "own: the cost model torchrec knows no other parts of rows");
+    return invalid_input("shards[" + std::to_string(index) + "]: " + describe_shard(shard) +
+                         " of table " + std::to_string(shard.table) + " on device " +
+                         std::to_string(shard.device) + ", expected blocks of " +
+                         std::to_string(block) +
+                         " rows and all columns, each on a device of its own: the cost model "
+                         "torchrec knows no other parts of rows");
   }
   return {};
 }

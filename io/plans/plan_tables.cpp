@@ -29,10 +29,4 @@ std::string describe_table(const Workload& workload, std::int32_t table) {
          excerpt(workload.tables[static_cast<std::size_t>(table)].name);
 }
 
-std::string describe_shard(const Shard& shard) {
-  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
-         ") x columns [" + std::to_string(shard.column_begin) + ", " +
-         std::to_string(shard.column_end) + ")";
-}
-
 }  // namespace neuroshard::io

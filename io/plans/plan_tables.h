@@ -31,10 +31,8 @@ class ShardsByTable {
 /// two tables share.
 Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Workload& workload);
 
-/// "table 3 'user': rows [0, 10) x columns [0, 4)": how refusals name what they refuse.
+/// "table 3 'user'": how refusals name what they refuse, with describe_shard() behind it.
 std::string describe_table(const Workload& workload, std::int32_t table);
-std::string describe_shard(const Shard& shard);
-
 /// Devices of one host: `devices_per_host`, or all of the plan's when it is 0.
 inline std::int32_t host_size(const Plan& plan, std::int32_t devices_per_host) {
   return devices_per_host == 0 ? plan.devices : devices_per_host;
