@@ -183,6 +183,7 @@ class CompareCommand final : public Command {
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
+    bounded_ = bounded_plans(models, cluster_.devices, options_.row_splits);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
     for (std::int64_t index = 0; index < total; ++index) {
@@ -199,7 +200,6 @@ class CompareCommand final : public Command {
       const auto bound =
           bound_of(known_bound(*compared), workload, cluster_, models, options_.row_splits);
       if (bound) bounds_.push_back(*bound);
-      bounded_ = bounded_plans(models, cluster_.devices, options_.row_splits);
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
     }
     return {};

@@ -1,8 +1,6 @@
 #include "search/refine/fast_row_plan.h"
 
 #include <algorithm>
-#include <iterator>
-#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +11,13 @@ namespace neuroshard::search {
 namespace {
 
 constexpr int kPatience = 4;  // plans in a row that are no cheaper
+
+bool cheaper_in_blocks(std::int32_t devices, const PlanEvaluator& evaluator,
+                       const ShapeCatalog& catalog, std::int32_t table) {
+  const auto cost = [&](EntryId id) { return evaluator.shape_cost(catalog.entry(id).shape); };
+  const EntryId block = catalog.block(table);
+  return block != kNoEntry && devices * cost(block) < cost(catalog.whole(table));
+}
 
 class FastRowPlans {
  public:
@@ -53,17 +58,16 @@ class FastRowPlans {
     return tables;
   }
 
-  /// With all tables that are cheaper in blocks, and with more of `blocks`, dearest first.
-  void with_bargains(std::span<const std::int32_t> blocks) {
-    std::vector<std::int32_t> tables =
-        tables_cheaper_in_blocks(problem_.cluster.devices, evaluator_, catalog_);
-    if (tables.empty() || over()) return;
-    const std::size_t bargains = tables.size();
-    const std::set<std::int32_t> known(tables.begin(), tables.end());
-    std::copy_if(blocks.begin(), blocks.end(), std::back_inserter(tables),
-                 [&](std::int32_t table) { return !known.contains(table); });
-    attempt(divisions_of(catalog_, std::span(tables).first(bargains), Division::kBlocks));
-    more_and_more(tables, Division::kBlocks, bargains);
+  /// With all of `blocks` that are cheaper so, and with more of them, dearest first.
+  void with_bargains(std::vector<std::int32_t> blocks) {
+    const auto others =
+        std::stable_partition(blocks.begin(), blocks.end(), [&](std::int32_t table) {
+          return cheaper_in_blocks(problem_.cluster.devices, evaluator_, catalog_, table);
+        });
+    const auto bargains = static_cast<std::size_t>(others - blocks.begin());
+    if (bargains == 0 || over()) return;
+    attempt(divisions_of(catalog_, std::span(blocks).first(bargains), Division::kBlocks));
+    more_and_more(blocks, Division::kBlocks, bargains);
   }
 
   /// With one more than `from` of the tables, two more, ..
@@ -102,11 +106,9 @@ class FastRowPlans {
 std::vector<std::int32_t> tables_cheaper_in_blocks(std::int32_t devices,
                                                    const PlanEvaluator& evaluator,
                                                    const ShapeCatalog& catalog) {
-  const auto cost = [&](EntryId id) { return evaluator.shape_cost(catalog.entry(id).shape); };
   std::vector<std::int32_t> tables = dearest_tables(evaluator, catalog);
   std::erase_if(tables, [&](std::int32_t table) {
-    const EntryId block = catalog.block(table);
-    return block == kNoEntry || devices * cost(block) >= cost(catalog.whole(table));
+    return !cheaper_in_blocks(devices, evaluator, catalog, table);
   });
   return tables;
 }

@@ -17,9 +17,7 @@ struct StatesTask {
   StatesTask(Rng& rng, double slack) : workload(test::many_tables(rng, 24)) {
     for (Table& table : workload.tables) table.optimizer = static_cast<Optimizer>(rng.below(8));
     const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
-    cluster = test::make_cluster(
-        devices,
-        static_cast<std::int64_t>(slack * static_cast<double>(workload_bytes(workload)) / devices));
+    cluster = test::cluster_with_room(workload, devices, slack);
   }
 };
 

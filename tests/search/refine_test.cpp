@@ -21,10 +21,7 @@ struct Task {
 
   Task(Rng& rng, std::int64_t tables, std::int32_t devices, double memory_slack)
       : workload(test::many_tables(rng, tables)),
-        cluster(test::make_cluster(
-            devices, static_cast<std::int64_t>(
-                         memory_slack * static_cast<double>(workload_bytes(workload)) / devices))) {
-  }
+        cluster(test::cluster_with_room(workload, devices, memory_slack)) {}
 };
 
 Result<SearchResult> refined(const Task& task, PlanEvaluator& evaluator, std::int64_t evaluations,

@@ -43,9 +43,7 @@ struct Task {
     for (std::int64_t k = rng.between(2, 3); k > 0; --k) {
       workload.tables.push_back(test::make_table(memory * rng.between(2, 3) / 16, 4));
     }
-    cluster = test::make_cluster(
-        devices,
-        static_cast<std::int64_t>(slack * static_cast<double>(workload_bytes(workload)) / devices));
+    cluster = test::cluster_with_room(workload, devices, slack);
     workload.tables.back().rows = cluster.memory_bytes / 8;  // two devices of that memory
     cluster.memory_bytes += workload.tables.back().rows * 16 / devices;
   }

@@ -42,6 +42,11 @@ Table make_table(std::int64_t rows, std::int32_t dim, double pooling_factor) {
   return table;
 }
 
+Cluster cluster_with_room(const Workload& workload, std::int32_t devices, double room) {
+  const auto bytes = static_cast<double>(workload_bytes(workload));
+  return make_cluster(devices, static_cast<std::int64_t>(room * bytes / devices));
+}
+
 Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes) {
   Cluster cluster;
   cluster.devices = devices;

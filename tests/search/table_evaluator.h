@@ -44,6 +44,8 @@ class TableEvaluator : public SummedEvaluator {
 Table make_table(std::int64_t rows, std::int32_t dim, double pooling_factor = 1);
 
 Cluster make_cluster(std::int32_t devices, std::int64_t memory_bytes);
+/// Devices that have together `room` times the bytes of the tables.
+Cluster cluster_with_room(const Workload& workload, std::int32_t devices, double room);
 
 /// Whether the plan covers the workload's tables and no device has more than its memory.
 bool fits(const Workload& workload, const Plan& plan, const Cluster& cluster);
