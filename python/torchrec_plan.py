@@ -66,6 +66,7 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
     factors = {name: _factor(name, value) for name, value in pooling_factors.items()}
     tables, module_of, features = [], {}, set()
     for module, collection in _collections(model).items():
+        parameters = dict(collection.named_parameters())
         for config in collection.embedding_bag_configs():
             where = _where(config.name, module)
             if config.name in module_of:
@@ -74,7 +75,7 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
             module_of[config.name] = module
             features.update(config.feature_names)
             table = _described(where, config, factors)
-            table["optimizer"] = _optimizer(where, collection, config.name) or optimizer
+            table["optimizer"] = _optimizer(where, parameters, config.name) or optimizer
             if module:
                 table["module"] = module
             tables.append(table)
@@ -171,9 +172,8 @@ def _described(where, config, factors):
     }
 
 
-def _optimizer(where, collection, table):
+def _optimizer(where, parameters, table):
     """The word for what apply_optimizer_in_backward() has given the table; None for nothing."""
-    parameters = dict(collection.named_parameters())
     classes = getattr(parameters.get(f"embedding_bags.{table}.weight"), "_optimizer_classes", [])
     names = [each.__name__ for each in classes]
     if len(names) > 1 or any(name not in OPTIMIZERS for name in names):

@@ -180,10 +180,15 @@ def cost_of(path, plan, devices, batch, models):
     return float(report.split("Sharding plan: ")[1].split(" ms")[0])
 
 
-def study(path, devices, memory, folder, arguments):
+def read_tables(path):
+    """The tables of a file and its batch size."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
-    tables, batch = document["tables"], document.get("batch_size", 65536)
+    return document["tables"], document.get("batch_size", 65536)
+
+
+def study(path, devices, memory, folder, arguments):
+    tables, batch = read_tables(path)
     row_splits = "even" if arguments.row_wise else "off"
     torchrec = TorchRec(tables, batch, devices, memory, "rows" if arguments.row_wise else "columns")
     models = arguments.cost_model
@@ -233,9 +238,7 @@ def study(path, devices, memory, folder, arguments):
 
 def study_of_all_types(path, devices, memory):
     """TorchRec's planner with all of its sharding types, by its own cost model, in a line."""
-    with open(path, encoding="utf-8") as file:
-        document = json.load(file)
-    torchrec = TorchRec(document["tables"], document.get("batch_size", 65536), devices, memory, "all")
+    torchrec = TorchRec(*read_tables(path), devices, memory, "all")
     text, taken = torchrec.plan()
     if text is None:
         return "no plan"
