@@ -9,11 +9,13 @@ Prints a line a plan.
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
 import tempfile
 import warnings
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -159,6 +161,20 @@ def run_case(rank, tables, modules, plan_of_model):
     return int(total[0]), float(total[1])
 
 
+def leave_group():
+    """Ends the process group and Gloo's threads with it, while the interpreter still runs.
+
+    Waking from a collective says nothing of the thread that ran it: it may still hold the tensors,
+    and frees them later, with Python's lock. If the interpreter is ending by then, Python ends the
+    thread inside a C++ destructor: "terminate called without an active exception". The group's own
+    destructor joins the threads, but comes only with the last reference to the group, and sharded
+    modules, which refer to it, are in cycles that only the collector frees."""
+    group = weakref.ref(dist.group.WORLD)
+    gc.collect()
+    dist.destroy_process_group()
+    assert group() is None, "the process group is still in use when its rank ends"
+
+
 def run_rank(rank, ranks, folder, arguments):
     from torchrec_plan import load_plan, plan_of
 
@@ -180,7 +196,7 @@ def run_rank(rank, ranks, folder, arguments):
                   f"{ranks} ranks: {shards} shards in place, outputs differ by {worst:.1g} at most",
                   flush=True)
         dist.barrier()
-    dist.destroy_process_group()
+    leave_group()
 
 
 def main():
