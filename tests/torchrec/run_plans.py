@@ -9,11 +9,13 @@ Prints a line a plan.
 """
 
 import argparse
+import contextlib
 import gc
 import json
 import os
 import sys
 import tempfile
+import traceback
 import warnings
 import weakref
 
@@ -175,7 +177,7 @@ def leave_group():
     assert group() is None, "the process group is still in use when its rank ends"
 
 
-def run_rank(rank, ranks, folder, arguments):
+def run_cases(rank, ranks, folder, arguments):
     from torchrec_plan import load_plan, plan_of
 
     warnings.filterwarnings("ignore")
@@ -199,6 +201,17 @@ def run_rank(rank, ranks, folder, arguments):
     leave_group()
 
 
+def run_rank(rank, ranks, folder, arguments):
+    try:
+        run_cases(rank, ranks, folder, arguments)
+    except Exception:
+        # The other ranks fail, too, when this one's connections close: the first one knows why.
+        with contextlib.suppress(FileExistsError), \
+                open(f"{folder}/failure", "x", encoding="utf-8") as file:
+            file.write(f"rank {rank} failed first:\n{traceback.format_exc()}")
+        raise
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("ranks", type=int)
@@ -208,7 +221,11 @@ def main():
     if len(arguments.files) % 2:
         parser.error("expected pairs of tables and plan")
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(run_rank, args=(arguments.ranks, folder, arguments), nprocs=arguments.ranks)
+        try:
+            mp.spawn(run_rank, args=(arguments.ranks, folder, arguments), nprocs=arguments.ranks)
+        except mp.ProcessRaisedException:
+            with open(f"{folder}/failure", encoding="utf-8") as file:
+                sys.exit(file.read())
 
 
 if __name__ == "__main__":
