@@ -10,7 +10,7 @@
 #include "engine/core/elapsed.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/torchrec_evaluator.h"
+#include "engine/cost_model/torchrec_rows.h"
 #include "search/lower_bound.h"
 #include "search/row_shapes.h"
 #include "search/sharder.h"
@@ -45,6 +45,20 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
+/// All but the threads; row shards as far as the models know them.
+search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
+  const RowSplits known = known_row_splits(models);
+  return {.seed = options.seed,
+          .time_limit_s = options.time_limit_s,
+          .cancel = options.cancel,
+          .progress = options.progress,
+          .evaluations = options.evaluations,
+          .row_splits = std::min(options.row_splits, known),
+          .row_parts = known_row_parts(models),
+          .devices_per_host = known_devices_per_host(models),
+          .possible_row_splits = std::min(options.possible_row_splits, known)};
+}
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
@@ -55,15 +69,12 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
+  search::SearchOptions own = search_options(options, models);
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
-  const RowSplits known = known_row_splits(models);
+  own.pool = pool.get();
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found =
-      algorithm->run({workload, cluster}, *evaluator,
-                     {options.seed, pool.get(), options.time_limit_s, options.cancel,
-                      options.progress, options.evaluations, std::min(options.row_splits, known),
-                      known_row_parts(models), std::min(options.possible_row_splits, known)});
+  Result<search::SearchResult> found = algorithm->run({workload, cluster}, *evaluator, own);
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
@@ -105,7 +116,10 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
                          std::to_string(plan.shards[index].table) +
                          " is on every device, no cost model for data-parallel tables");
   }
-  if (models.torchrec) NEUROSHARD_RETURN_IF_ERROR(check_row_wise(workload, plan));
+  if (models.torchrec) {
+    const std::int32_t host = host_devices(*models.torchrec, plan.devices);
+    NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
@@ -123,9 +137,7 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
-  search::SearchOptions options;
-  options.row_splits = std::min(row_splits, known_row_splits(models));
-  options.row_parts = known_row_parts(models);
+  const search::SearchOptions options = search_options({.row_splits = row_splits}, models);
   return search::lower_bound({workload, cluster}, *evaluator,
                              search::row_shapes(options, cluster.devices));
 }

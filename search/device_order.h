@@ -33,6 +33,17 @@ class DeviceOrder {
     }
   }
 
+  /// Every device of a host with what its host has in `hosts`, which are in order.
+  void reset(const DeviceOrder& hosts, std::int32_t devices_per_host) {
+    devices_.clear();
+    for (const DeviceLoad& host : hosts.devices_) {
+      for (std::int32_t rank = 0; rank < devices_per_host; ++rank) {
+        devices_.push_back(host);
+        devices_.back().device = host.device * devices_per_host + rank;
+      }
+    }
+  }
+
   [[nodiscard]] std::size_t size() const { return devices_.size(); }
   [[nodiscard]] const DeviceLoad& operator[](std::size_t rank) const { return devices_[rank]; }
 

@@ -21,10 +21,18 @@ constexpr std::size_t kGrain = 4;    // columns
 constexpr double kMostWork = 3e7;    // sums of two costs, of all steps: some tens of milliseconds
 constexpr double kMostShapes = 3e4;  // to intern
 
+/// What pieces of a table cost by their columns.
+struct ColumnCosts {
+  std::vector<double> even;    // [k]: of 4 k columns; empty: there are no such pieces
+  std::vector<double> ragged;  // [k]: of 4 k columns and the table's odd ones; empty: it has none
+
+  friend auto operator<=>(const ColumnCosts&, const ColumnCosts&) = default;
+};
+
 /// What a table's pieces cost.
 struct PieceCosts {
-  std::vector<double> even;    // [k]: of 4 k columns
-  std::vector<double> ragged;  // [k]: of 4 k columns and the table's odd ones; empty: it has none
+  ColumnCosts columns;
+  ColumnCosts on_host;         // blocks of rows over a host's devices, each
   double blocks = kInfinity;   // in even blocks of rows over all devices, together
   double dearest = kInfinity;  // of those blocks
 
@@ -37,26 +45,29 @@ void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devic
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   const std::int64_t block = devices > 1 ? even_block(whole.rows, devices) : 0;
   if (block == 0) return;
-  const double cost = evaluator.shape_cost(evaluator.intern({table, block, whole.dim}));
-  const std::int64_t rest = whole.rows - block * (devices - 1);
-  const double last = evaluator.shape_cost(evaluator.intern({table, rest, whole.dim}));
+  const auto cost_of = [&](std::int64_t rows) {
+    return evaluator.shape_cost(evaluator.intern({table, rows, whole.dim, devices}));
+  };
+  const double cost = cost_of(block);
+  const double last = cost_of(whole.rows - block * (devices - 1));
   costs.blocks = cost * (devices - 1) + last;
   costs.dearest = std::max(cost, last);
 }
 
-PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluator& evaluator) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+/// Of pieces with so many rows, which are one of `row_blocks`.
+ColumnCosts column_costs(const Table& whole, std::int32_t table, std::int64_t rows,
+                         std::int32_t row_blocks, PlanEvaluator& evaluator) {
   const auto dim = static_cast<std::size_t>(whole.dim);
   const std::size_t grains = dim / kGrain;
   std::vector<ShardShape> shapes;
   const auto add = [&](std::size_t columns) {
-    shapes.push_back({table, whole.rows, static_cast<std::int32_t>(columns)});
+    shapes.push_back({table, rows, static_cast<std::int32_t>(columns), row_blocks});
   };
   for (std::size_t k = 1; k <= grains; ++k) add(kGrain * k);
   const std::size_t odd = dim % kGrain;
   for (std::size_t k = 0; odd > 0 && k <= grains; ++k) add(kGrain * k + odd);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
-  PieceCosts costs;
+  ColumnCosts costs;
   costs.even.push_back(0);
   for (std::size_t k = 0; k < ids.size(); ++k) {
     (k < grains ? costs.even : costs.ragged).push_back(evaluator.shape_cost(ids[k]));
@@ -64,8 +75,26 @@ PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluat
   return costs;
 }
 
+void keep_less(const std::vector<double>& other, std::vector<double>& costs) {
+  for (std::size_t k = 0; k < costs.size(); ++k) costs[k] = std::min(costs[k], other[k]);
+}
+
+/// All blocks as cheap as the cheaper of the first and the last, which may have fewer rows.
+ColumnCosts host_costs(const Table& whole, std::int32_t table, std::int32_t host_devices,
+                       PlanEvaluator& evaluator) {
+  const std::int64_t block = host_devices > 1 ? even_block(whole.rows, host_devices) : 0;
+  if (block == 0) return {};
+  ColumnCosts costs = column_costs(whole, table, block, host_devices, evaluator);
+  const std::int64_t rest = whole.rows - block * (host_devices - 1);
+  const ColumnCosts last = column_costs(whole, table, rest, host_devices, evaluator);
+  keep_less(last.even, costs.even);
+  keep_less(last.ragged, costs.ragged);
+  return costs;
+}
+
 /// The least that a table costs in pieces of at most `most` each.
-double cheapest_columns(const PieceCosts& costs, double most, std::vector<double>& least) {
+double cheapest_columns(const ColumnCosts& costs, double most, std::vector<double>& least) {
+  if (costs.even.empty()) return kInfinity;
   const std::size_t grains = costs.even.size() - 1;
   least.assign(grains + 1, kInfinity);
   least[0] = 0;
@@ -83,25 +112,33 @@ double cheapest_columns(const PieceCosts& costs, double most, std::vector<double
   return total;
 }
 
-double cheapest_division(const PieceCosts& costs, double most, std::vector<double>& least) {
-  const double columns = cheapest_columns(costs, most, least);
+double cheapest_division(const PieceCosts& costs, std::int32_t host_devices, double most,
+                         std::vector<double>& least) {
+  const double columns = std::min(cheapest_columns(costs.columns, most, least),
+                                  host_devices * cheapest_columns(costs.on_host, most, least));
   return costs.dearest <= most ? std::min(columns, costs.blocks) : columns;
 }
 
 /// All tables, equal ones together.
 class Bound {
  public:
-  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows) {
+  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows)
+      : host_devices_(std::max(1, rows.host)) {
     std::map<PieceCosts, double> known;
     for (std::size_t index = 0; index < workload.tables.size(); ++index) {
       const auto table = static_cast<std::int32_t>(index);
-      PieceCosts costs = piece_costs(workload, table, evaluator);
+      const Table& whole = workload.tables[index];
+      PieceCosts costs;
+      costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
+      costs.on_host = host_costs(whole, table, rows.host, evaluator);
       add_blocks(workload, table, rows.blocks, evaluator, costs);
       ++known[std::move(costs)];
     }
     for (const auto& [costs, count] : known) {
       tables_.push_back({costs, count});
-      work_ += static_cast<double>(costs.even.size() * costs.even.size());
+      for (const ColumnCosts& each : {costs.columns, costs.on_host}) {
+        work_ += static_cast<double>(each.even.size() * each.even.size());
+      }
     }
   }
 
@@ -109,13 +146,14 @@ class Bound {
   double total(double most) {
     double sum = 0;
     for (const auto& [costs, count] : tables_) {
-      sum += count * cheapest_division(costs, most, least_);
+      sum += count * cheapest_division(costs, host_devices_, most, least_);
     }
     return sum;
   }
   [[nodiscard]] double work() const { return work_; }
 
  private:
+  const std::int32_t host_devices_;
   std::vector<std::pair<PieceCosts, double>> tables_;
   std::vector<double> least_;
   double work_ = 0;

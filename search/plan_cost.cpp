@@ -11,8 +11,7 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   for (std::size_t device = 0; device < devices; ++device) {
     evaluator.clear(states.data() + device * size);
   }
-  std::vector<ShardShape> shapes;
-  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
+  const std::vector<ShardShape> shapes = shapes_of(plan);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
                     std::vector<std::int64_t>(devices)};

@@ -10,6 +10,7 @@ namespace neuroshard::search {
 struct RowShapes {
   std::int32_t blocks = 0;  ///< even blocks for so many devices; 0: none
   std::int32_t halves = 1;  ///< halves, quarters, .. down to one in so many; 1: none
+  std::int32_t host = 0;    ///< even blocks for so many, the devices of one host; 0: none
 
   [[nodiscard]] bool any() const { return blocks > 1 || halves > 1; }
 };
@@ -19,6 +20,10 @@ inline RowShapes row_shapes(const SearchOptions& options, std::int32_t devices) 
   RowShapes shapes;
   if (options.row_splits == RowSplits::kOff || devices < 2) return shapes;
   if (devices <= options.row_parts) shapes.blocks = devices;
+  if (options.devices_per_host > 1 && options.devices_per_host < devices &&
+      devices % options.devices_per_host == 0) {
+    shapes.host = options.devices_per_host;
+  }
   if (options.row_splits == RowSplits::kAny) shapes.halves = options.row_parts;
   return shapes;
 }

@@ -34,6 +34,9 @@ struct SearchOptions {
   /// Row shards that `refine` may make, and in how many parts at most the cost models know them.
   RowSplits row_splits = RowSplits::kOff;
   std::int32_t row_parts = 1;
+  /// Where the cost models know what even blocks cost over the devices of one host: how many those
+  /// are; 0: they know no hosts.
+  std::int32_t devices_per_host = 0;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.
   RowSplits possible_row_splits = RowSplits::kAny;
 };

@@ -139,6 +139,33 @@ bool has_part_of_rows(const Workload& workload, const Shard& shard) {
   return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
 }
 
+std::vector<ShardShape> shapes_of(const Plan& plan) {
+  struct Rows {
+    std::int32_t parts = 0;
+    std::int64_t first = 0;
+    std::int64_t all = 0;
+  };
+  std::vector<ShardShape> shapes;
+  for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
+  if (std::none_of(plan.shards.begin(), plan.shards.end(),
+                   [](const Shard& shard) { return shard.row_begin > 0; })) {
+    return shapes;
+  }
+  std::map<std::pair<std::int32_t, std::int32_t>, Rows> columns;  // by table and first column
+  for (const Shard& shard : plan.shards) {
+    Rows& rows = columns[{shard.table, shard.column_begin}];
+    ++rows.parts;
+    if (shard.row_begin == 0) rows.first = shard.rows();
+    rows.all = std::max(rows.all, shard.row_end);
+  }
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    const Rows& rows = columns[{plan.shards[k].table, plan.shards[k].column_begin}];
+    const bool even = rows.first == (rows.all - 1) / rows.parts + 1;
+    if (rows.parts > 1 && even) shapes[k].row_blocks = rows.parts;
+  }
+  return shapes;
+}
+
 std::string_view to_string(RowSplits row_splits) {
   return row_splits == RowSplits::kOff ? "off" : row_splits == RowSplits::kEven ? "even" : "any";
 }

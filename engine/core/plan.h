@@ -38,9 +38,11 @@ struct Plan {
 
 /// Row shards that a search may make.
 enum class RowSplits {
-  kOff,   ///< none
-  kEven,  ///< a table over all devices in blocks of ceil(rows / devices): TorchRec's row_wise
-  kAny,   ///< also halves of its rows, quarters, .., on any devices
+  kOff,  ///< none
+  /// A table over all devices in blocks of ceil(rows / devices), TorchRec's row_wise; or columns of
+  /// it over the devices of one host so, its table_row_wise and grid_shard.
+  kEven,
+  kAny,  ///< also halves of its rows, quarters, .., on any devices
 };
 
 /// The words of the command and the messages: "off", "even", "any".
@@ -51,11 +53,17 @@ struct ShardShape {
   std::int32_t table = 0;
   std::int64_t rows = 0;
   std::int32_t dim = 0;
+  /// In how many even blocks the rows of its columns are dealt out, one of which it is: TorchRec's
+  /// formula tells those over all devices from those over one host. 0: not known to be one.
+  std::int32_t row_blocks = 0;
 
   friend bool operator==(const ShardShape&, const ShardShape&) = default;
 };
 
 inline ShardShape shape_of(const Shard& shard) { return {shard.table, shard.rows(), shard.dim()}; }
+
+/// Of each shard of the plan; row_blocks where the rows of its columns are in even blocks.
+std::vector<ShardShape> shapes_of(const Plan& plan);
 
 /// "rows [0, 10) x columns [4, 8)", as messages say it.
 std::string describe_shard(const Shard& shard);

@@ -70,7 +70,9 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
   std::size_t fresh = 0;  // shapes that wait for encode()
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const auto next = static_cast<std::int32_t>(shape_costs_.size() + fresh);
-    const auto [entry, is_new] = ids_.try_emplace(shapes[k], next);
+    ShardShape seen = shapes[k];
+    seen.row_blocks = 0;  // how rows were dealt out is no feature
+    const auto [entry, is_new] = ids_.try_emplace(seen, next);
     ids[k] = entry->second;
     if (!is_new) continue;
     write_inputs(shapes[k], inputs_.data() + fresh * features);

@@ -112,6 +112,12 @@ inline std::int32_t known_row_parts(const CostModels& models) {
   return models.compute ? models.compute->row_parts : 1;
 }
 
+/// Where what the models say of even blocks of rows depends on which devices are on one host: how
+/// many a host has. 0: the models know no hosts.
+inline std::int32_t known_devices_per_host(const CostModels& models) {
+  return models.torchrec ? models.torchrec->devices_per_host : 0;
+}
+
 /// The widest row splits that the models have costs of: TorchRec's formula has none of halves.
 inline RowSplits known_row_splits(const CostModels& models) {
   if (models.torchrec) return RowSplits::kEven;

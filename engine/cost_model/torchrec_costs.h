@@ -18,4 +18,10 @@ struct TorchRecCosts {
   std::int32_t devices_per_host = 8;
 };
 
+/// Devices of one of several hosts of as many, or 0: there is one host, or the last has fewer.
+inline std::int32_t host_devices(const TorchRecCosts& costs, std::int32_t devices) {
+  const std::int32_t each = costs.devices_per_host;
+  return devices > each && devices % each == 0 ? each : 0;
+}
+
 }  // namespace neuroshard

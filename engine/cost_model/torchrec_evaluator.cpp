@@ -1,75 +1,29 @@
 #include "engine/cost_model/torchrec_evaluator.h"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
-#include <string>
-#include <utility>
+
+#include "engine/cost_model/torchrec_rows.h"
 
 namespace neuroshard {
-namespace {
-
-constexpr double kBytesPerMs = 1024.0 * 1024.0 * 1024.0 / 1000.0;  // of 1 GB/s
-constexpr double kIndexBytes = 8;
-constexpr double kOutputBytes = 4;  // of the all-to-all
-constexpr double kBackwardFactor = 2;
-constexpr double kGradientCopies = 2.455;  // of row-wise shards, of their outputs
-
-/// Kernels are less efficient on narrow rows.
-double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
-
-std::set<std::int32_t> row_wise_tables(const Workload& workload, const Plan& plan) {
-  std::set<std::int32_t> tables;
-  for (const Shard& shard : plan.shards) {
-    if (has_part_of_rows(workload, shard)) tables.insert(shard.table);
-  }
-  return tables;
-}
-
-}  // namespace
 
 TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload& workload,
                                      std::int32_t devices)
-    : workload_(workload),
-      devices_(devices),
-      samples_(static_cast<double>(workload.batch_size / devices * devices)),
-      device_bandwidth_(costs.device_gbps * kBytesPerMs) {
-  const double gbps =
-      devices <= costs.devices_per_host ? costs.intra_host_gbps : costs.inter_host_gbps;
-  comm_ms_per_dim_ = samples_ * kOutputBytes / (gbps * kBytesPerMs);
-}
+    : workload_(workload), devices_(devices), formula_(costs, workload.batch_size, devices) {}
 
-/// Indices and rows read and outputs written, forward; twice that, backward.
-double TorchRecEvaluator::compute_ms(const ShardShape& shape) const {
-  const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
-  if (shape.rows < table.rows) return row_wise_ms(table);
-  const double lookups = table.pooling_factor * samples_;
-  const double read = std::ceil(lookups * kIndexBytes);
-  const double rows =
-      lookups * std::max(shape.dim, 32) * static_cast<double>(bytes_per_element(table.data_type));
-  const double written = samples_ * shape.dim * kOutputBytes;
-  const double forward = (read + rows + written) * narrow_penalty(shape.dim) / device_bandwidth_;
-  return forward * (1 + kBackwardFactor);
-}
-
-/// Of one block: its share of the lookups, but the outputs of all samples, whose gradients are
-/// copied. Narrow rows cost no more than wide ones here.
-double TorchRecEvaluator::row_wise_ms(const Table& table) const {
-  const double lookups = table.pooling_factor * samples_ / devices_;
-  const double read = std::ceil(lookups * kIndexBytes);
-  const double rows = lookups * table.dim * static_cast<double>(bytes_per_element(table.data_type));
-  const double written = samples_ * table.dim * kOutputBytes;
-  const double forward = (read + rows + written) / device_bandwidth_;
-  return forward * (1 + kBackwardFactor) + written * kGradientCopies / device_bandwidth_;
+TorchRecShardCost TorchRecEvaluator::cost_of(const ShardShape& shape) const {
+  const Table& table = table_of(shape.table);
+  if (shape.rows == table.rows) return formula_.whole_rows(table, shape.dim);
+  const bool of_host = shape.row_blocks > 0 && shape.row_blocks == formula_.host_devices();
+  return of_host ? formula_.block_of_host(table, shape.dim) : formula_.block_of_all(table);
 }
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
-  const auto [place, is_new] = ids_.try_emplace({shape.table, shape.rows, shape.dim},
-                                                static_cast<search::ShapeId>(addends_.size()));
+  const auto [place, is_new] =
+      ids_.try_emplace({shape.table, shape.rows, shape.dim, shape.row_blocks},
+                       static_cast<search::ShapeId>(addends_.size()));
   if (is_new) {
-    const double compute = compute_ms(shape);
-    addends_.push_back({static_cast<float>(compute)});
-    alone_.push_back(compute + 2 * comm_ms_per_dim_ * shape.dim);
+    alone_.push_back(cost_of(shape).total_ms());
+    addends_.push_back({static_cast<float>(alone_.back())});
   }
   return place->second;
 }
@@ -96,78 +50,55 @@ float TorchRecEvaluator::cost_of_sum(std::span<const float* const> parts) const 
 
 void TorchRecEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
                                    std::span<float> costs) const {
-  const float compute = addend(shape)[0];
-  for (std::size_t d = 0; d < costs.size(); ++d) costs[d] = states[d * kStateSize] + compute;
+  const float own = addend(shape)[0];
+  for (std::size_t d = 0; d < costs.size(); ++d) costs[d] = states[d * kStateSize] + own;
 }
 
 void TorchRecEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                                    search::Scratch&) const {
   const auto devices = static_cast<std::size_t>(devices_);
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
-    costs[plan] = 0;
-    for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-      const double comm = comm_ms_per_dim_ * static_cast<double>(batch.dim_sums[at]);
-      costs[plan] = std::max(costs[plan], batch.compute_ms[at] + comm + comm);
-    }
+    const std::span<const float> own = batch.compute_ms.subspan(plan * devices, devices);
+    costs[plan] = *std::max_element(own.begin(), own.end());
   }
 }
 
 void TorchRecEvaluator::plan_details(const search::PlanBatch& batch,
                                      const search::PlanDetails& details, search::Scratch&) const {
-  for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
-    const double comm = comm_ms_per_dim_ * static_cast<double>(batch.dim_sums[at]);
-    details.ready_ms[at] = batch.compute_ms[at] + comm;
-    details.total_ms[at] = batch.compute_ms[at] + comm + comm;
-  }
+  std::copy(batch.compute_ms.begin(), batch.compute_ms.end(), details.ready_ms.begin());
+  std::copy(batch.compute_ms.begin(), batch.compute_ms.end(), details.total_ms.begin());
 }
 
 PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
   PlanCost cost;
   cost.per_device.resize(static_cast<std::size_t>(devices_));
-  std::vector<std::int64_t> exchanged(cost.per_device.size());
+  const auto add = [&](std::int32_t device, const TorchRecShardCost& shard) {
+    DeviceCost& own = cost.per_device[static_cast<std::size_t>(device)];
+    own.compute_ms += shard.compute_ms;
+    own.forward_comm_ms += shard.exchange_ms;
+    own.backward_comm_ms += shard.exchange_ms;
+  };
   for (const Shard& shard : plan.shards) {
-    const auto place = static_cast<std::size_t>(shard.device);
-    DeviceCost& device = cost.per_device[place];
+    DeviceCost& device = cost.per_device[static_cast<std::size_t>(shard.device)];
     device.dim_sum += shard.dim();
     device.memory_bytes += shard_bytes(workload_, shape_of(shard));
-    if (has_part_of_rows(workload_, shard)) continue;
-    device.compute_ms += compute_ms(shape_of(shard));
-    exchanged[place] += shard.dim();
+    if (!has_part_of_rows(workload_, shard)) add(shard.device, cost_of(shape_of(shard)));
   }
-  // Row-wise tables cost all devices the same, those without rows, too.
-  for (const std::int32_t table : row_wise_tables(workload_, plan)) {
-    const Table& whole = workload_.tables[static_cast<std::size_t>(table)];
-    for (DeviceCost& device : cost.per_device) device.compute_ms += row_wise_ms(whole);
-    for (std::int64_t& dims : exchanged) dims += whole.dim;
+  // Dealt rows cost all devices that they are dealt to the same, those that get none, too.
+  const auto columns = dealt_columns(workload_, plan, formula_.host_devices()).value();
+  for (const DealtColumns& dealt : columns) {
+    const Table& table = table_of(dealt.table);
+    const TorchRecShardCost block = dealt.devices == devices_
+                                        ? formula_.block_of_all(table)
+                                        : formula_.block_of_host(table, dealt.dim);
+    for (std::int32_t rank = 0; rank < dealt.devices; ++rank) {
+      add(dealt.first_device + rank, block);
+    }
   }
-  for (std::size_t d = 0; d < exchanged.size(); ++d) {
-    DeviceCost& device = cost.per_device[d];
-    device.forward_comm_ms = comm_ms_per_dim_ * static_cast<double>(exchanged[d]);
-    device.backward_comm_ms = device.forward_comm_ms;
+  for (const DeviceCost& device : cost.per_device) {
     cost.cost_ms = std::max(cost.cost_ms, device.total_ms());
   }
   return cost;
-}
-
-Status check_row_wise(const Workload& workload, const Plan& plan) {
-  std::set<std::pair<std::int32_t, std::int32_t>> taken;  // table and device
-  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    const Shard& shard = plan.shards[index];
-    if (!has_part_of_rows(workload, shard)) continue;
-    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    const std::int64_t block = (table.rows - 1) / plan.devices + 1;
-    const bool even = shard.row_begin % block == 0 &&
-                      shard.row_end == std::min(shard.row_begin + block, table.rows);
-    const bool alone = taken.insert({shard.table, shard.device}).second;
-    if (even && alone && shard.dim() == table.dim) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: " + describe_shard(shard) +
-                         " of table " + std::to_string(shard.table) + " on device " +
-                         std::to_string(shard.device) + ", expected blocks of " +
-                         std::to_string(block) +
-                         " rows and all columns, each on a device of its own: the cost model "
-                         "torchrec knows no other parts of rows");
-  }
-  return {};
 }
 
 }  // namespace neuroshard

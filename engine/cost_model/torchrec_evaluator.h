@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/torchrec_costs.h"
+#include "engine/cost_model/torchrec_formula.h"
 
 namespace neuroshard {
 
-/// TorchRec's performance estimator (planner/shard_estimators.py, table-wise, column-wise and
-/// row-wise fused kernels), to search and to compare under the costs that TorchRec's planner
-/// minimises: a device costs the sum of its shards', nothing is fused, waits or knows of skew. A
-/// part of a table's rows costs what each of `devices` blocks does, however many rows it has.
-/// Thread-safety: as PlanEvaluator says.
+/// TorchRecFormula, to search and to compare under the costs that TorchRec's planner minimises: a
+/// device costs the sum of its shards', exchanges among it, so dims cost a search nothing more. A
+/// part of a table's rows costs what a block over one host's devices does when its row_blocks are
+/// as many, else what one over all devices does, however many rows it has. Thread-safety: as
+/// PlanEvaluator says.
 class TorchRecEvaluator final : public CostEvaluator {
  public:
   /// REQUIRES a valid workload, which must outlive the evaluator, and devices >= 1.
@@ -40,29 +40,24 @@ class TorchRecEvaluator final : public CostEvaluator {
                   search::Scratch& scratch) const override;
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
                     search::Scratch& scratch) const override;
-  /// REQUIRES check_row_wise().
+  /// REQUIRES a plan with dealt_columns().
   PlanCost evaluate(const Plan& plan) override;
 
  private:
-  static constexpr std::size_t kStateSize = 8;  // compute, then padding
+  static constexpr std::size_t kStateSize = 8;  // milliseconds, then padding
 
-  [[nodiscard]] double compute_ms(const ShardShape& shape) const;
-  [[nodiscard]] double row_wise_ms(const Table& table) const;
+  [[nodiscard]] TorchRecShardCost cost_of(const ShardShape& shape) const;
+  [[nodiscard]] const Table& table_of(std::int32_t table) const {
+    return workload_.tables[static_cast<std::size_t>(table)];
+  }
 
   const Workload& workload_;
   const std::int32_t devices_;
-  double samples_;           ///< of the batch, as many on each device
-  double device_bandwidth_;  ///< bytes per ms
-  double comm_ms_per_dim_;   ///< of one direction
-  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t>, search::ShapeId> ids_;
+  const TorchRecFormula formula_;
+  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t>, search::ShapeId>
+      ids_;
   std::deque<std::array<float, kStateSize>> addends_;
   std::vector<double> alone_;  ///< shape_cost() of each shape
 };
-
-/// kInvalidInput, naming the shard, when rows are split in another way than row-wise: into blocks
-/// of ceil(rows / devices) rows, the last with what is left, of all columns, each on a device of
-/// its own (a table of few rows leaves devices without). REQUIRES a plan that is valid for the
-/// workload.
-Status check_row_wise(const Workload& workload, const Plan& plan);
 
 }  // namespace neuroshard

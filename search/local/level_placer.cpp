@@ -17,6 +17,7 @@ LevelPlacer::LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       catalog_(catalog),
       memory_bytes_(problem.cluster.memory_bytes),
       state_size_(evaluator.state_size()),
+      host_devices_(catalog.host_devices()),
       states_(static_cast<std::size_t>(problem.cluster.devices) * state_size_),
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
       dim_sums_(compute_ms_.size()),
@@ -54,15 +55,15 @@ bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_di
   float* state = states_.data();
   evaluator_.clear(state);
   float compute = evaluator_.empty_cost();
-  DeviceLoad each;
+  each_ = {};
   assignment_.assign(pieces.size(), {});
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
-    if (!entry.everywhere) continue;
+    if (entry.spread != Spread::kAll) continue;
     compute = evaluator_.place(entry.shape, state);
-    each.bytes += entry.bytes;
-    each.dims += entry.dim;
-    each.load = compute + ms_per_dim * static_cast<double>(each.dims);
+    each_.bytes += entry.bytes;
+    each_.dims += entry.dim;
+    each_.load = compute + ms_per_dim * static_cast<double>(each_.dims);
     assignment_[piece] = {pieces[piece], 0};
     for (std::int32_t device = 1; device < devices; ++device) {
       assignment_.push_back({pieces[piece], device});
@@ -72,25 +73,64 @@ bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_di
     std::copy_n(state, state_size_, state + device * state_size_);
   }
   std::fill(compute_ms_.begin(), compute_ms_.end(), compute);
-  std::fill(dim_sums_.begin(), dim_sums_.end(), each.dims);
-  order_.reset(devices, each);
-  return each.bytes <= memory_bytes_;
+  std::fill(dim_sums_.begin(), dim_sums_.end(), each_.dims);
+  order_.reset(devices, each_);
+  return each_.bytes <= memory_bytes_;
 }
 
-bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky) {
+/// The pieces of that spread as items_, in the order in which they are placed.
+void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
+                       std::int64_t bulky) {
   items_.clear();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
-    if (entry.everywhere) continue;
+    if (entry.spread != spread) continue;
     items_.push_back({entry.bytes >= bulky ? entry.bytes : 0,
-                      evaluator_.shape_cost(entry.shape) + dims.ms_per_dim * entry.dim,
+                      evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim,
                       static_cast<std::int32_t>(piece)});
   }
   std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
     if (a.bulk != b.bulk) return a.bulk > b.bulk;
     return a.weight != b.weight ? a.weight > b.weight : a.piece > b.piece;
   });
+}
+
+/// A block on each device of the least loaded host with the memory; false: there is none.
+bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
+  const CatalogEntry& entry = catalog_.entry(id);
+  std::size_t rank = 0;
+  while (rank < hosts_.size() && hosts_[rank].bytes > memory_bytes_ - entry.bytes) ++rank;
+  if (rank == hosts_.size()) return false;
+  const std::int32_t first = hosts_[rank].device * host_devices_;
+  for (std::int32_t device = first; device < first + host_devices_; ++device) {
+    const auto index = static_cast<std::size_t>(device);
+    compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
+    dim_sums_[index] += entry.dim;
+    if (device > first) assignment_.push_back({id, device});
+  }
+  const auto index = static_cast<std::size_t>(first);
+  assignment_[static_cast<std::size_t>(piece)] = {id, first};
+  const double load = compute_ms_[index] + ms_per_dim * static_cast<double>(dim_sums_[index]);
+  hosts_.add(rank, load, entry.bytes, entry.dim);
+  return true;
+}
+
+bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim) {
+  list(pieces, Spread::kHost, ms_per_dim, kNoneBulky);
+  if (items_.empty()) return true;
+  hosts_.reset(static_cast<std::int32_t>(compute_ms_.size()) / host_devices_, each_);
+  for (const Item& item : items_) {
+    const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
+    if (!place_on_host(item.piece, id, ms_per_dim)) return false;
+  }
+  order_.reset(hosts_, host_devices_);
+  return true;
+}
+
+bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky) {
   if (!place_blocks(pieces, dims.ms_per_dim)) return false;
+  if (!place_on_hosts(pieces, dims.ms_per_dim)) return false;
+  list(pieces, Spread::kNone, dims.ms_per_dim, bulky);
   for (const Item& item : items_) {
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     const CatalogEntry& entry = catalog_.entry(id);

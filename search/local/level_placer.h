@@ -15,7 +15,8 @@ namespace neuroshard::search {
 /// device that then has the least load of those tried, which are the least loaded with the memory
 /// for it. A device's load is the
 /// predicted cost of all its pieces together, and what its dims take on top. Even blocks come
-/// first: a block among the pieces stands for one on each device.
+/// first: a block among the pieces stands for one on each device, or on each of a host, the one
+/// with the least load then.
 ///
 /// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
 class LevelPlacer {
@@ -45,13 +46,19 @@ class LevelPlacer {
     std::int32_t piece = 0;
   };
 
+  void list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim, std::int64_t bulky);
   bool place_blocks(std::span<const EntryId> pieces, double ms_per_dim);
+  bool place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim);
+  bool place_on_host(std::int32_t piece, EntryId id, double ms_per_dim);
   [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const std::int64_t memory_bytes_;
   const std::size_t state_size_;
+  const std::int32_t host_devices_;
+  DeviceLoad each_;  // after place_blocks()
+  DeviceOrder hosts_;
   DeviceOrder order_;
   AlignedVector<float> states_;  // [devices, state_size]
   std::vector<Item> items_;

@@ -51,7 +51,8 @@ class LocalPlan {
   LocalPlan(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
   /// Starts over with these pieces. REQUIRES that each table's pieces in use have all its columns
-  /// or all its rows between them: whole, in columns, in rows, or a block on every device.
+  /// or all its rows between them: whole, in columns, in rows, or a block on every device; some
+  /// columns also as blocks on all devices of a host.
   void assign(std::span<const Placed> pieces);
   /// The pieces as they are, by number.
   [[nodiscard]] Assignment assignment() const;
@@ -135,8 +136,8 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
                               const ShapeCatalog& catalog);
 
 /// The assignment as shards in canonical order, each table's columns or rows dealt out in order of
-/// the pieces' numbers, but pieces of no multiple of 4 columns last; even blocks in order of the
-/// devices.
+/// the pieces' numbers, but pieces of no multiple of 4 columns last; even blocks' rows in order of
+/// the devices.
 Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
              std::int32_t devices);
 

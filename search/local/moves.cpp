@@ -14,8 +14,8 @@ T any_of(std::span<const T> choices, Rng& rng) {
 
 bool one_in_two(Rng& rng) { return rng.below(2) == 0; }
 
-/// Blocks that every device has one of stay where they are.
-bool movable(const LocalPlan& plan, std::int32_t piece) { return !plan.entry_of(piece).everywhere; }
+/// Blocks stay where they are.
+bool movable(const LocalPlan& plan, std::int32_t piece) { return plan.entry_of(piece).moves(); }
 
 void add_edit(Move& move, std::int32_t piece, EntryId entry, std::int32_t device) {
   move.edits[static_cast<std::size_t>(move.edit_count++)] = {piece, {entry, device}, {}};

@@ -59,7 +59,7 @@ const Proposals::Sorted& Proposals::sorted(std::int32_t device) {
   if (!list.pieces.empty()) return list;
   const std::span<const std::int32_t> pieces = plan_.pieces_on(device);
   std::copy_if(pieces.begin(), pieces.end(), std::back_inserter(list.pieces),
-               [&](std::int32_t piece) { return !plan_.entry_of(piece).everywhere; });
+               [&](std::int32_t piece) { return plan_.entry_of(piece).moves(); });
   list.class_ends.clear();
   const bool by_dim = unit_[kDims] > 0;
   std::sort(list.pieces.begin(), list.pieces.end(), [&](std::int32_t a, std::int32_t b) {

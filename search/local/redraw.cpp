@@ -40,6 +40,11 @@ class Filling {
       add({catalog.block(table), static_cast<std::int32_t>(device)}, catalog);
     }
   }
+  void add_on_host(EntryId block, std::int32_t host, const ShapeCatalog& catalog) {
+    for (std::int32_t rank = 0; rank < catalog.host_devices(); ++rank) {
+      add({block, host * catalog.host_devices() + rank}, catalog);
+    }
+  }
   [[nodiscard]] bool fits() const { return fits_; }
   [[nodiscard]] Assignment take() && { return std::move(pieces_); }
 
@@ -67,6 +72,14 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
   return pieces;
 }
 
+std::vector<EntryId> random_host_division(const ShapeCatalog& catalog, std::int32_t table,
+                                          Rng& rng) {
+  const auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
+  std::vector<EntryId> pieces;
+  divide(catalog, catalog.host_block(table), halvings, false, pieces);
+  return pieces;
+}
+
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng) {
   const auto devices = static_cast<std::uint64_t>(problem.cluster.devices);
@@ -81,6 +94,11 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     if (catalog.block(table) != kNoEntry && !is_spread(assignment, table, catalog) &&
         rng.below(2) == 0) {
       redrawn.add_block(table, catalog);
+    } else if (catalog.host_block(table) != kNoEntry && rng.below(2) == 0) {
+      const std::uint64_t hosts = devices / static_cast<std::uint64_t>(catalog.host_devices());
+      for (const EntryId block : random_host_division(catalog, table, rng)) {
+        redrawn.add_on_host(block, static_cast<std::int32_t>(rng.below(hosts)), catalog);
+      }
     } else {
       for (const EntryId piece : random_division(catalog, table, rng)) {
         redrawn.add({piece, static_cast<std::int32_t>(rng.below(devices))}, catalog);

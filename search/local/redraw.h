@@ -13,9 +13,14 @@ namespace neuroshard::search {
 /// it cannot be split that often. Of its columns or its rows where the catalog has both.
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
 
+/// The same of its blocks over a host. REQUIRES such blocks.
+std::vector<EntryId> random_host_division(const ShapeCatalog& catalog, std::int32_t table,
+                                          Rng& rng);
+
 /// The plan with one random table divided anew and its pieces on random devices: a step that moves,
 /// which touch two devices, do not make. Where the catalog has blocks, half of the tables drawn go
-/// over all devices, or come back from there. The plan itself when a few draws find none that fits.
+/// over all devices, or come back from there; of the others, half go over random hosts. The plan
+/// itself when a few draws find none that fits.
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng);
 

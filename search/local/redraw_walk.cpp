@@ -32,14 +32,20 @@ double RedrawWalk::cost() {
 }
 
 void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
-  const std::vector<EntryId> pieces = random_division(plan_.catalog(), table, rng);
+  const ShapeCatalog& catalog = plan_.catalog();
+  const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
+  const std::vector<EntryId> pieces =
+      on_hosts ? random_host_division(catalog, table, rng) : random_division(catalog, table, rng);
   while (!plan_.pieces_of(table).empty()) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   for (const EntryId piece : pieces) {
-    const auto device =
-        static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(plan_.devices())));
-    apply({plan_.next_piece(), {piece, device}, {}});
+    const std::int32_t holders = catalog.holders(piece);
+    const auto places = static_cast<std::uint64_t>(plan_.devices() / holders);
+    const std::int32_t first = static_cast<std::int32_t>(rng.below(places)) * holders;
+    for (std::int32_t device = first; device < first + holders; ++device) {
+      apply({plan_.next_piece(), {piece, device}, {}});
+    }
   }
 }
 

@@ -10,7 +10,8 @@ constexpr std::size_t kTogether = 256;  // entries interned at once, at least
 }  // namespace
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
-                           const RowShapes& rows, const CancelToken* cancel) {
+                           const RowShapes& rows, const CancelToken* cancel)
+    : rows_(rows) {
   std::size_t interned = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
@@ -22,7 +23,7 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
     add_columns(workload, whole);
     if (rows.halves > 1) add_rows(workload, whole, rows.halves);
-    if (rows.blocks > 1) add_block(workload, table, rows.blocks);
+    add_blocks(workload, table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
   intern(evaluator, interned);
@@ -33,17 +34,20 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
 void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   std::vector<ShardShape> shapes;
   for (std::size_t k = begin; k < entries_.size(); ++k) {
-    shapes.push_back({entries_[k].table, entries_[k].rows, entries_[k].dim});
+    const CatalogEntry& entry = entries_[k];
+    const std::int32_t blocks = entry.moves() ? 0 : holders(static_cast<EntryId>(k));
+    shapes.push_back({entry.table, entry.rows, entry.dim, blocks});
   }
   for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
 }
 
-EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim) const {
+EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim,
+                           Spread spread) const {
   const EntryId end = table_begin_.size() > static_cast<std::size_t>(table) + 1
                           ? table_begin_[static_cast<std::size_t>(table) + 1]
                           : static_cast<EntryId>(entries_.size());  // while it is being made
   for (EntryId id = whole(table); id < end; ++id) {
-    if (entry(id).dim == dim && entry(id).rows == rows && !entry(id).everywhere) return id;
+    if (entry(id).dim == dim && entry(id).rows == rows && entry(id).spread == spread) return id;
   }
   return kNoEntry;
 }
@@ -51,30 +55,33 @@ EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t d
 EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   const CatalogEntry& a = entry(one);
   const CatalogEntry& b = entry(other);
-  if (a.everywhere || b.everywhere) return kNoEntry;
+  if (!a.moves() || !b.moves()) return kNoEntry;
   const CatalogEntry& all = entry(whole(a.table));
   if (a.rows == all.rows && b.rows == all.rows) return find(a.table, all.rows, a.dim + b.dim);
   return find(a.table, a.rows + b.rows, all.dim);
 }
 
-EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape) {
+EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spread spread) {
   const auto id = static_cast<EntryId>(entries_.size());
   CatalogEntry& entry = entries_.emplace_back();
   entry.table = shape.table;
   entry.rows = shape.rows;
   entry.dim = shape.dim;
   entry.bytes = shard_bytes(workload, shape);
+  entry.spread = spread;
   return id;
 }
 
-EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& shape) {
-  const EntryId known = find(shape.table, shape.rows, shape.dim);
+EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& shape,
+                                  Spread spread) {
+  const EntryId known = find(shape.table, shape.rows, shape.dim, spread);
   if (known != kNoEntry) return known;
-  const EntryId id = add(workload, shape);
+  const EntryId id = add(workload, shape, spread);
   const std::int32_t columns = split_point(shape.dim);
   if (columns == 0) return id;
-  const EntryId first = add_columns(workload, {shape.table, shape.rows, columns});
-  const EntryId rest = add_columns(workload, {shape.table, shape.rows, shape.dim - columns});
+  const EntryId first = add_columns(workload, {shape.table, shape.rows, columns}, spread);
+  const EntryId rest =
+      add_columns(workload, {shape.table, shape.rows, shape.dim - columns}, spread);
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
@@ -95,15 +102,18 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape
   return id;
 }
 
-void ShapeCatalog::add_block(const Workload& workload, std::int32_t table, std::int32_t blocks) {
+void ShapeCatalog::add_blocks(const Workload& workload, std::int32_t table) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  const std::int64_t rows = even_block(whole.rows, blocks);
-  EntryId id = kNoEntry;
-  if (rows > 0) {
-    id = add(workload, {table, rows, whole.dim});
-    entries_[static_cast<std::size_t>(id)].everywhere = true;
+  if (rows_.blocks > 1) {
+    const std::int64_t rows = even_block(whole.rows, rows_.blocks);
+    const ShardShape block{table, rows, whole.dim};
+    blocks_.push_back(rows == 0 ? kNoEntry : add(workload, block, Spread::kAll));
   }
-  blocks_.push_back(id);
+  if (rows_.host > 1) {
+    const std::int64_t rows = even_block(whole.rows, rows_.host);
+    const ShardShape block{table, rows, whole.dim};
+    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
+  }
 }
 
 }  // namespace neuroshard::search

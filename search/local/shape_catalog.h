@@ -14,6 +14,13 @@ namespace neuroshard::search {
 using EntryId = std::int32_t;
 inline constexpr EntryId kNoEntry = -1;
 
+/// Which devices hold a piece: one, or each of several an even block of the same columns' rows.
+enum class Spread : unsigned char {
+  kNone,
+  kHost,  ///< those of one host
+  kAll,
+};
+
 /// One size that pieces of a table may have: some of the columns, or some of the rows. Which ones
 /// does not matter to cost or memory, so a plan in the making knows sizes only.
 struct CatalogEntry {
@@ -26,14 +33,16 @@ struct CatalogEntry {
   EntryId rest = kNoEntry;
   EntryId upper = kNoEntry;  ///< the two pieces its rows are split into, or none
   EntryId lower = kNoEntry;
-  /// An even block of a table's rows: every device has one, or none has.
-  bool everywhere = false;
+  Spread spread = Spread::kNone;
+
+  /// By itself, from one device to another.
+  [[nodiscard]] bool moves() const { return spread == Spread::kNone; }
 };
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that
 /// cost models are trained on when tables have a power of two of columns. With `rows` also parts of
-/// the rows of all columns. Everything is interned when it is made, so that searches may run in
-/// parallel afterwards. Immutable; thread-safe.
+/// the rows of all columns, and even blocks. Everything is interned when it is made, so that
+/// searches may run in parallel afterwards. Immutable; thread-safe.
 class ShapeCatalog {
  public:
   /// Cancelled by `cancel`, it is not complete() and of no use.
@@ -59,23 +68,38 @@ class ShapeCatalog {
   [[nodiscard]] EntryId block(std::int32_t table) const {
     return blocks_.empty() ? kNoEntry : blocks_[static_cast<std::size_t>(table)];
   }
-  /// The entry of that size, no block, or kNoEntry. Cost: the table's entries, about log2 of its
-  /// dim and of the parts of its rows.
-  [[nodiscard]] EntryId find(std::int32_t table, std::int64_t rows, std::int32_t dim) const;
+  /// The even block of a table's rows, of all columns, of as many as a host has devices; kNoEntry
+  /// where there is none. It is halved by columns, like the whole.
+  [[nodiscard]] EntryId host_block(std::int32_t table) const {
+    return host_blocks_.empty() ? kNoEntry : host_blocks_[static_cast<std::size_t>(table)];
+  }
+  /// How many devices hold a piece of that entry, each a block.
+  [[nodiscard]] std::int32_t holders(EntryId id) const {
+    const Spread spread = entry(id).spread;
+    return spread == Spread::kNone ? 1 : spread == Spread::kHost ? rows_.host : rows_.blocks;
+  }
+  [[nodiscard]] std::int32_t host_devices() const { return rows_.host; }
+  /// The entry of that size, or kNoEntry. Cost: the table's entries, about log2 of its dim and of
+  /// the parts of its rows.
+  [[nodiscard]] EntryId find(std::int32_t table, std::int64_t rows, std::int32_t dim,
+                             Spread spread = Spread::kNone) const;
   /// Two pieces of a table as one: side by side or one above the other; kNoEntry when they are
   /// neither, or blocks.
   [[nodiscard]] EntryId joined(EntryId one, EntryId other) const;
 
  private:
-  EntryId add(const Workload& workload, const ShardShape& shape);
-  EntryId add_columns(const Workload& workload, const ShardShape& shape);
+  EntryId add(const Workload& workload, const ShardShape& shape, Spread spread = Spread::kNone);
+  EntryId add_columns(const Workload& workload, const ShardShape& shape,
+                      Spread spread = Spread::kNone);
   EntryId add_rows(const Workload& workload, const ShardShape& shape, std::int32_t parts);
-  void add_block(const Workload& workload, std::int32_t table, std::int32_t blocks);
+  void add_blocks(const Workload& workload, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
 
+  const RowShapes rows_;
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables
   std::vector<EntryId> blocks_;       // per table, or empty
+  std::vector<EntryId> host_blocks_;  // per table, or empty
   bool complete_ = true;
 };
 

@@ -2,6 +2,12 @@
 
 namespace neuroshard::search {
 
+EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division) {
+  return division == Division::kBlocks  ? catalog.block(table)
+         : division == Division::kHosts ? catalog.host_block(table)
+                                        : catalog.whole(table);
+}
+
 double Divider::weight(EntryId id) const {
   const CatalogEntry& entry = catalog_.entry(id);
   return evaluator_.shape_cost(entry.shape) + ms_per_dim_ * entry.dim;
@@ -29,8 +35,7 @@ void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) cons
 Pieces Divider::divided(const PieceLimits& limits) const {
   Pieces pieces;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    const bool spread = division(table) == Division::kBlocks;
-    divide(spread ? catalog_.block(table) : catalog_.whole(table), limits, pieces);
+    divide(undivided(catalog_, table, division(table)), limits, pieces);
   }
   return pieces;
 }

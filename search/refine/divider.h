@@ -16,7 +16,12 @@ enum class Division : unsigned char {
   kColumns,
   kRows,    ///< halves of its rows
   kBlocks,  ///< an even block on every device
+  kHosts,   ///< columns, each in even blocks on the devices of a host
 };
+
+/// The whole of a table, or the block that its pieces of that division are of; kNoEntry: it has
+/// none.
+EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division);
 
 using Pieces = std::vector<EntryId>;
 

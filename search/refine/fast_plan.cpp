@@ -100,8 +100,9 @@ double FastStart::least_width(const Pieces& pieces) const {
   for (const EntryId id : pieces) {
     const CatalogEntry& entry = catalog_.entry(id);
     const double dim = entry.dim;
-    (entry.everywhere ? blocks : sum) += dim;
-    if (!entry.everywhere) widest = std::max(widest, dim);
+    const bool block = entry.spread == Spread::kAll;
+    (block ? blocks : sum) += block ? dim : catalog_.holders(id) * dim;
+    if (!block) widest = std::max(widest, dim);
   }
   return blocks + std::max(widest, sum / problem_.cluster.devices);
 }
@@ -143,7 +144,7 @@ void FastStart::divide_evenly() {
   place(whole);
   double total = 0;
   for (const EntryId id : whole) {
-    total += (catalog_.entry(id).everywhere ? problem_.cluster.devices : 1) * divider_.weight(id);
+    total += catalog_.holders(id) * divider_.weight(id);
   }
   level_ = total / problem_.cluster.devices;
   try_heaviest();
@@ -179,7 +180,7 @@ void FastStart::try_widest() {
   for (const EntryId id : best_pieces_) {
     const CatalogEntry& entry = catalog_.entry(id);
     sum += entry.dim;
-    if (!entry.everywhere) widest = std::max<double>(widest, entry.dim);
+    if (entry.moves()) widest = std::max<double>(widest, entry.dim);
   }
   PieceLimits limits = limits_;
   for (int failures = 0; failures < kTooFine && widest > sum / problem_.cluster.devices;) {

@@ -1,16 +1,21 @@
 #include "search/refine/fast_row_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "search/local/redraw.h"
+#include "search/refine/cheapest_divisions.h"
 
 namespace neuroshard::search {
 namespace {
 
 constexpr int kPatience = 4;  // plans in a row that are no cheaper
+/// Of the level, where hosts count: the dearest piece. The first is first_plan()'s.
+constexpr std::array kHeaviest{1.0, 0.5, 0.35, 0.7, 1.4, 2.0, 4.0};
 
 bool cheaper_in_blocks(std::int32_t devices, const PlanEvaluator& evaluator,
                        const ShapeCatalog& catalog, std::int32_t table) {
@@ -35,6 +40,7 @@ class FastRowPlans {
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows, 0);
     const std::vector<std::int32_t> blocks = those_for(Division::kBlocks, dearest);
+    by_hosts();
     with_bargains(blocks);
     more_and_more(blocks, Division::kBlocks, 0);
     if (!any_) return std::nullopt;
@@ -68,6 +74,20 @@ class FastRowPlans {
     if (bargains == 0 || over()) return;
     attempt(divisions_of(catalog_, std::span(blocks).first(bargains), Division::kBlocks));
     more_and_more(blocks, Division::kBlocks, bargains);
+  }
+
+  /// Where hosts count, with the cheapest divisions into pieces of at most some multiple of the
+  /// level.
+  void by_hosts() {
+    if (catalog_.host_devices() == 0) return;
+    const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
+    std::set<std::vector<Division>> tried;
+    for (const double multiple : kHeaviest) {
+      if (over()) return;
+      const auto divisions = cheapest_divisions(multiple * level, evaluator_, catalog_);
+      if (!tried.insert(divisions).second) continue;
+      attempt(divisions);
+    }
   }
 
   /// With one more than `from` of the tables, two more, ..

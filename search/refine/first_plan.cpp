@@ -7,6 +7,7 @@
 #include "search/feasibility.h"
 #include "search/packing/plan_packing.h"
 #include "search/plan_cost.h"
+#include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"
 #include "search/stop_check.h"
 
@@ -73,10 +74,15 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
 /// the only one.
 std::optional<FastPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
                                 const ShapeCatalog& catalog, const StopCheck& stop) {
-  const std::vector<std::int32_t> blocks =
-      tables_cheaper_in_blocks(problem.cluster.devices, evaluator, catalog);
-  if (!blocks.empty()) {
-    const auto divisions = divisions_of(catalog, blocks, Division::kBlocks);
+  const std::int32_t devices = problem.cluster.devices;
+  const std::vector<Division> divisions =
+      catalog.host_devices() > 0
+          ? cheapest_divisions(cheapest_level(devices, evaluator, catalog), evaluator, catalog)
+          : divisions_of(catalog, tables_cheaper_in_blocks(devices, evaluator, catalog),
+                         Division::kBlocks);
+  const bool any = std::any_of(divisions.begin(), divisions.end(),
+                               [](Division division) { return division != Division::kColumns; });
+  if (any) {
     auto found = fast_plan(problem, evaluator, catalog, stop, divisions);
     if (found) return found;
   }

@@ -19,9 +19,10 @@ constexpr double kSeconds = 0.02;  // or this much for each, if there is
 
 using Divisions = std::vector<Division>;
 
-/// Blocks alone, and halves alone.
+/// Blocks over hosts alone, over all devices alone, and halves alone.
 std::vector<RowShapes> ways_of(const RowShapes& rows) {
   std::vector<RowShapes> ways;
+  if (rows.host > 1) ways.push_back({0, 1, rows.host});
   if (rows.blocks > 1) ways.push_back({rows.blocks, 1});
   if (rows.halves > 1) ways.push_back({0, rows.halves});
   return ways;
@@ -96,10 +97,9 @@ std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   for (const auto& [bytes, table] : order) {
     if (-bytes <= memory) break;
     Division& own = divisions[static_cast<std::size_t>(table)];
-    own = way.blocks > 1 ? Division::kBlocks : Division::kRows;
-    if (own == Division::kRows) continue;
-    if (catalog_.block(table) == kNoEntry) return std::nullopt;
-    memory -= catalog_.entry(catalog_.block(table)).bytes;
+    own = way.host > 1 ? Division::kHosts : way.blocks > 1 ? Division::kBlocks : Division::kRows;
+    if (undivided(catalog_, table, own) == kNoEntry) return std::nullopt;
+    if (own == Division::kBlocks) memory -= catalog_.entry(catalog_.block(table)).bytes;
   }
   const bool none = -order.front().first <= problem_.cluster.memory_bytes;
   return none || memory < 0 ? std::nullopt : std::optional(std::move(divisions));
@@ -111,7 +111,7 @@ Divisions RowStart::divisions_of(const Assignment& pieces) const {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
     if (entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows) continue;
     divisions[static_cast<std::size_t>(entry.table)] =
-        entry.everywhere ? Division::kBlocks : Division::kRows;
+        entry.moves() ? Division::kRows : Division::kBlocks;  // packing makes no others
   }
   return divisions;
 }
@@ -149,9 +149,10 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   }
   if (start.any()) return start.take();
   const StopCheck patience(with_patience(options));
-  if (ways.size() > 1) ways.push_back(rows);
+  if (rows.blocks > 1 && rows.halves > 1) ways.push_back(rows);
   for (const RowShapes& way : ways) {
     if (start.enough()) break;
+    if (way.blocks < 2 && way.halves < 2) continue;  // packing knows no hosts
     if (auto packed = plan_by_memory_with_rows(problem, way, patience)) {
       start.by_memory(*std::move(packed));
     }

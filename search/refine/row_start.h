@@ -9,8 +9,8 @@
 namespace neuroshard::search {
 
 /// What refine begins with where memory leaves no plan with whole rows. Tables that no columns make
-/// fit go over all devices, or are halved by rows, whichever of the two that `rows` allow is
-/// cheaper, and the rest is placed by load (fast_plan()). Where memory is too tight for that,
+/// fit go over hosts, over all devices, or are halved by rows, whichever of those that `rows` allow
+/// is cheaper, and the rest is placed by load (fast_plan()). Where memory is too tight for that,
 /// plan_by_memory_with_rows() says which tables have to go by rows, and has at least a plan:
 /// packing is all that can be done then, and goes on for kFirstPlanSeconds at least.
 /// options.time_limit_s: the time left. Errors: kCancelled when it was stopped before a first plan;

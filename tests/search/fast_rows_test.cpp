@@ -34,7 +34,7 @@ std::vector<std::int32_t> spread_in(const Assignment& pieces, const ShapeCatalog
   std::vector<std::int32_t> tables;
   for (const Placed& piece : pieces) {
     const CatalogEntry& entry = catalog.entry(piece.entry);
-    if (entry.everywhere && piece.device == 0) tables.push_back(entry.table);
+    if (entry.spread == Spread::kAll && piece.device == 0) tables.push_back(entry.table);
   }
   std::sort(tables.begin(), tables.end());
   return tables;

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/table.h"
+#include "engine/cost_model/torchrec_costs.h"
+
+namespace neuroshard {
+
+/// What a shard costs the device that holds it.
+struct TorchRecShardCost {
+  double compute_ms = 0;
+  double exchange_ms = 0;  ///< forward, and once more backward
+
+  [[nodiscard]] double total_ms() const { return compute_ms + exchange_ms + exchange_ms; }
+};
+
+/// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels: shard by
+/// shard, nothing waits, and nothing knows of skew. A value; const access is thread-safe.
+class TorchRecFormula {
+ public:
+  /// REQUIRES batch_size >= 1 and devices >= 1.
+  TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_size, std::int32_t devices);
+
+  /// Devices of one of several hosts, or 0: one host, or hosts that differ.
+  [[nodiscard]] std::int32_t host_devices() const { return host_devices_; }
+
+  /// `dim` columns with all rows: table_wise, column_wise.
+  [[nodiscard]] TorchRecShardCost whole_rows(const Table& table, std::int32_t dim) const;
+  /// One of the blocks of a table's rows over all devices, however many rows it has: row_wise.
+  [[nodiscard]] TorchRecShardCost block_of_all(const Table& table) const;
+  /// One of the blocks of the rows of `dim` columns over the devices of one host: table_row_wise,
+  /// grid_shard. REQUIRES host_devices() > 0.
+  [[nodiscard]] TorchRecShardCost block_of_host(const Table& table, std::int32_t dim) const;
+
+ private:
+  [[nodiscard]] double block_compute_ms(const Table& table, std::int32_t dim,
+                                        std::int32_t blocks) const;
+
+  std::int32_t devices_;
+  std::int32_t host_devices_;
+  double samples_;             ///< of the batch, as many on each device
+  double device_bandwidth_;    ///< bytes per ms
+  double all_ms_per_dim_;      ///< of one direction, between all devices
+  double on_host_ms_per_dim_;  ///< between the devices of one host, ..
+  double hosts_ms_per_dim_;    ///< .. and then between hosts, a device each
+};
+
+}  // namespace neuroshard
