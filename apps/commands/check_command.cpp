@@ -5,7 +5,7 @@
 #include "apps/commands/plan_input.h"
 #include "apps/console/output.h"
 #include "apps/console/words.h"
-#include "apps/flags/export_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "io/file.h"
 #include "io/json/json_writer.h"
@@ -38,7 +38,8 @@ class CheckCommand final : public Command {
         .default_text("any");
     flags.choice("target", "NAME", "must run there too, torchrec or hugectr", &target_,
                  {"torchrec", "hugectr"});
-    declare_devices_per_host(flags, &rules_.devices_per_host);
+    declare_devices_per_host(flags, &rules_.devices_per_host)
+        .default_text("the plan's, or all on one host");
     flags
         .text("output", "FILE", "write the faults as JSON; - = to stdout, and nothing else there",
               &output_)

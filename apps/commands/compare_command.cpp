@@ -14,6 +14,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
@@ -135,6 +136,8 @@ class CompareCommand final : public Command {
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_cost_model(flags, &cost_model_);
+    declare_devices_per_host(flags, &devices_per_host_)
+        .default_text("8: the cost model torchrec alone knows hosts");
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
@@ -154,7 +157,10 @@ class CompareCommand final : public Command {
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const NamedCostModels models,
+        load_models_for_hosts(cost_model_, devices_per_host_, cluster_.devices));
+    note_unknown_hosts(flags, models);
     const ModelOrigin origin = origin_of(models.models);
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
@@ -304,6 +310,7 @@ class CompareCommand final : public Command {
   std::string tasks_;
   Cluster cluster_;
   std::string cost_model_ = kDefaultCostModel;
+  std::int32_t devices_per_host_ = 0;
   std::string row_splits_ = "even";
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;

@@ -10,6 +10,7 @@
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/export_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/planner.h"
@@ -44,7 +45,7 @@ class ExportCommand final : public Command {
     note_lost_places(input, document, flags_.format);
     note_joined_blocks(input, document.plan);
     constexpr std::array<std::string_view, 2> kHtmlFlags{"device-memory", "cost-model"};
-    note_unused_flags(flags, flags_.format, kHtmlFlags);
+    note_unused_flags(flags, flags_.format, hosts_cost_, kHtmlFlags);
     return deliver(output_, text);
   }
 
@@ -63,7 +64,11 @@ class ExportCommand final : public Command {
   Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    const std::int32_t given = flags_.options.devices_per_host;
+    const std::int32_t hosts = given == 0 ? document.places.devices_per_host : given;
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
+                                load_models_for_hosts(cost_model_, hosts, document.plan.devices));
+    hosts_cost_ = models.models.torchrec.has_value();
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
@@ -92,6 +97,7 @@ class ExportCommand final : public Command {
   ExportFlags flags_;
   std::string cost_model_{kDefaultCostModel};
   std::string output_ = "-";
+  bool hosts_cost_ = false;
 };
 
 }  // namespace

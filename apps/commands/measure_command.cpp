@@ -14,6 +14,7 @@
 #include "apps/console/words.h"
 #include "apps/flags/backend_flag.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
 #include "engine/ground_truth/cuda/rank_group.h"
@@ -164,6 +165,7 @@ class MeasureCommand final : public Command {
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     const Workload& workload = input.loaded.workload;
+    const std::int32_t hosts = document.places.devices_per_host;
     Outcome outcome;
     outcome.plan = std::move(document.plan);
     outcome.batch_size = workload.batch_size;
@@ -171,7 +173,7 @@ class MeasureCommand final : public Command {
     outcome.seed = options_.seed;
     outcome.plan_sha256 = input.plan.sha256;
     outcome.tables_sha256 = input.loaded.sha256;
-    NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, outcome));
+    NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, hosts, outcome));
     std::int32_t world = 1;
     if (backend == io::Backend::kCuda) {
       NEUROSHARD_ASSIGN_OR_RETURN(world, RankGroup::world_from_environment());
@@ -188,10 +190,13 @@ class MeasureCommand final : public Command {
   }
 
  private:
-  Status predict(io::Backend backend, const PlanAndTables& input, Outcome& outcome) {
+  Status predict(io::Backend backend, const PlanAndTables& input, std::int32_t devices_per_host,
+                 Outcome& outcome) {
     if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
     if (!cost_model_) return {};
-    NEUROSHARD_ASSIGN_OR_RETURN(outcome.models, load_cost_models(*cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        outcome.models,
+        load_models_for_hosts(*cost_model_, devices_per_host, outcome.plan.devices));
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models));
     return {};
   }

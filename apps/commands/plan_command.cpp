@@ -14,6 +14,7 @@
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/export_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
@@ -61,7 +62,12 @@ class PlanCommand final : public Command {
                            "' without --output, expected a file for the plan");
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    std::int32_t& per_host = export_.options.devices_per_host;
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
+                                load_models_for_hosts(cost_model_, per_host, cluster_.devices));
+    if (per_host == 0 && export_.format == "torchrec" && models.models.torchrec) {
+      per_host = host_devices(*models.models.torchrec, cluster_.devices);  // as they are costed
+    }
     NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
@@ -71,10 +77,9 @@ class PlanCommand final : public Command {
     }
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
-    note_unused_flags(flags, export_.format);
+    note_unused_flags(flags, export_.format, models.models.torchrec.has_value());
     limit_row_splits(flags, models);
     note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
-    note_hosts(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
@@ -161,15 +166,6 @@ class PlanCommand final : public Command {
     const std::string from = batch_size_ ? "--batch-size" : io::source_name(tables_);
     return invalid_input(from + ": " + status.message() +
                          (batch_size_ ? "" : "; --batch-size overrides the file's"));
-  }
-
-  /// The formula has hosts of its own.
-  void note_hosts(const FlagSet& flags, const NamedCostModels& models) const {
-    if (!models.models.torchrec || !flags.given("devices-per-host")) return;
-    const std::int32_t hosts = models.models.torchrec->devices_per_host;
-    if (export_.options.devices_per_host == hosts) return;
-    print_note("--devices-per-host: " + models.name + " costs hosts of " + std::to_string(hosts) +
-               " devices whatever the plan's are");
   }
 
   [[nodiscard]] const io::PlanFormat& format() const {

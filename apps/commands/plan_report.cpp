@@ -79,8 +79,11 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
 std::string bounded_plans(const CostModels& models, std::int32_t devices, RowSplits row_splits) {
   const bool by_rows =
       devices > 1 && std::min(row_splits, known_row_splits(models)) != RowSplits::kOff;
-  return std::string("plan of whole and column-split tables") +
-         (by_rows ? ", and row-wise ones with rows for every device" : "");
+  const std::string plans = "plan of whole and column-split tables";
+  if (!by_rows) return plans;
+  const bool hosts = models.torchrec && host_devices(*models.torchrec, devices) > 0;
+  return plans + (hosts ? ", and row-wise ones, over all devices or a host's, with rows for each"
+                        : ", and row-wise ones with rows for every device");
 }
 
 }  // namespace neuroshard::apps

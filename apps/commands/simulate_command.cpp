@@ -8,6 +8,7 @@
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/planner.h"
 #include "io/plans/plan_file.h"
@@ -21,6 +22,8 @@ class SimulateCommand final : public Command {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &memory_);
     declare_cost_model(flags, &cost_model_);
+    declare_devices_per_host(flags, &devices_per_host_)
+        .default_text("the plan's, or 8: the cost model torchrec alone knows hosts");
     flags
         .text("output", "FILE",
               "write the plan with these costs to a file; - = to stdout, and nothing else there",
@@ -28,14 +31,18 @@ class SimulateCommand final : public Command {
         .writes("plan");
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    if (devices_per_host_ == 0) devices_per_host_ = document.places.devices_per_host;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const NamedCostModels models,
+        load_models_for_hosts(cost_model_, devices_per_host_, document.plan.devices));
+    note_unknown_hosts(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     if (output_) {
       document.batch_size = workload.batch_size;
@@ -64,6 +71,7 @@ class SimulateCommand final : public Command {
   PlanInputFlags input_;
   std::int64_t memory_ = 0;
   std::string cost_model_ = kDefaultCostModel;
+  std::int32_t devices_per_host_ = 0;
   std::optional<std::string> output_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
-#include "engine/core/cluster.h"
+#include "apps/flags/host_flags.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -21,12 +21,7 @@ Result<std::string> list_of_formats() {
 
 }  // namespace
 
-FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
-  return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices)
-      .default_text("the plan's, or all on one host");
-}
-
-void note_unused_flags(const FlagSet& flags, std::string_view format,
+void note_unused_flags(const FlagSet& flags, std::string_view format, bool hosts_cost,
                        std::span<const std::string_view> html_flags) {
   const auto note = [&](std::string_view flag) {
     if (!flags.given(flag)) return;
@@ -35,7 +30,7 @@ void note_unused_flags(const FlagSet& flags, std::string_view format,
   if (format != "torchrec") {
     note("torchrec-module");
     note("trainer-device");
-    if (!format.starts_with("hugectr")) note("devices-per-host");
+    if (!format.starts_with("hugectr") && !hosts_cost) note("devices-per-host");
   }
   if (format == "html") return;
   for (const std::string_view flag : html_flags) note(flag);
@@ -58,7 +53,7 @@ void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& s
               &out->options.trainer_device, {"cuda", "cpu"})
       .default_text(source + "cuda");
   declare_devices_per_host(flags, &out->options.devices_per_host)
-      .default_text(source + "all on one host");
+      .default_text(source + "all on one host; for the costs of torchrec 8");
 }
 
 }  // namespace neuroshard::apps

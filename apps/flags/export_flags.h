@@ -19,10 +19,9 @@ struct ExportFlags {
 /// formats' own: "the plan's, or ", or "" where there is no plan yet.
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source);
 /// A remark on standard error for each flag whose wish plans of that format have no place for.
-/// `html_flags` are those of the command that only a report takes.
-void note_unused_flags(const FlagSet& flags, std::string_view format,
+/// `hosts_cost`: costs go by --devices-per-host, whatever the format. `html_flags` are those of the
+/// command that only a report takes.
+void note_unused_flags(const FlagSet& flags, std::string_view format, bool hosts_cost,
                        std::span<const std::string_view> html_flags = {});
-/// --devices-per-host.
-FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
 
 }  // namespace neuroshard::apps

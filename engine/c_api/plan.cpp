@@ -174,7 +174,8 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, own));
     if (cluster == nullptr) return {};
-    NEUROSHARD_ASSIGN_OR_RETURN(const Cluster devices, read_cluster(cluster));
+    NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
+    const Cluster& devices = given.devices;
     if (own.devices != devices.devices) {
       return invalid_input("plan: found one for " + std::to_string(own.devices) +
                            " devices, expected " + std::to_string(devices.devices));

@@ -30,6 +30,16 @@ class CallbackSink final : public ProgressSink {
   void* user_data_;
 };
 
+using Models = std::shared_ptr<const NamedCostModels>;
+
+/// The planner's; TorchRec's formula with hosts of so many devices, where said (not 0).
+Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host) {
+  if (devices_per_host == 0 || !planner.models->models.torchrec) return planner.models;
+  auto own = std::make_shared<NamedCostModels>(*planner.models);
+  set_hosts(devices_per_host, *own);
+  return own;
+}
+
 void log_line(const neuroshard_planner& planner, std::int32_t level, const std::string& message) {
   if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
 }
@@ -84,17 +94,22 @@ void log_result(const neuroshard_planner& planner, const PlanResult& result) {
 }
 
 Result<PlanHandle> search_plan(const neuroshard_planner& planner,
-                               const neuroshard_workload& workload, const Cluster& cluster,
+                               const neuroshard_workload& workload, const GivenCluster& cluster,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
-  warn_of_guesses(planner, cluster.devices, workload.workload);
+  const std::int32_t devices = cluster.devices.devices;
+  const Models models = models_for(planner, cluster.devices_per_host);
+  warn_of_guesses(planner, devices, workload.workload);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
   NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result, make_plan(workload.workload, cluster, planner.models->models, options));
+      PlanResult result, make_plan(workload.workload, cluster.devices, models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
-  plan->document.provenance = provenance_of(*planner.models, "", result.algorithm, options.seed);
-  plan->cost_origin = describe_costs(*planner.models, cluster.devices);
+  plan->document.provenance = provenance_of(*models, "", result.algorithm, options.seed);
+  if (models->models.torchrec) {
+    plan->document.places.devices_per_host = host_devices(*models->models.torchrec, devices);
+  }
+  plan->cost_origin = describe_costs(*models, devices);
   log_result(planner, result);
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
@@ -139,7 +154,7 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
   return make_handle(plan, error, [&]() -> Result<PlanHandle> {
     NEUROSHARD_REQUIRE(planner);
     NEUROSHARD_REQUIRE(workload);
-    NEUROSHARD_ASSIGN_OR_RETURN(const Cluster devices, read_cluster(cluster));
+    NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster devices, read_cluster(cluster));
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
     return search_plan(*planner, *workload, devices, given);
@@ -156,13 +171,13 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(plan);
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     auto result = std::make_unique<neuroshard_plan>(*plan);
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        result->document.cost,
-        simulate(workload->workload, plan->document.plan, planner->models->models));
+    const Models models = models_for(*planner, plan->document.places.devices_per_host);
+    NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
+                                simulate(workload->workload, plan->document.plan, models->models));
     warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);
-    result->cost_origin = describe_costs(*planner->models, plan->document.plan.devices);
+    result->cost_origin = describe_costs(*models, plan->document.plan.devices);
     const io::PlanProvenance& made = plan->document.provenance;
-    result->document.provenance = provenance_of(*planner->models, "", made.algorithm, made.seed);
+    result->document.provenance = provenance_of(*models, "", made.algorithm, made.seed);
     return result;
   });
 }

@@ -33,19 +33,25 @@ std::string shipped_names() {
   return names;
 }
 
-/// TorchRec's formula under its name; the hash is of the constants.
+/// TorchRec's formula under its name.
 NamedCostModels torchrec_models() {
-  constexpr std::string_view kConstants = "torchrec 1.4: 897, 600 and 12.5 GB/s, hosts of 8";
-  NamedCostModels named{std::string(kTorchRecCostModel), io::sha256_hex(kConstants), {}};
+  NamedCostModels named{std::string(kTorchRecCostModel), {}, {}};
   named.models.compute_origin.hardware = "TorchRec 1.4's estimator with its default bandwidths";
   named.models.comm_origin = named.models.compute_origin;
-  named.models.torchrec.emplace();
+  set_hosts(named.models.torchrec.emplace().devices_per_host, named);
   named.models.min_batch_size = 1;
   named.models.batch_size = std::numeric_limits<std::int64_t>::max();
   return named;
 }
 
 }  // namespace
+
+void set_hosts(std::int32_t devices_per_host, NamedCostModels& named) {
+  if (!named.models.torchrec) return;
+  named.models.torchrec->devices_per_host = devices_per_host;
+  named.sha256 = io::sha256_hex("torchrec 1.4: 897, 600 and 12.5 GB/s, hosts of " +
+                                std::to_string(devices_per_host));
+}
 
 Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes) {
   NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, name));

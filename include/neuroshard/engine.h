@@ -252,7 +252,10 @@ typedef struct neuroshard_cluster {
   size_t struct_size;
   int64_t memory_bytes; /* for tables on each device, 1 or more */
   int32_t devices;      /* 1 to 65,536 */
-  int32_t reserved;     /* 0 */
+  /* For costs that know hosts ("torchrec"): how many devices one has, all of them alike and their
+     devices in order. 0: 8 (fewer devices are one host). A plan remembers it; neuroshard-plan files
+     do not. */
+  int32_t devices_per_host;
 } neuroshard_cluster;
 
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
@@ -260,8 +263,10 @@ typedef struct neuroshard_cluster {
 enum {
   NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
   NEUROSHARD_ROW_SPLITS_OFF = 1,
-  NEUROSHARD_ROW_SPLITS_EVEN = 2, /* a table over all devices, in blocks of ceil(rows / devices) */
-  NEUROSHARD_ROW_SPLITS_ANY = 3   /* also halves of its rows, quarters, .., on any devices */
+  /* A table over all devices, in blocks of ceil(rows / devices); where costs know hosts, also
+     columns of it over the devices of one. */
+  NEUROSHARD_ROW_SPLITS_EVEN = 2,
+  NEUROSHARD_ROW_SPLITS_ANY = 3 /* also halves of its rows, quarters, .., on any devices */
 };
 
 /* How to search. */

@@ -257,11 +257,13 @@ class Cancellation {
 struct Cluster {
   std::int32_t devices = 0;
   std::int64_t memory_bytes = 0;  ///< for tables on each device
+  std::int32_t devices_per_host = 0;
 
   [[nodiscard]] neuroshard_cluster c_struct() const {
     auto value = detail::versioned<neuroshard_cluster>();
     value.devices = devices;
     value.memory_bytes = memory_bytes;
+    value.devices_per_host = devices_per_host;
     return value;
   }
 };

@@ -110,6 +110,8 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
   }
   if (whole_rows) return Type("column_wise");
   const std::int32_t host = devices_per_host == 0 ? devices : devices_per_host;
+  const std::string hosts = ", on hosts of " + std::to_string(host) + " devices" +
+                            (devices_per_host == 0 ? " (--devices-per-host says others)" : "");
   const std::vector<std::vector<Shard>> blocks = column_blocks(shards);
   if (blocks.size() == 1) {
     if (in_even_blocks(shards, 0, devices)) return Type("row_wise");
@@ -117,14 +119,14 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
     return invalid_input(
         "TorchRec splits rows into blocks of ceil(rows / devices), in device order over all "
         "devices (row_wise) or over those of one host (table_row_wise), found " +
-        std::to_string(shards.size()) + " other row blocks");
+        std::to_string(shards.size()) + " other row blocks" + hosts);
   }
   if (blocks_on_hosts(blocks, host)) return Type("grid_shard");
   return invalid_input(
       "TorchRec splits rows and columns into column blocks, each in blocks of ceil(rows / devices) "
       "rows over the devices of one host in order (grid_shard), found " +
       describe_shard(shards.front()) + " on device " + std::to_string(shards.front().device) +
-      " and " + std::to_string(shards.size() - 1) + " more");
+      " and " + std::to_string(shards.size() - 1) + " more" + hosts);
 }
 
 std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Table& table,

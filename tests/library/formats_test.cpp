@@ -115,6 +115,26 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
   BOOST_TEST(log.find("of the compute of 1 other is a guess") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
+  const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
+  Workload workload = must(Workload::create(65536));
+  BOOST_REQUIRE(
+      workload.add({.name = "t", .rows = 1000000, .dim = 128, .pooling_factor = 100}).ok());
+  const PlanOptions options{.evaluations = 1000, .threads = 1};
+  for (const std::int32_t per_host : {0, 4, 16}) {  // none says 8
+    const Cluster cluster{32, std::int64_t{1} << 40, per_host};
+    const Plan plan = must(planner.plan(workload, cluster, options));
+    BOOST_TEST(must(planner.simulate(workload, plan)).cost_ms() == plan.cost_ms());
+    const std::string file = must(plan.export_as(workload, "torchrec"));
+    BOOST_TEST((file.find("table_row_wise") != std::string::npos ||
+                file.find("grid_shard") != std::string::npos));
+    const std::string last = "/cuda:" + std::to_string((per_host == 0 ? 8 : per_host) - 1) + "\"";
+    BOOST_TEST(file.find("rank:31" + last) != std::string::npos, file);
+    const Plan again = must(Plan::import_from(file, "again", workload, 32));
+    BOOST_TEST(must(planner.simulate(workload, again)).cost_ms() == plan.cost_ms());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));

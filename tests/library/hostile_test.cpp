@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto& c, auto&) { c.devices = INT32_MAX; }, "devices");
   refused([](auto& c, auto&) { c.memory_bytes = 0; }, "memory");
   refused([](auto& c, auto&) { c.memory_bytes = -1; }, "memory");
-  refused([](auto& c, auto&) { c.reserved = 5; }, "reserved");
+  refused([](auto& c, auto&) { c.devices_per_host = 5; }, "cluster.devices_per_host: found 5");
+  refused([](auto& c, auto&) { c.devices_per_host = -1; }, "cluster.devices_per_host: found -1");
   refused([](auto&, auto& o) { o.threads = -1; }, "threads");
   refused([](auto&, auto& o) { o.threads = INT32_MAX; }, "threads");
   refused([](auto&, auto& o) { o.time_limit_s = kNan; }, "time limit");

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "apps/flags/flags.h"
+#include "engine/core/status.h"
+#include "engine/cost_model/shipped_models.h"
+
+namespace neuroshard::apps {
+
+/// --devices-per-host; 0 stays when it is not given.
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
+
+/// load_cost_models() for `devices` devices; TorchRec's formula counts with hosts of so many of
+/// them (0: of as many as it does by itself), others know no hosts. kInvalidInput, too, when the
+/// devices are more than a host's, but no whole number of hosts.
+Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
+                                              std::int32_t devices_per_host, std::int32_t devices);
+
+/// A remark on standard error when the flag is given and the cost models know no hosts.
+void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models);
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,110 @@
+// Plans for several hosts under TorchRec's formula, which alone knows hosts: from the search to the
+// trainer's file and back.
+#include <boost/json.hpp>
+#include <boost/test/unit_test.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/apps/one_line.h"
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::test::expect_one_line;
+using neuroshard::test::Outcome;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+const std::string kHostTables = source_file("examples/dlrm_dcnv2.json");
+
+Outcome planned_on_hosts(std::vector<std::string> more) {
+  std::vector<std::string> arguments{"plan",     "--tables",        kHostTables, "--devices",
+                                     "64",       "--device-memory", "80GB",      "--cost-model",
+                                     "torchrec", "--format",        "torchrec",  "--evaluations",
+                                     "2000",     "--output"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_command(arguments);
+}
+
+Outcome simulated_on_hosts(const std::string& plan, std::vector<std::string> more = {}) {
+  std::vector<std::string> arguments{"simulate",        "--tables", kHostTables,    "--plan",  plan,
+                                     "--device-memory", "80GB",     "--cost-model", "torchrec"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_command(arguments);
+}
+
+/// "4.321" of "plan cost 4.321 ms".
+std::string cost_in(const std::string& text) {
+  const std::size_t begin = text.find("plan cost ") + 10;
+  return text.substr(begin, text.find(" ms", begin) - begin);
+}
+
+std::set<std::string> sharding_types(const std::string& plan) {
+  const boost::json::value document = boost::json::parse(slurp(plan));
+  std::set<std::string> types;
+  for (const auto& [module, tables] : document.at("plan").as_object()) {
+    for (const auto& [name, table] : tables.as_object()) {
+      types.emplace(table.at("sharding_type").as_string());
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(hosts)
+
+BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("torchrec.json");
+  const Outcome made = planned_on_hosts({file});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  BOOST_TEST(made.err.empty());
+  const std::set<std::string> types = sharding_types(file);
+  BOOST_TEST(types.contains("table_row_wise") + types.contains("grid_shard") > 0);
+  BOOST_TEST(cost_in(simulated_on_hosts(file).out) == cost_in(made.out));
+  const Outcome checked =
+      run_command({"check", "--tables", kHostTables, "--plan", file, "--target", "torchrec"});
+  BOOST_TEST(checked.out.find("no fault") != std::string::npos, checked.out);
+  expect_one_line(simulated_on_hosts(file, {"--devices-per-host", "16"}), 2,
+                  "over the 16 devices of a host");
+  expect_one_line(simulated_on_hosts(file, {"--devices-per-host", "5"}), 2,
+                  "expected a divisor of 64");
+
+  // Ours does not hold the hosts: whoever writes TorchRec's file of it says how large they are.
+  const std::string native = folder.file("native.json");
+  const std::vector<std::string> exported{"export",   "--tables", kHostTables, "--plan", file,
+                                          "--format", "json",     "--output",  native};
+  BOOST_TEST(run_command(exported).exit_code == 0);
+  BOOST_TEST(cost_in(simulated_on_hosts(native).out) == cost_in(made.out));
+  std::vector<std::string> back{"export", "--tables", kHostTables, "--plan",
+                                native,   "--format", "torchrec"};
+  expect_one_line(run_command(back), 2, "--devices-per-host");
+  back.insert(back.end(), {"--devices-per-host", "8"});
+  BOOST_TEST(run_command(back).out == slurp(file));
+}
+
+BOOST_AUTO_TEST_CASE(hosts_are_as_large_as_the_flag_says) {
+  const TemporaryFolder folder;
+  const std::string eight = folder.file("8.json");
+  const std::string four = folder.file("4.json");
+  const Outcome of_eight = planned_on_hosts({eight});
+  const Outcome of_four = planned_on_hosts({four, "--devices-per-host", "4"});
+  BOOST_REQUIRE_MESSAGE(of_four.exit_code == 0, of_four.err);
+  BOOST_TEST(slurp(four).find("rank:7/cuda:3") != std::string::npos);
+  BOOST_TEST(slurp(eight).find("rank:7/cuda:7") != std::string::npos);
+  BOOST_TEST(cost_in(of_four.out) != cost_in(of_eight.out));
+  BOOST_TEST(cost_in(simulated_on_hosts(four).out) ==
+             cost_in(of_four.out));  // the file tells the hosts
+  expect_one_line(planned_on_hosts({four, "--devices-per-host", "3"}), 2,
+                  "expected a divisor of 64");
+  const Outcome other = run_command({"simulate", "--tables", kHostTables, "--plan", four,
+                                     "--device-memory", "80GB", "--devices-per-host", "4"});
+  BOOST_TEST(other.err.find("--devices-per-host: changes nothing, h200_sim knows no hosts") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
