@@ -45,6 +45,17 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
+Status check_no_replicas(const Plan& plan) {
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    if (plan.shards[index].device != kEveryDevice) continue;
+    return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                         std::to_string(plan.shards[index].table) +
+                         " is on every device: the cost model torchrec alone knows data-parallel "
+                         "tables");
+  }
+  return {};
+}
+
 /// All but the threads; row shards as far as the models know them.
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
   const RowSplits known = known_row_splits(models);
@@ -56,6 +67,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .row_splits = std::min(options.row_splits, known),
           .row_parts = known_row_parts(models),
           .devices_per_host = known_devices_per_host(models),
+          .replicate = options.data_parallel && knows_replicas(models),
           .possible_row_splits = std::min(options.possible_row_splits, known)};
 }
 
@@ -110,12 +122,7 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
                          std::to_string(kMaxDevices));
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    if (plan.shards[index].device != kEveryDevice) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                         std::to_string(plan.shards[index].table) +
-                         " is on every device, no cost model for data-parallel tables");
-  }
+  if (!knows_replicas(models)) NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan));
   if (models.torchrec) {
     const std::int32_t host = host_devices(*models.torchrec, plan.devices);
     NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());
@@ -132,12 +139,14 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
 }
 
 Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
-                                               const CostModels& models, RowSplits row_splits) {
+                                               const CostModels& models, RowSplits row_splits,
+                                               bool data_parallel) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
-  const search::SearchOptions options = search_options({.row_splits = row_splits}, models);
+  const search::SearchOptions options =
+      search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   return search::lower_bound({workload, cluster}, *evaluator,
                              search::row_shapes(options, cluster.devices));
 }

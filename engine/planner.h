@@ -34,6 +34,9 @@ struct PlanOptions {
   /// Row shards that "refine" may make, as far as the cost models know them (known_row_splits());
   /// with other cost models, and in the other algorithms, rows stay whole.
   RowSplits row_splits = RowSplits::kEven;
+  /// Whether "refine" may give every device all of a small table, where the cost models know what
+  /// that costs (knows_replicas()): TorchRec's data_parallel.
+  bool data_parallel = false;
   /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
   ProgressSink* progress = nullptr;
@@ -62,15 +65,17 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options);
 
 /// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the
-/// workload, has a replicated table (no cost model describes those), or the models do not fit it.
+/// workload, has a replicated table that the models know nothing of, or the models do not fit it.
 /// Says nothing about memory limits: see check_memory(). Thread-safe.
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
 
-/// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits`, costs
-/// less than under `models`, whatever memory there is; nothing where `models` are not additive
-/// (networks are not, TorchRec's formula is). Errors: as make_plan() without a search. Thread-safe.
+/// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits` and
+/// data-parallel ones, costs less than under `models`, whatever memory there is; nothing where
+/// `models` are not additive (networks are not, TorchRec's formula is). Errors: as make_plan()
+/// without a search. Thread-safe.
 Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
-                                               const CostModels& models, RowSplits row_splits);
+                                               const CostModels& models, RowSplits row_splits,
+                                               bool data_parallel = false);
 
 /// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
 /// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.

@@ -35,6 +35,7 @@ struct PieceCosts {
   ColumnCosts on_host;         // blocks of rows over a host's devices, each
   double blocks = kInfinity;   // in even blocks of rows over all devices, together
   double dearest = kInfinity;  // of those blocks
+  double replica = kInfinity;  // whole on every device, on each
 
   friend auto operator<=>(const PieceCosts&, const PieceCosts&) = default;
 };
@@ -112,18 +113,20 @@ double cheapest_columns(const ColumnCosts& costs, double most, std::vector<doubl
   return total;
 }
 
-double cheapest_division(const PieceCosts& costs, std::int32_t host_devices, double most,
+double cheapest_division(const PieceCosts& costs, const RowShapes& rows, double most,
                          std::vector<double>& least) {
-  const double columns = std::min(cheapest_columns(costs.columns, most, least),
-                                  host_devices * cheapest_columns(costs.on_host, most, least));
-  return costs.dearest <= most ? std::min(columns, costs.blocks) : columns;
+  const double columns =
+      std::min(cheapest_columns(costs.columns, most, least),
+               std::max(1, rows.host) * cheapest_columns(costs.on_host, most, least));
+  const double blocks = costs.dearest <= most ? costs.blocks : kInfinity;
+  const double replicas = costs.replica <= most ? rows.replicas * costs.replica : kInfinity;
+  return std::min({columns, blocks, replicas});
 }
 
 /// All tables, equal ones together.
 class Bound {
  public:
-  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows)
-      : host_devices_(std::max(1, rows.host)) {
+  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows) : rows_(rows) {
     std::map<PieceCosts, double> known;
     for (std::size_t index = 0; index < workload.tables.size(); ++index) {
       const auto table = static_cast<std::int32_t>(index);
@@ -132,6 +135,10 @@ class Bound {
       costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
       costs.on_host = host_costs(whole, table, rows.host, evaluator);
       add_blocks(workload, table, rows.blocks, evaluator, costs);
+      if (rows.replicas > 1) {
+        const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
+        costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
+      }
       ++known[std::move(costs)];
     }
     for (const auto& [costs, count] : known) {
@@ -146,14 +153,14 @@ class Bound {
   double total(double most) {
     double sum = 0;
     for (const auto& [costs, count] : tables_) {
-      sum += count * cheapest_division(costs, host_devices_, most, least_);
+      sum += count * cheapest_division(costs, rows_, most, least_);
     }
     return sum;
   }
   [[nodiscard]] double work() const { return work_; }
 
  private:
-  const std::int32_t host_devices_;
+  const RowShapes rows_;
   std::vector<std::pair<PieceCosts, double>> tables_;
   std::vector<double> least_;
   double work_ = 0;

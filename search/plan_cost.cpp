@@ -16,9 +16,12 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
                     std::vector<std::int64_t>(devices)};
   for (std::size_t k = 0; k < ids.size(); ++k) {
-    const auto device = static_cast<std::size_t>(plan.shards[k].device);
-    placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
-    placed.dim_sums[device] += shapes[k].dim;
+    const bool replicated = shapes[k].replicated;
+    const std::size_t first = replicated ? 0 : static_cast<std::size_t>(plan.shards[k].device);
+    for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
+      placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
+      placed.dim_sums[device] += shapes[k].dim;
+    }
   }
   return placed;
 }

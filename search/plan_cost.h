@@ -15,7 +15,8 @@ struct PlacedPlan {
 };
 
 /// Places the plan's shards in their order, which counts: sums in another differ by rounding.
-/// Interns shapes. REQUIRES a valid plan without replicated tables.
+/// Interns shapes. REQUIRES a valid plan; with replicated tables only where the evaluator knows
+/// them.
 PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator);
 
 /// Milliseconds; of a plan in canonical order what a plan file says. REQUIRES what place() does.

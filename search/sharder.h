@@ -37,6 +37,8 @@ struct SearchOptions {
   /// Where the cost models know what even blocks cost over the devices of one host: how many those
   /// are; 0: they know no hosts.
   std::int32_t devices_per_host = 0;
+  /// Whether `refine` may give every device all of a table; only where the cost models know it.
+  bool replicate = false;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.
   RowSplits possible_row_splits = RowSplits::kAny;
 };

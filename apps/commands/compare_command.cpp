@@ -145,6 +145,7 @@ class CompareCommand final : public Command {
     declare_time_limit(flags, &options_.time_limit_s);
     declare_evaluations(flags, &options_.evaluations);
     declare_row_splits(flags, &row_splits_);
+    declare_data_parallel(flags, &data_parallel_);
     declare_search_threads(flags, &options_.threads).default_text("1, so that seconds compare");
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags
@@ -165,7 +166,9 @@ class CompareCommand final : public Command {
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
-    note_search_flags(flags, row_splits_, algorithms_, models);
+    options_.row_splits = row_splits_of(row_splits_);
+    options_.data_parallel = data_parallel_ == "on";
+    note_search_flags(flags, row_splits_, options_.data_parallel, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, cluster_.devices, tables_of(pool, tasks));
     if (output_) {
@@ -187,9 +190,8 @@ class CompareCommand final : public Command {
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
     options_.cancel = &cancel_token();
-    options_.row_splits = row_splits_of(row_splits_);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
-    bounded_ = bounded_plans(models, cluster_.devices, options_.row_splits);
+    bounded_ = bounded_plans(models, cluster_.devices, options_);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
     for (std::int64_t index = 0; index < total; ++index) {
@@ -203,8 +205,7 @@ class CompareCommand final : public Command {
                          std::to_string(total) + ", no comparison made");
       }
       if (!compared.ok()) return compared.status().with_context(where(index));
-      const auto bound =
-          bound_of(known_bound(*compared), workload, cluster_, models, options_.row_splits);
+      const auto bound = bound_of(known_bound(*compared), workload, cluster_, models, options_);
       if (bound) bounds_.push_back(*bound);
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
     }
@@ -312,6 +313,7 @@ class CompareCommand final : public Command {
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   std::string row_splits_ = "even";
+  std::string data_parallel_ = "off";
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
   PlanOptions options_{.threads = 1};

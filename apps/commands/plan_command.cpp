@@ -47,6 +47,7 @@ class PlanCommand final : public Command {
     declare_evaluations(flags, &options_.evaluations);
     declare_row_splits(flags, &row_splits_,
                        "no more than the format of the plan takes: torchrec even, hugectr off; ");
+    declare_data_parallel(flags, &data_parallel_);
     declare_search_threads(flags, &options_.threads);
     flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
     flags
@@ -77,9 +78,10 @@ class PlanCommand final : public Command {
     }
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
+    options_.data_parallel = data_parallel_ == "on";
     note_unused_flags(flags, export_.format, models.models.torchrec.has_value());
     limit_row_splits(flags, models);
-    note_search_flags(flags, row_splits_, {&options_.algorithm, 1}, models);
+    note_search_flags(flags, row_splits_, options_.data_parallel, {&options_.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
@@ -226,11 +228,11 @@ class PlanCommand final : public Command {
   [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
                                        const PlanResult& best) const {
     const std::optional<double> bound =
-        bound_of(best.lower_bound, workload, cluster_, models, options_.row_splits);
+        bound_of(best.lower_bound, workload, cluster_, models, options_);
     if (!bound) return "";
     const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
     return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
-           bounded_plans(models, cluster_.devices, options_.row_splits) + " (a lower bound of " +
+           bounded_plans(models, cluster_.devices, options_) + " (a lower bound of " +
            milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
   }
 
@@ -239,6 +241,7 @@ class PlanCommand final : public Command {
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_ = kDefaultCostModel;
   std::string row_splits_ = "even";
+  std::string data_parallel_ = "off";
   std::optional<std::string> output_;
   ExportFlags export_;
   PlanOptions options_{.threads = 0};

@@ -68,22 +68,31 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
-                               RowSplits row_splits) {
+                               const PlanOptions& options) {
   if (!known) {
-    const auto computed = cost_lower_bound(workload, cluster, models, row_splits);
+    const auto computed =
+        cost_lower_bound(workload, cluster, models, options.row_splits, options.data_parallel);
     if (computed.ok()) known = *computed;
   }
   return known && *known > 0 ? known : std::nullopt;
 }
 
-std::string bounded_plans(const CostModels& models, std::int32_t devices, RowSplits row_splits) {
+std::string bounded_plans(const CostModels& models, std::int32_t devices,
+                          const PlanOptions& options) {
   const bool by_rows =
-      devices > 1 && std::min(row_splits, known_row_splits(models)) != RowSplits::kOff;
-  const std::string plans = "plan of whole and column-split tables";
+      devices > 1 && std::min(options.row_splits, known_row_splits(models)) != RowSplits::kOff;
+  const bool by_hosts = by_rows && models.torchrec && host_devices(*models.torchrec, devices) > 0;
+  const bool replicas = devices > 1 && options.data_parallel && knows_replicas(models);
+  std::vector<std::string> others;
+  if (replicas) others.emplace_back("data-parallel ones");
+  if (by_rows) others.emplace_back("row-wise ones");
+  std::string plans = "plan of whole and column-split tables";
+  for (const std::string& other : others) {
+    plans += (&other == &others.back() ? ", and " : ", ") + other;
+  }
   if (!by_rows) return plans;
-  const bool hosts = models.torchrec && host_devices(*models.torchrec, devices) > 0;
-  return plans + (hosts ? ", and row-wise ones, over all devices or a host's, with rows for each"
-                        : ", and row-wise ones with rows for every device");
+  return plans + (by_hosts ? ", over all devices or a host's, with rows for each"
+                           : " with rows for every device");
 }
 
 }  // namespace neuroshard::apps

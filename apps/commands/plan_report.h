@@ -22,8 +22,9 @@ std::string milliseconds(double value, double largest);
 /// `known`, or else cost_lower_bound(): milliseconds; nothing where there is none above 0.
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
-                               RowSplits row_splits);
-/// What such a bound is one of: "plan of whole and column-split tables", or of row-wise ones, too.
-std::string bounded_plans(const CostModels& models, std::int32_t devices, RowSplits row_splits);
+                               const PlanOptions& options);
+/// What such a bound is one of: "plan of whole and column-split tables", or of others, too.
+std::string bounded_plans(const CostModels& models, std::int32_t devices,
+                          const PlanOptions& options);
 
 }  // namespace neuroshard::apps

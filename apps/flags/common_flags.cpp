@@ -117,20 +117,34 @@ FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::s
                       out, {"off", "even", "any"});
 }
 
+FlagSet::Flag& declare_data_parallel(FlagSet& flags, std::string* out) {
+  return flags.choice("data-parallel", "NAME",
+                      "whether refine may have small tables whole on every device (TorchRec's "
+                      "data_parallel), off or on; the cost model torchrec alone knows their cost",
+                      out, {"off", "on"});
+}
+
 bool makes_row_shards(std::span<const std::string> algorithms) {
   return any_of(algorithms, algorithms_that(&AlgorithmInfo::makes_row_shards));
 }
 
-void note_search_flags(const FlagSet& flags, const std::string& row_splits,
+void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool data_parallel,
                        std::span<const std::string> algorithms, const NamedCostModels& models) {
   const std::vector<std::string> heeding = algorithms_that(&AlgorithmInfo::heeds_evaluations);
   if (flags.given("evaluations") && !any_of(algorithms, heeding)) {
     print_note("--evaluations: changes nothing, only " + join(heeding, ", ") + " go by it");
   }
+  const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
+  if (data_parallel && !makes_row_shards(algorithms)) {
+    print_note("--data-parallel on: changes nothing, only " + makers + " goes by it");
+  } else if (data_parallel && !knows_replicas(models.models)) {
+    print_note("--data-parallel on: changes nothing, " + models.name +
+               " knows no data-parallel tables");
+  }
   if (!flags.given("row-splits") || row_splits == "off") return;
   if (!makes_row_shards(algorithms)) {
-    print_note("--row-splits " + row_splits + ": changes nothing, only " +
-               join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ") + " makes row shards");
+    print_note("--row-splits " + row_splits + ": changes nothing, only " + makers +
+               " makes row shards");
     return;
   }
   const RowSplits known = known_row_splits(models.models);

@@ -30,11 +30,13 @@ FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
 /// --row-splits of one search: which row shards refine may make. `limit` is what help says of where
 /// the command allows fewer; "" where it does not.
 FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::string& limit = "");
+/// --data-parallel of one search, off or on: whether refine may have tables whole on every device.
+FlagSet::Flag& declare_data_parallel(FlagSet& flags, std::string* out);
 /// Whether any of the algorithms goes by --row-splits.
 bool makes_row_shards(std::span<const std::string> algorithms);
-/// Remarks when --row-splits asks for row shards that none of the algorithms makes or the cost
-/// models know nothing of, and when none goes by --evaluations.
-void note_search_flags(const FlagSet& flags, const std::string& row_splits,
+/// Remarks when --row-splits or --data-parallel asks for what none of the algorithms makes or the
+/// cost models know nothing of, and when none goes by --evaluations.
+void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool data_parallel,
                        std::span<const std::string> algorithms, const NamedCostModels& models);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only.
 void note_guesses(const NamedCostModels& models, std::int32_t devices,

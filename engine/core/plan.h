@@ -56,11 +56,14 @@ struct ShardShape {
   /// In how many even blocks the rows of its columns are dealt out, one of which it is: TorchRec's
   /// formula tells those over all devices from those over one host. 0: not known to be one.
   std::int32_t row_blocks = 0;
+  bool replicated = false;  ///< every device holds the whole table
 
   friend bool operator==(const ShardShape&, const ShardShape&) = default;
 };
 
-inline ShardShape shape_of(const Shard& shard) { return {shard.table, shard.rows(), shard.dim()}; }
+inline ShardShape shape_of(const Shard& shard) {
+  return {shard.table, shard.rows(), shard.dim(), 0, shard.device == kEveryDevice};
+}
 
 /// Of each shard of the plan; row_blocks where the rows of its columns are in even blocks.
 std::vector<ShardShape> shapes_of(const Plan& plan);

@@ -118,6 +118,9 @@ inline std::int32_t known_devices_per_host(const CostModels& models) {
   return models.torchrec ? models.torchrec->devices_per_host : 0;
 }
 
+/// Whether the models know what a table costs that every device holds.
+inline bool knows_replicas(const CostModels& models) { return models.torchrec.has_value(); }
+
 /// The widest row splits that the models have costs of: TorchRec's formula has none of halves.
 inline RowSplits known_row_splits(const CostModels& models) {
   if (models.torchrec) return RowSplits::kEven;

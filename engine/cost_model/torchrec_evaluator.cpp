@@ -12,6 +12,7 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
 
 TorchRecShardCost TorchRecEvaluator::cost_of(const ShardShape& shape) const {
   const Table& table = table_of(shape.table);
+  if (shape.replicated) return formula_.replica(table);
   if (shape.rows == table.rows) return formula_.whole_rows(table, shape.dim);
   const bool of_host = shape.row_blocks > 0 && shape.row_blocks == formula_.host_devices();
   return of_host ? formula_.block_of_host(table, shape.dim) : formula_.block_of_all(table);
@@ -19,7 +20,7 @@ TorchRecShardCost TorchRecEvaluator::cost_of(const ShardShape& shape) const {
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
   const auto [place, is_new] =
-      ids_.try_emplace({shape.table, shape.rows, shape.dim, shape.row_blocks},
+      ids_.try_emplace({shape.table, shape.rows, shape.dim, shape.row_blocks, shape.replicated},
                        static_cast<search::ShapeId>(addends_.size()));
   if (is_new) {
     alone_.push_back(cost_of(shape).total_ms());
@@ -75,14 +76,18 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
   const auto add = [&](std::int32_t device, const TorchRecShardCost& shard) {
     DeviceCost& own = cost.per_device[static_cast<std::size_t>(device)];
     own.compute_ms += shard.compute_ms;
-    own.forward_comm_ms += shard.exchange_ms;
-    own.backward_comm_ms += shard.exchange_ms;
+    own.forward_comm_ms += shard.forward_ms;
+    own.backward_comm_ms += shard.backward_ms;
   };
   for (const Shard& shard : plan.shards) {
-    DeviceCost& device = cost.per_device[static_cast<std::size_t>(shard.device)];
-    device.dim_sum += shard.dim();
-    device.memory_bytes += shard_bytes(workload_, shape_of(shard));
-    if (!has_part_of_rows(workload_, shard)) add(shard.device, cost_of(shape_of(shard)));
+    const bool replicated = shard.device == kEveryDevice;
+    const std::int32_t end = replicated ? devices_ : shard.device + 1;
+    for (std::int32_t index = replicated ? 0 : shard.device; index < end; ++index) {
+      DeviceCost& device = cost.per_device[static_cast<std::size_t>(index)];
+      device.dim_sum += shard.dim();
+      device.memory_bytes += shard_bytes(workload_, shape_of(shard));
+      if (!has_part_of_rows(workload_, shard)) add(index, cost_of(shape_of(shard)));
+    }
   }
   // Dealt rows cost all devices that they are dealt to the same, those that get none, too.
   const auto columns = dealt_columns(workload_, plan, formula_.host_devices()).value();

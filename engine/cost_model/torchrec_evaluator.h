@@ -54,7 +54,9 @@ class TorchRecEvaluator final : public CostEvaluator {
   const Workload& workload_;
   const std::int32_t devices_;
   const TorchRecFormula formula_;
-  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t>, search::ShapeId>
+  /// By table, rows, dim, row_blocks, replicated.
+  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t, bool>,
+           search::ShapeId>
       ids_;
   std::deque<std::array<float, kStateSize>> addends_;
   std::vector<double> alone_;  ///< shape_cost() of each shape

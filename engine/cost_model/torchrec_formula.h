@@ -10,13 +10,15 @@ namespace neuroshard {
 /// What a shard costs the device that holds it.
 struct TorchRecShardCost {
   double compute_ms = 0;
-  double exchange_ms = 0;  ///< forward, and once more backward
+  double forward_ms = 0;  ///< exchange
+  double backward_ms = 0;
 
-  [[nodiscard]] double total_ms() const { return compute_ms + exchange_ms + exchange_ms; }
+  [[nodiscard]] double total_ms() const { return compute_ms + forward_ms + backward_ms; }
 };
 
-/// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels: shard by
-/// shard, nothing waits, and nothing knows of skew. A value; const access is thread-safe.
+/// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels, and the dense
+/// ones of data-parallel tables: shard by shard, nothing waits, and nothing knows of skew. A value;
+/// const access is thread-safe.
 class TorchRecFormula {
  public:
   /// REQUIRES batch_size >= 1 and devices >= 1.
@@ -32,6 +34,8 @@ class TorchRecFormula {
   /// One of the blocks of the rows of `dim` columns over the devices of one host: table_row_wise,
   /// grid_shard. REQUIRES host_devices() > 0.
   [[nodiscard]] TorchRecShardCost block_of_host(const Table& table, std::int32_t dim) const;
+  /// A table that every device holds, of each of them: data_parallel.
+  [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
  private:
   [[nodiscard]] double block_compute_ms(const Table& table, std::int32_t dim,
@@ -44,6 +48,7 @@ class TorchRecFormula {
   double all_ms_per_dim_;      ///< of one direction, between all devices
   double on_host_ms_per_dim_;  ///< between the devices of one host, ..
   double hosts_ms_per_dim_;    ///< .. and then between hosts, a device each
+  double reduce_ms_per_byte_;  ///< of gradients, between all devices
 };
 
 }  // namespace neuroshard

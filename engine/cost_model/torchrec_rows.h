@@ -20,7 +20,7 @@ struct DealtColumns {
 /// (table_row_wise, grid_shard), where hosts have `host_devices` devices and not 0. With rows for
 /// few devices alone that may be either: the first then. kInvalidInput, naming the first shard in
 /// the plan's order that is dealt out in another way. REQUIRES a plan that is valid for the
-/// workload, without replicated tables.
+/// workload.
 Result<std::vector<DealtColumns>> dealt_columns(const Workload& workload, const Plan& plan,
                                                 std::int32_t host_devices);
 

@@ -286,6 +286,10 @@ typedef struct neuroshard_plan_options {
   void* progress_user_data;
   /* NULL: none. Must live until the call returns. */
   const neuroshard_cancellation* cancellation;
+  /* Not 0: "refine" may give every device all of a small table ("torchrec": only its formula knows
+     what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
+  int32_t data_parallel;
+  int32_t reserved; /* 0 */
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -301,7 +305,7 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          neuroshard_error* error);
 /* The same shards with what they cost under this planner's cost models. Says nothing about memory
    limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
-   workload exactly, or holds a table on every device, for which there is no cost model. */
+   workload exactly, or holds a table on every device, whose cost "torchrec" alone knows. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
                                                              const neuroshard_workload* workload,
                                                              const neuroshard_plan* plan,

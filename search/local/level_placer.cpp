@@ -59,7 +59,7 @@ bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_di
   assignment_.assign(pieces.size(), {});
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
-    if (entry.spread != Spread::kAll) continue;
+    if (!entry.everywhere()) continue;
     compute = evaluator_.place(entry.shape, state);
     each_.bytes += entry.bytes;
     each_.dims += entry.dim;

@@ -251,6 +251,12 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
         in_even_blocks(shards, whole_table(workload, index, kNoDevice), plan.devices);
     for (std::size_t k = begin; k < end; ++k) {
       const Shard& shard = all[k];
+      if (shapes[k].replicated && catalog.replica(index) != kNoEntry) {
+        for (std::int32_t device = 0; device < plan.devices; ++device) {
+          pieces.push_back({catalog.replica(index), device});
+        }
+        continue;
+      }
       EntryId entry =
           spread ? catalog.block(index) : host_entry(shard, shapes[k].row_blocks, catalog);
       if (entry == kNoEntry) entry = catalog.find(index, shard.rows(), shard.dim());
@@ -273,7 +279,10 @@ Plan plan_of(const Assignment& assignment, const Workload& workload, const Shape
       if ((entry.dim % 4 != 0) != ragged) continue;
       const auto table = static_cast<std::size_t>(entry.table);
       Shard shard = whole_table(workload, entry.table, piece.device);
-      if (entry.spread == Spread::kAll) {
+      if (entry.spread == Spread::kReplicas) {
+        if (piece.device != 0) continue;  // one shard says it
+        shard.device = kEveryDevice;
+      } else if (entry.spread == Spread::kAll) {
         shard = block_on(shard, entry.rows, piece.device);
       } else if (entry.spread == Spread::kHost) {
         shard = block_on(shard, entry.rows, piece.device % catalog.host_devices());

@@ -52,7 +52,7 @@ class LocalPlan {
 
   /// Starts over with these pieces. REQUIRES that each table's pieces in use have all its columns
   /// or all its rows between them: whole, in columns, in rows, or a block on every device; some
-  /// columns also as blocks on all devices of a host.
+  /// columns also as blocks on all devices of a host; or whole on every device.
   void assign(std::span<const Placed> pieces);
   /// The pieces as they are, by number.
   [[nodiscard]] Assignment assignment() const;

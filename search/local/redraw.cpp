@@ -35,9 +35,9 @@ class Filling {
     fits_ = fits_ && used <= memory_bytes_;
     pieces_.push_back(piece);
   }
-  void add_block(std::int32_t table, const ShapeCatalog& catalog) {
+  void add_everywhere(EntryId entry, const ShapeCatalog& catalog) {
     for (std::size_t device = 0; device < bytes_.size(); ++device) {
-      add({catalog.block(table), static_cast<std::int32_t>(device)}, catalog);
+      add({entry, static_cast<std::int32_t>(device)}, catalog);
     }
   }
   void add_on_host(EntryId block, std::int32_t host, const ShapeCatalog& catalog) {
@@ -93,7 +93,9 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     }
     if (catalog.block(table) != kNoEntry && !is_spread(assignment, table, catalog) &&
         rng.below(2) == 0) {
-      redrawn.add_block(table, catalog);
+      redrawn.add_everywhere(catalog.block(table), catalog);
+    } else if (catalog.replica(table) != kNoEntry && rng.below(2) == 0) {
+      redrawn.add_everywhere(catalog.replica(table), catalog);
     } else if (catalog.host_block(table) != kNoEntry && rng.below(2) == 0) {
       const std::uint64_t hosts = devices / static_cast<std::uint64_t>(catalog.host_devices());
       for (const EntryId block : random_host_division(catalog, table, rng)) {
@@ -133,7 +135,7 @@ Assignment spread_tables(const Assignment& assignment, std::span<const std::int3
   }
   for (const std::int32_t table : tables) {
     if (catalog.block(table) == kNoEntry) return assignment;
-    spread.add_block(table, catalog);
+    spread.add_everywhere(catalog.block(table), catalog);
   }
   return spread.fits() ? std::move(spread).take() : assignment;
 }

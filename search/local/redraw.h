@@ -19,7 +19,8 @@ std::vector<EntryId> random_host_division(const ShapeCatalog& catalog, std::int3
 
 /// The plan with one random table divided anew and its pieces on random devices: a step that moves,
 /// which touch two devices, do not make. Where the catalog has blocks, half of the tables drawn go
-/// over all devices, or come back from there; of the others, half go over random hosts. The plan
+/// over all devices, or come back from there; of the others, half are
+/// replicated where the catalog allows that, or go over random hosts. The plan
 /// itself when a few draws find none that fits.
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng);

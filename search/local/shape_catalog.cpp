@@ -23,7 +23,7 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
     add_columns(workload, whole);
     if (rows.halves > 1) add_rows(workload, whole, rows.halves);
-    add_blocks(workload, table);
+    add_spread(workload, table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
   intern(evaluator, interned);
@@ -35,8 +35,9 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   std::vector<ShardShape> shapes;
   for (std::size_t k = begin; k < entries_.size(); ++k) {
     const CatalogEntry& entry = entries_[k];
-    const std::int32_t blocks = entry.moves() ? 0 : holders(static_cast<EntryId>(k));
-    shapes.push_back({entry.table, entry.rows, entry.dim, blocks});
+    const bool replicated = entry.spread == Spread::kReplicas;
+    const std::int32_t blocks = entry.moves() || replicated ? 0 : holders(static_cast<EntryId>(k));
+    shapes.push_back({entry.table, entry.rows, entry.dim, blocks, replicated});
   }
   for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
 }
@@ -102,7 +103,7 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape
   return id;
 }
 
-void ShapeCatalog::add_blocks(const Workload& workload, std::int32_t table) {
+void ShapeCatalog::add_spread(const Workload& workload, std::int32_t table) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   if (rows_.blocks > 1) {
     const std::int64_t rows = even_block(whole.rows, rows_.blocks);
@@ -113,6 +114,9 @@ void ShapeCatalog::add_blocks(const Workload& workload, std::int32_t table) {
     const std::int64_t rows = even_block(whole.rows, rows_.host);
     const ShardShape block{table, rows, whole.dim};
     host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
+  }
+  if (rows_.replicas > 1) {
+    replicas_.push_back(add(workload, {table, whole.rows, whole.dim}, Spread::kReplicas));
   }
 }
 

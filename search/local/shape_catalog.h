@@ -14,11 +14,12 @@ namespace neuroshard::search {
 using EntryId = std::int32_t;
 inline constexpr EntryId kNoEntry = -1;
 
-/// Which devices hold a piece: one, or each of several an even block of the same columns' rows.
+/// Which devices hold a piece: one, or several at once.
 enum class Spread : unsigned char {
   kNone,
-  kHost,  ///< those of one host
-  kAll,
+  kHost,      ///< those of one host, each an even block of the same columns' rows
+  kAll,       ///< all, each an even block of the table's rows
+  kReplicas,  ///< all, each the whole table
 };
 
 /// One size that pieces of a table may have: some of the columns, or some of the rows. Which ones
@@ -37,12 +38,15 @@ struct CatalogEntry {
 
   /// By itself, from one device to another.
   [[nodiscard]] bool moves() const { return spread == Spread::kNone; }
+  [[nodiscard]] bool everywhere() const {
+    return spread == Spread::kAll || spread == Spread::kReplicas;
+  }
 };
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that
 /// cost models are trained on when tables have a power of two of columns. With `rows` also parts of
-/// the rows of all columns, and even blocks. Everything is interned when it is made, so that
-/// searches may run in parallel afterwards. Immutable; thread-safe.
+/// the rows of all columns, even blocks and replicas. Everything is interned when it is made, so
+/// that searches may run in parallel afterwards. Immutable; thread-safe.
 class ShapeCatalog {
  public:
   /// Cancelled by `cancel`, it is not complete() and of no use.
@@ -73,10 +77,22 @@ class ShapeCatalog {
   [[nodiscard]] EntryId host_block(std::int32_t table) const {
     return host_blocks_.empty() ? kNoEntry : host_blocks_[static_cast<std::size_t>(table)];
   }
-  /// How many devices hold a piece of that entry, each a block.
+  /// The whole of a table on every device; kNoEntry where the catalog has no such.
+  [[nodiscard]] EntryId replica(std::int32_t table) const {
+    return replicas_.empty() ? kNoEntry : replicas_[static_cast<std::size_t>(table)];
+  }
+  /// How many devices hold a piece of that entry at once.
   [[nodiscard]] std::int32_t holders(EntryId id) const {
-    const Spread spread = entry(id).spread;
-    return spread == Spread::kNone ? 1 : spread == Spread::kHost ? rows_.host : rows_.blocks;
+    switch (entry(id).spread) {
+      case Spread::kHost:
+        return rows_.host;
+      case Spread::kAll:
+        return rows_.blocks;
+      case Spread::kReplicas:
+        return rows_.replicas;
+      default:
+        return 1;
+    }
   }
   [[nodiscard]] std::int32_t host_devices() const { return rows_.host; }
   /// The entry of that size, or kNoEntry. Cost: the table's entries, about log2 of its dim and of
@@ -92,7 +108,7 @@ class ShapeCatalog {
   EntryId add_columns(const Workload& workload, const ShardShape& shape,
                       Spread spread = Spread::kNone);
   EntryId add_rows(const Workload& workload, const ShardShape& shape, std::int32_t parts);
-  void add_blocks(const Workload& workload, std::int32_t table);
+  void add_spread(const Workload& workload, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
 
   const RowShapes rows_;
@@ -100,6 +116,7 @@ class ShapeCatalog {
   std::vector<EntryId> table_begin_;  // one more than tables
   std::vector<EntryId> blocks_;       // per table, or empty
   std::vector<EntryId> host_blocks_;  // per table, or empty
+  std::vector<EntryId> replicas_;     // per table, or empty
   bool complete_ = true;
 };
 

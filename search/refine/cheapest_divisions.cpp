@@ -9,7 +9,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// The first of equals counts.
-constexpr std::array kDivisions{Division::kColumns, Division::kHosts, Division::kBlocks};
+constexpr std::array kDivisions{Division::kColumns, Division::kHosts, Division::kBlocks,
+                                Division::kReplicas};
 
 /// Of all holders of a piece, after halving.
 double total_cost(EntryId id, double most, const PlanEvaluator& evaluator,
@@ -25,12 +26,15 @@ double total_cost(EntryId id, double most, const PlanEvaluator& evaluator,
          total_cost(entry.rest, most, evaluator, catalog);
 }
 
-Division cheapest_division(std::int32_t table, double most, const PlanEvaluator& evaluator,
-                           const ShapeCatalog& catalog, double& least) {
+Division cheapest_division(std::int32_t table, const DivisionRule& rule,
+                           const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                           double& least) {
   Division cheapest = Division::kColumns;
   least = kInfinity;
   for (const Division division : kDivisions) {
-    const double cost = total_cost(undivided(catalog, table, division), most, evaluator, catalog);
+    const EntryId id = undivided(catalog, table, division);
+    double cost = total_cost(id, rule.most, evaluator, catalog);
+    if (id != kNoEntry && catalog.entry(id).everywhere()) cost *= rule.everywhere;
     if (cost >= least) continue;
     least = cost;
     cheapest = division;
@@ -45,18 +49,18 @@ double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
   double total = 0;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     double least = 0;
-    cheapest_division(table, kInfinity, evaluator, catalog, least);
+    cheapest_division(table, {kInfinity}, evaluator, catalog, least);
     total += least;
   }
   return total / devices;
 }
 
-std::vector<Division> cheapest_divisions(double most, const PlanEvaluator& evaluator,
+std::vector<Division> cheapest_divisions(const DivisionRule& rule, const PlanEvaluator& evaluator,
                                          const ShapeCatalog& catalog) {
   std::vector<Division> divisions;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     double least = 0;
-    divisions.push_back(cheapest_division(table, most, evaluator, catalog, least));
+    divisions.push_back(cheapest_division(table, rule, evaluator, catalog, least));
   }
   return divisions;
 }

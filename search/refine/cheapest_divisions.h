@@ -14,9 +14,16 @@ namespace neuroshard::search {
 double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
                       const ShapeCatalog& catalog);
 
-/// The divisions that cost the devices the least together, table by table, when pieces of more than
-/// `most` milliseconds are halved: by columns, in blocks over a host or over all devices.
-std::vector<Division> cheapest_divisions(double most, const PlanEvaluator& evaluator,
+/// What cheapest_divisions() goes by.
+struct DivisionRule {
+  double most = 0;        ///< milliseconds: heavier pieces are halved
+  double everywhere = 1;  ///< times its cost, a division that all devices have a part of
+};
+
+/// The divisions that cost the devices the least together, table by table: by columns, in blocks
+/// over a host or over all devices, whole on every device, as far as the catalog has them. Where
+/// devices have room for heavy pieces, load on all of them is worth more than it costs.
+std::vector<Division> cheapest_divisions(const DivisionRule& rule, const PlanEvaluator& evaluator,
                                          const ShapeCatalog& catalog);
 
 }  // namespace neuroshard::search

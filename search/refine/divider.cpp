@@ -3,9 +3,10 @@
 namespace neuroshard::search {
 
 EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division) {
-  return division == Division::kBlocks  ? catalog.block(table)
-         : division == Division::kHosts ? catalog.host_block(table)
-                                        : catalog.whole(table);
+  return division == Division::kBlocks     ? catalog.block(table)
+         : division == Division::kHosts    ? catalog.host_block(table)
+         : division == Division::kReplicas ? catalog.replica(table)
+                                           : catalog.whole(table);
 }
 
 double Divider::weight(EntryId id) const {

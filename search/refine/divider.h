@@ -14,9 +14,10 @@ namespace neuroshard::search {
 /// What a table is divided into.
 enum class Division : unsigned char {
   kColumns,
-  kRows,    ///< halves of its rows
-  kBlocks,  ///< an even block on every device
-  kHosts,   ///< columns, each in even blocks on the devices of a host
+  kRows,      ///< halves of its rows
+  kBlocks,    ///< an even block on every device
+  kReplicas,  ///< whole on every device
+  kHosts,     ///< columns, each in even blocks on the devices of a host
 };
 
 /// The whole of a table, or the block that its pieces of that division are of; kNoEntry: it has

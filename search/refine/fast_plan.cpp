@@ -100,7 +100,7 @@ double FastStart::least_width(const Pieces& pieces) const {
   for (const EntryId id : pieces) {
     const CatalogEntry& entry = catalog_.entry(id);
     const double dim = entry.dim;
-    const bool block = entry.spread == Spread::kAll;
+    const bool block = entry.everywhere();
     (block ? blocks : sum) += block ? dim : catalog_.holders(id) * dim;
     if (!block) widest = std::max(widest, dim);
   }
@@ -265,8 +265,9 @@ bool FastStart::place_whole() {
 std::optional<FastPlan> FastStart::run() {
   beside_blocks_ = problem_.cluster.memory_bytes;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    if (divider_.division(table) != Division::kBlocks) continue;
-    beside_blocks_ -= catalog_.entry(catalog_.block(table)).bytes;
+    const CatalogEntry& entry =
+        catalog_.entry(undivided(catalog_, table, divider_.division(table)));
+    if (entry.everywhere()) beside_blocks_ -= entry.bytes;
   }
   if (!place_whole()) return std::nullopt;
   learn_response();

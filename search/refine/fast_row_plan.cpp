@@ -14,15 +14,20 @@ namespace neuroshard::search {
 namespace {
 
 constexpr int kPatience = 4;  // plans in a row that are no cheaper
-/// Of the level, where hosts count: the dearest piece. The first is first_plan()'s.
-constexpr std::array kHeaviest{1.0, 0.5, 0.35, 0.7, 1.4, 2.0, 4.0};
-
-bool cheaper_in_blocks(std::int32_t devices, const PlanEvaluator& evaluator,
-                       const ShapeCatalog& catalog, std::int32_t table) {
-  const auto cost = [&](EntryId id) { return evaluator.shape_cost(catalog.entry(id).shape); };
-  const EntryId block = catalog.block(table);
-  return block != kNoEntry && devices * cost(block) < cost(catalog.whole(table));
-}
+/// Where costs add up: the heaviest piece, of the level, and what load on all devices counts.
+/// first_plan() has the level itself and 1.
+constexpr std::array<DivisionRule, 12> kRules{{{1.0, 1e9},
+                                               {0.5, 1},
+                                               {1.0, 2},
+                                               {0.35, 1},
+                                               {1.0, 4},
+                                               {0.5, 2},
+                                               {0.7, 1},
+                                               {1.4, 1},
+                                               {0.5, 4},
+                                               {2.0, 1},
+                                               {2.0, 2},
+                                               {4.0, 1}}};
 
 class FastRowPlans {
  public:
@@ -38,11 +43,10 @@ class FastRowPlans {
     const std::vector<std::int32_t> dearest = dearest_tables(evaluator_, catalog_);
     const std::vector<std::int32_t> halves = those_for(Division::kRows, dearest);
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
-    more_and_more(halves, Division::kRows, 0);
+    more_and_more(halves, Division::kRows);
     const std::vector<std::int32_t> blocks = those_for(Division::kBlocks, dearest);
-    by_hosts();
-    with_bargains(blocks);
-    more_and_more(blocks, Division::kBlocks, 0);
+    in_cheapest_divisions();
+    more_and_more(blocks, Division::kBlocks);
     if (!any_) return std::nullopt;
     best_.evaluations = evaluations_;
     return std::move(best_);
@@ -64,36 +68,25 @@ class FastRowPlans {
     return tables;
   }
 
-  /// With all of `blocks` that are cheaper so, and with more of them, dearest first.
-  void with_bargains(std::vector<std::int32_t> blocks) {
-    const auto others =
-        std::stable_partition(blocks.begin(), blocks.end(), [&](std::int32_t table) {
-          return cheaper_in_blocks(problem_.cluster.devices, evaluator_, catalog_, table);
-        });
-    const auto bargains = static_cast<std::size_t>(others - blocks.begin());
-    if (bargains == 0 || over()) return;
-    attempt(divisions_of(catalog_, std::span(blocks).first(bargains), Division::kBlocks));
-    more_and_more(blocks, Division::kBlocks, bargains);
-  }
-
-  /// Where hosts count, with the cheapest divisions into pieces of at most some multiple of the
-  /// level.
-  void by_hosts() {
-    if (catalog_.host_devices() == 0) return;
+  /// Where costs add up, all tables at once, each in the way that costs the devices least.
+  void in_cheapest_divisions() {
+    if (!evaluator_.additive()) return;
     const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
-    std::set<std::vector<Division>> tried;
-    for (const double multiple : kHeaviest) {
+    std::set<std::vector<Division>> tried{divisions_of(catalog_, {}, Division::kColumns),
+                                          cheapest_divisions({level}, evaluator_, catalog_)};
+    for (DivisionRule rule : kRules) {
       if (over()) return;
-      const auto divisions = cheapest_divisions(multiple * level, evaluator_, catalog_);
+      rule.most *= level;
+      const auto divisions = cheapest_divisions(rule, evaluator_, catalog_);
       if (!tried.insert(divisions).second) continue;
       attempt(divisions);
     }
   }
 
-  /// With one more than `from` of the tables, two more, ..
-  void more_and_more(std::span<const std::int32_t> tables, Division division, std::size_t from) {
+  /// With the first of the tables, the first two, ..
+  void more_and_more(std::span<const std::int32_t> tables, Division division) {
     int failures = 0;
-    for (std::size_t count = from + 1; count <= tables.size() && failures < kPatience && !over();
+    for (std::size_t count = 1; count <= tables.size() && failures < kPatience && !over();
          count += any_ ? 1 : 1 + count / 2) {
       const bool gained = attempt(divisions_of(catalog_, tables.first(count), division));
       failures = gained || !any_ ? 0 : failures + 1;
@@ -122,16 +115,6 @@ class FastRowPlans {
 };
 
 }  // namespace
-
-std::vector<std::int32_t> tables_cheaper_in_blocks(std::int32_t devices,
-                                                   const PlanEvaluator& evaluator,
-                                                   const ShapeCatalog& catalog) {
-  std::vector<std::int32_t> tables = dearest_tables(evaluator, catalog);
-  std::erase_if(tables, [&](std::int32_t table) {
-    return !cheaper_in_blocks(devices, evaluator, catalog, table);
-  });
-  return tables;
-}
 
 std::vector<Division> divisions_of(const ShapeCatalog& catalog,
                                    std::span<const std::int32_t> tables, Division division) {

@@ -70,19 +70,17 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
-/// The fast plan, in which tables that are cheaper so go over all devices: when time is short it is
-/// the only one.
+/// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
+/// when time is short it is the only one.
 std::optional<FastPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
                                 const ShapeCatalog& catalog, const StopCheck& stop) {
-  const std::int32_t devices = problem.cluster.devices;
-  const std::vector<Division> divisions =
-      catalog.host_devices() > 0
-          ? cheapest_divisions(cheapest_level(devices, evaluator, catalog), evaluator, catalog)
-          : divisions_of(catalog, tables_cheaper_in_blocks(devices, evaluator, catalog),
-                         Division::kBlocks);
-  const bool any = std::any_of(divisions.begin(), divisions.end(),
-                               [](Division division) { return division != Division::kColumns; });
-  if (any) {
+  std::vector<Division> divisions;
+  if (evaluator.additive()) {
+    const double level = cheapest_level(problem.cluster.devices, evaluator, catalog);
+    divisions = cheapest_divisions({level}, evaluator, catalog);
+  }
+  if (std::any_of(divisions.begin(), divisions.end(),
+                  [](Division division) { return division != Division::kColumns; })) {
     auto found = fast_plan(problem, evaluator, catalog, stop, divisions);
     if (found) return found;
   }

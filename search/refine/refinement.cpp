@@ -120,7 +120,7 @@ std::vector<std::int32_t> Refinement::dearest_unspread() const {
   for (const Placed& piece : best_) {
     if (piece.device == kNoDevice) continue;
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (entry.spread == Spread::kAll) spread[static_cast<std::size_t>(entry.table)] = true;
+    if (entry.everywhere()) spread[static_cast<std::size_t>(entry.table)] = true;
   }
   std::vector<std::int32_t> tables = dearest_tables(evaluator_, catalog_);
   std::erase_if(tables, [&](std::int32_t table) {

@@ -138,6 +138,11 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
       "--algorithm", "size-greedy", "--format",           "torchrec",
       "--output",    "-",           "--devices-per-host", "4"};
   BOOST_TEST(notes(hosts).empty());
+  const std::string copies = "--data-parallel on: changes nothing, ";
+  BOOST_TEST(notes({"--data-parallel", "on", "--algorithm", "size-greedy"}) ==
+             copies + "only refine goes by it\n");
+  BOOST_TEST(notes({"--data-parallel", "on", "--evaluations", "100"}) ==
+             copies + "h200_sim knows no data-parallel tables\n");
   // TorchRec's formula counts with hosts, whatever the format; nothing else does.
   const std::vector<std::string> json{"--algorithm", "size-greedy", "--devices-per-host", "4"};
   BOOST_TEST(notes(json) == "--devices-per-host: json has no place for it\n");

@@ -284,10 +284,38 @@ BOOST_AUTO_TEST_CASE(a_plan_that_no_cost_model_describes_is_named) {
     return run_command(arguments);
   };
   const std::string expected =
-      everywhere + ": shards[0]: table 0 is on every device, no cost model";
+      everywhere + ": shards[0]: table 0 is on every device: the cost model torchrec alone";
   expect_one_line(with({"simulate"}, {"--device-memory", "80GB"}), 2, expected);
   expect_one_line(with({"export"}, {"--format", "html"}), 2, expected);
   BOOST_TEST(with({"export"}, {"--format", "torchrec"}).exit_code == 0);
+  const std::vector<std::string> known{"--device-memory", "80GB", "--cost-model", "torchrec"};
+  BOOST_TEST(with({"simulate"}, known).exit_code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(data_parallel_tables_are_planned_when_asked_for) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("torchrec.json");
+  const auto planned = [&](const std::string& data_parallel) {
+    return run_command({"plan", "--tables", kTables, "--devices", "16", "--device-memory", "80GB",
+                        "--cost-model", "torchrec", "--evaluations", "1000", "--data-parallel",
+                        data_parallel, "--format", "torchrec", "--output", file});
+  };
+  BOOST_TEST(planned("off").exit_code == 0);
+  BOOST_TEST(slurp(file).find("data_parallel") == std::string::npos);
+  const Outcome made = planned("on");
+  BOOST_TEST(made.exit_code == 0);
+  BOOST_TEST(made.out.find("data-parallel ones") != std::string::npos, made.out);  // of the bound
+  BOOST_TEST(slurp(file).find("data_parallel") != std::string::npos);
+  const Outcome checked =
+      run_command({"check", "--tables", kTables, "--plan", file, "--target", "torchrec"});
+  BOOST_TEST(checked.out.find("no fault") != std::string::npos, checked.out);
+  const Outcome costed = run_command({"simulate", "--tables", kTables, "--plan", file,
+                                      "--device-memory", "80GB", "--cost-model", "torchrec"});
+  const auto cost_in = [](const std::string& text) {
+    const std::size_t begin = text.find("plan cost ");
+    return text.substr(begin, text.find(" ms", begin) - begin);
+  };
+  BOOST_TEST(cost_in(costed.out) == cost_in(made.out));
 }
 
 BOOST_AUTO_TEST_CASE(bad_requests_end_in_one_line) {

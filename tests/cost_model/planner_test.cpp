@@ -195,7 +195,8 @@ BOOST_AUTO_TEST_CASE(simulate_refuses_plans_that_are_not_of_the_workload) {
   }
   other.shards[5].device = kEveryDevice;
   BOOST_TEST(message(other) ==
-             "shards[5]: table 5 is on every device, no cost model for data-parallel tables");
+             "shards[5]: table 5 is on every device: the cost model torchrec alone knows "
+             "data-parallel tables");
 }
 
 BOOST_AUTO_TEST_CASE(the_fullest_device_is_named) {

@@ -86,6 +86,78 @@ BOOST_AUTO_TEST_CASE(blocks_over_a_host_cost_what_torchrecs_estimator_says) {
              thirty_two.shape_cost(thirty_two.intern({0, 32, 128, 32})));
 }
 
+BOOST_AUTO_TEST_CASE(data_parallel_tables_cost_what_torchrecs_estimator_says) {
+  const Workload workload = example();
+  const double gb = 1024.0 * 1024 * 1024 / 1000;
+  const double bytes = 1000 * 128 * 4;
+  // Of a device's own samples, at half the bandwidth; then the gradient of the whole table: to the
+  // optimizer, and added up over a link a device, which two hosts do one and a half times, more of
+  // them three times.
+  const auto expected = [&](double devices, double on_host, double passes) {
+    const double samples = 65536 / devices;
+    const double forward = samples * 3 * 8 + samples * 3 * 128 * 4 + samples * 128 * 4;
+    return (3 * forward + 9.22 * bytes) / (897 / 2.0 * gb) + passes * bytes / (on_host * 12.5 * gb);
+  };
+  for (const auto& [devices, passes] : {std::pair{4, 1.0}, {8, 1.0}, {16, 1.5}, {64, 3.0}}) {
+    TorchRecEvaluator evaluator({}, workload, devices);
+    const double cost = evaluator.shape_cost(evaluator.intern({0, 1000, 128, 0, true}));
+    BOOST_TEST(cost == expected(devices, std::min(devices, 8), passes),
+               boost::test_tools::tolerance(1e-12));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(replicated_tables_cost_every_device) {
+  const Workload workload = example();
+  const Plan plan{4,
+                  {{0, 0, 1000, 0, 128, kEveryDevice},
+                   {1, 0, 500, 0, 64, 2},
+                   {2, 0, 100, 0, 16, kEveryDevice}}};
+  const PlanCost cost = simulate(workload, plan, torchrec()).value();
+  TorchRecEvaluator evaluator({}, workload, 4);
+  const auto alone = [&](const ShardShape& shape) {
+    return evaluator.shape_cost(evaluator.intern(shape));
+  };
+  const double replicas = alone({0, 1000, 128, 0, true}) + alone({2, 100, 16, 0, true});
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  for (std::size_t device = 0; device < 4; ++device) {
+    const double expected = replicas + (device == 2 ? alone({1, 500, 64}) : 0);
+    BOOST_TEST(cost.per_device[device].total_ms() == expected, boost::test_tools::tolerance(1e-12));
+    BOOST_TEST(cost.per_device[device].memory_bytes == bytes[device]);
+  }
+  BOOST_TEST(search::plan_cost(plan, evaluator) == cost.cost_ms,
+             boost::test_tools::tolerance(1e-6));
+  const CostModels networks = load_cost_models("h200_sim")->models;
+  BOOST_TEST(simulate(workload, plan, networks).status().message() ==
+             "shards[0]: table 0 is on every device: the cost model torchrec alone knows "
+             "data-parallel tables");
+}
+
+BOOST_AUTO_TEST_CASE(tables_are_replicated_where_asked_and_known) {
+  Workload workload{{}, 65536};
+  for (int k = 0; k < 12; ++k) {
+    workload.tables.push_back(table_of("t" + std::to_string(k), k % 2 == 0 ? 50 : 500000, 64, 2));
+  }
+  const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
+  PlanOptions options;
+  options.evaluations = 2000;
+  const PlanResult single = make_plan(workload, cluster, torchrec(), options).value();
+  options.data_parallel = true;
+  const PlanResult found = make_plan(workload, cluster, torchrec(), options).value();
+  const auto replicas = [](const Plan& plan) {
+    return std::count_if(plan.shards.begin(), plan.shards.end(),
+                         [](const Shard& shard) { return shard.device == kEveryDevice; });
+  };
+  BOOST_TEST(replicas(single.plan) == 0);
+  BOOST_TEST(replicas(found.plan) > 0);
+  BOOST_TEST(found.cost.cost_ms < 0.8 * single.cost.cost_ms);
+  BOOST_TEST(simulate(workload, found.plan, torchrec()).value().cost_ms == found.cost.cost_ms);
+  const auto bound = cost_lower_bound(workload, cluster, torchrec(), RowSplits::kEven, true);
+  BOOST_TEST(**bound <= found.cost.cost_ms);
+  // Networks know none, so there are none.
+  const CostModels networks = load_cost_models("h200_sim")->models;
+  BOOST_TEST(replicas(make_plan(workload, cluster, networks, options).value().plan) == 0);
+}
+
 /// `columns` of table 0, 1,000 rows, in blocks of 125 over the devices from `first` on.
 void deal(std::int32_t begin, std::int32_t end, std::int32_t first, Plan& plan) {
   for (std::int32_t rank = 0; rank < 8; ++rank) {

@@ -135,6 +135,25 @@ BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(data_parallel_tables_are_shards_on_every_device) {
+  const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
+  Workload workload = must(Workload::create(65536));
+  for (const std::int64_t rows : {100, 1000000}) {
+    BOOST_REQUIRE(
+        workload.add({.name = std::to_string(rows), .rows = rows, .dim = 64, .pooling_factor = 2})
+            .ok());
+  }
+  for (const bool data_parallel : {false, true}) {
+    PlanOptions options{.evaluations = 1000, .threads = 1};
+    options.data_parallel = data_parallel;
+    const Plan plan = must(planner.plan(workload, cluster_of(16), options));
+    const std::vector<Shard> shards = plan.shards();
+    BOOST_TEST((shards.front().device == NEUROSHARD_EVERY_DEVICE) == data_parallel);
+    BOOST_TEST(must(planner.simulate(workload, plan)).cost_ms() == plan.cost_ms());
+    BOOST_TEST(plan.device_costs().size() == 16u);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_report_says_that_its_hardware_is_simulated) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));

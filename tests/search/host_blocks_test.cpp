@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_that_costs_the_devices_less) {
   CheapHosts evaluator(workload, kDevices, {24, 6, 1}, 0.5);
   const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
   // 24.5 whole; 10 in four blocks; 28 in eight. 6.5, 4 and 10. 1.5.
-  const auto cheapest = cheapest_divisions(100, evaluator, catalog);
+  const auto cheapest = cheapest_divisions({100}, evaluator, catalog);
   BOOST_TEST(
       (cheapest == std::vector<Division>{Division::kHosts, Division::kHosts, Division::kColumns}));
   BOOST_TEST(cheapest_level(kDevices, evaluator, catalog) == (10 + 4 + 1.5) / kDevices,
