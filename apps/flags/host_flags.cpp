@@ -13,7 +13,7 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices) {
   NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_cost_models(name_or_path));
   if (devices_per_host == 0 || !models.models.torchrec) return models;
-  if (devices > devices_per_host && devices % devices_per_host != 0) {
+  if (devices % devices_per_host != 0) {
     return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
                          ", expected a divisor of " + std::to_string(devices) + " devices");
   }

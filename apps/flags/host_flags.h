@@ -14,7 +14,7 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
 
 /// load_cost_models() for `devices` devices; TorchRec's formula counts with hosts of so many of
 /// them (0: of as many as it does by itself), others know no hosts. kInvalidInput, too, when the
-/// devices are more than a host's, but no whole number of hosts.
+/// devices are no whole number of such hosts.
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices);
 
