@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/core/rng.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/redraw_walk.h"
 #include "search/plan_cost.h"
 #include "search/refine/start_plan.h"

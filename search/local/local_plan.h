@@ -130,15 +130,4 @@ class LocalPlan {
 /// Takes an edit back on a bare assignment. `undo` is what LocalPlan::apply() returned.
 void take_back(const Edit& undo, Assignment& assignment);
 
-/// The plan's shards as pieces; nothing when a shard has no entry in the catalog (every device,
-/// another width, rows that it does not know).
-std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
-                              const ShapeCatalog& catalog);
-
-/// The assignment as shards in canonical order, each table's columns or rows dealt out in order of
-/// the pieces' numbers, but pieces of no multiple of 4 columns last; even blocks' rows in order of
-/// the devices.
-Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
-             std::int32_t devices);
-
 }  // namespace neuroshard::search

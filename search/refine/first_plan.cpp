@@ -5,6 +5,7 @@
 
 #include "engine/core/elapsed.h"
 #include "search/feasibility.h"
+#include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"

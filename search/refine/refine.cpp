@@ -7,6 +7,7 @@
 
 #include "engine/core/elapsed.h"
 #include "search/feasibility.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
 #include "search/lower_bound.h"
 #include "search/packing/what_would_do.h"

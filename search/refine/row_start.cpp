@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "search/feasibility.h"
+#include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"

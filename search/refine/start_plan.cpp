@@ -9,6 +9,7 @@
 #include "search/baselines.h"
 #include "search/beam.h"
 #include "search/feasibility.h"
+#include "search/local/plan_pieces.h"
 #include "search/neuroshard.h"
 #include "search/packing/plan_packing.h"
 #include "search/packing/what_would_do.h"

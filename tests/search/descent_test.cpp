@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "search/local/level_placer.h"
+#include "search/local/plan_pieces.h"
 #include "search/refine/fast_plan.h"
 #include "tests/search/fused_evaluator.h"
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "search/local/local_walk.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
 #include "search/refine/fast_row_plan.h"
 #include "tests/search/fused_evaluator.h"

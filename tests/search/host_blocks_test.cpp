@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "search/local/level_placer.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
 #include "search/local/redraw_walk.h"
 #include "search/lower_bound.h"

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "search/local/local_walk.h"
+#include "search/local/plan_pieces.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard::search {

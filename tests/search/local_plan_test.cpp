@@ -8,6 +8,7 @@
 
 #include "search/local/max_tree.h"
 #include "search/local/moves.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
 #include "search/local/sum_tree.h"
 #include "tests/search/fused_evaluator.h"

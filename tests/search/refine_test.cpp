@@ -8,6 +8,7 @@
 
 #include "search/exact.h"
 #include "search/local/local_walk.h"
+#include "search/local/plan_pieces.h"
 #include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 

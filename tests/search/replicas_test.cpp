@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "search/local/level_placer.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"

@@ -7,6 +7,7 @@
 
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
+#include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
 #include "search/refine/fast_plan.h"
 #include "search/refine/refine.h"
