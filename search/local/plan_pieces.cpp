@@ -31,31 +31,90 @@ EntryId host_entry(const Shard& shard, std::int32_t row_blocks, const ShapeCatal
   return catalog.find(shard.table, block, shard.dim(), Spread::kHost);
 }
 
-/// Deals the columns of tables out to pieces, one after the other; blocks of the same columns on
-/// one host get the same.
-class ColumnDealer {
+/// Deals the cells of tables out to pieces, one after the other.
+class Dealer {
  public:
-  ColumnDealer(const ShapeCatalog& catalog, std::size_t tables)
-      : catalog_(catalog), next_(tables) {}
+  Dealer(const Workload& workload, const ShapeCatalog& catalog)
+      : workload_(workload),
+        catalog_(catalog),
+        columns_(workload.tables.size()),
+        rows_(workload.tables.size()) {}
 
-  /// The first column of the piece.
-  std::int32_t deal(const Placed& piece) {
+  Shard deal(const Placed& piece) {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    std::int32_t& next = next_[static_cast<std::size_t>(entry.table)];
-    if (entry.moves()) return std::exchange(next, next + entry.dim);
-    const int nth = blocks_[{piece.entry, piece.device}]++;  // of several alike on the host
-    const auto [columns, is_new] =
-        on_hosts_.try_emplace({piece.entry, piece.device / catalog_.host_devices(), nth}, next);
-    if (is_new) next += entry.dim;
-    return columns->second;
+    const Shard whole = whole_table(workload_, entry.table, piece.device);
+    switch (entry.spread) {
+      case Spread::kReplicas:
+        return whole_table(workload_, entry.table, kEveryDevice);
+      case Spread::kAll:
+        return block_on(whole, entry.rows, piece.device);
+      case Spread::kHost:
+        return host_block(piece, whole);
+      default:
+        return entry.rows < whole.row_end ? next_rows(entry, whole)
+                                          : with_columns(whole, next_columns(entry), entry.dim);
+    }
   }
 
  private:
+  static Shard with_columns(Shard shard, std::int32_t begin, std::int32_t dim) {
+    shard.column_begin = begin;
+    shard.column_end = begin + dim;
+    return shard;
+  }
+  std::int32_t next_columns(const CatalogEntry& entry) {
+    std::int32_t& next = columns_[static_cast<std::size_t>(entry.table)];
+    return std::exchange(next, next + entry.dim);
+  }
+  Shard next_rows(const CatalogEntry& entry, Shard shard) {
+    std::int64_t& next = rows_[static_cast<std::size_t>(entry.table)];
+    shard.row_begin = next;
+    shard.row_end = next += entry.rows;
+    return shard;
+  }
+  /// Blocks of the same columns on one host get the same.
+  Shard host_block(const Placed& piece, const Shard& whole) {
+    const CatalogEntry& entry = catalog_.entry(piece.entry);
+    const std::int32_t of_host = catalog_.host_devices();
+    const int nth = blocks_[{piece.entry, piece.device}]++;  // of several alike on the device
+    const auto [columns, is_new] =
+        on_hosts_.try_emplace({piece.entry, piece.device / of_host, nth}, 0);
+    if (is_new) columns->second = next_columns(entry);
+    Shard shard = block_on(whole, entry.rows, piece.device % of_host);
+    shard.device = piece.device;
+    return with_columns(shard, columns->second, entry.dim);
+  }
+
+  const Workload& workload_;
   const ShapeCatalog& catalog_;
-  std::vector<std::int32_t> next_;
+  std::vector<std::int32_t> columns_;  // the next of each table
+  std::vector<std::int64_t> rows_;
   std::map<std::pair<EntryId, std::int32_t>, int> blocks_;
   std::map<std::tuple<EntryId, std::int32_t, int>, std::int32_t> on_hosts_;
 };
+
+/// Appends the pieces of one table's shards; false when one has no entry.
+bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shapes,
+                std::int32_t devices, const Workload& workload, const ShapeCatalog& catalog,
+                std::vector<Placed>& pieces) {
+  const std::int32_t table = shards[0].table;
+  const EntryId replica = catalog.replica(table);
+  if (shapes[0].replicated && replica != kNoEntry) {
+    for (std::int32_t device = 0; device < devices; ++device) pieces.push_back({replica, device});
+    return true;
+  }
+  const bool spread = catalog.block(table) != kNoEntry &&
+                      in_even_blocks(shards, whole_table(workload, table, kNoDevice), devices);
+  for (std::size_t k = 0; k < shards.size(); ++k) {
+    const Shard& shard = shards[k];
+    EntryId entry =
+        spread ? catalog.block(table) : host_entry(shard, shapes[k].row_blocks, catalog);
+    if (entry == kNoEntry) entry = catalog.find(table, shard.rows(), shard.dim());
+    if (shard.device < 0 || entry == kNoEntry) return false;
+    pieces.push_back({entry, shard.device});
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -65,25 +124,11 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
   const std::span<const Shard> all = plan.shards;
   const std::vector<ShardShape> shapes = shapes_of(plan);
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    const std::int32_t index = all[begin].table;
-    while (end < all.size() && all[end].table == index) ++end;
-    const std::span<const Shard> shards = all.subspan(begin, end - begin);
-    const bool spread =
-        catalog.block(index) != kNoEntry &&
-        in_even_blocks(shards, whole_table(workload, index, kNoDevice), plan.devices);
-    for (std::size_t k = begin; k < end; ++k) {
-      const Shard& shard = all[k];
-      if (shapes[k].replicated && catalog.replica(index) != kNoEntry) {
-        for (std::int32_t device = 0; device < plan.devices; ++device) {
-          pieces.push_back({catalog.replica(index), device});
-        }
-        continue;
-      }
-      EntryId entry =
-          spread ? catalog.block(index) : host_entry(shard, shapes[k].row_blocks, catalog);
-      if (entry == kNoEntry) entry = catalog.find(index, shard.rows(), shard.dim());
-      if (shard.device < 0 || entry == kNoEntry) return {};
-      pieces.push_back({entry, shard.device});
+    while (end < all.size() && all[end].table == all[begin].table) ++end;
+    const std::size_t count = end - begin;
+    if (!add_pieces(all.subspan(begin, count), std::span(shapes).subspan(begin, count),
+                    plan.devices, workload, catalog, pieces)) {
+      return {};
     }
   }
   return pieces;
@@ -92,33 +137,14 @@ std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
 Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,
              std::int32_t devices) {
   Plan plan{devices, {}};
-  ColumnDealer columns(catalog, workload.tables.size());
-  std::vector<std::int64_t> rows(workload.tables.size(), 0);
+  Dealer dealer(workload, catalog);
   for (const bool ragged : {false, true}) {
     for (const Placed& piece : assignment) {
-      if (piece.device == kNoDevice) continue;
+      if (piece.device == kNoDevice) continue;  // such a piece may have no entry
       const CatalogEntry& entry = catalog.entry(piece.entry);
       if ((entry.dim % 4 != 0) != ragged) continue;
-      const auto table = static_cast<std::size_t>(entry.table);
-      Shard shard = whole_table(workload, entry.table, piece.device);
-      if (entry.spread == Spread::kReplicas) {
-        if (piece.device != 0) continue;  // one shard says it
-        shard.device = kEveryDevice;
-      } else if (entry.spread == Spread::kAll) {
-        shard = block_on(shard, entry.rows, piece.device);
-      } else if (entry.spread == Spread::kHost) {
-        shard = block_on(shard, entry.rows, piece.device % catalog.host_devices());
-        shard.device = piece.device;
-        shard.column_begin = columns.deal(piece);
-        shard.column_end = shard.column_begin + entry.dim;
-      } else if (entry.rows < shard.row_end) {
-        shard.row_begin = rows[table];
-        shard.row_end = rows[table] += entry.rows;
-      } else {
-        shard.column_begin = columns.deal(piece);
-        shard.column_end = shard.column_begin + entry.dim;
-      }
-      plan.shards.push_back(shard);
+      if (entry.spread == Spread::kReplicas && piece.device != 0) continue;  // one says it of all
+      plan.shards.push_back(dealer.deal(piece));
     }
   }
   canonicalize(plan);
