@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs exported plans on real TorchRec: EmbeddingBagCollections in DistributedModelParallel on 2, 4
-# and 8 gloo ranks of this CPU. Placement must be the plan's, outputs those of the unsharded model.
-# What python/torchrec_plan.py refuses is tried as well.
+# and 8 gloo ranks of this CPU, as one host or as two. Placement must be the plan's, outputs those of
+# the unsharded model. What python/torchrec_plan.py refuses is tried as well.
 #
 #   scripts/test-torchrec.sh install   makes the environment first (7 GB from the package index)
 #   scripts/test-torchrec.sh           uses it; exit code 77 and "skipped" when it is not there
@@ -45,6 +45,16 @@ run() {
   grep '^torchrec-' "$work/out"  # the rest is Gloo's chatter
 }
 
+# expect PLAN TYPE ..: fails unless the plan has tables of these sharding types, which it is to test.
+expect() {
+  local plan=$1 type
+  for type in "${@:2}"; do
+    grep -q "\"sharding_type\": \"$type\"" "$work/$plan" && continue
+    echo "$plan has no $type table" >&2
+    return 1
+  done
+}
+
 "$venv/bin/python" - "$work" 2> "$work/log" << 'TABLES' || { cat "$work/log" >&2; exit 1; }
 import json, sys
 sys.path.insert(0, "python")
@@ -80,6 +90,15 @@ for ranks in 2, 4:
     block = -(-20000 // ranks)
     json.dump(plan(ranks, {0: [([r * block, min(20000, (r + 1) * block)], None, r)
                                for r in range(ranks)]}), open(f"{work}/rows{ranks}.json", "w"))
+
+def over_host(host, rows, columns=None):
+    half = -(-rows // 2)
+    return [([0, half], columns, 2 * host), ([half, rows], columns, 2 * host + 1)]
+
+# On hosts of two: columns of unequal widths, two of three on one host, and a whole table.
+json.dump(plan(4, {0: over_host(1, 20000, [0, 16]) + over_host(1, 20000, [16, 48])
+                   + over_host(0, 20000, [48, 64]), 1: over_host(0, 5000)}),
+          open(f"{work}/grid.json", "w"))
 TABLES
 
 # One table is most of the work, so that the default search spreads its rows over all ranks.
@@ -107,9 +126,33 @@ for ranks in 2 4; do
   done
   $neuroshard plan --tables "$work/dear.json" --devices $ranks --device-memory 1GB --format torchrec \
     --evaluations 20000 --trainer-device cpu --output "$work/torchrec-refine-rows$ranks.json" > /dev/null
-  grep -q row_wise "$work/torchrec-refine-rows$ranks.json"
+  expect torchrec-refine-rows$ranks.json row_wise
   run $ranks "${cases[@]}" "$work/dear.json" "$work/torchrec-refine-rows$ranks.json"
 done
+
+# Two hosts of two ranks each: tables, or columns of them, go over the ranks of one host.
+cat > "$work/several.json" << 'TABLES'
+{"format": "neuroshard-tables", "version": 1, "batch_size": 65536, "tables": [
+ {"name": "words", "rows": 40001, "dim": 64, "pooling_factor": 90},
+ {"name": "titles", "rows": 30003, "dim": 64, "pooling_factor": 80},
+ {"name": "user", "rows": 20000, "dim": 32, "pooling_factor": 30},
+ {"name": "country", "rows": 3, "dim": 4, "pooling_factor": 1}]}
+TABLES
+$neuroshard export --tables "$work/tables.json" --plan "$work/grid.json" --devices-per-host 2 \
+  --format torchrec --trainer-device cpu --output "$work/torchrec-grid.json"
+expect torchrec-grid.json table_row_wise grid_shard
+cases=("$work/tables.json" "$work/torchrec-grid.json")
+for tables in several dear; do
+  plan=torchrec-refine-$tables.json
+  $neuroshard plan --tables "$work/$tables.json" --devices 4 --devices-per-host 2 --device-memory 1GB \
+    --cost-model torchrec --evaluations 20000 --format torchrec --trainer-device cpu \
+    --output "$work/$plan" > /dev/null
+  $neuroshard check --tables "$work/$tables.json" --plan "$work/$plan" --devices-per-host 2 > /dev/null
+  cases+=("$work/$tables.json" "$work/$plan")
+done
+expect torchrec-refine-several.json table_row_wise
+expect torchrec-refine-dear.json grid_shard
+run 4 --ranks-per-host 2 "${cases[@]}"
 
 # A part of a larger model, by its dotted name.
 $neuroshard export --tables "$work/tables.json" --plan "$work/neuroshard2.json" --format torchrec \

@@ -1,6 +1,6 @@
 """Runs exported plans on real TorchRec, on gloo ranks of this CPU. See scripts/test-torchrec.sh.
 
-    python run_plans.py RANKS [--cap-rows N] TABLES.json PLAN.json [TABLES PLAN ..]
+    python run_plans.py RANKS [--ranks-per-host N] [--cap-rows N] TABLES.json PLAN.json [..]
 
 For each pair: a model with an EmbeddingBagCollection in every module of the plan is wrapped in
 DistributedModelParallel with that plan. Every shard must stand where the plan says and hold that part
@@ -163,18 +163,23 @@ def run_case(rank, tables, modules, plan_of_model):
     return int(total[0]), float(total[1])
 
 
-def leave_group():
-    """Ends the process group and Gloo's threads with it, while the interpreter still runs.
+def leave_groups():
+    """Ends the process groups and Gloo's threads with them, while the interpreter still runs.
 
     Waking from a collective says nothing of the thread that ran it: it may still hold the tensors,
     and frees them later, with Python's lock. If the interpreter is ending by then, Python ends the
-    thread inside a C++ destructor: "terminate called without an active exception". The group's own
-    destructor joins the threads, but comes only with the last reference to the group, and sharded
-    modules, which refer to it, are in cycles that only the collector frees."""
-    group = weakref.ref(dist.group.WORLD)
+    thread inside a C++ destructor: "terminate called without an active exception". A group's own
+    destructor joins the threads, but comes only with the last reference to the group. Sharded modules,
+    which refer to groups, are in cycles that only the collector frees, and TorchRec keeps those of a
+    host's ranks, and of equal ranks of all hosts, for good."""
+    from torchrec.distributed import comm
+
+    groups = [weakref.ref(group) for group in (dist.group.WORLD, comm._INTRA_PG, comm._CROSS_PG)
+              if group is not None]
+    comm._INTRA_PG = comm._CROSS_PG = None
     gc.collect()
     dist.destroy_process_group()
-    assert group() is None, "the process group is still in use when its rank ends"
+    assert not any(group() for group in groups), "a process group is in use when its rank ends"
 
 
 def run_cases(rank, ranks, folder, arguments):
@@ -182,7 +187,9 @@ def run_cases(rank, ranks, folder, arguments):
 
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
-    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks))
+    of_host = arguments.ranks_per_host or ranks
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank % of_host),
+                      LOCAL_WORLD_SIZE=str(of_host))
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
                             world_size=ranks)
     for tables_path, plan_path in zip(arguments.files[::2], arguments.files[1::2]):
@@ -194,11 +201,12 @@ def run_cases(rank, ranks, folder, arguments):
         if rank == 0:
             types = sorted({e["sharding_type"] for m in modules.values() for e in m.values()})
             several = f" in {len(modules)} modules" if len(modules) > 1 else ""
+            hosts = f" on hosts of {of_host}" if of_host < ranks else ""
             print(f"{os.path.basename(plan_path)}: {len(tables)} tables{several}, {', '.join(types)}, "
-                  f"{ranks} ranks: {shards} shards in place, outputs differ by {worst:.1g} at most",
-                  flush=True)
+                  f"{ranks} ranks{hosts}: {shards} shards in place, outputs differ by {worst:.1g} at "
+                  "most", flush=True)
         dist.barrier()
-    leave_group()
+    leave_groups()
 
 
 def run_rank(rank, ranks, folder, arguments):
@@ -215,6 +223,7 @@ def run_rank(rank, ranks, folder, arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("ranks", type=int)
+    parser.add_argument("--ranks-per-host", type=int, help="all on one host if not given")
     parser.add_argument("--cap-rows", type=int, default=0)
     parser.add_argument("files", nargs="+")
     arguments = parser.parse_args()
