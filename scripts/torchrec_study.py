@@ -5,13 +5,14 @@
 
 neuroshard plans for its own cost models and for TorchRec's (--cost-model torchrec); what it says a
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
-pooling factors, the memory, and the sharding types both sides have (table-wise and column-wise,
-with --row-wise also that, of tables with rows for every device); its bandwidths are its own
-defaults. Planning is one call in this process for both: TorchRec's planner on a model without
-weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on one thread.
-They take turns, --rounds times (once where TorchRec takes more than ten seconds), and medians
-count, of the clock and of this process's CPU time, which other work on the machine changes less;
-costs are those of the dearest plan of all rounds. Commands are whole processes, files read and
+pooling factors, the memory, hosts of 8 devices, and the sharding types both sides have: table-wise
+and column-wise; with --row-wise also that, of tables with rows for every device, and on several
+hosts table_row_wise and grid_shard, of tables with rows for every device of a host. Its bandwidths
+are its own defaults. Planning is one call in this process for both: TorchRec's planner on a model
+without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on one
+thread. They take turns, --rounds times (once where TorchRec takes more than ten seconds), and
+medians count, of the clock and of this process's CPU time, which other work on the machine changes
+less; costs are those of the dearest plan of all rounds. Commands are whole processes, files read and
 written. See scripts/test-torchrec.sh for the environment.
 """
 
@@ -68,12 +69,23 @@ def neuroshard(*arguments):
     return done.stdout, time.perf_counter() - began
 
 
+def devices_per_host(devices):
+    return min(HOST_DEVICES, devices)
+
+
+def has_rows_for_each(table, devices):
+    """Whether even blocks of the rows leave none of the devices without."""
+    return -(-table["rows"] // devices) * (devices - 1) < table["rows"]
+
+
 def constraints_of(table, devices, offered):
     """What TorchRec's planner may do with a table: "columns", "rows", too, where there are some for
-    every device, or "all" it knows for rows in the GPUs' memory."""
+    every device or every device of a host, or "all" it knows for rows in the GPUs' memory."""
     types = [ShardingType.TABLE_WISE.value, ShardingType.COLUMN_WISE.value]
-    if offered == "rows" and -(-table["rows"] // devices) * (devices - 1) < table["rows"]:
+    if offered == "rows" and has_rows_for_each(table, devices):
         types.append(ShardingType.ROW_WISE.value)
+    if offered == "rows" and devices > HOST_DEVICES and has_rows_for_each(table, HOST_DEVICES):
+        types += [ShardingType.TABLE_ROW_WISE.value, ShardingType.GRID_SHARD.value]
     every = offered == "all"
     return ParameterConstraints(pooling_factors=[table["pooling_factor"]],
                                 sharding_types=None if every else types,
@@ -85,7 +97,7 @@ class TorchRec:
 
     def __init__(self, tables, batch, devices, memory, offered):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
-                                 local_world_size=min(HOST_DEVICES, devices))
+                                 local_world_size=devices_per_host(devices))
         self.model = EmbeddingBagCollection(device=torch.device("meta"), tables=[
             EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
                                feature_names=["f" + t["name"]]) for t in tables])
@@ -138,34 +150,42 @@ def load_binding():
     return module
 
 
+BINDING = load_binding()
+
+
+class ExportOptions(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_size_t), ("module", BINDING.Text),
+                ("trainer_device", BINDING.Text), ("memory_bytes", ctypes.c_int64),
+                ("devices_per_host", ctypes.c_int32), ("reserved", ctypes.c_int32)]
+
+
 class Library:
     """A table file and a cost model in libengine."""
 
-    binding = load_binding()
-
     def __init__(self, path, models):
-        self.engine = self.binding.Engine(
+        self.engine = BINDING.Engine(
             os.path.join(ROOT, "build", "release", "lib", "libengine.so"))
-        self.models = self.engine.make("cost_models_shipped", self.binding.text(models))
+        self.models = self.engine.make("cost_models_shipped", BINDING.text(models))
         self.planner = self.engine.make("planner_create", self.models, None)
         self.workload = self.engine.make(
-            "workload_read_file", self.binding.text(path), ctypes.c_int64(0))
+            "workload_read_file", BINDING.text(path), ctypes.c_int64(0))
 
     def plan(self, algorithm, devices, memory, limit, row_splits):
         """A plan as JSON text for TorchRec, and the seconds of planning, of clock and CPU."""
-        binding = self.binding
-        cluster = binding.Cluster(struct_size=ctypes.sizeof(binding.Cluster),
-                                  memory_bytes=memory, devices=devices)
-        options = binding.PlanOptions(struct_size=ctypes.sizeof(binding.PlanOptions),
-                                      algorithm=binding.text(algorithm), threads=1,
+        cluster = BINDING.Cluster(struct_size=ctypes.sizeof(BINDING.Cluster), memory_bytes=memory,
+                                  devices=devices, devices_per_host=devices_per_host(devices))
+        options = BINDING.PlanOptions(struct_size=ctypes.sizeof(BINDING.PlanOptions),
+                                      algorithm=BINDING.text(algorithm), threads=1,
                                       time_limit_s=limit, row_splits=ROW_SPLITS[row_splits])
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
         taken = since(began)
-        data = self.engine.make("plan_export", plan, self.workload,
-                                binding.text("torchrec"), None)
-        self.engine.library.neuroshard_bytes_view.restype = binding.Text
+        hosts = ExportOptions(struct_size=ctypes.sizeof(ExportOptions),
+                              devices_per_host=devices_per_host(devices))
+        data = self.engine.make("plan_export", plan, self.workload, BINDING.text("torchrec"),
+                                ctypes.byref(hosts))
+        self.engine.library.neuroshard_bytes_view.restype = BINDING.Text
         view = self.engine.library.neuroshard_bytes_view(data)
         text = ctypes.string_at(view.data, view.size).decode()
         self.engine.destroy("bytes", data)
@@ -176,7 +196,8 @@ class Library:
 def cost_of(path, plan, devices, batch, models):
     """What neuroshard says a plan costs, whoever made it: the heading of its report."""
     report, _ = neuroshard("export", "--tables", path, "--plan", plan, "--devices", devices,
-                           "--batch-size", batch, "--format", "html", "--cost-model", models)
+                           "--devices-per-host", devices_per_host(devices), "--batch-size", batch,
+                           "--format", "html", "--cost-model", models)
     return float(report.split("Sharding plan: ")[1].split(" ms")[0])
 
 
@@ -200,9 +221,10 @@ def study(path, devices, memory, folder, arguments):
             name = f"{algorithm}{f' {limit:g} s' if limit else ''} for {searched}"
             planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
                               library[searched].plan(algorithm, devices, memory, limit, row_splits))
-            commands[name] = ["plan", "--tables", path, "--devices", devices, "--device-memory",
-                              memory, "--row-splits", row_splits, "--algorithm", algorithm,
-                              "--cost-model", searched, "--format", "torchrec", "--output", "-"]
+            commands[name] = ["plan", "--tables", path, "--devices", devices, "--devices-per-host",
+                              devices_per_host(devices), "--device-memory", memory, "--row-splits",
+                              row_splits, "--algorithm", algorithm, "--cost-model", searched,
+                              "--format", "torchrec", "--output", "-"]
             if limit:
                 commands[name] += ["--time-limit", limit]
     texts = {name: [] for name in planners}
@@ -257,7 +279,8 @@ def main():
     parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 1],
                         help="of refine, seconds")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--row-wise", action="store_true", help="let both sides plan row-wise, too")
+    parser.add_argument("--row-wise", action="store_true",
+                        help="let both sides plan row-wise, too, and over one of several hosts so")
     parser.add_argument("--all-types", action="store_true",
                         help="only TorchRec, with all that it knows, by its own cost model")
     arguments = parser.parse_args()
