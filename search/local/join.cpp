@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -54,6 +56,9 @@ class Joining {
         }
         first = end;
       }
+      if (catalog().host_devices() == 0) continue;
+      while (!stop_() && join_two_on_a_host(table, minding)) {
+      }
     }
   }
 
@@ -76,11 +81,20 @@ class Joining {
 
   bool join(std::int32_t stays, std::int32_t goes, bool minding) {
     const Placed here = plan_.placed(stays);
-    const EntryId joined = plan_.catalog().joined(here.entry, plan_.placed(goes).entry);
+    const EntryId joined = catalog().joined(here.entry, plan_.placed(goes).entry);
     if (joined == kNoEntry) return false;
     const std::size_t before = undo_.size();
+    merge(stays, goes, joined);
+    return keep(before, minding);
+  }
+
+  void merge(std::int32_t stays, std::int32_t goes, EntryId joined) {
     undo_.push_back(plan_.apply({goes, {kNoEntry, kNoDevice}, {}}));
-    undo_.push_back(plan_.apply({stays, {joined, here.device}, {}}));
+    undo_.push_back(plan_.apply({stays, {joined, plan_.placed(stays).device}, {}}));
+  }
+
+  /// Whether what was done since `before` stands.
+  bool keep(std::size_t before, bool minding) {
     if (!minding) return true;
     const double joined_cost = cost();
     if (joined_cost <= cost_) {
@@ -90,6 +104,41 @@ class Joining {
     take_back_to(before);
     return false;
   }
+
+  /// Two column groups of a table on one host, on all its devices.
+  bool join_two_on_a_host(std::int32_t table, bool minding) {
+    const std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(),
+                                           plan_.pieces_of(table).end());
+    std::set<std::tuple<std::int32_t, EntryId, EntryId>> tried;
+    for (const std::int32_t one : pieces) {
+      for (const std::int32_t other : pieces) {
+        const Placed a = plan_.placed(one);
+        const Placed b = plan_.placed(other);
+        if (one >= other || a.device != b.device) continue;
+        const EntryId joined = catalog().joined_on_host(a.entry, b.entry);
+        const std::int32_t host = a.device / std::max(1, catalog().host_devices());
+        if (joined == kNoEntry || !tried.emplace(host, a.entry, b.entry).second) continue;
+        const std::size_t before = undo_.size();
+        for (std::int32_t rank = 0; rank < catalog().host_devices(); ++rank) {
+          const std::int32_t device = host * catalog().host_devices() + rank;
+          const std::int32_t stays = piece_on(device, a.entry, kNoPiece);
+          merge(stays, piece_on(device, b.entry, stays), joined);
+        }
+        if (keep(before, minding)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// A piece of that entry on the device, and not `but`. REQUIRES that there is one.
+  [[nodiscard]] std::int32_t piece_on(std::int32_t device, EntryId entry, std::int32_t but) const {
+    const std::span<const std::int32_t> pieces = plan_.pieces_on(device);
+    return *std::find_if(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+      return piece != but && plan_.placed(piece).entry == entry;
+    });
+  }
+
+  [[nodiscard]] const ShapeCatalog& catalog() const { return plan_.catalog(); }
 
   const std::function<bool()>& stop_;
   LocalPlan plan_;

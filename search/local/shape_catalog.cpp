@@ -62,6 +62,13 @@ EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   return find(a.table, a.rows + b.rows, all.dim);
 }
 
+EntryId ShapeCatalog::joined_on_host(EntryId one, EntryId other) const {
+  const CatalogEntry& a = entry(one);
+  const CatalogEntry& b = entry(other);
+  if (a.spread != Spread::kHost || b.spread != Spread::kHost) return kNoEntry;
+  return find(a.table, a.rows, a.dim + b.dim, Spread::kHost);
+}
+
 EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spread spread) {
   const auto id = static_cast<EntryId>(entries_.size());
   CatalogEntry& entry = entries_.emplace_back();

@@ -102,6 +102,9 @@ class ShapeCatalog {
   /// Two pieces of a table as one: side by side or one above the other; kNoEntry when they are
   /// neither, or blocks.
   [[nodiscard]] EntryId joined(EntryId one, EntryId other) const;
+  /// The same of blocks on one host, side by side; kNoEntry when they are none, or none of the
+  /// size.
+  [[nodiscard]] EntryId joined_on_host(EntryId one, EntryId other) const;
 
  private:
   EntryId add(const Workload& workload, const ShardShape& shape, Spread spread = Spread::kNone);

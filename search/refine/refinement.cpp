@@ -225,6 +225,14 @@ void Refinement::run_cycle() {
   }
 }
 
+void Refinement::join_best() {
+  const Clock::time_point joining = Clock::now();
+  best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
+    return cancelled() ||
+           (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
+  });
+}
+
 /// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
 /// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
 /// large for the time limit is given up early for what time is left, all of which is then used.
@@ -236,6 +244,8 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
     stopped_early_ = true;
     return;
   }
+  if (catalog_.host_devices() > 0)
+    join_best();  // walks move no blocks: what they gain has to be first
   best_cost_ = walker(0).cost(best_);
   if (!rival_.empty()) rival_cost_ = walker(0).cost(rival_);
   response_ = walker(0).probe(best_);
@@ -253,11 +263,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
       run_cycle();
     }
   }
-  const Clock::time_point joining = Clock::now();
-  best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
-    return cancelled() ||
-           (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
-  });
+  join_best();
   stopped_early_ = over() && !proven();
 }
 

@@ -59,6 +59,7 @@ class Refinement {
   [[nodiscard]] int slices_of_generation() const;
   /// Of a walk in a generation of `slices`, while `left` of the cycle are left.
   [[nodiscard]] Share share(int slices, int left) const;
+  void join_best();
   void run_cycle();
   void run_generation(int generation, const Share& share);
   [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;

@@ -135,6 +135,18 @@ BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_of_other_costs_remembers_given_hosts) {
+  const Workload workload = make_workload(6);
+  const Cluster hosts{4, std::int64_t{1} << 40, 2};
+  const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
+  const std::string said =
+      must(must(make_planner().plan(workload, hosts, greedy)).export_as(workload, "torchrec"));
+  BOOST_TEST(said.find("rank:3/cuda:1") != std::string::npos);
+  const std::string unsaid = must(
+      must(make_planner().plan(workload, cluster_of(4), greedy)).export_as(workload, "torchrec"));
+  BOOST_TEST(unsaid.find("rank:3/cuda:3") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(data_parallel_tables_are_shards_on_every_device) {
   const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
   Workload workload = must(Workload::create(65536));

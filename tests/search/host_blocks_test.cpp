@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "search/local/join.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
@@ -167,6 +168,36 @@ BOOST_AUTO_TEST_CASE(refine_uses_hosts_and_stays_above_the_bound) {
     BOOST_TEST(*bound <= *lower_bound({workload, cluster}, evaluator, {kDevices, 1}));
     if (round >= 6) BOOST_TEST(cost < 0.8 * plan_cost(flat->plan, evaluator));
   }
+}
+
+BOOST_AUTO_TEST_CASE(columns_of_a_table_on_one_host_are_joined) {
+  Workload workload;
+  workload.tables = {test::make_table(100, 32), test::make_table(100, 8)};
+  CheapHosts evaluator(workload, kDevices, {8, 1}, 0.5F);  // each shard costs something
+  const Cluster cluster = test::make_cluster(kDevices, kPlenty);
+  const Problem problem{workload, cluster};
+  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const EntryId half = catalog.entry(catalog.host_block(0)).first;
+  const EntryId quarter = catalog.entry(half).first;
+  Assignment pieces{{catalog.whole(1), 5}};
+  for (std::int32_t device = 0; device < kOfHost; ++device) {  // half and a quarter on one host
+    for (const EntryId entry : {quarter, half}) pieces.push_back({entry, device});
+    pieces.push_back({quarter, kOfHost + device});
+  }
+  const auto never = [] { return false; };
+  const Assignment apart = join_pieces(pieces, problem, evaluator, catalog, never);
+  const Plan before = plan_of(apart, workload, catalog, kDevices);
+  BOOST_TEST((before == plan_of(pieces, workload, catalog, kDevices)));  // 24 columns are no size
+  for (Placed& piece : pieces) {
+    if (piece.entry == quarter && piece.device >= kOfHost) piece.device -= kOfHost;
+  }
+  const Assignment joined = join_pieces(pieces, problem, evaluator, catalog, never);
+  const Plan plan = plan_of(joined, workload, catalog, kDevices);
+  BOOST_TEST(validate(workload, plan).ok());
+  BOOST_TEST(plan.shards.size() == kOfHost + 1u);  // the whole table over the first host
+  BOOST_TEST(as_torchrec_has_it(workload, plan));
+  BOOST_TEST(plan_cost(plan, evaluator) <
+             plan_cost(plan_of(pieces, workload, catalog, kDevices), evaluator));
 }
 
 BOOST_AUTO_TEST_CASE(redrawn_tables_are_whole_again) {
