@@ -11,6 +11,7 @@ namespace {
 constexpr double kTemperature = 5e-4;
 constexpr std::int64_t kResetSteps = 1000;
 constexpr std::int64_t kStepsPerCheck = 64;
+constexpr std::uint64_t kPlaces = 8;  // drawn for a piece at most
 
 }  // namespace
 
@@ -31,18 +32,41 @@ double RedrawWalk::cost() {
   return cost;
 }
 
-void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
+/// The first of the devices that a piece for `holders` of them goes to. With hosts, whose blocks no
+/// move brings elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
+std::int32_t RedrawWalk::draw_place(std::int32_t holders, Rng& rng) const {
+  const auto places = static_cast<std::uint64_t>(plan_.devices() / holders);
+  const auto draw = [&] { return static_cast<std::int32_t>(rng.below(places)) * holders; };
+  const auto load = [&](std::int32_t first) {
+    const std::span<const float> compute = plan_.compute_ms().subspan(
+        static_cast<std::size_t>(first), static_cast<std::size_t>(holders));
+    return *std::max_element(compute.begin(), compute.end());
+  };
+  std::int32_t best = draw();
+  const bool hosts = plan_.catalog().host_devices() > 0;
+  for (std::uint64_t more = hosts ? rng.below(kPlaces) : 0; more > 0; --more) {
+    const std::int32_t other = draw();
+    if (load(other) < load(best)) best = other;
+  }
+  return best;
+}
+
+std::vector<EntryId> RedrawWalk::draw_pieces(std::int32_t table, Rng& rng) const {
   const ShapeCatalog& catalog = plan_.catalog();
+  if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
   const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
-  const std::vector<EntryId> pieces =
-      on_hosts ? random_host_division(catalog, table, rng) : random_division(catalog, table, rng);
+  return on_hosts ? random_host_division(catalog, table, rng)
+                  : random_division(catalog, table, rng);
+}
+
+void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
+  const std::vector<EntryId> pieces = draw_pieces(table, rng);
   while (!plan_.pieces_of(table).empty()) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   for (const EntryId piece : pieces) {
-    const std::int32_t holders = catalog.holders(piece);
-    const auto places = static_cast<std::uint64_t>(plan_.devices() / holders);
-    const std::int32_t first = static_cast<std::int32_t>(rng.below(places)) * holders;
+    const std::int32_t holders = plan_.catalog().holders(piece);
+    const std::int32_t first = draw_place(holders, rng);
     for (std::int32_t device = first; device < first + holders; ++device) {
       apply({plan_.next_piece(), {piece, device}, {}});
     }

@@ -10,9 +10,10 @@
 
 namespace neuroshard::search {
 
-/// Metropolis search whose steps redraw whole tables (see random_division()): dear steps, but they
-/// lead where moves between two devices do not. Every now and then it goes back to its best plan.
-/// Not thread-safe; one a thread, for any number of walks.
+/// Metropolis search whose steps redraw whole tables (see random_division(); also over hosts, or
+/// replicated, where the catalog has that): dear steps, but they lead where moves between two
+/// devices do not. Every now and then it goes back to its best plan. Not thread-safe; one a thread,
+/// for any number of walks.
 class RedrawWalk {
  public:
   /// Whether to stop, asked every few steps with the steps done.
@@ -24,6 +25,8 @@ class RedrawWalk {
   WalkResult run(const Assignment& start, std::int64_t budget, Rng rng, const Stop& stop);
 
  private:
+  [[nodiscard]] std::int32_t draw_place(std::int32_t holders, Rng& rng) const;
+  [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, Rng& rng) const;
   void redraw(std::int32_t table, Rng& rng);
   void apply(const Edit& edit) { undo_.push_back(plan_.apply(edit)); }
   [[nodiscard]] bool fits() const;
