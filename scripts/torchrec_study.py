@@ -7,8 +7,10 @@ neuroshard plans for its own cost models and for TorchRec's (--cost-model torchr
 plan costs under the latter must be what TorchRec itself says. TorchRec gets what it can know: the
 pooling factors, the memory, hosts of 8 devices, and the sharding types both sides have: table-wise
 and column-wise; with --row-wise also that, of tables with rows for every device, and on several
-hosts table_row_wise and grid_shard, of tables with rows for every device of a host. Its bandwidths
-are its own defaults. Planning is one call in this process for both: TorchRec's planner on a model
+hosts table_row_wise and grid_shard, of tables with rows for every device of a host. With --all-types
+both sides have everything (libengine data-parallel tables, too, under TorchRec's formula alone);
+--min-partition lets TorchRec narrow columns more than its default, 128. Its bandwidths are its own
+defaults. Planning is one call in this process for both: TorchRec's planner on a model
 without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on one
 thread. They take turns, --rounds times (once where TorchRec takes more than ten seconds), and
 medians count, of the clock and of this process's CPU time, which other work on the machine changes
@@ -19,6 +21,7 @@ written. See scripts/test-torchrec.sh for the environment.
 import argparse
 import collections
 import ctypes
+import functools
 import importlib.util
 import json
 import logging
@@ -78,7 +81,7 @@ def has_rows_for_each(table, devices):
     return -(-table["rows"] // devices) * (devices - 1) < table["rows"]
 
 
-def constraints_of(table, devices, offered):
+def constraints_of(table, devices, offered, min_partition):
     """What TorchRec's planner may do with a table: "columns", "rows", too, where there are some for
     every device or every device of a host, or "all" it knows for rows in the GPUs' memory."""
     types = [ShardingType.TABLE_WISE.value, ShardingType.COLUMN_WISE.value]
@@ -87,21 +90,24 @@ def constraints_of(table, devices, offered):
     if offered == "rows" and devices > HOST_DEVICES and has_rows_for_each(table, HOST_DEVICES):
         types += [ShardingType.TABLE_ROW_WISE.value, ShardingType.GRID_SHARD.value]
     every = offered == "all"
-    return ParameterConstraints(pooling_factors=[table["pooling_factor"]],
-                                sharding_types=None if every else types,
+    if every:
+        types = [each.value for each in ShardingType]  # None would leave out grid_shard
+    return ParameterConstraints(pooling_factors=[table["pooling_factor"]], sharding_types=types,
+                                min_partition=min_partition,
                                 compute_kernels=["fused", "dense"] if every else ["fused"])
 
 
 class TorchRec:
     """TorchRec's view of a table file on a cluster."""
 
-    def __init__(self, tables, batch, devices, memory, offered):
+    def __init__(self, tables, batch, devices, memory, offered, min_partition):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
                                  local_world_size=devices_per_host(devices))
         self.model = EmbeddingBagCollection(device=torch.device("meta"), tables=[
             EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
                                feature_names=["f" + t["name"]]) for t in tables])
-        self.constraints = {t["name"]: constraints_of(t, devices, offered) for t in tables}
+        self.constraints = {t["name"]: constraints_of(t, devices, offered, min_partition)
+                            for t in tables}
         self.batch = batch // devices
         self.sharder = EmbeddingBagCollectionSharder()
 
@@ -153,12 +159,6 @@ def load_binding():
 BINDING = load_binding()
 
 
-class ExportOptions(ctypes.Structure):
-    _fields_ = [("struct_size", ctypes.c_size_t), ("module", BINDING.Text),
-                ("trainer_device", BINDING.Text), ("memory_bytes", ctypes.c_int64),
-                ("devices_per_host", ctypes.c_int32), ("reserved", ctypes.c_int32)]
-
-
 class Library:
     """A table file and a cost model in libengine."""
 
@@ -170,21 +170,19 @@ class Library:
         self.workload = self.engine.make(
             "workload_read_file", BINDING.text(path), ctypes.c_int64(0))
 
-    def plan(self, algorithm, devices, memory, limit, row_splits):
+    def plan(self, algorithm, devices, memory, limit, allowed):
         """A plan as JSON text for TorchRec, and the seconds of planning, of clock and CPU."""
         cluster = BINDING.Cluster(struct_size=ctypes.sizeof(BINDING.Cluster), memory_bytes=memory,
                                   devices=devices, devices_per_host=devices_per_host(devices))
         options = BINDING.PlanOptions(struct_size=ctypes.sizeof(BINDING.PlanOptions),
                                       algorithm=BINDING.text(algorithm), threads=1,
-                                      time_limit_s=limit, row_splits=ROW_SPLITS[row_splits])
+                                      time_limit_s=limit, row_splits=ROW_SPLITS[allowed.row_splits],
+                                      data_parallel=allowed.data_parallel == "on")
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
         taken = since(began)
-        hosts = ExportOptions(struct_size=ctypes.sizeof(ExportOptions),
-                              devices_per_host=devices_per_host(devices))
-        data = self.engine.make("plan_export", plan, self.workload, BINDING.text("torchrec"),
-                                ctypes.byref(hosts))
+        data = self.engine.make("plan_export", plan, self.workload, BINDING.text("torchrec"), None)
         self.engine.library.neuroshard_bytes_view.restype = BINDING.Text
         view = self.engine.library.neuroshard_bytes_view(data)
         text = ctypes.string_at(view.data, view.size).decode()
@@ -208,66 +206,96 @@ def read_tables(path):
     return document["tables"], document.get("batch_size", 65536)
 
 
-def study(path, devices, memory, folder, arguments):
-    tables, batch = read_tables(path)
-    row_splits = "even" if arguments.row_wise else "off"
-    torchrec = TorchRec(tables, batch, devices, memory, "rows" if arguments.row_wise else "columns")
-    models = arguments.cost_model
-    library = {name: Library(path, name) for name in (models, "torchrec")}
-    planners = {"TorchRec": torchrec.plan}
-    commands = {}
-    for algorithm, limit in [("neuroshard", 0)] + [("refine", s) for s in arguments.time_limits]:
-        for searched in models, "torchrec":
+class Allowed:
+    """What both sides may do with tables, in their words."""
+
+    def __init__(self, arguments):
+        rows = arguments.row_wise or arguments.all_types
+        self.torchrec = "all" if arguments.all_types else "rows" if rows else "columns"
+        self.row_splits = "even" if rows else "off"
+        self.data_parallel = "on" if arguments.all_types else "off"
+
+
+def planners_of(path, devices, memory, allowed, cost_models, time_limits):
+    """Those of neuroshard by name: one call each, and the flags of a command that does the same."""
+    planners = {}
+    library = {name: Library(path, name) for name in cost_models}
+    for algorithm, limit in [("neuroshard", 0)] + [("refine", s) for s in time_limits]:
+        for searched in cost_models:
             name = f"{algorithm}{f' {limit:g} s' if limit else ''} for {searched}"
-            planners[name] = (lambda algorithm=algorithm, limit=limit, searched=searched:
-                              library[searched].plan(algorithm, devices, memory, limit, row_splits))
-            commands[name] = ["plan", "--tables", path, "--devices", devices, "--devices-per-host",
-                              devices_per_host(devices), "--device-memory", memory, "--row-splits",
-                              row_splits, "--algorithm", algorithm, "--cost-model", searched,
-                              "--format", "torchrec", "--output", "-"]
+            call = functools.partial(library[searched].plan, algorithm, devices, memory, limit,
+                                     allowed)
+            flags = ["plan", "--tables", path, "--devices", devices, "--devices-per-host",
+                     devices_per_host(devices), "--device-memory", memory, "--algorithm",
+                     algorithm, "--cost-model", searched, "--format", "torchrec", "--output", "-"]
+            if algorithm == "refine":
+                flags += ["--row-splits", allowed.row_splits, "--data-parallel",
+                          allowed.data_parallel if searched == "torchrec" else "off"]
             if limit:
-                commands[name] += ["--time-limit", limit]
-    texts = {name: [] for name in planners}
-    times = {name: [] for name in planners}
-    for _ in range(arguments.rounds):
-        for name, plan in planners.items():
+                flags += ["--time-limit", limit]
+            planners[name] = call, flags
+    return planners
+
+
+def take_turns(torchrec, planners, rounds):
+    """The plans' texts and the seconds of all rounds, by planner."""
+    texts = collections.defaultdict(list)
+    times = collections.defaultdict(list)
+    for _ in range(rounds):
+        for name, plan in [("TorchRec", torchrec.plan)] + [(n, p[0]) for n, p in planners.items()]:
             text, taken = plan()
             texts[name].append(text)
             times[name].append(taken)
         if times["TorchRec"][0][0] > LONG_S:
             break
+    return texts, times
+
+
+def study(path, devices, memory, folder, arguments):
+    tables, batch = read_tables(path)
+    allowed = Allowed(arguments)
+    torchrec = TorchRec(tables, batch, devices, memory, allowed.torchrec, arguments.min_partition)
+    models = [] if arguments.all_types else [arguments.cost_model]
+    planners = planners_of(path, devices, memory, allowed, models + ["torchrec"],
+                           arguments.time_limits)
+    texts, times = take_turns(torchrec, planners, arguments.rounds)
     medians = {name: [statistics.median(column) for column in zip(*taken)]
                for name, taken in times.items()}
     rows = []
-    for name in planners:
-        row = {"name": name, "seconds": medians[name],
+    for name in texts:
+        row = {"name": name, "seconds": medians[name], "types": {},
                "ratios": [theirs / own for theirs, own in zip(medians["TorchRec"], medians[name])],
-               "command": neuroshard(*commands[name])[1] if name in commands else None}
+               "command": neuroshard(*planners[name][1])[1] if name in planners else None}
         rows.append(row)
         # Where time ends a search, plans may differ.
         for text in {text for text in texts[name] if text is not None}:
             file = os.path.join(folder, "plan.json")
             with open(file, "w", encoding="utf-8") as out:
                 out.write(text)
-            theirs = torchrec.cost(json.loads(text))
-            again = cost_of(path, file, devices, batch, "torchrec")
-            assert abs(again / theirs - 1) < 1e-3, f"{name}: {again} ms, TorchRec says {theirs}"
-            ours = cost_of(path, file, devices, batch, models)
-            row["ours"] = max(ours, row.get("ours", 0))
+            plan = json.loads(text)
+            row["types"] = collections.Counter(
+                each["sharding_type"] for each in plan["plan"][""].values())
+            theirs = torchrec.cost(plan)
             row["theirs"] = max(theirs, row.get("theirs", 0))
+            # TorchRec deals out tables of few rows, too, whose shards do not tell how.
+            if not arguments.all_types or name in planners:
+                again = cost_of(path, file, devices, batch, "torchrec")
+                assert abs(again / theirs - 1) < 1e-3, f"{name}: {again} ms, TorchRec says {theirs}"
+            for other in models:
+                row["ours"] = max(cost_of(path, file, devices, batch, other), row.get("ours", 0))
     return len(tables), rows
 
 
-def study_of_all_types(path, devices, memory):
-    """TorchRec's planner with all of its sharding types, by its own cost model, in a line."""
-    torchrec = TorchRec(*read_tables(path), devices, memory, "all")
-    text, taken = torchrec.plan()
-    if text is None:
-        return "no plan"
-    plan = json.loads(text)
-    types = collections.Counter(each["sharding_type"] for each in plan["plan"][""].values())
-    return (f"{torchrec.cost(plan):.3f} ms by its own cost model after {taken[1]:.1f} s of CPU time: "
-            + ", ".join(f"{count} {name}" for name, count in sorted(types.items())))
+def cells_of(row, all_types):
+    """What of a planner is in the table."""
+    costs = [row[key] for key in (["theirs"] if all_types else ["ours", "theirs"]) if key in row]
+    cells = [f"{cost:.3f}" for cost in costs] or ["no plan"] * (1 if all_types else 2)
+    cells += [f"{seconds:.4f}" for seconds in row["seconds"]]
+    cells.append(", ".join(f"{ratio:.0f}" for ratio in row["ratios"]))
+    cells.append("" if row["command"] is None else f"{row['command']:.3f}")
+    if all_types:
+        cells.append(", ".join(f"{count} {name}" for name, count in sorted(row["types"].items())))
+    return cells
 
 
 def main():
@@ -282,29 +310,24 @@ def main():
     parser.add_argument("--row-wise", action="store_true",
                         help="let both sides plan row-wise, too, and over one of several hosts so")
     parser.add_argument("--all-types", action="store_true",
-                        help="only TorchRec, with all that it knows, by its own cost model")
+                        help="let both sides plan all that they know, costed by TorchRec's model")
+    parser.add_argument("--min-partition", type=int,
+                        help="columns that TorchRec's planner leaves together, 128 if not given")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    if arguments.all_types:
-        for path in arguments.tables:
-            for devices in arguments.devices:
-                told = study_of_all_types(path, devices, int(arguments.device_memory))
-                print(f"{os.path.basename(path)}, {devices} devices: {told}", flush=True)
-        return
-    print(f"| tables | devices | planner | {arguments.cost_model} ms | TorchRec's model ms | "
-          "planning s | CPU s | times as fast as TorchRec, by CPU | command s |\n"
-          "|---|---|---|---|---|---|---|---|---|")
+    head = ["tables", "devices", "planner"]
+    head += [] if arguments.all_types else [f"{arguments.cost_model} ms"]
+    head += ["TorchRec's model ms", "planning s", "CPU s", "times as fast as TorchRec, by CPU",
+             "command s"]
+    head += ["layouts"] if arguments.all_types else []
+    print("| " + " | ".join(head) + " |\n" + "|---" * len(head) + "|")
     with tempfile.TemporaryDirectory() as folder:
         for path in arguments.tables:
             for devices in arguments.devices:
                 count, rows = study(path, devices, int(arguments.device_memory), folder, arguments)
                 for row in rows:
-                    costs = ("no plan | no plan" if "ours" not in row else
-                             f"{row['ours']:.3f} | {row['theirs']:.3f}")
-                    command = "" if row["command"] is None else f"{row['command']:.3f}"
-                    print(f"| {os.path.basename(path)} ({count}) | {devices} | {row['name']} | "
-                          f"{costs} | {row['seconds'][0]:.4f} | {row['seconds'][1]:.4f} | "
-                          f"{row['ratios'][0]:.0f}, {row['ratios'][1]:.0f} | {command} |",
+                    cells = [f"{os.path.basename(path)} ({count})", str(devices), row["name"]]
+                    print("| " + " | ".join(cells + cells_of(row, arguments.all_types)) + " |",
                           flush=True)
 
 
