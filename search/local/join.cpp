@@ -107,8 +107,11 @@ class Joining {
 
   /// Two column groups of a table on one host, on all its devices.
   bool join_two_on_a_host(std::int32_t table, bool minding) {
-    const std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(),
-                                           plan_.pieces_of(table).end());
+    const std::int32_t of_host = catalog().host_devices();
+    std::vector<std::int32_t> pieces;  // on the first device of each host, for all of them
+    for (const std::int32_t piece : plan_.pieces_of(table)) {
+      if (plan_.placed(piece).device % of_host == 0) pieces.push_back(piece);
+    }
     std::set<std::tuple<std::int32_t, EntryId, EntryId>> tried;
     for (const std::int32_t one : pieces) {
       for (const std::int32_t other : pieces) {
@@ -116,11 +119,9 @@ class Joining {
         const Placed b = plan_.placed(other);
         if (one >= other || a.device != b.device) continue;
         const EntryId joined = catalog().joined_on_host(a.entry, b.entry);
-        const std::int32_t host = a.device / std::max(1, catalog().host_devices());
-        if (joined == kNoEntry || !tried.emplace(host, a.entry, b.entry).second) continue;
+        if (joined == kNoEntry || !tried.emplace(a.device, a.entry, b.entry).second) continue;
         const std::size_t before = undo_.size();
-        for (std::int32_t rank = 0; rank < catalog().host_devices(); ++rank) {
-          const std::int32_t device = host * catalog().host_devices() + rank;
+        for (std::int32_t device = a.device; device < a.device + of_host; ++device) {
           const std::int32_t stays = piece_on(device, a.entry, kNoPiece);
           merge(stays, piece_on(device, b.entry, stays), joined);
         }

@@ -13,10 +13,10 @@ namespace neuroshard::search {
 
 /// Places pieces in one pass: bulky ones first, by bytes, then the heaviest first, each on the
 /// device that then has the least load of those tried, which are the least loaded with the memory
-/// for it. A device's load is the
-/// predicted cost of all its pieces together, and what its dims take on top. Even blocks come
-/// first: a block or replica among the pieces stands for one on each device, a block of a host's
-/// for one on each of the host that has the least load then.
+/// for it. A device's load is the predicted cost of all its pieces together, and what its dims take
+/// on top. Before them come pieces that several devices hold: an even block or a replica stands for
+/// one on each device, a block of a host's for one on each of the host that has the least load
+/// then.
 ///
 /// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
 class LevelPlacer {
