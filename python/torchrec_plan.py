@@ -13,9 +13,12 @@ ShardingPlan._serialize() gives, for which TorchRec has no reader of its own.
 import json
 import math
 import operator
+import os
 from collections.abc import Mapping
 
+import torch.distributed as dist
 from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
+from torchrec.distributed.comm import get_local_size
 from torchrec.distributed.types import (
     EmbeddingModuleShardingPlan,
     ParameterSharding,
@@ -41,6 +44,8 @@ OPTIMIZERS = {
     "PartialRowWiseLAMB": "partial_rowwise_lamb",
     "LarsSGD": "lars_sgd",
 }
+# The sharding types that place by hosts: every part of the columns has a shard on each rank of one.
+HOST_SHARDING_TYPES = ("table_row_wise", "grid_shard")
 # So many differences between plan and model are told, the others counted.
 SHOWN_DIFFERENCES = 4
 
@@ -94,22 +99,27 @@ def load_plan(path, model=None):
 
     With `model`, as for save_tables(), raises ValueError unless the plan places just the tables of
     just the EmbeddingBagCollections of that model, with their rows and dims: TorchRec leaves modules
-    unsharded, without a word, when the plan calls them otherwise.
+    unsharded, without a word, when the plan calls them otherwise. Raises it, too, when the plan has
+    tables over the ranks of a host, and hosts here are known to have other ranks: by the process
+    group or, before there is one, by LOCAL_WORLD_SIZE.
     """
     with open(path, encoding="utf-8") as file:
         modules = json.load(file)["plan"]
     if model is not None:
-        found = _differences(modules, _collections(model))
-        if found:
-            more = len(found) - SHOWN_DIFFERENCES
-            raise ValueError(f"{path}: not a plan of this model: "
-                             + "; ".join(found[:SHOWN_DIFFERENCES])
-                             + (f"; and {more} more" if more > 0 else ""))
+        _expect_none(_differences(modules, _collections(model)),
+                     f"{path}: not a plan of this model")
+    local = _local_size()
+    if local is not None:
+        _expect_none(_other_hosts(modules, local),
+                     f"{path}: not a plan for hosts of {local} ranks (LOCAL_WORLD_SIZE)")
     return plan_of(modules)
 
 
 def plan_of(modules):
-    """The same from {module: {table: {"sharding_type", "compute_kernel", "ranks", "shards"}}}."""
+    """The same from {module: {table: {"sharding_type", "compute_kernel", "ranks", "shards"}}}.
+
+    Nothing is held against a model or the hosts.
+    """
     return ShardingPlan(plan={
         module: EmbeddingModuleShardingPlan(
             {table: _sharding(entry) for table, entry in tables.items()})
@@ -224,6 +234,46 @@ def _differences(planned, collections):
                 found.append(f"{_where(name, module)} is {shape[0]} x {shape[1]} in the plan, "
                              f"{shapes[name][0]} x {shapes[name][1]} in the model")
     return sorted(found)
+
+
+def _local_size():
+    """How many ranks TorchRec will count to a host; None while nobody can tell."""
+    if dist.is_initialized():
+        return get_local_size()
+    local = os.environ.get("LOCAL_WORLD_SIZE")
+    return get_local_size(int(os.environ.get("WORLD_SIZE", local))) if local else None
+
+
+def _other_hosts(planned, local):
+    """The tables that go over the ranks of hosts, but not of hosts of `local`, a phrase each.
+
+    TorchRec takes shards by their place among the ranks of a host, whatever ranks the plan says.
+    """
+    found = []
+    for module, tables in planned.items():
+        for name, entry in tables.items():
+            if entry["sharding_type"] not in HOST_SHARDING_TYPES:
+                continue
+            ranks_of = {}  # by the first of the columns
+            for shard, rank in zip(entry.get("shards", []), entry["ranks"]):
+                ranks_of.setdefault(shard["shard_offsets"][1], []).append(rank)
+            wrong = [ranks for ranks in ranks_of.values() if not _one_host(ranks, local)]
+            if wrong:
+                found.append(f"{_where(name, module)} is {entry['sharding_type']} over ranks "
+                             f"{wrong[0]}, expected all ranks of a host")
+    return sorted(found)
+
+
+def _one_host(ranks, local):
+    first = ranks[0] - ranks[0] % local
+    return ranks == list(range(first, first + local))
+
+
+def _expect_none(found, what):
+    if found:
+        more = len(found) - SHOWN_DIFFERENCES
+        raise ValueError(f"{what}: " + "; ".join(found[:SHOWN_DIFFERENCES])
+                         + (f"; and {more} more" if more > 0 else ""))
 
 
 def _shape(entry):

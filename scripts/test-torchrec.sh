@@ -36,14 +36,17 @@ neuroshard=build/release/neuroshard
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 
-# run RANKS TABLES PLAN [TABLES PLAN ..] or flags of run_plans.py: shows its lines, or why it failed.
-run() {
-  "$venv/bin/python" tests/torchrec/run_plans.py "$@" > "$work/out" 2> "$work/log" || {
+# test_program NAME ARGUMENT ..: shows its lines, or why it failed.
+test_program() {
+  "$venv/bin/python" tests/torchrec/"$1" "${@:2}" > "$work/out" 2> "$work/log" || {
     tail -n 30 "$work/log" >&2
     return 1
   }
-  grep '^torchrec-' "$work/out"  # the rest is Gloo's chatter
+  grep '^torchrec[-_]' "$work/out"  # the rest is Gloo's chatter
 }
+
+# run RANKS TABLES PLAN [TABLES PLAN ..] or flags of run_plans.py.
+run() { test_program run_plans.py "$@"; }
 
 # expect PLAN TYPE ..: fails unless the plan has tables of these sharding types, which it is to test.
 expect() {
@@ -169,7 +172,7 @@ $neuroshard plan --tables "$work/towers.json" --devices 2 --device-memory 5MB --
   --format torchrec --trainer-device cpu --output "$work/torchrec-towers.json" > /dev/null
 $neuroshard check --tables "$work/towers.json" --plan "$work/torchrec-towers.json" > /dev/null
 run 2 "$work/towers.json" "$work/torchrec-towers.json"
-"$venv/bin/python" tests/torchrec/save_and_load.py refusals "$work/torchrec-towers.json"
+test_program save_and_load.py refusals "$work/torchrec-towers.json"
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

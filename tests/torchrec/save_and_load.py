@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 import torch
+import torch.distributed as dist
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
 from torchrec.optim import PartialRowWiseAdam, RowWiseAdagrad
@@ -135,6 +136,47 @@ def check_loading(path):
             "table 'country' of module 'user.1.bags' is 300 x 16 in the plan, 301 x 16 in the model")
 
 
+def grid(entries):
+    """The plan of {table: (sharding type, ranks of each block of columns)}, 10 rows a rank."""
+    return {"plan": {"bags": {
+        name: {"sharding_type": sharding, "compute_kernel": "fused",
+               "ranks": [rank for ranks in columns for rank in ranks],
+               "shards": [{"shard_offsets": [10 * row, 4 * column], "shard_sizes": [10, 4],
+                           "placement": f"rank:{rank}/cpu"}
+                          for column, ranks in enumerate(columns) for row, rank in enumerate(ranks)]}
+        for name, (sharding, columns) in entries.items()}}}
+
+
+def check_hosts(path):
+    """Tables over a host's ranks are for hosts of as many, if anybody knows those here."""
+    def loaded(**entries):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(grid(entries), file)
+        return lambda: load_plan(path)
+
+    rows, both = ("table_row_wise", [[2, 3]]), ("grid_shard", [[0, 1], [2, 3], [0, 1]])
+    loaded(rows=rows, both=both)()
+    os.environ["LOCAL_WORLD_SIZE"] = "2"
+    loaded(rows=rows, both=both)()
+    refused(loaded(rows=("table_row_wise", [[1, 2]])), path, "hosts of 2 ranks (LOCAL_WORLD_SIZE)",
+            "table 'rows' of module 'bags' is table_row_wise over ranks [1, 2], expected all ranks")
+    refused(loaded(rows=("table_row_wise", [[1, 0]])), "over ranks [1, 0]")
+    refused(loaded(both=("grid_shard", [[0, 1], [2, 3, 4]])), "grid_shard over ranks [2, 3, 4]")
+    for local in "1", "4":
+        os.environ["LOCAL_WORLD_SIZE"] = local
+        refused(loaded(rows=rows, both=both), f"hosts of {local} ranks", "table 'both'",
+                "over ranks [0, 1]", "table 'rows'", "over ranks [2, 3]")
+        loaded(rows=("row_wise", [[0, 1]]), whole=("table_wise", [[3]]))()
+    os.environ["WORLD_SIZE"] = "6"  # no hosts of 4: TorchRec takes all ranks for one
+    refused(loaded(rows=rows), "hosts of 6 ranks")
+    del os.environ["LOCAL_WORLD_SIZE"], os.environ["WORLD_SIZE"]
+    loaded(rows=rows)()
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    refused(loaded(rows=rows), "hosts of 1 ranks")
+    loaded(rows=("table_row_wise", [[0]]))()
+    dist.destroy_process_group()
+
+
 def main():
     command, path = sys.argv[1:]
     if command == "tables":
@@ -143,8 +185,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_saving(os.path.join(folder, "tables.json"))
         check_optimizers(os.path.join(folder, "tables.json"))
+        check_hosts(os.path.join(folder, "plan.json"))
     check_loading(path)
-    print("torchrec_plan.py tells what is wrong with models, pooling factors and plans")
+    print("torchrec_plan.py tells what is wrong with models, pooling factors, plans and hosts")
 
 
 if __name__ == "__main__":
