@@ -98,8 +98,11 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
 /// A block on each device of the least loaded host with the memory; false: there is none.
 bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
   const CatalogEntry& entry = catalog_.entry(id);
+  const auto takes = [&](const DeviceLoad& host) {
+    return host.bytes <= memory_bytes_ - entry.bytes && host.device >= catalog_.first_place(id);
+  };
   std::size_t rank = 0;
-  while (rank < hosts_.size() && hosts_[rank].bytes > memory_bytes_ - entry.bytes) ++rank;
+  while (rank < hosts_.size() && !takes(hosts_[rank])) ++rank;
   if (rank == hosts_.size()) return false;
   const std::int32_t first = hosts_[rank].device * host_devices_;
   for (std::int32_t device = first; device < first + host_devices_; ++device) {

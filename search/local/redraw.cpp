@@ -97,9 +97,10 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     } else if (catalog.replica(table) != kNoEntry && rng.below(2) == 0) {
       redrawn.add_everywhere(catalog.replica(table), catalog);
     } else if (catalog.host_block(table) != kNoEntry && rng.below(2) == 0) {
-      const std::uint64_t hosts = devices / static_cast<std::uint64_t>(catalog.host_devices());
+      const std::int32_t hosts = problem.cluster.devices / catalog.host_devices();
       for (const EntryId block : random_host_division(catalog, table, rng)) {
-        redrawn.add_on_host(block, static_cast<std::int32_t>(rng.below(hosts)), catalog);
+        const std::int64_t host = rng.between(catalog.first_place(block), hosts - 1);
+        redrawn.add_on_host(block, static_cast<std::int32_t>(host), catalog);
       }
     } else {
       for (const EntryId piece : random_division(catalog, table, rng)) {

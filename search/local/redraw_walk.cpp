@@ -32,11 +32,15 @@ double RedrawWalk::cost() {
   return cost;
 }
 
-/// The first of the devices that a piece for `holders` of them goes to. With hosts, whose blocks no
-/// move brings elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
-std::int32_t RedrawWalk::draw_place(std::int32_t holders, Rng& rng) const {
-  const auto places = static_cast<std::uint64_t>(plan_.devices() / holders);
-  const auto draw = [&] { return static_cast<std::int32_t>(rng.below(places)) * holders; };
+/// The first of the devices that a piece goes to. With hosts, whose blocks no move brings
+/// elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
+std::int32_t RedrawWalk::draw_place(EntryId piece, Rng& rng) const {
+  const std::int32_t holders = plan_.catalog().holders(piece);
+  const std::int32_t last = plan_.devices() / holders - 1;
+  const auto draw = [&] {
+    const std::int64_t place = rng.between(plan_.catalog().first_place(piece), last);
+    return static_cast<std::int32_t>(place) * holders;
+  };
   const auto load = [&](std::int32_t first) {
     const std::span<const float> compute = plan_.compute_ms().subspan(
         static_cast<std::size_t>(first), static_cast<std::size_t>(holders));
@@ -66,7 +70,7 @@ void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
   }
   for (const EntryId piece : pieces) {
     const std::int32_t holders = plan_.catalog().holders(piece);
-    const std::int32_t first = draw_place(holders, rng);
+    const std::int32_t first = draw_place(piece, rng);
     for (std::int32_t device = first; device < first + holders; ++device) {
       apply({plan_.next_piece(), {piece, device}, {}});
     }

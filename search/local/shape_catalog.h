@@ -95,6 +95,11 @@ class ShapeCatalog {
     }
   }
   [[nodiscard]] std::int32_t host_devices() const { return rows_.host; }
+  /// The first of the places (devices, hosts, all) that may have the piece: not the first host
+  /// where each of its devices gets one row, as if dealt out to all devices.
+  [[nodiscard]] std::int32_t first_place(EntryId id) const {
+    return entry(id).spread == Spread::kHost && entry(id).rows == 1 ? 1 : 0;
+  }
   /// The entry of that size, or kNoEntry. Cost: the table's entries, about log2 of its dim and of
   /// the parts of its rows.
   [[nodiscard]] EntryId find(std::int32_t table, std::int64_t rows, std::int32_t dim,

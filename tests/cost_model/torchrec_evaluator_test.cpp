@@ -338,6 +338,25 @@ BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_links_between_them_are_slow) {
   BOOST_TEST(dealt_columns(workload, rows.plan, 8).value().size() > 0);
 }
 
+BOOST_AUTO_TEST_CASE(tables_with_a_row_for_each_device_of_a_host_cost_no_more_for_it) {
+  // In blocks of a row on the first host they would look like row_wise ones, which cost all hosts.
+  for (const std::size_t count : {1, 2, 8}) {
+    const Workload workload{std::vector<Table>(count, table_of("days", 8, 4, 5)), 65536};
+    const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
+    PlanOptions options;
+    options.evaluations = 2000;
+    const PlanResult rows = make_plan(workload, cluster, torchrec(), options).value();
+    options.row_splits = RowSplits::kOff;
+    const PlanResult whole = make_plan(workload, cluster, torchrec(), options).value();
+    BOOST_TEST(rows.cost.cost_ms <= whole.cost.cost_ms);
+    const std::vector<DealtColumns> dealt = dealt_columns(workload, rows.plan, 8).value();
+    const bool on_a_host = std::any_of(dealt.begin(), dealt.end(), [](const DealtColumns& each) {
+      return each.devices == 8 && each.first_device == 8;
+    });
+    BOOST_TEST(on_a_host);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(all_tables_that_cost_less_row_wise_go_so) {
   // The dearest, which are tried first, do not; most of the narrow ones do.
   Workload workload{{}, 65536};

@@ -124,6 +124,31 @@ BOOST_AUTO_TEST_CASE(placing_gives_each_device_of_the_least_loaded_host_a_block)
   BOOST_TEST(!tighter.place(pieces, {}));
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
+  Rng rng(4);
+  const Workload workload{{test::make_table(kOfHost, 4)}};
+  CheapHosts evaluator(workload, kDevices, {1});
+  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const EntryId all = catalog.host_block(0);
+  const Problem problem{workload, test::make_cluster(kDevices, kPlenty)};
+  LevelPlacer placer(problem, evaluator, catalog);
+  BOOST_REQUIRE(placer.place(std::vector{all}, {}));
+  BOOST_TEST(placer.assignment()[0].device == kOfHost);
+  bool drawn = false;
+  for (int step = 0; step < 100; ++step) {
+    const Assignment pieces = redraw_table({{catalog.whole(0), 0}}, problem, catalog, rng);
+    if (pieces[0].entry != all) continue;
+    drawn = true;
+    BOOST_TEST(pieces[0].device == kOfHost);
+  }
+  BOOST_TEST(drawn);
+  const auto never = [](std::int64_t) { return false; };
+  const WalkResult found =
+      RedrawWalk(problem, evaluator, catalog).run({{catalog.whole(0), 0}}, 500, Rng(1), never);
+  BOOST_TEST(found.best[0].entry == all);
+  BOOST_TEST(found.best[0].device == kOfHost);
+}
+
 BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_that_costs_the_devices_less) {
   Workload workload;
   workload.tables = {test::make_table(1200, 64), test::make_table(1200, 4), test::make_table(3, 4)};
