@@ -72,14 +72,15 @@ class FastRowPlans {
   void in_cheapest_divisions() {
     if (!evaluator_.additive()) return;
     const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
-    std::set<std::vector<Division>> tried{divisions_of(catalog_, {}, Division::kColumns),
-                                          cheapest_divisions({level}, evaluator_, catalog_)};
+    std::set<std::vector<Division>> tried{cheapest_divisions({level}, evaluator_, catalog_)};
+    const auto attempt_new = [&](const std::vector<Division>& divisions) {
+      if (tried.insert(divisions).second) attempt(divisions);
+    };
+    if (!over()) attempt_new(divisions_of(catalog_, {}, Division::kColumns));
     for (DivisionRule rule : kRules) {
       if (over()) return;
       rule.most *= level;
-      const auto divisions = cheapest_divisions(rule, evaluator_, catalog_);
-      if (!tried.insert(divisions).second) continue;
-      attempt(divisions);
+      attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
     }
   }
 

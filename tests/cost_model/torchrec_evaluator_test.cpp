@@ -357,6 +357,21 @@ BOOST_AUTO_TEST_CASE(tables_with_a_row_for_each_device_of_a_host_cost_no_more_fo
   }
 }
 
+BOOST_AUTO_TEST_CASE(replicas_that_do_not_pay_make_no_plan_dearer) {
+  // All replicas would be cheapest together, but tables fare better by columns.
+  const Workload workload{
+      {table_of("a", 10000, 64, 1), table_of("b", 100000, 32, 1), table_of("c", 100000, 16, 5)},
+      65536};
+  const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
+  PlanOptions options;
+  options.evaluations = 2000;
+  options.row_splits = RowSplits::kOff;
+  const PlanResult without = make_plan(workload, cluster, torchrec(), options).value();
+  options.data_parallel = true;
+  const PlanResult with = make_plan(workload, cluster, torchrec(), options).value();
+  BOOST_TEST(with.cost.cost_ms <= without.cost.cost_ms);
+}
+
 BOOST_AUTO_TEST_CASE(all_tables_that_cost_less_row_wise_go_so) {
   // The dearest, which are tried first, do not; most of the narrow ones do.
   Workload workload{{}, 65536};
