@@ -8,22 +8,26 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Times its cost, a piece that is too heavy and cannot be halved: nearly any other division of the
+/// table is better.
+constexpr double kTooHeavy = 1e6;
 /// The first of equals counts.
 constexpr std::array kDivisions{Division::kColumns, Division::kHosts, Division::kBlocks,
                                 Division::kReplicas};
 
 /// Of all holders of a piece, after halving.
-double total_cost(EntryId id, double most, const PlanEvaluator& evaluator,
+double total_cost(EntryId id, const DivisionRule& rule, const PlanEvaluator& evaluator,
                   const ShapeCatalog& catalog) {
   if (id == kNoEntry) return kInfinity;
   const CatalogEntry& entry = catalog.entry(id);
   const double cost = evaluator.shape_cost(entry.shape);
-  if (cost <= most || entry.first == kNoEntry) {
-    // A block that is too heavy is no way out.
-    return cost <= most || entry.spread == Spread::kNone ? catalog.holders(id) * cost : kInfinity;
+  if (cost <= rule.most) return catalog.holders(id) * cost;
+  if (entry.first != kNoEntry) {
+    return total_cost(entry.first, rule, evaluator, catalog) +
+           total_cost(entry.rest, rule, evaluator, catalog);
   }
-  return total_cost(entry.first, most, evaluator, catalog) +
-         total_cost(entry.rest, most, evaluator, catalog);
+  if (entry.spread != Spread::kNone) return kInfinity;  // a block that is too heavy is no way out
+  return cost <= rule.level ? cost : kTooHeavy * cost;
 }
 
 Division cheapest_division(std::int32_t table, const DivisionRule& rule,
@@ -33,7 +37,7 @@ Division cheapest_division(std::int32_t table, const DivisionRule& rule,
   least = kInfinity;
   for (const Division division : kDivisions) {
     const EntryId id = undivided(catalog, table, division);
-    double cost = total_cost(id, rule.most, evaluator, catalog);
+    double cost = total_cost(id, rule, evaluator, catalog);
     if (id != kNoEntry && catalog.entry(id).everywhere()) cost *= rule.everywhere;
     if (cost >= least) continue;
     least = cost;

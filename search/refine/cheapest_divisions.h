@@ -18,6 +18,7 @@ double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
 struct DivisionRule {
   double most = 0;        ///< milliseconds: heavier pieces are halved
   double everywhere = 1;  ///< times its cost, a division that all devices have a part of
+  double level = 0;       ///< columns that cannot be halved are too heavy above this and `most`
 };
 
 /// The divisions that cost the devices the least together, table by table: by columns, in blocks

@@ -80,6 +80,7 @@ class FastRowPlans {
     for (DivisionRule rule : kRules) {
       if (over()) return;
       rule.most *= level;
+      rule.level = level;
       attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
     }
   }

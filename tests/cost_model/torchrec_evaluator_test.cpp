@@ -29,6 +29,16 @@ Workload example() {
 
 CostModels torchrec() { return load_cost_models("torchrec").value().models; }
 
+/// For two hosts with plenty of memory.
+PlanResult planned(const Workload& workload, RowSplits row_splits, bool data_parallel = false) {
+  const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
+  PlanOptions options;
+  options.evaluations = 2000;
+  options.row_splits = row_splits;
+  options.data_parallel = data_parallel;
+  return make_plan(workload, cluster, torchrec(), options).value();
+}
+
 BOOST_AUTO_TEST_SUITE(torchrec_evaluator)
 
 // By hand from its formula; scripts/torchrec_study.py holds whole plans against TorchRec itself.
@@ -342,12 +352,8 @@ BOOST_AUTO_TEST_CASE(tables_with_a_row_for_each_device_of_a_host_cost_no_more_fo
   // In blocks of a row on the first host they would look like row_wise ones, which cost all hosts.
   for (const std::size_t count : {1, 2, 8}) {
     const Workload workload{std::vector<Table>(count, table_of("days", 8, 4, 5)), 65536};
-    const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
-    PlanOptions options;
-    options.evaluations = 2000;
-    const PlanResult rows = make_plan(workload, cluster, torchrec(), options).value();
-    options.row_splits = RowSplits::kOff;
-    const PlanResult whole = make_plan(workload, cluster, torchrec(), options).value();
+    const PlanResult rows = planned(workload, RowSplits::kEven);
+    const PlanResult whole = planned(workload, RowSplits::kOff);
     BOOST_TEST(rows.cost.cost_ms <= whole.cost.cost_ms);
     const std::vector<DealtColumns> dealt = dealt_columns(workload, rows.plan, 8).value();
     const bool on_a_host = std::any_of(dealt.begin(), dealt.end(), [](const DealtColumns& each) {
@@ -357,18 +363,21 @@ BOOST_AUTO_TEST_CASE(tables_with_a_row_for_each_device_of_a_host_cost_no_more_fo
   }
 }
 
+BOOST_AUTO_TEST_CASE(few_tables_go_over_hosts_though_that_costs_all_devices_more) {
+  // Eight devices together have more to do for one, but each less, and there are enough of them.
+  const Workload workload{std::vector<Table>(2, table_of("few", 1000, 4, 1)), 65536};
+  const PlanResult rows = planned(workload, RowSplits::kEven);
+  const PlanResult whole = planned(workload, RowSplits::kOff);
+  BOOST_TEST(rows.cost.cost_ms < 0.2 * whole.cost.cost_ms);
+}
+
 BOOST_AUTO_TEST_CASE(replicas_that_do_not_pay_make_no_plan_dearer) {
   // All replicas would be cheapest together, but tables fare better by columns.
   const Workload workload{
       {table_of("a", 10000, 64, 1), table_of("b", 100000, 32, 1), table_of("c", 100000, 16, 5)},
       65536};
-  const Cluster cluster{.devices = 16, .memory_bytes = std::int64_t{1} << 40};
-  PlanOptions options;
-  options.evaluations = 2000;
-  options.row_splits = RowSplits::kOff;
-  const PlanResult without = make_plan(workload, cluster, torchrec(), options).value();
-  options.data_parallel = true;
-  const PlanResult with = make_plan(workload, cluster, torchrec(), options).value();
+  const PlanResult without = planned(workload, RowSplits::kOff);
+  const PlanResult with = planned(workload, RowSplits::kOff, true);
   BOOST_TEST(with.cost.cost_ms <= without.cost.cost_ms);
 }
 
