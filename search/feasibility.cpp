@@ -1,6 +1,7 @@
 #include "search/feasibility.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/core/bytes.h"
 
@@ -28,8 +29,11 @@ ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
     const Table& table = workload.tables[index];
     ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
     const std::int64_t block = rows.blocks > 1 ? even_block(table.rows, rows.blocks) : 0;
-    for (const std::int64_t part : {block, finest_rows(table.rows, rows.halves)}) {
-      const ShardShape shard{piece.table, part, table.dim};
+    const std::int64_t of_host = rows.host > 1 ? even_block(table.rows, rows.host) : 0;
+    for (const auto& [part, dim] : {std::pair(block, table.dim),
+                                    {of_host, piece.dim},
+                                    {finest_rows(table.rows, rows.halves), table.dim}}) {
+      const ShardShape shard{piece.table, part, dim};
       if (part > 0 && shard_bytes(workload, shard) < shard_bytes(workload, piece)) piece = shard;
     }
     const std::int64_t bytes = shard_bytes(workload, piece);

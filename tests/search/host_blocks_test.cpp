@@ -225,6 +225,24 @@ BOOST_AUTO_TEST_CASE(columns_of_a_table_on_one_host_are_joined) {
              plan_cost(plan_of(pieces, workload, catalog, kDevices), evaluator));
 }
 
+BOOST_AUTO_TEST_CASE(refine_deals_tables_out_to_hosts_that_fit_in_no_other_way) {
+  // Of 10 rows in blocks of 2 some devices would have none, but blocks of 3 suit a host.
+  Workload workload;
+  workload.tables = {test::make_table(5, 4), test::make_table(10, 4)};
+  test::TableEvaluator evaluator(workload, kDevices, {1, 1});
+  const Cluster cluster = test::make_cluster(kDevices, 9 * 16);
+  SearchOptions options;
+  options.row_splits = RowSplits::kEven;
+  options.row_parts = kDevices;
+  options.evaluations = 100;
+  BOOST_TEST(!shard_refine({workload, cluster}, evaluator, options).ok());
+  options.devices_per_host = kOfHost;
+  const auto found = shard_refine({workload, cluster}, evaluator, options);
+  BOOST_REQUIRE(found.ok());
+  BOOST_TEST(fits(workload, found->plan, cluster));
+  BOOST_TEST(as_torchrec_has_it(workload, found->plan));
+}
+
 BOOST_AUTO_TEST_CASE(redrawn_tables_are_whole_again) {
   Rng rng(9);
   const Workload workload = test::many_tables(rng, 6);
