@@ -81,7 +81,7 @@ std::string bounded_plans(const CostModels& models, std::int32_t devices,
                           const PlanOptions& options) {
   const bool by_rows =
       devices > 1 && std::min(options.row_splits, known_row_splits(models)) != RowSplits::kOff;
-  const bool by_hosts = by_rows && models.torchrec && host_devices(*models.torchrec, devices) > 0;
+  const bool by_hosts = by_rows && models.torchrec && host_devices(*models.torchrec, devices) > 1;
   const bool replicas = devices > 1 && options.data_parallel && knows_replicas(models);
   std::vector<std::string> others;
   if (replicas) others.emplace_back("data-parallel ones");

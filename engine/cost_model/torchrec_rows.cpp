@@ -49,7 +49,7 @@ Status no_block(std::size_t index, const Shard& shard, const Table& table, std::
     return "blocks of " + std::to_string(block_rows(table, count)) + " rows";
   };
   std::string expected = blocks(devices) + " and all columns over all devices in order";
-  if (host_devices > 0) {
+  if (host_devices > 1) {
     expected += ", or " + blocks(host_devices) + " over the " + std::to_string(host_devices) +
                 " devices of a host";
   }

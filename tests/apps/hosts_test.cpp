@@ -87,6 +87,18 @@ BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
   BOOST_TEST(run_command(back).out == slurp(file));
 }
 
+BOOST_AUTO_TEST_CASE(nothing_goes_over_hosts_of_one_device) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("eight.json");
+  BOOST_TEST(planned_on_hosts({file}).exit_code == 0);
+  expect_one_line(
+      simulated_on_hosts(file, {"--devices-per-host", "1"}), 2,
+      "over all devices in order: the cost model torchrec knows no other parts of rows");
+  const Outcome made = planned_on_hosts({folder.file("one.json"), "--devices-per-host", "1"});
+  BOOST_TEST(made.out.find("row-wise ones with rows for every device") != std::string::npos,
+             made.out);
+}
+
 BOOST_AUTO_TEST_CASE(hosts_are_as_large_as_the_flag_says) {
   const TemporaryFolder folder;
   const std::string eight = folder.file("8.json");
