@@ -28,10 +28,10 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
   const double output = samples_ * kOutputBytes;  // bytes of one column
   const double near = costs.intra_host_gbps * kBytesPerMs;
   const double far = costs.inter_host_gbps * kBytesPerMs;
-  all_ms_per_dim_ = output / (devices <= costs.devices_per_host ? near : far);
+  all_ms_per_dim_ = output / (host_devices_ == 0 ? near : far);
   on_host_ms_per_dim_ = output / near;
   hosts_ms_per_dim_ = host_devices_ == 0 ? 0 : output / host_devices_ / far;
-  const double on_host = std::min(costs.devices_per_host, devices);
+  const double on_host = host_devices_ == 0 ? devices : host_devices_;
   const double hosts = std::min(devices / on_host, 2.0);
   const double again = devices > 2 * on_host ? 2 : 1;
   reduce_ms_per_byte_ = again * (2 * hosts - 1) / hosts / (far * on_host);

@@ -24,7 +24,7 @@ class TorchRecFormula {
   /// REQUIRES batch_size >= 1 and devices >= 1.
   TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_size, std::int32_t devices);
 
-  /// Devices of one of several hosts, or 0: one host, or hosts that differ.
+  /// Devices of one of several hosts, or 0: one host.
   [[nodiscard]] std::int32_t host_devices() const { return host_devices_; }
 
   /// `dim` columns with all rows: table_wise, column_wise.

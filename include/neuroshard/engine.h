@@ -253,8 +253,9 @@ typedef struct neuroshard_cluster {
   int64_t memory_bytes; /* for tables on each device, 1 or more */
   int32_t devices;      /* 1 to 65,536 */
   /* Of one host, all of them alike and their devices in order: for costs that know hosts
-     ("torchrec"; 0: 8, fewer devices are one host), and for exports of the plan, which remembers it
-     (0: what it was costed with, or not said). neuroshard-plan files have no place for it. */
+     ("torchrec"; 0: 8, or one host of all where 8 are no divisor), and for exports of the plan,
+     which remembers it (0: what it was costed with, or not said). neuroshard-plan files have no
+     place for it. */
   int32_t devices_per_host;
 } neuroshard_cluster;
 

@@ -20,9 +20,9 @@ using neuroshard::test::TemporaryFolder;
 
 const std::string kHostTables = source_file("examples/dlrm_dcnv2.json");
 
-Outcome planned_on_hosts(std::vector<std::string> more) {
+Outcome planned_on_hosts(std::vector<std::string> more, const std::string& devices = "64") {
   std::vector<std::string> arguments{"plan",     "--tables",        kHostTables, "--devices",
-                                     "64",       "--device-memory", "80GB",      "--cost-model",
+                                     devices,    "--device-memory", "80GB",      "--cost-model",
                                      "torchrec", "--format",        "torchrec",  "--evaluations",
                                      "2000",     "--output"};
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -85,6 +85,16 @@ BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
   expect_one_line(run_command(back), 2, "--devices-per-host");
   back.insert(back.end(), {"--devices-per-host", "8"});
   BOOST_TEST(run_command(back).out == slurp(file));
+}
+
+BOOST_AUTO_TEST_CASE(devices_that_fill_no_hosts_are_one_host_everywhere) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("twelve.json");
+  const Outcome made = planned_on_hosts({file}, "12");
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  BOOST_TEST(cost_in(simulated_on_hosts(file).out) == cost_in(made.out));
+  BOOST_TEST(cost_in(simulated_on_hosts(file, {"--devices-per-host", "12"}).out) ==
+             cost_in(made.out));
 }
 
 BOOST_AUTO_TEST_CASE(nothing_goes_over_hosts_of_one_device) {
