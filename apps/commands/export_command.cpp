@@ -88,8 +88,9 @@ class ExportCommand final : public Command {
     const Plan written = io::plan_as_written(flags_.format, plan);
     const std::int64_t fewer = std::ssize(plan.shards) - std::ssize(written.shards);
     if (fewer == 0) return;
-    print_note(input.plan.source + ": " + flags_.format + " joins blocks that follow one another " +
-               "on a device, " + counted(fewer, "shard") +
+    print_note(input.plan.source + ": " + flags_.format +
+               " has blocks of a table that are on one " + "device joined, " +
+               counted(fewer, "shard") +
                " fewer: what it costs so, simulate tells of the file written");
   }
 

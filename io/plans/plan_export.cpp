@@ -8,6 +8,7 @@
 #include "io/reports/html_report.h"
 #include "io/text.h"
 #include "io/trainers/hugectr_plan.h"
+#include "io/trainers/torchrec_columns.h"
 #include "io/trainers/torchrec_plan.h"
 
 namespace neuroshard::io {
@@ -114,6 +115,7 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
 
 Plan plan_as_written(std::string_view format, Plan plan) {
   canonicalize(plan);
+  if (format == "torchrec") return torchrec_plan(std::move(plan));
   return format.starts_with("hugectr") ? hugectr_plan(std::move(plan)) : plan;
 }
 

@@ -68,7 +68,7 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
 
 /// The plan that a file in that format holds, which is what costs beside it have to be of: `plan`
 /// but for shards that the format cannot tell apart (HugeCTR's: column blocks that follow one
-/// another on a device). Canonical.
+/// another on a device) or that its trainer would not run (TorchRec's: torchrec_plan()). Canonical.
 Plan plan_as_written(std::string_view format, Plan plan);
 
 /// What of `document.places` a file in that format does not hold, for people: "modules, CPU

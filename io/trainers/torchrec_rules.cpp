@@ -2,6 +2,7 @@
 #include <array>
 
 #include "io/plans/plan_tables.h"
+#include "io/trainers/torchrec_columns.h"
 #include "io/trainers/torchrec_plan.h"
 
 namespace neuroshard::io {
@@ -32,23 +33,6 @@ bool in_even_blocks(std::span<const Shard> rows, std::int32_t first, std::int32_
     row = end;
   }
   return true;
-}
-
-/// The shards of each column block, blocks by first column; empty when the blocks are no grid.
-std::vector<std::vector<Shard>> column_blocks(std::span<const Shard> shards) {
-  std::vector<std::vector<Shard>> blocks;
-  std::vector<Shard> sorted(shards.begin(), shards.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Shard& a, const Shard& b) { return a.column_begin < b.column_begin; });
-  for (const Shard& shard : sorted) {
-    if (blocks.empty() || blocks.back().front().column_begin != shard.column_begin) {
-      blocks.emplace_back();
-    } else if (blocks.back().front().column_end != shard.column_end) {
-      return {};
-    }
-    blocks.back().push_back(shard);
-  }
-  return blocks;
 }
 
 /// True when each column block has its rows in even blocks on the devices of one host.
@@ -146,6 +130,8 @@ std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Tab
   if (written.sharding_type == "row_wise" || written.sharding_type == "table_row_wise") {
     check_row_ranks(written, devices, devices_per_host, faults);
   }
+  const std::string widths = unequal_widths(shards);
+  if (!widths.empty()) faults.push_back(widths);
   const Result<std::string_view> type =
       torchrec_sharding_type(table, shards, devices, devices_per_host);
   if (!type.ok()) {

@@ -4,6 +4,7 @@
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
 #include "io/plans/plan_tables.h"
+#include "io/trainers/torchrec_columns.h"
 #include "io/trainers/torchrec_plan.h"
 
 namespace neuroshard::io {
@@ -143,10 +144,10 @@ Result<std::vector<Module>> modules_of(const Workload& workload, const TrainerPl
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
-  const ShardsByTable by_table(workload, document.plan);
+  const Plan plan = torchrec_plan(document.plan);
+  const ShardsByTable by_table(workload, plan);
   JsonWriter writer;
-  const Target target{document.plan, options, host_size(document.plan, options.devices_per_host),
-                      writer};
+  const Target target{plan, options, host_size(plan, options.devices_per_host), writer};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
                               modules_of(workload, document.places, options));
   writer.begin_object();

@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
   BOOST_TEST(written == costs_in(simulated(folder.file("hugectr")).out));
   const Outcome exported = export_as(folder.file("json"), {"--format", "hugectr"});
   BOOST_TEST(exported.out == slurp(folder.file("hugectr")));
-  BOOST_TEST(exported.err.find("hugectr joins blocks that follow one another") !=
+  BOOST_TEST(exported.err.find("hugectr has blocks of a table that are on one device joined") !=
              std::string::npos);
 }
 
