@@ -14,20 +14,22 @@ namespace neuroshard::search {
 namespace {
 
 constexpr int kPatience = 4;  // plans in a row that are no cheaper
-/// Where costs add up: the heaviest piece, of the level, and what load on all devices counts.
-/// first_plan() has the level itself and 1.
-constexpr std::array<DivisionRule, 12> kRules{{{1.0, 1e9},
-                                               {0.5, 1},
-                                               {1.0, 2},
-                                               {0.35, 1},
-                                               {1.0, 4},
-                                               {0.5, 2},
-                                               {0.7, 1},
-                                               {1.4, 1},
-                                               {0.5, 4},
-                                               {2.0, 1},
-                                               {2.0, 2},
-                                               {4.0, 1}}};
+/// Where costs add up: the heaviest piece, of the level, what load on all devices counts, and above
+/// how much of the level columns are too heavy. first_plan() has the level itself and 1.
+constexpr std::array<DivisionRule, 14> kRules{{{1.0, 1e9, 1},
+                                               {0.5, 1, 1},
+                                               {0.5, 1, 0.5},
+                                               {1.0, 2, 1},
+                                               {0.35, 1, 1},
+                                               {1.0, 4, 1},
+                                               {0.5, 2, 1},
+                                               {0.7, 1, 1},
+                                               {0.5, 2, 0.5},
+                                               {1.4, 1, 1},
+                                               {0.5, 4, 1},
+                                               {2.0, 1, 1},
+                                               {2.0, 2, 1},
+                                               {4.0, 1, 1}}};
 
 class FastRowPlans {
  public:
@@ -80,7 +82,7 @@ class FastRowPlans {
     for (DivisionRule rule : kRules) {
       if (over()) return;
       rule.most *= level;
-      rule.level = level;
+      rule.level *= level;
       attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
     }
   }
@@ -100,7 +102,9 @@ class FastRowPlans {
     std::optional<FastPlan> found = fast_plan(problem_, evaluator_, catalog_, stop_, divisions);
     if (!found) return false;
     evaluations_ += found->evaluations;
-    if (any_ && found->cost >= best_.cost) return false;
+    // Of equals the one of fewer pieces: a table is not spread without a gain.
+    const auto rank = [](const FastPlan& plan) { return std::pair(plan.cost, plan.pieces.size()); };
+    if (any_ && rank(*found) >= rank(best_)) return false;
     best_ = *std::move(found);
     any_ = true;
     return true;

@@ -133,8 +133,10 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
   std::optional<FastPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
+  std::optional<Plan> rival;
   if (fast) {
     best = start_of(*fast, problem, evaluator, catalog);
+    if (evaluator.additive()) rival = best->plan;  // walks bring no table into another division
     const double so_far = seconds_since(began);
     const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
     if (late || stop.stop()) return in_no_time(problem, evaluator, options, *std::move(best));
@@ -155,7 +157,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     const double share = paced ? share_of(left, kStartShare, kStartSeconds) : left;
     rest.time_limit_s = std::max(kLeastTimeLimit, share);
   }
-  std::optional<Plan> rival;
+  if (rival && *rival == best->plan) rival.reset();
   if (fast && fast->finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
