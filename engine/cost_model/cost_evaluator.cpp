@@ -1,6 +1,5 @@
 #include "engine/cost_model/cost_evaluator.h"
 
-#include <string>
 #include <utility>
 
 #include "engine/cost_model/mlp_evaluator.h"
@@ -13,12 +12,6 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices) {
   if (models.torchrec) {
-    if (workload.batch_size < devices) {
-      return invalid_input("batch size: found " + std::to_string(workload.batch_size) + " for " +
-                           std::to_string(devices) +
-                           " devices, expected a sample for each at least: the cost model torchrec "
-                           "counts whole samples a device");
-    }
     return std::unique_ptr<CostEvaluator>(
         std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
   }

@@ -20,8 +20,7 @@ class CostEvaluator : public search::PlanEvaluator {
 };
 
 /// The evaluator of these cost models, networks or a formula, for plans of `workload`, which must
-/// outlive it, on `devices` devices. Errors: as MlpEvaluator::create(); for TorchRec's formula, a
-/// batch of fewer samples than devices.
+/// outlive it, on `devices` devices. Errors: as MlpEvaluator::create().
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices);

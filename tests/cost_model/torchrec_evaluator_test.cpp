@@ -395,18 +395,6 @@ BOOST_AUTO_TEST_CASE(all_tables_that_cost_less_row_wise_go_so) {
   BOOST_TEST(plan.cost.cost_ms < 1.05 * plan.lower_bound.value());
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_has_a_sample_for_every_device) {
-  Workload workload = example();
-  workload.batch_size = 7;
-  const Cluster cluster{.devices = 8, .memory_bytes = std::int64_t{1} << 40};
-  const Result<PlanResult> refused = make_plan(workload, cluster, torchrec(), {});
-  BOOST_TEST(refused.status().message() ==
-             "batch size: found 7 for 8 devices, expected a sample for each at least: the cost "
-             "model torchrec counts whole samples a device");
-  workload.batch_size = 8;
-  BOOST_TEST(make_plan(workload, cluster, torchrec(), {.evaluations = 100}).ok());
-}
-
 BOOST_AUTO_TEST_CASE(no_plan_costs_less_than_the_lower_bound) {
   const Workload workload = example();
   for (const std::int32_t devices : {1, 2, 8, 16}) {
