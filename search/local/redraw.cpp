@@ -35,14 +35,10 @@ class Filling {
     fits_ = fits_ && used <= memory_bytes_;
     pieces_.push_back(piece);
   }
-  void add_everywhere(EntryId entry, const ShapeCatalog& catalog) {
-    for (std::size_t device = 0; device < bytes_.size(); ++device) {
-      add({entry, static_cast<std::int32_t>(device)}, catalog);
-    }
-  }
-  void add_on_host(EntryId block, std::int32_t host, const ShapeCatalog& catalog) {
-    for (std::int32_t rank = 0; rank < catalog.host_devices(); ++rank) {
-      add({block, host * catalog.host_devices() + rank}, catalog);
+  /// On all devices that hold it at once, from `first` on.
+  void add(EntryId piece, std::int32_t first, const ShapeCatalog& catalog) {
+    for (std::int32_t device = first; device < first + catalog.holders(piece); ++device) {
+      add({piece, device}, catalog);
     }
   }
   [[nodiscard]] bool fits() const { return fits_; }
@@ -63,26 +59,23 @@ bool is_spread(const Assignment& assignment, std::int32_t table, const ShapeCata
 
 }  // namespace
 
-std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng) {
+std::vector<EntryId> random_division(const ShapeCatalog& catalog, EntryId whole, Rng& rng) {
   const auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
-  const EntryId whole = catalog.whole(table);
   const bool rows = catalog.entry(whole).upper != kNoEntry && rng.below(2) == 0;
   std::vector<EntryId> pieces;
   divide(catalog, whole, halvings, rows, pieces);
   return pieces;
 }
 
-std::vector<EntryId> random_host_division(const ShapeCatalog& catalog, std::int32_t table,
-                                          Rng& rng) {
-  const auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
-  std::vector<EntryId> pieces;
-  divide(catalog, catalog.host_block(table), halvings, false, pieces);
-  return pieces;
+std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
+                          Rng& rng) {
+  const std::int32_t holders = catalog.holders(piece);
+  const std::int64_t place = rng.between(catalog.first_place(piece), devices / holders - 1);
+  return static_cast<std::int32_t>(place) * holders;
 }
 
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,
                         const ShapeCatalog& catalog, Rng& rng) {
-  const auto devices = static_cast<std::uint64_t>(problem.cluster.devices);
   for (int draw = 0; draw < kDraws; ++draw) {
     const auto table =
         static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(catalog.tables())));
@@ -93,18 +86,15 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     }
     if (catalog.block(table) != kNoEntry && !is_spread(assignment, table, catalog) &&
         rng.below(2) == 0) {
-      redrawn.add_everywhere(catalog.block(table), catalog);
+      redrawn.add(catalog.block(table), 0, catalog);
     } else if (catalog.replica(table) != kNoEntry && rng.below(2) == 0) {
-      redrawn.add_everywhere(catalog.replica(table), catalog);
-    } else if (catalog.host_block(table) != kNoEntry && rng.below(2) == 0) {
-      const std::int32_t hosts = problem.cluster.devices / catalog.host_devices();
-      for (const EntryId block : random_host_division(catalog, table, rng)) {
-        const std::int64_t host = rng.between(catalog.first_place(block), hosts - 1);
-        redrawn.add_on_host(block, static_cast<std::int32_t>(host), catalog);
-      }
+      redrawn.add(catalog.replica(table), 0, catalog);
     } else {
-      for (const EntryId piece : random_division(catalog, table, rng)) {
-        redrawn.add({piece, static_cast<std::int32_t>(rng.below(devices))}, catalog);
+      const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
+      const EntryId whole = on_hosts ? catalog.host_block(table) : catalog.whole(table);
+      for (const EntryId piece : random_division(catalog, whole, rng)) {
+        const std::int32_t first = random_place(catalog, piece, problem.cluster.devices, rng);
+        redrawn.add(piece, first, catalog);
       }
     }
     if (redrawn.fits()) return std::move(redrawn).take();
@@ -136,7 +126,7 @@ Assignment spread_tables(const Assignment& assignment, std::span<const std::int3
   }
   for (const std::int32_t table : tables) {
     if (catalog.block(table) == kNoEntry) return assignment;
-    spread.add_everywhere(catalog.block(table), catalog);
+    spread.add(catalog.block(table), 0, catalog);
   }
   return spread.fits() ? std::move(spread).take() : assignment;
 }

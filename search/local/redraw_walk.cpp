@@ -35,15 +35,11 @@ double RedrawWalk::cost() {
 /// The first of the devices that a piece goes to. With hosts, whose blocks no move brings
 /// elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
 std::int32_t RedrawWalk::draw_place(EntryId piece, Rng& rng) const {
-  const std::int32_t holders = plan_.catalog().holders(piece);
-  const std::int32_t last = plan_.devices() / holders - 1;
-  const auto draw = [&] {
-    const std::int64_t place = rng.between(plan_.catalog().first_place(piece), last);
-    return static_cast<std::int32_t>(place) * holders;
-  };
+  const auto holders = static_cast<std::size_t>(plan_.catalog().holders(piece));
+  const auto draw = [&] { return random_place(plan_.catalog(), piece, plan_.devices(), rng); };
   const auto load = [&](std::int32_t first) {
-    const std::span<const float> compute = plan_.compute_ms().subspan(
-        static_cast<std::size_t>(first), static_cast<std::size_t>(holders));
+    const std::span<const float> compute =
+        plan_.compute_ms().subspan(static_cast<std::size_t>(first), holders);
     return *std::max_element(compute.begin(), compute.end());
   };
   std::int32_t best = draw();
@@ -59,8 +55,7 @@ std::vector<EntryId> RedrawWalk::draw_pieces(std::int32_t table, Rng& rng) const
   const ShapeCatalog& catalog = plan_.catalog();
   if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
   const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
-  return on_hosts ? random_host_division(catalog, table, rng)
-                  : random_division(catalog, table, rng);
+  return random_division(catalog, on_hosts ? catalog.host_block(table) : catalog.whole(table), rng);
 }
 
 void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
