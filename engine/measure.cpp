@@ -89,13 +89,7 @@ Status predict_comm(const CostModels& models, std::int64_t batch_size, PlanCost&
 Status check_measurable(const Workload& workload, const Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    if (plan.shards[index].device != kEveryDevice) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                         std::to_string(plan.shards[index].table) +
-                         " is on every device: data-parallel tables are not measured");
-  }
-  return {};
+  return check_no_replicas(plan, "data-parallel tables are not measured");
 }
 
 std::vector<Shard> shards_of(const Plan& plan, std::int32_t device) {

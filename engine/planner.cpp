@@ -45,17 +45,6 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
-Status check_no_replicas(const Plan& plan) {
-  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
-    if (plan.shards[index].device != kEveryDevice) continue;
-    return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                         std::to_string(plan.shards[index].table) +
-                         " is on every device: the cost model torchrec alone knows data-parallel "
-                         "tables");
-  }
-  return {};
-}
-
 /// All but the threads; row shards as far as the models know them.
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
   const RowSplits known = known_row_splits(models);
@@ -122,7 +111,10 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
                          std::to_string(kMaxDevices));
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  if (!knows_replicas(models)) NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan));
+  if (!knows_replicas(models)) {
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_no_replicas(plan, "the cost model torchrec alone knows data-parallel tables"));
+  }
   if (models.torchrec) {
     const std::int32_t host = host_devices(*models.torchrec, plan.devices);
     NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());

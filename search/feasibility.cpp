@@ -67,7 +67,7 @@ std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
 }
 
 std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
-  const std::int64_t block = (rows - 1) / devices + 1;
+  const std::int64_t block = block_rows(rows, devices);
   return block * (devices - 1) < rows ? block : 0;
 }
 

@@ -139,6 +139,8 @@ bool has_part_of_rows(const Workload& workload, const Shard& shard) {
   return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
 }
 
+std::int64_t block_rows(std::int64_t rows, std::int32_t blocks) { return (rows - 1) / blocks + 1; }
+
 std::vector<ShardShape> shapes_of(const Plan& plan) {
   struct Rows {
     std::int32_t parts = 0;
@@ -160,7 +162,7 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
   }
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const Rows& rows = columns[{plan.shards[k].table, plan.shards[k].column_begin}];
-    const bool even = rows.first == (rows.all - 1) / rows.parts + 1;
+    const bool even = rows.first == block_rows(rows.all, rows.parts);
     if (rows.parts > 1 && even) shapes[k].row_blocks = rows.parts;
   }
   return shapes;
@@ -190,6 +192,16 @@ Status validate(const Workload& workload, const Plan& plan) {
   for (std::size_t index = 0; index < by_table.size(); ++index) {
     NEUROSHARD_RETURN_IF_ERROR(validate_coverage(workload.tables[index], table_name({}, index),
                                                  std::move(by_table[index])));
+  }
+  return {};
+}
+
+Status check_no_replicas(const Plan& plan, std::string_view why) {
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    if (plan.shards[index].device != kEveryDevice) continue;
+    return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                         std::to_string(plan.shards[index].table) +
+                         " is on every device: " + std::string(why));
   }
   return {};
 }

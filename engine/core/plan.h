@@ -74,6 +74,10 @@ std::string describe_shard(const Shard& shard);
 /// Whether a shard of a valid plan has not all rows of its table.
 bool has_part_of_rows(const Workload& workload, const Shard& shard);
 
+/// Rows of an even block when `rows`, at least 1, are dealt out in so many: the last that gets any
+/// has what is left, and with few rows some get none.
+std::int64_t block_rows(std::int64_t rows, std::int32_t blocks);
+
 /// The whole of table `index` as one shard on `device`.
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
 
@@ -90,6 +94,9 @@ struct PlanNames {
   std::vector<std::string> shards;
   std::vector<std::string> tables;
 };
+
+/// kInvalidInput, naming the first table that every device holds, with `why` that is refused.
+Status check_no_replicas(const Plan& plan, std::string_view why);
 
 /// Everything that validate() would refuse, not just the first: shards in the plan's order, then
 /// tables whose shards overlap or leave cells out. Empty for a valid plan.

@@ -15,16 +15,12 @@ Columns columns_of(const Shard& shard) {
   return {shard.table, shard.column_begin, shard.column_end};
 }
 
-std::int64_t block_rows(const Table& table, std::int32_t devices) {
-  return (table.rows - 1) / devices + 1;
-}
-
 /// What `first`, the first rows of its columns, is a block of.
 std::optional<DealtColumns> dealt_by(const Shard& first, const Table& table, std::int32_t devices,
                                      std::int32_t host_devices) {
   const auto over = [&](std::int32_t count) {
     return first.row_begin == 0 && first.device % count == 0 &&
-           first.row_end == block_rows(table, count);
+           first.row_end == block_rows(table.rows, count);
   };
   if (first.dim() == table.dim && over(devices)) {
     return DealtColumns{first.table, first.dim(), 0, devices};
@@ -38,7 +34,7 @@ std::optional<DealtColumns> dealt_by(const Shard& first, const Table& table, std
 bool is_block_of(const DealtColumns& dealt, const Shard& shard, const Table& table) {
   const std::int64_t rank = shard.device - dealt.first_device;
   if (rank < 0 || rank >= dealt.devices) return false;
-  const std::int64_t block = block_rows(table, dealt.devices);
+  const std::int64_t block = block_rows(table.rows, dealt.devices);
   return shard.row_begin == block * rank &&
          shard.row_end == std::min(shard.row_begin + block, table.rows);
 }
@@ -46,7 +42,7 @@ bool is_block_of(const DealtColumns& dealt, const Shard& shard, const Table& tab
 Status no_block(std::size_t index, const Shard& shard, const Table& table, std::int32_t devices,
                 std::int32_t host_devices) {
   const auto blocks = [&](std::int32_t count) {
-    return "blocks of " + std::to_string(block_rows(table, count)) + " rows";
+    return "blocks of " + std::to_string(block_rows(table.rows, count)) + " rows";
   };
   std::string expected = blocks(devices) + " and all columns over all devices in order";
   if (host_devices > 1) {

@@ -24,7 +24,7 @@ Status check_widths(std::span<const Shard> shards) {
 /// them up: row r on device first + r / ceil(rows / group). Devices at the end may hold nothing.
 bool in_even_blocks(std::span<const Shard> rows, std::int32_t first, std::int32_t group) {
   const std::int64_t total = rows.back().row_end;
-  const std::int64_t block = (total + group - 1) / group;
+  const std::int64_t block = block_rows(total, group);
   if (static_cast<std::int32_t>(rows.size()) > group) return false;
   std::int64_t row = 0;
   for (const Shard& shard : rows) {

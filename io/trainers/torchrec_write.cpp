@@ -43,14 +43,9 @@ std::vector<Shard> with_empty_shards(const Target& target, std::string_view type
   if (type != "row_wise" && type != "table_row_wise" && type != "grid_shard")
     return {shards.begin(), shards.end()};
   const std::int32_t group = type == "row_wise" ? target.plan.devices : target.host;
-  std::vector<Shard> sorted(shards.begin(), shards.end());
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Shard& a, const Shard& b) { return a.column_begin < b.column_begin; });
-  for (std::size_t index = 0; index < sorted.size(); ++index) {
-    all.push_back(sorted[index]);
-    const bool last_of_block =
-        index + 1 == sorted.size() || sorted[index + 1].column_begin != sorted[index].column_begin;
-    for (Shard empty = sorted[index]; last_of_block && (empty.device + 1) % group != 0;) {
+  for (const std::vector<Shard>& block : column_blocks(shards)) {
+    all.insert(all.end(), block.begin(), block.end());
+    for (Shard empty = block.back(); (empty.device + 1) % group != 0;) {
       ++empty.device;
       empty.row_begin = empty.row_end;
       all.push_back(empty);

@@ -119,6 +119,7 @@ bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_di
 }
 
 bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim) {
+  if (host_devices_ == 0) return true;
   list(pieces, Spread::kHost, ms_per_dim, kNoneBulky);
   if (items_.empty()) return true;
   hosts_.reset(static_cast<std::int32_t>(compute_ms_.size()) / host_devices_, each_);
