@@ -10,124 +10,14 @@
 
 #include "engine/core/thread_pool.h"
 #include "io/npy.h"
+#include "io/tables/index_layout.h"
 #include "io/tables/row_counter.h"
 
 namespace neuroshard::io {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 16;  // items read at once
-constexpr std::int64_t kMaxTables = 1 << 20;
 constexpr std::uint64_t kMaxParts = 1 << 20;  // tiny memory, hostile rows
 constexpr std::int64_t kLeastEntries = 1 << 12;
-
-std::string item(const NpyFile& file, std::int64_t index, std::int64_t value) {
-  return file.path() + ": item " + std::to_string(index) + " is " + std::to_string(value);
-}
-
-/// Where each table's lookups begin in the indices, and where the last one's end.
-struct Layout {
-  std::int64_t batch_size = 0;
-  std::vector<std::int64_t> begin;
-};
-
-/// Batch size and number of tables from the shapes of the arrays.
-Result<std::int64_t> find_batch_size(const NpyFile& offsets, const std::optional<NpyFile>& lengths,
-                                     std::int64_t wanted) {
-  const std::int64_t bags = offsets.items() - 1;
-  std::int64_t batch = wanted;
-  if (lengths) {
-    const std::vector<std::int64_t>& shape = lengths->header().shape;
-    if (shape.size() != 2 || lengths->items() != bags || bags < 1) {
-      return invalid_input(lengths->path() + ": found " + std::to_string(lengths->items()) +
-                           " items in " + std::to_string(shape.size()) +
-                           " dimensions, expected tables x batch = " + std::to_string(bags) +
-                           ", one less than offsets");
-    }
-    if (wanted != 0 && wanted != shape[1]) {
-      return invalid_input(lengths->path() + ": found a batch of " + std::to_string(shape[1]) +
-                           ", expected the batch size given, " + std::to_string(wanted));
-    }
-    batch = shape[1];
-  }
-  if (batch == 0) {
-    return invalid_input(offsets.path() +
-                         ": found no lengths.npy beside it, expected one or a batch size");
-  }
-  if (bags < 1 || bags % batch != 0 || bags / batch > kMaxTables) {
-    return invalid_input(offsets.path() + ": found " + std::to_string(offsets.items()) +
-                         " items, expected tables x batch + 1 with a batch of " +
-                         std::to_string(batch) + " and at most " + std::to_string(kMaxTables) +
-                         " tables");
-  }
-  return batch;
-}
-
-/// Checks offsets as they come, against each other and against the lengths.
-class OffsetCheck {
- public:
-  OffsetCheck(const NpyFile& offsets, const std::optional<NpyFile>& lengths, std::int64_t end)
-      : offsets_(offsets), lengths_(lengths), end_(end), bags_(kPiece) {}
-
-  /// The offsets from item `first` on.
-  Status check(std::int64_t first, std::span<const std::int64_t> piece) {
-    const std::int64_t first_bag = std::max<std::int64_t>(first - 1, 0);  // ends at that offset
-    const std::size_t bags = first == 0 ? piece.size() - 1 : piece.size();
-    if (lengths_) {
-      NEUROSHARD_RETURN_IF_ERROR(
-          lengths_->read(first_bag, std::span(bags_.data(), bags), scratch_));
-    }
-    for (std::size_t k = 0; k < piece.size(); ++k) {
-      const std::int64_t index = first + static_cast<std::int64_t>(k);
-      const std::int64_t high = index == 0 ? 0 : end_;
-      if (piece[k] < previous_ || piece[k] > high) {
-        return invalid_input(item(offsets_, index, piece[k]) + ", expected " +
-                             std::to_string(previous_) +
-                             (previous_ == high ? "" : " to " + std::to_string(high)));
-      }
-      if (lengths_ && index > 0) {
-        const std::int64_t length = bags_[static_cast<std::size_t>(index - 1 - first_bag)];
-        if (length != piece[k] - previous_) {
-          return invalid_input(item(*lengths_, index - 1, length) + ", expected " +
-                               std::to_string(piece[k] - previous_) + " as offsets say");
-        }
-      }
-      previous_ = piece[k];
-    }
-    return {};
-  }
-
- private:
-  const NpyFile& offsets_;
-  const std::optional<NpyFile>& lengths_;
-  std::int64_t end_;
-  std::int64_t previous_ = 0;
-  std::vector<std::int64_t> bags_;
-  std::vector<std::int32_t> scratch_;
-};
-
-/// Reads all offsets once: they must rise from 0 to the end of the indices, as lengths say.
-Result<Layout> read_layout(const NpyFile& offsets, const std::optional<NpyFile>& lengths,
-                           const NpyFile& indices, std::int64_t batch_size) {
-  Layout layout;
-  NEUROSHARD_ASSIGN_OR_RETURN(layout.batch_size, find_batch_size(offsets, lengths, batch_size));
-  OffsetCheck check(offsets, lengths, indices.items());
-  std::vector<std::int64_t> buffer(kPiece);
-  std::vector<std::int32_t> scratch;
-  for (std::int64_t first = 0; first < offsets.items(); first += kPiece) {
-    const std::span piece(buffer.data(),
-                          static_cast<std::size_t>(std::min(kPiece, offsets.items() - first)));
-    NEUROSHARD_RETURN_IF_ERROR(offsets.read(first, piece, scratch));
-    NEUROSHARD_RETURN_IF_ERROR(check.check(first, piece));
-    const std::int64_t skip = (layout.batch_size - first % layout.batch_size) % layout.batch_size;
-    for (auto k = static_cast<std::size_t>(skip); k < piece.size();
-         k += static_cast<std::size_t>(layout.batch_size)) {
-      layout.begin.push_back(piece[k]);
-    }
-  }
-  if (layout.begin.back() == indices.items()) return layout;
-  return invalid_input(item(offsets, offsets.items() - 1, layout.begin.back()) + ", expected the " +
-                       std::to_string(indices.items()) + " items of " + indices.path());
-}
 
 /// What one thread needs for counting.
 struct Worker {
@@ -150,7 +40,7 @@ struct Unit {
 /// Counts the tables of one directory.
 class Counting {
  public:
-  Counting(const NpyFile& indices, const Layout& layout, const IndexOptions& options)
+  Counting(const NpyFile& indices, const IndexLayout& layout, const IndexOptions& options)
       : indices_(indices),
         layout_(layout),
         options_(options),
@@ -160,7 +50,7 @@ class Counting {
     const std::int64_t entries = options.memory_bytes / pool_.size() / RowCounter::kEntryBytes;
     capacity_ = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::max(entries, kLeastEntries))));
-    for (Worker& worker : workers_) worker.piece.resize(kPiece);
+    for (Worker& worker : workers_) worker.piece.resize(kItemsAtOnce);
   }
 
   Result<std::vector<IndexStatistics>> run() {
@@ -232,11 +122,11 @@ class Counting {
   Status count(Unit& unit, Worker& worker) {
     const std::int64_t end = layout_.begin[unit.table + 1];
     worker.counter.reset(lookups(unit.table), capacity_, unit.part, unit.parts);
-    for (std::int64_t first = layout_.begin[unit.table]; first < end; first += kPiece) {
+    for (std::int64_t first = layout_.begin[unit.table]; first < end; first += kItemsAtOnce) {
       if (options_.cancel != nullptr && options_.cancel->cancelled()) {
         return cancelled("counting lookups was interrupted");
       }
-      const std::int64_t count = std::min(kPiece, end - first);
+      const std::int64_t count = std::min(kItemsAtOnce, end - first);
       const std::span<std::int64_t> rows(worker.piece.data(), static_cast<std::size_t>(count));
       NEUROSHARD_RETURN_IF_ERROR(indices_.read(first, rows, worker.scratch));
       if (unit.parts == 1) NEUROSHARD_RETURN_IF_ERROR(check(first, rows, tables_[unit.table]));
@@ -255,7 +145,7 @@ class Counting {
     const auto [least, most] = std::minmax_element(rows.begin(), rows.end());
     if (*least < 0 || *most == INT64_MAX) {
       const auto bad = *least < 0 ? least : most;
-      return invalid_input(item(indices_, first + (bad - rows.begin()), *bad) +
+      return invalid_input(npy_item(indices_, first + (bad - rows.begin()), *bad) +
                            ", expected a row from 0 to 2^63 - 2");
     }
     table.rows = std::max(table.rows, *most + 1);
@@ -267,7 +157,7 @@ class Counting {
   }
 
   const NpyFile& indices_;
-  const Layout& layout_;
+  const IndexLayout& layout_;
   const IndexOptions& options_;
   ThreadPool pool_;
   std::vector<Worker> workers_;
@@ -301,8 +191,8 @@ Result<IndexDirectory> read_index_directory(const std::string& folder,
     NEUROSHARD_ASSIGN_OR_RETURN(NpyFile file, NpyFile::open((root / kLengthsFile).string()));
     lengths.emplace(std::move(file));
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const Layout layout,
-                              read_layout(offsets, lengths, indices, options.batch_size));
+  NEUROSHARD_ASSIGN_OR_RETURN(const IndexLayout layout,
+                              read_index_layout(offsets, lengths, indices, options.batch_size));
   IndexDirectory directory{layout.batch_size, {}};
   NEUROSHARD_ASSIGN_OR_RETURN(directory.tables, Counting(indices, layout, options).run());
   return directory;
