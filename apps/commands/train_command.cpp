@@ -1,17 +1,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "apps/commands/data_origin.h"
+#include "apps/commands/training_text.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
-#include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/fit_flags.h"
@@ -29,9 +28,6 @@ namespace neuroshard::apps {
 namespace {
 
 constexpr int kMaxWidth = 4096;
-constexpr std::size_t kCurveRows = 10;
-
-using Reports = std::vector<std::pair<std::string, const TrainReport*>>;
 
 /// What both trainings share: data, where the model goes, and telling how it went.
 class TrainCommand : public Command {
@@ -72,8 +68,8 @@ class TrainCommand : public Command {
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(models)));
     if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports(), origin)));
     if (output_ == "-" || report_ == "-") return {};
-    return print(describe(origin) + "\n" + text() + "model written to " + output_ +
-                 missing_half(models) + "\n");
+    return print(describe(origin) + "\n" + training_text(Console::of(STDOUT_FILENO), reports()) +
+                 "model written to " + output_ + missing_half(models) + "\n");
   }
 
  protected:
@@ -81,7 +77,7 @@ class TrainCommand : public Command {
   /// Fits and puts the new half into `models`.
   virtual Status train(CostModels& models, const ModelOrigin& origin) = 0;
   /// Of the finished training, by network.
-  [[nodiscard]] virtual Reports reports() const = 0;
+  [[nodiscard]] virtual TrainReports reports() const = 0;
 
   /// The batch sizes between the data sets' smallest and largest, as far as the base models know
   /// them too.
@@ -119,44 +115,6 @@ class TrainCommand : public Command {
     const Status status = train(models, origin);
     return status.code() == StatusCode::kCancelled ? cancelled("interrupted, no model written")
                                                    : status;
-  }
-
-  [[nodiscard]] std::string text() const {
-    const Console console = Console::of(STDOUT_FILENO);
-    std::string text;
-    for (const auto& [name, report] : reports()) {
-      text += "\n" + console.paint(name, Style::kBold) + "\n";
-      if (console.unicode)
-        text += "validation MSE " + sparkline(*report, console.width - 16) + "\n";
-      TextTable curve({{"epoch"}, {"training loss"}, {"validation MSE"}});
-      for (std::vector<std::string>& row : curve_rows(*report, kCurveRows)) {
-        curve.add(std::move(row));
-      }
-      TextTable facts({{"", Align::kLeft}, {"", Align::kRight}});
-      for (const auto& [fact, value] : report_rows(*report)) facts.add({fact, value});
-      text += curve.render(console) + "\n" + facts.render(console);
-    }
-    return text + "\n";
-  }
-
-  /// Validation MSE over the epochs, on a logarithmic scale of eight heights.
-  static std::string sparkline(const TrainReport& report, int columns) {
-    const char* const heights[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    std::vector<double> values;
-    const std::size_t count = report.curve.size();
-    const std::size_t width =
-        std::min(count, static_cast<std::size_t>(std::clamp(columns, 10, 72)));
-    for (std::size_t k = 0; k < width; ++k) {
-      values.push_back(std::log(std::max(report.curve[k * count / width].validation_mse, 1e-300)));
-    }
-    if (values.empty()) return "";
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    const double span = std::max(*high - *low, 1e-12);
-    std::string line;
-    for (const double value : values) {
-      line += heights[static_cast<std::size_t>(std::lround(7 * (value - *low) / span))];
-    }
-    return line;
   }
 
   [[nodiscard]] std::string missing_half(const CostModels& models) const {
@@ -218,7 +176,9 @@ class TrainComputeCommand final : public TrainCommand {
     return {};
   }
 
-  [[nodiscard]] Reports reports() const override { return {{"compute", &report_of_training_}}; }
+  [[nodiscard]] TrainReports reports() const override {
+    return {{"compute", &report_of_training_}};
+  }
 
  private:
   std::optional<std::string> tables_;
@@ -262,7 +222,7 @@ class TrainCommCommand final : public TrainCommand {
     return {};
   }
 
-  [[nodiscard]] Reports reports() const override {
+  [[nodiscard]] TrainReports reports() const override {
     return {{"forward_comm", &forward_}, {"backward_comm", &backward_}};
   }
 
