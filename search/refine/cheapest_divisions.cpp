@@ -11,9 +11,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Times its cost, a piece that is too heavy and cannot be halved: nearly any other division of the
 /// table is better.
 constexpr double kTooHeavy = 1e6;
-/// The first of equals counts.
-constexpr std::array kDivisions{Division::kColumns, Division::kHosts, Division::kBlocks,
-                                Division::kReplicas};
 
 /// Of all holders of a piece, after halving.
 double total_cost(EntryId id, const DivisionRule& rule, const PlanEvaluator& evaluator,
@@ -35,7 +32,7 @@ Division cheapest_division(std::int32_t table, const DivisionRule& rule,
                            double& least) {
   Division cheapest = Division::kColumns;
   least = kInfinity;
-  for (const Division division : kDivisions) {
+  for (const Division division : adding_divisions()) {
     const EntryId id = undivided(catalog, table, division);
     double cost = total_cost(id, rule, evaluator, catalog);
     if (id != kNoEntry && catalog.entry(id).everywhere()) cost *= rule.everywhere;
@@ -47,6 +44,12 @@ Division cheapest_division(std::int32_t table, const DivisionRule& rule,
 }
 
 }  // namespace
+
+std::span<const Division> adding_divisions() {
+  static constexpr std::array kDivisions{Division::kColumns, Division::kHosts, Division::kBlocks,
+                                         Division::kReplicas};
+  return kDivisions;
+}
 
 double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
                       const ShapeCatalog& catalog) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "search/local/shape_catalog.h"
@@ -8,6 +9,9 @@
 #include "search/refine/divider.h"
 
 namespace neuroshard::search {
+
+/// What there is to choose from where costs add up; the first of equals counts.
+std::span<const Division> adding_divisions();
 
 /// Milliseconds that each of `devices` would have if all had the same and every table were divided
 /// in the way that costs the devices the least together, whatever its pieces weigh.

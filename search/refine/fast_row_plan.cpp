@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -34,24 +35,28 @@ constexpr std::array<DivisionRule, 14> kRules{{{1.0, 1e9, 1},
 class FastRowPlans {
  public:
   FastRowPlans(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-               const StopCheck& stop, std::int64_t most_evaluations)
+               const StopCheck& stop, std::int64_t most_evaluations,
+               const std::optional<DividedPlan>& first)
       : problem_(problem),
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
-        most_evaluations_(most_evaluations) {}
+        most_evaluations_(most_evaluations),
+        first_(first),
+        dearest_(dearest_tables(evaluator, catalog)) {}
 
   std::optional<FastPlan> run() {
-    const std::vector<std::int32_t> dearest = dearest_tables(evaluator_, catalog_);
-    const std::vector<std::int32_t> halves = those_for(Division::kRows, dearest);
+    const std::vector<std::int32_t> halves = those_for(Division::kRows);
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows);
-    const std::vector<std::int32_t> blocks = those_for(Division::kBlocks, dearest);
-    in_cheapest_divisions();
-    more_and_more(blocks, Division::kBlocks);
-    if (!any_) return std::nullopt;
-    best_.evaluations = evaluations_;
-    return std::move(best_);
+    if (evaluator_.additive()) {
+      in_cheapest_divisions();
+      change_divisions();
+    }
+    more_and_more(those_for(Division::kBlocks), Division::kBlocks);
+    if (!best_) return std::nullopt;
+    best_->plan.evaluations = evaluations_;
+    return std::move(best_->plan);
   }
 
  private:
@@ -59,9 +64,9 @@ class FastRowPlans {
     return stop_.stop() || (most_evaluations_ > 0 && evaluations_ >= most_evaluations_);
   }
 
-  /// The tables that can be divided that way.
-  [[nodiscard]] std::vector<std::int32_t> those_for(Division division,
-                                                    std::vector<std::int32_t> tables) const {
+  /// The tables that can be divided that way, dearest first.
+  [[nodiscard]] std::vector<std::int32_t> those_for(Division division) const {
+    std::vector<std::int32_t> tables = dearest_;
     std::erase_if(tables, [&](std::int32_t table) {
       return division == Division::kBlocks
                  ? catalog_.block(table) == kNoEntry
@@ -70,20 +75,42 @@ class FastRowPlans {
     return tables;
   }
 
-  /// Where costs add up, all tables at once, each in the way that costs the devices least.
+  /// All tables at once, each in the way that costs the devices least.
   void in_cheapest_divisions() {
-    if (!evaluator_.additive()) return;
     const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
-    std::set<std::vector<Division>> tried{cheapest_divisions({level}, evaluator_, catalog_)};
-    const auto attempt_new = [&](const std::vector<Division>& divisions) {
-      if (tried.insert(divisions).second) attempt(divisions);
-    };
+    // These are first_plan()'s.
+    tried_.insert(first_ ? first_->divisions : cheapest_divisions({level}, evaluator_, catalog_));
     if (!over()) attempt_new(divisions_of(catalog_, {}, Division::kColumns));
     for (DivisionRule rule : kRules) {
-      if (over()) return;
+      if (over()) break;
       rule.most *= level;
       rule.level *= level;
       attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
+    }
+    if (first_ && (!best_ || first_->plan.cost < best_->plan.cost)) best_ = first_;
+  }
+
+  /// One table in another division, as long as that gains: rules go by what devices take together,
+  /// and do not see which pieces fill the last gaps. Of equal tables in equal divisions one does.
+  void change_divisions() {
+    std::set<std::tuple<double, std::int64_t, Division, Division>>
+        in_vain;  // cost, bytes, from, to
+    std::size_t since_gain = 0;
+    for (std::size_t next = 0; best_ && since_gain++ < dearest_.size(); ++next) {
+      const std::int32_t table = dearest_[next % dearest_.size()];
+      const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
+      for (const Division division : adding_divisions()) {
+        std::vector<Division> changed = best_->divisions;
+        Division& own = changed[static_cast<std::size_t>(table)];
+        if (undivided(catalog_, table, division) == kNoEntry || own == division) continue;
+        const double cost = evaluator_.shape_cost(whole.shape);
+        if (!in_vain.insert({cost, whole.bytes, own, division}).second) continue;
+        if (over()) return;
+        own = division;
+        if (!attempt_new(changed)) continue;
+        in_vain.clear();
+        since_gain = 0;
+      }
     }
   }
 
@@ -91,9 +118,9 @@ class FastRowPlans {
   void more_and_more(std::span<const std::int32_t> tables, Division division) {
     int failures = 0;
     for (std::size_t count = 1; count <= tables.size() && failures < kPatience && !over();
-         count += any_ ? 1 : 1 + count / 2) {
+         count += best_ ? 1 : 1 + count / 2) {
       const bool gained = attempt(divisions_of(catalog_, tables.first(count), division));
-      failures = gained || !any_ ? 0 : failures + 1;
+      failures = gained || !best_ ? 0 : failures + 1;
     }
   }
 
@@ -104,10 +131,14 @@ class FastRowPlans {
     evaluations_ += found->evaluations;
     // Of equals the one of fewer pieces: a table is not spread without a gain.
     const auto rank = [](const FastPlan& plan) { return std::pair(plan.cost, plan.pieces.size()); };
-    if (any_ && rank(*found) >= rank(best_)) return false;
-    best_ = *std::move(found);
-    any_ = true;
+    if (best_ && rank(*found) >= rank(best_->plan)) return false;
+    best_ = {*std::move(found), divisions};
     return true;
+  }
+
+  /// The same, but for divisions that were tried before.
+  bool attempt_new(const std::vector<Division>& divisions) {
+    return tried_.insert(divisions).second && attempt(divisions);
   }
 
   const Problem& problem_;
@@ -115,9 +146,11 @@ class FastRowPlans {
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
   const std::int64_t most_evaluations_;
+  const std::optional<DividedPlan>& first_;
+  const std::vector<std::int32_t> dearest_;
   std::int64_t evaluations_ = 0;
-  FastPlan best_;
-  bool any_ = false;  // whether a plan has fitted
+  std::optional<DividedPlan> best_;
+  std::set<std::vector<Division>> tried_;
 };
 
 }  // namespace
@@ -131,8 +164,9 @@ std::vector<Division> divisions_of(const ShapeCatalog& catalog,
 
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
-                                      std::int64_t most_evaluations) {
-  return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations).run();
+                                      std::int64_t most_evaluations,
+                                      const std::optional<DividedPlan>& first) {
+  return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations, first).run();
 }
 
 }  // namespace neuroshard::search

@@ -50,7 +50,7 @@ bool takes_no_time(const Problem& problem) {
 /// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
-              std::optional<StartPlan>& best) {
+              const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best) {
   SearchOptions soon = options;
   if (options.time_limit_s > 0) {
     const double so_far = seconds_since(began);
@@ -66,26 +66,29 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
     budget = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
   }
   const std::optional<FastPlan> by_rows =
-      fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget);
+      fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget, fast);
   if (!by_rows) return;
   keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
 /// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
 /// when time is short it is the only one.
-std::optional<FastPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
-                                const ShapeCatalog& catalog, const StopCheck& stop) {
-  std::vector<Division> divisions;
+std::optional<DividedPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
+                                   const ShapeCatalog& catalog, const StopCheck& stop) {
+  std::vector<Division> divisions = divisions_of(catalog, {}, Division::kColumns);
+  const auto made_of = [&](std::vector<Division> tables) -> std::optional<DividedPlan> {
+    std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables);
+    if (!plan) return std::nullopt;
+    return DividedPlan{*std::move(plan), std::move(tables)};
+  };
   if (evaluator.additive()) {
     const double level = cheapest_level(problem.cluster.devices, evaluator, catalog);
-    divisions = cheapest_divisions({level}, evaluator, catalog);
+    std::vector<Division> cheapest = cheapest_divisions({level}, evaluator, catalog);
+    if (cheapest != divisions) {
+      if (auto found = made_of(std::move(cheapest))) return found;
+    }
   }
-  if (std::any_of(divisions.begin(), divisions.end(),
-                  [](Division division) { return division != Division::kColumns; })) {
-    auto found = fast_plan(problem, evaluator, catalog, stop, divisions);
-    if (found) return found;
-  }
-  return fast_plan(problem, evaluator, catalog, stop);
+  return made_of(std::move(divisions));
 }
 
 /// The fast plan, or a cheaper one that takes no time: for all others it is too late.
@@ -131,11 +134,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   const bool paced = paced_by_time(options);
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
-  std::optional<FastPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
+  const std::optional<DividedPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
   std::optional<Plan> rival;
   if (fast) {
-    best = start_of(*fast, problem, evaluator, catalog);
+    best = start_of(fast->plan, problem, evaluator, catalog);
     if (evaluator.additive()) rival = best->plan;  // walks bring no table into another division
     const double so_far = seconds_since(began);
     const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
@@ -149,7 +152,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   }
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
-    try_rows(problem, evaluator, catalog, options, began, best);
+    try_rows(problem, evaluator, catalog, options, began, fast, best);
   }
   SearchOptions rest = options;
   if (options.time_limit_s > 0) {
@@ -158,7 +161,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     rest.time_limit_s = std::max(kLeastTimeLimit, share);
   }
   if (rival && *rival == best->plan) rival.reset();
-  if (fast && fast->finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
+  if (fast && fast->plan.finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) keep_cheaper(std::move(other).value(), best);

@@ -9,6 +9,7 @@
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
+#include "search/refine/fast_row_plan.h"
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -122,6 +123,47 @@ BOOST_AUTO_TEST_CASE(refine_replicates_only_where_it_may) {
     BOOST_REQUIRE(bound.has_value());
     BOOST_TEST(*bound <= cost);
   }
+}
+
+BOOST_AUTO_TEST_CASE(fast_plans_replicate_which_of_a_few_tables_no_rule_tells) {
+  // Rules go by what tables cost the devices together; which of them level the devices, all ways
+  // to replicate eight of them tell.
+  constexpr unsigned kTables = 8;
+  const StopCheck no_limit{{}};
+  Rng rng(11);
+  double excess = 0;
+  int best_ones = 0;
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    Workload workload;
+    std::vector<float> costs;
+    for (unsigned k = 0; k < kTables; ++k) {
+      workload.tables.push_back(test::make_table(rng.between(1, 200), 4));
+      costs.push_back(static_cast<float>(1 + 5 * rng.uniform()));
+    }
+    CheapReplicas evaluator(workload, costs);
+    const Problem problem{workload, test::make_cluster(kDevices, kPlenty)};
+    const ShapeCatalog catalog(workload, evaluator, {.replicas = kDevices});
+    double best = 1e9;
+    std::optional<DividedPlan> first;
+    for (unsigned chosen = 0; chosen < 1U << kTables; ++chosen) {
+      std::vector<Division> divisions(kTables, Division::kColumns);
+      for (unsigned k = 0; k < kTables; ++k) {
+        if ((chosen >> k & 1U) != 0) divisions[k] = Division::kReplicas;
+      }
+      const auto plan = fast_plan(problem, evaluator, catalog, no_limit, divisions);
+      BOOST_REQUIRE(plan.has_value());
+      best = std::min(best, plan->cost);
+      if (!first) first = {*plan, divisions};
+    }
+    const auto found = fast_row_plan(problem, evaluator, catalog, no_limit, 0, first);
+    BOOST_REQUIRE(found.has_value());
+    BOOST_TEST(found->cost >= best);
+    excess += found->cost / best - 1;
+    best_ones += found->cost == best ? 1 : 0;
+  }
+  BOOST_TEST(excess / kRounds < 0.02);
+  BOOST_TEST(best_ones >= kRounds * 3 / 4);
 }
 
 BOOST_AUTO_TEST_CASE(redrawn_tables_come_and_go_as_replicas) {
