@@ -81,6 +81,8 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
             features.update(config.feature_names)
             table = _described(where, config, factors)
             table["optimizer"] = _optimizer(where, parameters, config.name) or optimizer
+            if collection.is_weighted():
+                table["is_weighted"] = True
             if module:
                 table["module"] = module
             tables.append(table)

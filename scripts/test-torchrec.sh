@@ -104,6 +104,9 @@ json.dump(plan(4, {0: over_host(1, 20000, [0, 16]) + over_host(1, 20000, [16, 48
           open(f"{work}/grid.json", "w"))
 TABLES
 
+# What the formula says of plans is what TorchRec says.
+test_program formula.py "$work"
+
 # One table is most of the work, so that the default search spreads its rows over all ranks.
 cat > "$work/dear.json" << 'TABLES'
 {"format": "neuroshard-tables", "version": 1, "batch_size": 65536, "tables": [

@@ -46,7 +46,7 @@ from torchrec.distributed.planner.storage_reservations import (  # noqa: E402
     FixedPercentageStorageReservation)
 from torchrec.distributed.planner.types import PlannerError, Shard  # noqa: E402
 from torchrec.distributed.types import ShardingType  # noqa: E402
-from torchrec.modules.embedding_configs import EmbeddingBagConfig  # noqa: E402
+from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig  # noqa: E402
 from torchrec.modules.embedding_modules import EmbeddingBagCollection  # noqa: E402
 
 ROW_SPLITS = {"off": 1, "even": 2}  # NEUROSHARD_ROW_SPLITS_..
@@ -92,8 +92,9 @@ def constraints_of(table, devices, offered, min_partition):
     every = offered == "all"
     if every:
         types = [each.value for each in ShardingType]  # None would leave out grid_shard
-    return ParameterConstraints(pooling_factors=[table["pooling_factor"]], sharding_types=types,
-                                min_partition=min_partition,
+    features = table.get("features", 1)
+    return ParameterConstraints(pooling_factors=[table["pooling_factor"] / features] * features,
+                                sharding_types=types, min_partition=min_partition,
                                 compute_kernels=["fused", "dense"] if every else ["fused"])
 
 
@@ -103,9 +104,13 @@ class TorchRec:
     def __init__(self, tables, batch, devices, memory, offered, min_partition):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
                                  local_world_size=devices_per_host(devices))
-        self.model = EmbeddingBagCollection(device=torch.device("meta"), tables=[
+        weighted = {t.get("weighted", False) for t in tables}
+        assert len(weighted) == 1, "a collection has weights for all of its tables or for none"
+        self.model = EmbeddingBagCollection(tables=[
             EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
-                               feature_names=["f" + t["name"]]) for t in tables])
+                               data_type=DataType[t.get("data_type", "fp32").upper()],
+                               feature_names=[f"f{k}{t['name']}" for k in range(t.get("features", 1))])
+            for t in tables], is_weighted=True in weighted, device=torch.device("meta"))
         self.constraints = {t["name"]: constraints_of(t, devices, offered, min_partition)
                             for t in tables}
         self.batch = batch // devices

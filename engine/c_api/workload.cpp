@@ -66,6 +66,12 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
   table.name = name;
   table.rows = given.rows;
   table.dim = given.dim;
+  table.features = given.features == 0 ? 1 : given.features;
+  if (given.weighted != 0 && given.weighted != 1) {
+    return invalid_input("table.weighted: found " + std::to_string(given.weighted) +
+                         ", expected 0 or 1");
+  }
+  table.weighted = given.weighted == 1;
   table.pooling_factor = given.pooling_factor;
   if (!(given.pooling_factor >= 0 && given.pooling_factor <= io::kMaxPoolingFactor)) {
     return invalid_input("table.pooling_factor: found " + std::to_string(given.pooling_factor) +
@@ -175,6 +181,8 @@ neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workl
     local.name = text_of(own.name);
     local.rows = own.rows;
     local.dim = own.dim;
+    local.features = own.features;
+    local.weighted = own.weighted ? 1 : 0;
     local.pooling_factor = own.pooling_factor;
     local.reuse_histogram = own.reuse_histogram.data();
     local.reuse_histogram_size = own.reuse_histogram.size();

@@ -52,6 +52,10 @@ Status validate(const Table& table) {
     return invalid_input("pooling_factor is " + number(table.pooling_factor) +
                          ", expected a finite number of at least 0");
   }
+  if (table.features < 1 || table.features > kMaxFeatures) {
+    return invalid_input("features is " + std::to_string(table.features) + ", expected 1 to " +
+                         std::to_string(kMaxFeatures));
+  }
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(table.rows, table.dim * row_bytes(table, 1), &bytes)) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +

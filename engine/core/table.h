@@ -24,18 +24,23 @@ struct Table {
   std::string name;
   std::int64_t rows = 0;      ///< hash size
   std::int32_t dim = 0;       ///< columns
-  double pooling_factor = 0;  ///< mean lookups per sample
+  double pooling_factor = 0;  ///< mean lookups per sample, of all features
   DataType data_type = DataType::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   ReuseHistogram reuse_histogram{};
+  std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
+  bool weighted = false;      ///< whether lookups have weights of their own
 
   friend bool operator==(const Table&, const Table&) = default;
 };
 
 /// Largest accepted dim; keeps sums of dims over any plan inside 32 bits' comfort.
 inline constexpr std::int32_t kMaxDim = 1 << 20;
+/// Most features of a table, far above real models.
+inline constexpr std::int32_t kMaxFeatures = 1 << 20;
 
-/// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, finite pooling_factor >= 0, histogram shares in
+/// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, 1 <= features <= kMaxFeatures, finite
+/// pooling_factor >= 0, histogram shares in
 /// [0, 1] that add up to 1 (within 1e-3) or are all 0, and bytes below 2^63 even when every column
 /// is a shard. The message names the field, what was found and what was expected.
 Status validate(const Table& table);

@@ -118,18 +118,23 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
   if (!named.models.compute) return "";
   int types = 0;
   int optimizers = 0;
+  int features = 0;
+  int weights = 0;
   int others = 0;
   for (const Table& table : tables) {
     const bool type = table.data_type != DataType::kFp32;
     const bool optimizer = !has_kernels(table.optimizer);
     types += type ? 1 : 0;
     optimizers += optimizer ? 1 : 0;
-    others += type || optimizer ? 1 : 0;
+    features += table.features > 1 ? 1 : 0;
+    weights += table.weighted ? 1 : 0;
+    others += type || optimizer || table.features > 1 || table.weighted ? 1 : 0;
   }
   if (others == 0) return "";
   return named.name + ": trained on " + (types > 0 ? "fp32 " : "") + "tables" +
          (optimizers > 0 ? " with sgd or rowwise_adagrad" : "") +
-         ", what it says of the compute of " + std::to_string(others) +
+         (features > 0 ? " of one feature" : "") + (weights > 0 ? " without weights" : "") +
+         ", what it says of " + (features > 0 ? "" : "the compute of ") + std::to_string(others) +
          (others == 1 ? " other" : " others") + " is a guess";
 }
 

@@ -8,14 +8,28 @@ namespace {
 
 constexpr double kBytesPerMs = 1024.0 * 1024.0 * 1024.0 / 1000.0;  // of 1 GB/s
 constexpr double kIndexBytes = 8;
-constexpr double kOutputBytes = 4;  // of the exchanges
 constexpr double kBackwardFactor = 2;
+constexpr double kWeightGradients = 1.1;   // of the forward pass, of lookups with weights
 constexpr double kGradientCopies = 2.455;  // of blocks of rows, of their outputs
 constexpr double kDense = 0.5;             // of the bandwidth, of kernels that are not fused
 constexpr double kOptimizerPasses = 9.22;  // over a dense table
 
 /// Kernels are less efficient on narrow rows.
 double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
+
+double element_bytes(const Table& table) {
+  return static_cast<double>(bytes_per_element(table.data_type));
+}
+
+/// Bytes of the indices of so many lookups, and of their weights.
+double index_bytes(const Table& table, double lookups) {
+  return std::ceil(lookups * kIndexBytes) * (table.weighted ? 2 : 1);
+}
+
+/// Times the forward pass.
+double both_passes(const Table& table) {
+  return 1 + kBackwardFactor + (table.weighted ? kWeightGradients : 0);
+}
 
 }  // namespace
 
@@ -25,28 +39,30 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
       host_devices_(neuroshard::host_devices(costs, devices)),
       samples_(static_cast<double>(batch_size / devices * devices)),
       device_bandwidth_(costs.device_gbps * kBytesPerMs) {
-  const double output = samples_ * kOutputBytes;  // bytes of one column
   const double near = costs.intra_host_gbps * kBytesPerMs;
   const double far = costs.inter_host_gbps * kBytesPerMs;
-  all_ms_per_dim_ = output / (host_devices_ == 0 ? near : far);
-  on_host_ms_per_dim_ = output / near;
-  hosts_ms_per_dim_ = host_devices_ == 0 ? 0 : output / host_devices_ / far;
+  all_ms_per_byte_ = 1 / (host_devices_ == 0 ? near : far);
+  by_host_ms_per_byte_ = 1 / near + (host_devices_ == 0 ? 0 : 1 / (host_devices_ * far));
   const double on_host = host_devices_ == 0 ? devices : host_devices_;
   const double hosts = std::min(devices / on_host, 2.0);
   const double again = devices > 2 * on_host ? 2 : 1;
   reduce_ms_per_byte_ = again * (2 * hosts - 1) / hosts / (far * on_host);
 }
 
+/// Of `dim` columns for all samples, one a feature, as they are written and exchanged.
+double TorchRecFormula::output_bytes(const Table& table, std::int32_t dim) const {
+  return samples_ * table.features * dim * element_bytes(table);
+}
+
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim) const {
   const double lookups = table.pooling_factor * samples_;
-  const double read = std::ceil(lookups * kIndexBytes);
-  const double rows =
-      lookups * std::max(dim, 32) * static_cast<double>(bytes_per_element(table.data_type));
-  const double written = samples_ * dim * kOutputBytes;
-  const double forward = (read + rows + written) * narrow_penalty(dim) / device_bandwidth_;
-  const double exchange = all_ms_per_dim_ * dim;
-  return {forward * (1 + kBackwardFactor), exchange, exchange};
+  const double rows = lookups * std::max(dim, 32) * element_bytes(table);
+  const double written = output_bytes(table, dim);
+  const double bytes = index_bytes(table, lookups) + rows + written;
+  const double forward = bytes * narrow_penalty(dim) / device_bandwidth_;
+  const double exchange = all_ms_per_byte_ * written;
+  return {forward * both_passes(table), exchange, exchange};
 }
 
 /// A block has its share of the lookups, but the outputs of all samples, whose gradients are
@@ -54,37 +70,33 @@ TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t d
 double TorchRecFormula::block_compute_ms(const Table& table, std::int32_t dim,
                                          std::int32_t blocks) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
-  const double read = std::ceil(lookups * kIndexBytes);
-  const double rows = lookups * dim * static_cast<double>(bytes_per_element(table.data_type));
-  const double written = samples_ * dim * kOutputBytes;
-  const double forward = (read + rows + written) / device_bandwidth_;
-  return forward * (1 + kBackwardFactor) + written * kGradientCopies / device_bandwidth_;
+  const double rows = lookups * dim * element_bytes(table);
+  const double written = output_bytes(table, dim);
+  const double forward = (index_bytes(table, lookups) + rows + written) / device_bandwidth_;
+  return forward * both_passes(table) + written * kGradientCopies / device_bandwidth_;
 }
 
 TorchRecShardCost TorchRecFormula::block_of_all(const Table& table) const {
-  const double exchange = all_ms_per_dim_ * table.dim;
+  const double exchange = all_ms_per_byte_ * output_bytes(table, table.dim);
   return {block_compute_ms(table, table.dim, devices_), exchange, exchange};
 }
 
 /// Partial sums are reduced on the host, each device then has its samples' to send to the others.
 TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim) const {
-  const double exchange = (on_host_ms_per_dim_ + hosts_ms_per_dim_) * dim;
+  const double exchange = by_host_ms_per_byte_ * output_bytes(table, dim);
   return {block_compute_ms(table, dim, host_devices_), exchange, exchange};
 }
 
 /// Lookups of a device's own samples, nothing to send forward; then all devices add up the gradient
 /// of the whole table, which an optimizer of its own passes over.
 TorchRecShardCost TorchRecFormula::replica(const Table& table) const {
-  const auto element = static_cast<double>(bytes_per_element(table.data_type));
   const double bandwidth = kDense * device_bandwidth_;
-  const double samples = samples_ / devices_;
-  const double lookups = table.pooling_factor * samples;
-  const double read = std::ceil(lookups * kIndexBytes);
-  const double rows = lookups * table.dim * element;
-  const double written = samples * table.dim * element;
-  const double forward = (read + rows + written) / bandwidth;
-  const double gradient = static_cast<double>(table.rows) * table.dim * element;
-  return {forward * (1 + kBackwardFactor) + gradient * kOptimizerPasses / bandwidth, 0,
+  const double lookups = table.pooling_factor * samples_ / devices_;
+  const double rows = lookups * table.dim * element_bytes(table);
+  const double written = output_bytes(table, table.dim) / devices_;
+  const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
+  const double gradient = static_cast<double>(table.rows) * table.dim * element_bytes(table);
+  return {forward * both_passes(table) + gradient * kOptimizerPasses / bandwidth, 0,
           gradient * reduce_ms_per_byte_};
 }
 

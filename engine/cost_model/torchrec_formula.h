@@ -17,7 +17,8 @@ struct TorchRecShardCost {
 };
 
 /// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels, and the dense
-/// ones of data-parallel tables: shard by shard, nothing waits, and nothing knows of skew. A value;
+/// ones of data-parallel tables: shard by shard, nothing waits, and nothing knows of skew. Outputs
+/// have the tables' data type, also where they are exchanged (no quantized communication). A value;
 /// const access is thread-safe.
 class TorchRecFormula {
  public:
@@ -38,17 +39,17 @@ class TorchRecFormula {
   [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
  private:
+  [[nodiscard]] double output_bytes(const Table& table, std::int32_t dim) const;
   [[nodiscard]] double block_compute_ms(const Table& table, std::int32_t dim,
                                         std::int32_t blocks) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;
-  double samples_;             ///< of the batch, as many on each device
-  double device_bandwidth_;    ///< bytes per ms
-  double all_ms_per_dim_;      ///< of one direction, between all devices
-  double on_host_ms_per_dim_;  ///< between the devices of one host, ..
-  double hosts_ms_per_dim_;    ///< .. and then between hosts, a device each
-  double reduce_ms_per_byte_;  ///< of gradients, between all devices
+  double samples_;              ///< of the batch, as many on each device
+  double device_bandwidth_;     ///< bytes per ms
+  double all_ms_per_byte_;      ///< of outputs in one direction, between all devices
+  double by_host_ms_per_byte_;  ///< on a host, and then between hosts, a device each
+  double reduce_ms_per_byte_;   ///< of gradients, between all devices
 };
 
 }  // namespace neuroshard

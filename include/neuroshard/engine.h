@@ -129,7 +129,7 @@ typedef struct neuroshard_table {
   int64_t rows;          /* hash size, 1 or more */
   int32_t dim;           /* columns, 1 to 1,048,576 */
   int32_t reserved;      /* 0 */
-  double pooling_factor; /* mean lookups per sample, 0 to 1e9 */
+  double pooling_factor; /* mean lookups per sample, of all features, 0 to 1e9 */
   /* How unevenly rows are looked up, either of:
      zipf_alpha: lookups follow a Zipf law with this exponent, 0 (uniform) to 100;
      reuse_histogram: 17 shares that add up to 1 (all 0 without lookups), share k of the distinct
@@ -141,6 +141,8 @@ typedef struct neuroshard_table {
   /* "sgd" (default), "rowwise_adagrad", "adagrad", "adam", "partial_rowwise_adam", "lamb",
      "partial_rowwise_lamb", "lars_sgd": what it keeps counts as memory of the shards. */
   neuroshard_text optimizer;
+  int32_t features; /* that look it up, each with an output of `dim` columns; 0: one */
+  int32_t weighted; /* 1: lookups have weights of their own; 0 (default): none */
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,

@@ -119,11 +119,13 @@ struct Table {
   std::string name;
   std::int64_t rows = 0;
   std::int32_t dim = 0;
-  double pooling_factor = 0;
+  double pooling_factor = 0;  ///< of all features
   double zipf_alpha = 0;
   std::vector<double> reuse_histogram{};  ///< 17 shares, or empty: from zipf_alpha
   std::string data_type = "fp32";
   std::string optimizer = "sgd";
+  std::int32_t features = 1;  ///< that look it up, each with an output of `dim` columns
+  bool weighted = false;      ///< whether lookups have weights of their own
 };
 
 /// Tables and batch size.
@@ -161,6 +163,8 @@ class Workload {
     given.reuse_histogram_size = table.reuse_histogram.size();
     given.data_type = detail::text(table.data_type);
     given.optimizer = detail::text(table.optimizer);
+    given.features = table.features;
+    given.weighted = table.weighted ? 1 : 0;
     return detail::checked([&](neuroshard_error* error) {
       return neuroshard_workload_add_table(get(), &given, error);
     });
@@ -183,7 +187,9 @@ class Workload {
         0,
         std::vector<double>(own.reuse_histogram, own.reuse_histogram + own.reuse_histogram_size),
         std::string(detail::view(own.data_type)),
-        std::string(detail::view(own.optimizer))};
+        std::string(detail::view(own.optimizer)),
+        own.features,
+        own.weighted != 0};
   }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 

@@ -40,6 +40,11 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
+  if (const std::optional<JsonValue> features = object.find("features")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));
+    table.features = static_cast<std::int32_t>(count);
+  }
+  NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "weighted", table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
@@ -107,6 +112,8 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   writer.key("pooling_factor").number(table.pooling_factor);
   writer.key("data_type").text(to_string(table.data_type));
   writer.key("optimizer").text(to_string(table.optimizer));
+  if (table.features != 1) writer.key("features").integer(table.features);
+  if (table.weighted) writer.key("weighted").boolean(true);
   if (!module.empty()) writer.key("module").text(module);
   writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
   for (const double share : table.reuse_histogram) writer.number(share);
@@ -190,6 +197,13 @@ Status check_table(const JsonValue& place, const Table& table) {
 
 Status read_optimizer(JsonObject& object, Table& table) {
   return read_word(object, "optimizer", parse_optimizer, optimizer_words(), table.optimizer);
+}
+
+Status read_weighted(JsonObject& object, std::string_view key, Table& table) {
+  const std::optional<JsonValue> value = object.find(key);
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(table.weighted, value->boolean());
+  return {};
 }
 
 Status read_each_table(const JsonArray& elements,

@@ -10,7 +10,7 @@ Result<DataType> parse_torchrec_type(std::string_view text) {
   return parse_data_type(text);
 }
 
-/// One factor a feature; a table looks up the rows of all its features.
+/// One factor a feature; a table looks up the rows of all its features, each with an output.
 Status read_pooling_factors(JsonObject& object, Table& table) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray factors, object.array("pooling_factors"));
   for (const JsonValue value : factors) {
@@ -28,6 +28,11 @@ Status read_pooling_factors(JsonObject& object, Table& table) {
                                  " factors, expected one for each of the " +
                                  std::to_string(features) + " feature_names");
   }
+  if (features > kMaxFeatures) {
+    return factors.value().error("found " + std::to_string(features) +
+                                 " features, expected at most " + std::to_string(kMaxFeatures));
+  }
+  table.features = static_cast<std::int32_t>(features);
   return {};
 }
 
@@ -52,6 +57,7 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
+  NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "is_weighted", table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());

@@ -34,6 +34,8 @@ BOOST_AUTO_TEST_CASE(ranges_are_checked_and_the_field_is_named) {
   BOOST_TEST(has(refusal([](Table& t) { t.rows = -5; }), "rows is -5"));
   BOOST_TEST(has(refusal([](Table& t) { t.dim = 0; }), "dim is 0"));
   BOOST_TEST(has(refusal([](Table& t) { t.dim = kMaxDim + 1; }), "dim is"));
+  BOOST_TEST(has(refusal([](Table& t) { t.features = 0; }), "features is 0"));
+  BOOST_TEST(has(refusal([](Table& t) { t.features = kMaxFeatures + 1; }), "features is"));
   BOOST_TEST(has(refusal([](Table& t) { t.pooling_factor = -1; }), "pooling_factor is -1"));
   BOOST_TEST(has(refusal([](Table& t) { t.pooling_factor = std::nan(""); }), "pooling_factor"));
   BOOST_TEST(has(refusal([](Table& t) { t.reuse_histogram[3] = 1.5; }), "reuse_histogram[3]"));

@@ -66,6 +66,14 @@ BOOST_AUTO_TEST_CASE(costs_of_data_types_that_the_models_never_saw_are_said_to_b
   BOOST_TEST(table_guess(named, tables) ==
              "h200_sim: trained on fp32 tables, what it says of the compute of 1 other is a guess");
   BOOST_TEST(table_guess(load_shipped_models("torchrec").value(), tables).empty());
+  tables[2].weighted = true;
+  BOOST_TEST(table_guess(named, tables) ==
+             "h200_sim: trained on fp32 tables without weights, what it says of the compute of 2 "
+             "others is a guess");
+  tables[2].features = 3;
+  BOOST_TEST(table_guess(named, tables) ==
+             "h200_sim: trained on fp32 tables of one feature without weights, what it says of 2 "
+             "others is a guess");
 }
 
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {

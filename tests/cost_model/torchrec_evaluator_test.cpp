@@ -55,6 +55,29 @@ BOOST_AUTO_TEST_CASE(row_wise_blocks_cost_what_torchrecs_estimator_says) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(data_types_features_and_weights_count_as_in_torchrecs_estimator) {
+  Workload workload = example();
+  Table& table = workload.tables[0];  // 1000 rows, dim 128, 3 lookups a sample
+  table.data_type = DataType::kFp16;
+  table.features = 2;
+  const double gb = 1024.0 * 1024 * 1024 / 1000;
+  const auto close = boost::test_tools::tolerance(1e-12);
+  const double lookups = 65536 * 3;
+  // An output a feature, of two bytes a column, where it is written and where it is exchanged.
+  const double outputs = 65536 * 2 * 128 * 2;
+  const double forward = (lookups * 8 + lookups * 128 * 2 + outputs) / (897 * gb);
+  TorchRecEvaluator two({}, workload, 2);
+  BOOST_TEST(two.shape_cost(two.intern({0, 1000, 128})) == 3 * forward + 2 * outputs / (600 * gb),
+             close);
+  // Weights are read beside the indices, and have gradients.
+  table.weighted = true;
+  const double with_weights = forward + lookups * 8 / (897 * gb);
+  TorchRecEvaluator weighted({}, workload, 2);
+  BOOST_TEST(weighted.shape_cost(weighted.intern({0, 1000, 128})) ==
+                 4.1 * with_weights + 2 * outputs / (600 * gb),
+             close);
+}
+
 BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
   const Workload workload = example();
   Rng rng(3);

@@ -17,7 +17,8 @@ using test::value_of;
 
 constexpr std::string_view kTorchRec = R"([
   {"name": "user", "num_embeddings": 1000, "embedding_dim": 64, "feature_names": ["u", "v"],
-   "pooling_factors": [1.5, 20], "data_type": "FP16", "pooling": "SUM", "zipf_alpha": 1.1},
+   "pooling_factors": [1.5, 20], "data_type": "FP16", "pooling": "SUM", "zipf_alpha": 1.1,
+   "is_weighted": true},
   {"name": "ad", "num_embeddings": 7, "embedding_dim": 4, "pooling_factors": [1]}])";
 
 constexpr std::string_view kTbe = R"({
@@ -78,11 +79,27 @@ BOOST_AUTO_TEST_CASE(torchrec_configs_are_read) {
   BOOST_TEST(user.rows == 1000);
   BOOST_TEST(user.dim == 64);
   BOOST_TEST(user.pooling_factor == 21.5);  // both features look rows up
+  BOOST_TEST(user.features == 2);
+  BOOST_TEST(user.weighted);
+  BOOST_TEST(file.tables[1].features == 1);
+  BOOST_TEST(!file.tables[1].weighted);
   BOOST_TEST((user.data_type == DataType::kFp16));
   BOOST_TEST((user.reuse_histogram == expected_reuse(1000, 65536 * 21.5, 1.1).histogram));
   const std::string with_batch = R"({"batch_size": 64, "tables": )" + std::string(kTorchRec) + "}";
   BOOST_TEST(value_of(parse(with_batch)).batch_size.value() == 64);
   BOOST_TEST(value_of(parse_tables(with_batch, "f", 32)).batch_size.value() == 32);
+}
+
+BOOST_AUTO_TEST_CASE(features_and_weights_are_written_where_they_are_not_the_default) {
+  const TableFile file = value_of(parse(kTorchRec));
+  const std::string text = format_tables(value_of(make_workload(file, "f")));
+  BOOST_TEST((value_of(parse(text)).tables == file.tables));
+  const std::string plain = text.substr(text.find("\"ad\""));
+  BOOST_TEST(plain.find("features") == std::string::npos);
+  BOOST_TEST(plain.find("weighted") == std::string::npos);
+  check_all_refused(text, {{"\"features\": 2", "\"features\": 0", "tables[0].features: found 0"},
+                           {"\"features\": 2", "\"features\": 2.5", "features: found 2.5"},
+                           {"\"weighted\": true", "\"weighted\": 1", "weighted: found 1"}});
 }
 
 BOOST_AUTO_TEST_CASE(bad_torchrec_configs_are_named_with_their_path) {
@@ -96,6 +113,7 @@ BOOST_AUTO_TEST_CASE(bad_torchrec_configs_are_named_with_their_path) {
        {"64", "2000000", "$[0].embedding_dim: found 2000000"},
        {"FP16", "BF16", "$[0].data_type: found 'BF16', expected 'FP32' or 'FP16'"},
        {"SUM", "MAX", "$[0].pooling: found 'MAX'"},
+       {"true", "1", "$[0].is_weighted: found 1"},
        {"\"ad\"", "\"user\"", "$[1]: found the name 'user' a second time"},
        {"\"zipf_alpha\"", "\"alpha\"", "$[0].alpha: found an unknown key"},
        {"\"u\"", "1", "$[0].feature_names[0]: found 1"}});

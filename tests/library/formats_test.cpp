@@ -115,6 +115,29 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
   BOOST_TEST(log.find("of the compute of 1 other is a guess") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(features_and_weights_of_a_table_count_and_come_back) {
+  const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
+  const auto cost = [&](std::int32_t features, bool weighted) {
+    Workload workload = must(Workload::create(65536));
+    BOOST_REQUIRE(workload
+                      .add({.name = "t",
+                            .rows = 1000,
+                            .dim = 128,
+                            .pooling_factor = 4,
+                            .features = features,
+                            .weighted = weighted})
+                      .ok());
+    const Table back = must(workload.table(0));
+    BOOST_TEST(back.features == features);
+    BOOST_TEST(back.weighted == weighted);
+    const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
+    return must(planner.simulate(workload, must(planner.plan(workload, cluster_of(2), greedy))))
+        .cost_ms();
+  };
+  BOOST_TEST(cost(2, false) > cost(1, false));
+  BOOST_TEST(cost(1, true) > cost(1, false));
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
   Workload workload = must(Workload::create(65536));

@@ -250,6 +250,8 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
       "table.reuse_histogram: found zeros alone for a pooling factor of 1");
   refused([](auto& t) { t.data_type = text("fp8"); }, "fp8");
   refused([](auto& t) { t.optimizer = text("ftrl"); }, "ftrl");
+  refused([](auto& t) { t.features = -1; }, "features is -1");
+  refused([](auto& t) { t.weighted = 2; }, "table.weighted: found 2");
   refused([](auto& t) { t.name = text("\xff"); }, "UTF-8");
   refused([](auto& t) { t.name = {nullptr, 1}; }, "table.name");
 }

@@ -90,6 +90,21 @@ def check_saving(path):
         assert not any("module" in table for table in json.load(file)["tables"])
 
 
+def check_weights(path):
+    """Whether lookups have weights, a matter of the collection, and every feature's factor."""
+    def saved(weighted):
+        model = EmbeddingBagCollection(device=torch.device("meta"), is_weighted=weighted, tables=[
+            EmbeddingBagConfig(name="user", num_embeddings=9, embedding_dim=8,
+                               feature_names=["viewer", "author"])])
+        save_tables(path, model, {"viewer": 3, "author": 1}, 64)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["tables"][0]
+
+    assert saved(True)["is_weighted"] is True
+    assert "is_weighted" not in saved(False)
+    assert saved(False)["pooling_factors"] == [3, 1]
+
+
 def check_optimizers(path):
     """Each table's own optimizer, and the given one where it has none."""
     def saved(model, **options):
@@ -185,6 +200,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_saving(os.path.join(folder, "tables.json"))
         check_optimizers(os.path.join(folder, "tables.json"))
+        check_weights(os.path.join(folder, "tables.json"))
         check_hosts(os.path.join(folder, "plan.json"))
     check_loading(path)
     print("torchrec_plan.py tells what is wrong with models, pooling factors, plans and hosts")

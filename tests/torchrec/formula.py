@@ -1,0 +1,63 @@
+"""Whether `--cost-model torchrec` is TorchRec's estimator: plans of random tables, of both data types,
+some with weights or several features, cost what TorchRec says.
+
+    python tests/torchrec/formula.py FOLDER
+"""
+
+import importlib.util
+import json
+import os
+import random
+import sys
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ROUNDS = 4
+MEMORY = 1 << 40
+
+
+def load_study():
+    path = os.path.join(ROOT, "scripts", "torchrec_study.py")
+    spec = importlib.util.spec_from_file_location("torchrec_study", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def random_table(index, weighted, kinds):
+    table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(3, 7)),
+             "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(0, 2), 3),
+             "data_type": kinds.choice(["fp32", "fp16"])}
+    if kinds.random() < 0.3:
+        table["features"] = kinds.randint(2, 5)
+    return {**table, "weighted": weighted}
+
+
+def main():
+    study = load_study()
+    path = os.path.join(sys.argv[1], "formula.json")
+    plan = os.path.join(sys.argv[1], "formula-plan.json")
+    kinds = random.Random(1)
+    types = set()
+    for round_, devices in enumerate([4, 8, 16] * ROUNDS):
+        tables = [random_table(index, round_ % 2 == 1, kinds) for index in range(20)]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
+                       "tables": tables}, file)
+        flags = ["plan", "--tables", path, "--devices", devices, "--device-memory", MEMORY,
+                 "--cost-model", "torchrec", "--data-parallel", "on", "--evaluations", 20000]
+        study.neuroshard(*flags, "--format", "torchrec", "--output", plan)
+        own = json.loads(study.neuroshard(*flags, "--output", "-")[0])["cost_ms"]
+        with open(plan, encoding="utf-8") as file:
+            written = json.load(file)
+        types.update(entry["sharding_type"] for entry in written["plan"][""].values())
+        theirs = study.TorchRec(tables, 4096, devices, MEMORY, "all", 4).cost(written)
+        if not abs(own / theirs - 1) < 1e-5:
+            raise AssertionError(f"{path}, {devices} devices: {own} ms, TorchRec says {theirs}")
+    missing = {"table_wise", "column_wise", "row_wise", "table_row_wise", "data_parallel"} - types
+    if missing:
+        raise AssertionError(f"no plan has a table of these types: {sorted(missing)}")
+    print(f"torchrec-formula: {3 * ROUNDS} plans cost what TorchRec says, {len(types)} sharding types")
+
+
+if __name__ == "__main__":
+    main()
