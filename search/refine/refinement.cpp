@@ -30,11 +30,8 @@ constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
 constexpr double kLaterHeat = 0.5;            // of the generations after the first, of its heat
 constexpr double kHottestWalk = 30;           // times the coolest, of the kWalks
 constexpr double kCycleGrowth = 2;            // of a cycle's seconds, over the one before
-constexpr double kLateness = 2;               // times a walk's share of the time ..
-constexpr double kLateShare = 0.1;            // .. and of the limit: the budget is too large
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
 constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
-constexpr double kReportSeconds = 0.1;        // between two progress reports
 constexpr int kRivalGenerations = 4;          // first ones, that go on from two plans
 constexpr int kSpreadGenerations = 4;  // most generations whose walks begin with tables spread
 
@@ -53,10 +50,10 @@ Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
       evaluator_(evaluator),
       catalog_(catalog),
       options_(options),
-      began_(began),
       threads_(workers_of(options.pool)),
       // What time alone ends depends on the machine anyway: then no thread has to idle.
-      walks_(options.evaluations == 0 ? round_up(kWalks, threads_) : kWalks) {
+      walks_(options.evaluations == 0 ? round_up(kWalks, threads_) : kWalks),
+      pace_(options, began, threads_, walks_) {
   walkers_.resize(static_cast<std::size_t>(threads_));
 }
 
@@ -73,45 +70,9 @@ bool Refinement::proven() const {
   return bound_ && best_cost_ <= *bound_ + kProven * std::abs(*bound_);
 }
 
-bool Refinement::cancelled() const {
-  return options_.cancel != nullptr && options_.cancel->cancelled();
-}
-
-bool Refinement::over() const {
-  return cancelled() || (timed() && seconds_since(began_) >= options_.time_limit_s);
-}
-
 bool Refinement::few_tables() const {
   const std::int64_t few = std::int64_t{kRedrawPerDevice} * evaluator_.devices();
   return catalog_.tables() <= std::max<std::int64_t>(kRedrawTables, few);
-}
-
-Refinement::Share Refinement::share(int slices, int left) const {
-  Share share;
-  if (budget_ > 0) {
-    // What walks looked at beyond their shares is taken from the next ones.
-    share.candidates = std::max<std::int64_t>(1, std::max<std::int64_t>(0, budget_ - candidates_) *
-                                                     slices / (std::int64_t{left} * walks_));
-  }
-  if (timed()) {
-    const int in_turn = (walks_ + threads_ - 1) / threads_;
-    const double time = std::max(0.0, cycle_end_ - seconds_since(began_));
-    share.seconds = std::max(1e-6, time * slices / (left * in_turn));
-  }
-  return share;
-}
-
-void Refinement::report(std::int64_t candidates) {
-  if (options_.progress == nullptr) return;
-  const double now = seconds_since(began_);
-  if (now - reported_ < kReportSeconds) return;
-  reported_ = now;
-  if (budget_ == 0) {
-    options_.progress->update("refine", static_cast<std::int64_t>(now),
-                              static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
-  } else {
-    options_.progress->update("refine", candidates_ + candidates, budget_, "candidates");
-  }
 }
 
 /// Tables that could go over all devices and do not, dearest first.
@@ -144,7 +105,8 @@ Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) co
 }
 
 /// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
-WalkResult Refinement::walk(int generation, std::int64_t index, int worker, const Share& share) {
+WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
+                            const WalkPace::Share& share) {
   WalkOptions options = default_walk(evaluator_.devices());
   if (generation > 0) options.first_heat *= kLaterHeat;
   options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
@@ -152,18 +114,9 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   const bool only_redraws =
       to_spread_.empty() && index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();
   const Assignment start = only_redraws ? lineage(index) : start_of(generation, index, rng);
-  const Clock::time_point began = Clock::now();
+  const WalkPace::Clock::time_point began = WalkPace::Clock::now();
   const auto progress = [&](std::int64_t candidates) {
-    if (cancelled()) return 1.0;
-    if (worker == 0) report(candidates);
-    const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
-    if (share.candidates == 0) return time;
-    // Time never paces a budget, so that a limit not reached changes nothing, unless a single walk
-    // takes a tenth of it.
-    const bool long_one = time * share.seconds > kLateShare * options_.time_limit_s;
-    if (time > kLateness && long_one) too_late_ = true;
-    if (too_late_) return 1.0;
-    return static_cast<double>(candidates) / static_cast<double>(share.candidates);
+    return pace_.done(share, began, candidates, worker == 0);
   };
   if (only_redraws) {
     return walkers(worker).redraws.run(start, share.candidates, rng, [&](std::int64_t candidates) {
@@ -173,7 +126,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker, cons
   return walker(worker).run(start, options, response_, rng, progress);
 }
 
-void Refinement::run_generation(int generation, const Share& share) {
+void Refinement::run_generation(int generation, const WalkPace::Share& share) {
   std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
   for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
     results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
@@ -182,7 +135,7 @@ void Refinement::run_generation(int generation, const Share& share) {
   for (std::size_t index = 0; index < results.size(); ++index) {
     WalkResult& result = results[index];
     const bool rival = for_rival(static_cast<std::int64_t>(index));
-    candidates_ += result.candidates;
+    pace_.add(result.candidates);
     if (result.cost >= (rival ? rival_cost_ : best_cost_)) continue;
     (rival ? rival_cost_ : best_cost_) = result.cost;
     (rival ? rival_ : best_) = std::move(result.best);
@@ -200,7 +153,8 @@ void Refinement::run_generation(int generation, const Share& share) {
 int Refinement::slices_of_generation() const {
   const std::int64_t tables = catalog_.tables();
   std::int64_t slices = std::min(kMostSlices, kFewTables * kFewTables / (tables * tables));
-  if (budget_ > 0) slices = std::min(slices, budget_ / (kGenerations * walks_ * kShortestWalk));
+  const std::int64_t budget = pace_.budget();
+  if (budget > 0) slices = std::min(slices, budget / (kGenerations * walks_ * kShortestWalk));
   return static_cast<int>(std::max<std::int64_t>(1, slices));
 }
 
@@ -209,12 +163,12 @@ void Refinement::run_cycle() {
   to_spread_ = dearest_unspread();
   slices_ = slices_of_generation();
   int left = kGenerations * slices_;
-  for (int generation = 0; left > 0 && !over() && !proven(); ++generation) {
-    if (budget_ > 0 && too_late_) return;
+  for (int generation = 0; left > 0 && !pace_.over() && !proven(); ++generation) {
+    if (pace_.budget() > 0 && pace_.too_late()) return;
     const double before = best_cost_;
     // Another kind of plan needs time to become good.
     const int slices = to_spread_.empty() && rival_.empty() ? 1 : std::min(slices_, left);
-    run_generation(generation, share(slices, left));
+    run_generation(generation, pace_.share(slices, left));
     left -= slices;
     if (to_spread_.empty()) continue;
     std::vector<std::int32_t> rest = dearest_unspread();
@@ -228,7 +182,7 @@ void Refinement::run_cycle() {
 void Refinement::join_best() {
   const Clock::time_point joining = Clock::now();
   best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
-    return cancelled() ||
+    return pace_.cancelled() ||
            (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
   });
 }
@@ -240,7 +194,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
                      std::optional<double> bound) {
   best_ = std::move(start);
   bound_ = bound;
-  if (over()) {
+  if (pace_.over()) {
     stopped_early_ = true;
     return;
   }
@@ -249,22 +203,20 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   best_cost_ = walker(0).cost(best_);
   if (!rival_.empty()) rival_cost_ = walker(0).cost(rival_);
   response_ = walker(0).probe(best_);
-  cycle_end_ = options_.time_limit_s;
-  if (options_.evaluations > 0) {
-    budget_ = options_.evaluations - evaluations_so_far;
-    if (budget_ > 0) run_cycle();
-    budget_ = 0;
+  if (options_.evaluations > evaluations_so_far) {
+    pace_.begin_cycle(options_.evaluations - evaluations_so_far, options_.time_limit_s);
+    run_cycle();
   }
-  if (options_.evaluations == 0 || too_late_) {
-    for (double length = kRefineSeconds; !over() && !proven(); length *= kCycleGrowth) {
-      const double end = seconds_since(began_) + length;
+  if (options_.evaluations == 0 || pace_.too_late()) {
+    for (double length = kRefineSeconds; !pace_.over() && !proven(); length *= kCycleGrowth) {
+      const double end = pace_.now() + length;
       const bool last = end + kCycleGrowth * length > options_.time_limit_s;
-      cycle_end_ = last ? options_.time_limit_s : end;
+      pace_.begin_cycle(0, last ? options_.time_limit_s : end);
       run_cycle();
     }
   }
   join_best();
-  stopped_early_ = over() && !proven();
+  stopped_early_ = pace_.over() && !proven();
 }
 
 }  // namespace neuroshard::search

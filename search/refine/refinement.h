@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "search/local/local_walk.h"
 #include "search/local/redraw_walk.h"
 #include "search/local/shape_catalog.h"
+#include "search/refine/walk_pace.h"
 #include "search/sharder.h"
 
 namespace neuroshard::search {
@@ -35,19 +35,11 @@ class Refinement {
   /// Never dearer than the start.
   [[nodiscard]] const Assignment& best() const { return best_; }
   /// Looked at by all walks.
-  [[nodiscard]] std::int64_t candidates() const { return candidates_; }
+  [[nodiscard]] std::int64_t candidates() const { return pace_.candidates(); }
   /// Time or the caller ended it.
   [[nodiscard]] bool stopped_early() const { return stopped_early_; }
 
  private:
-  struct Share {
-    std::int64_t candidates = 0;  // 0: no limit
-    double seconds = 0;           // 0: no limit
-  };
-
-  [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
-  [[nodiscard]] bool cancelled() const;
-  [[nodiscard]] bool over() const;
   [[nodiscard]] bool proven() const;
   [[nodiscard]] bool few_tables() const;
   struct Walkers {
@@ -57,11 +49,9 @@ class Refinement {
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
   [[nodiscard]] int slices_of_generation() const;
-  /// Of a walk in a generation of `slices`, while `left` of the cycle are left.
-  [[nodiscard]] Share share(int slices, int left) const;
   void join_best();
   void run_cycle();
-  void run_generation(int generation, const Share& share);
+  void run_generation(int generation, const WalkPace::Share& share);
   [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
   [[nodiscard]] bool for_rival(std::int64_t index) const {
     return !rival_.empty() && index % 2 == 1;
@@ -70,21 +60,18 @@ class Refinement {
     return for_rival(index) ? rival_ : best_;
   }
   [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
-  WalkResult walk(int generation, std::int64_t index, int worker, const Share& share);
-  void report(std::int64_t candidates);
+  WalkResult walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share);
 
   const Problem& problem_;
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const SearchOptions& options_;
-  const std::chrono::steady_clock::time_point began_;
   const int threads_;
   const int walks_;
+  WalkPace pace_;
   std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
-  std::int64_t budget_ = 0;      // candidates of the cycle; 0: no limit
   int slices_ = 1;               // of a generation
-  double cycle_end_ = 0;         // seconds after began_
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;
   double best_cost_ = 0;
@@ -92,10 +79,7 @@ class Refinement {
   double rival_cost_ = 0;
   std::optional<double> bound_;
   std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
-  std::int64_t candidates_ = 0;
   bool stopped_early_ = false;
-  std::atomic<bool> too_late_ = false;  // for the budget to be used up within the time
-  double reported_ = 0;
 };
 
 }  // namespace neuroshard::search

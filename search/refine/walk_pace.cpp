@@ -1,0 +1,73 @@
+#include "search/refine/walk_pace.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/core/elapsed.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr double kLateness = 2;         // times a walk's share of the time ..
+constexpr double kLateShare = 0.1;      // .. and of the limit: the budget is too large
+constexpr double kReportSeconds = 0.1;  // between two progress reports
+
+}  // namespace
+
+WalkPace::WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks)
+    : options_(options), began_(began), threads_(threads), walks_(walks) {}
+
+bool WalkPace::cancelled() const {
+  return options_.cancel != nullptr && options_.cancel->cancelled();
+}
+
+double WalkPace::now() const { return seconds_since(began_); }
+
+bool WalkPace::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
+
+void WalkPace::begin_cycle(std::int64_t budget, double end) {
+  budget_ = budget;
+  cycle_end_ = end;
+}
+
+WalkPace::Share WalkPace::share(int slices, int left) const {
+  Share share;
+  if (budget_ > 0) {
+    // What walks looked at beyond their shares is taken from the next ones.
+    share.candidates = std::max<std::int64_t>(1, std::max<std::int64_t>(0, budget_ - candidates_) *
+                                                     slices / (std::int64_t{left} * walks_));
+  }
+  if (timed()) {
+    const int in_turn = (walks_ + threads_ - 1) / threads_;
+    const double time = std::max(0.0, cycle_end_ - now());
+    share.seconds = std::max(1e-6, time * slices / (left * in_turn));
+  }
+  return share;
+}
+
+double WalkPace::done(const Share& share, Clock::time_point began, std::int64_t candidates,
+                      bool reports) {
+  if (cancelled()) return 1;
+  if (reports) report(candidates);
+  const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
+  if (share.candidates == 0) return time;
+  const bool long_one = time * share.seconds > kLateShare * options_.time_limit_s;
+  if (time > kLateness && long_one) too_late_ = true;
+  if (too_late_) return 1;
+  return static_cast<double>(candidates) / static_cast<double>(share.candidates);
+}
+
+void WalkPace::report(std::int64_t candidates) {
+  if (options_.progress == nullptr) return;
+  const double seconds = now();
+  if (seconds - reported_ < kReportSeconds) return;
+  reported_ = seconds;
+  if (budget_ == 0) {
+    options_.progress->update("refine", static_cast<std::int64_t>(seconds),
+                              static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
+  } else {
+    options_.progress->update("refine", candidates_ + candidates, budget_, "candidates");
+  }
+}
+
+}  // namespace neuroshard::search
