@@ -7,18 +7,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cuda/unroll.h"
+
 #if defined(__CUDACC__)
 #include <cuda_fp16.h>
 #define NEUROSHARD_LANE __host__ __device__ __forceinline__
 #else
 #define NEUROSHARD_LANE inline
-#endif
-#if defined(__CUDA_ARCH__)
-#define NEUROSHARD_UNROLL _Pragma("unroll")
-#define NEUROSHARD_NO_UNROLL _Pragma("unroll 1")
-#else
-#define NEUROSHARD_UNROLL
-#define NEUROSHARD_NO_UNROLL
 #endif
 #if defined(NEUROSHARD_EMULATED_GPU)
 #define NEUROSHARD_EMULATED(access) neuroshard::emulation::access

@@ -4,6 +4,7 @@
 #include "cuda/check.h"
 #include "cuda/launch.h"
 #include "cuda/training/issuer.h"
+#include "cuda/training/loss_kernels.cuh"
 #include "cuda/training/training_kernels.cuh"
 #include "cuda/training/weight_parts.cuh"
 

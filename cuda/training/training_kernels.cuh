@@ -3,9 +3,11 @@
 // The operations of nn/backend.h that are no matrix product: a thread per value, sums in the order
 // of the CPU's reference unless said otherwise.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cuda/training/op_list.h"
+#include "cuda/unroll.h"
 
 namespace neuroshard::cuda {
 
@@ -13,6 +15,25 @@ inline constexpr int kTrainingThreads = 256;
 
 __device__ __forceinline__ std::int64_t thread_number() {
   return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+/// Calls use(k, value) for values 0 .. count - 1, `stride` apart, in their order; kAtOnce of them
+/// travel together. Behind the last one it is loaded again: with a condition on each load, the
+/// compiler lets every other one wait for the one before.
+template <int kAtOnce, typename Use>
+__device__ __forceinline__ void each_value(const float* from, int stride, int count,
+                                           const Use& use) {
+  for (int first = 0; first < count; first += kAtOnce) {
+    float values[kAtOnce];
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) {
+      values[u] = from[static_cast<std::int64_t>(std::min(first + u, count - 1)) * stride];
+    }
+    NEUROSHARD_UNROLL
+    for (int u = 0; u < kAtOnce; ++u) {
+      if (first + u < count) use(first + u, values[u]);
+    }
+  }
 }
 
 __global__ void gather_kernel(nn::GatherRows op) {
@@ -59,13 +80,19 @@ __device__ __forceinline__ float add_parts(float part) {
   return sum;
 }
 
-/// The plain form of the weight gradient; blockIdx.y is the output.
-__global__ void __launch_bounds__(kSumColumns* kSumParts)
-    weight_gradient_kernel(nn::DenseBackward op) {
-  const std::int64_t k = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
-  const std::int64_t o = blockIdx.y;
+__host__ __device__ inline int sum_blocks(int sums) {
+  return (sums + kSumColumns - 1) / kSumColumns;
+}
+
+/// The gradient of weights of output `o`, of `block`'s columns.
+__device__ __forceinline__ void weight_gradient_sums(const nn::DenseBackward& op, int block,
+                                                     std::int64_t o) {
+  const std::int64_t k = static_cast<std::int64_t>(block) * kSumColumns + threadIdx.x;
   const bool mine = k < op.spec.inputs;
   float part = 0;
+#if defined(__CUDACC__)
+#pragma unroll 8
+#endif
   for (std::int64_t row = threadIdx.y; mine && row < op.rows; row += kSumParts) {
     part = __fmaf_rn(op.dy[row * op.spec.outputs + o], op.x[row * op.spec.inputs + k], part);
   }
@@ -73,17 +100,31 @@ __global__ void __launch_bounds__(kSumColumns* kSumParts)
   if (mine && threadIdx.y == 0) op.dweight[o * op.spec.inputs + k] = sum;
 }
 
-/// The plain form of the bias gradient.
-__global__ void __launch_bounds__(kSumColumns* kSumParts)
-    bias_gradient_kernel(nn::DenseBackward op) {
-  const std::int64_t o = static_cast<std::int64_t>(blockIdx.x) * kSumColumns + threadIdx.x;
+/// The gradient of the biases of `block`'s columns.
+__device__ __forceinline__ void bias_gradient_sums(const nn::DenseBackward& op, int block) {
+  const std::int64_t o = static_cast<std::int64_t>(block) * kSumColumns + threadIdx.x;
   const bool mine = o < op.spec.outputs;
   float part = 0;
+#if defined(__CUDACC__)
+#pragma unroll 8
+#endif
   for (std::int64_t row = threadIdx.y; mine && row < op.rows; row += kSumParts) {
     part += op.dy[row * op.spec.outputs + o];
   }
   const float sum = add_parts(part);
   if (mine && threadIdx.y == 0) op.dbias[o] = sum;
+}
+
+/// The plain form of the weight gradient; blockIdx.y is the output.
+__global__ void __launch_bounds__(kSumColumns* kSumParts)
+    weight_gradient_kernel(nn::DenseBackward op) {
+  weight_gradient_sums(op, static_cast<int>(blockIdx.x), blockIdx.y);
+}
+
+/// The plain form of the bias gradient.
+__global__ void __launch_bounds__(kSumColumns* kSumParts)
+    bias_gradient_kernel(nn::DenseBackward op) {
+  bias_gradient_sums(op, static_cast<int>(blockIdx.x));
 }
 
 /// The plain form of the input gradient, its gate included.
@@ -133,52 +174,6 @@ __global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op,
     const std::int64_t at = k * op.width + column;
     op.dx[at] = gated && !(gate[at] > 0) ? 0.0F : value;
   }
-}
-
-/// nn::loss_at (nn/loss.cpp) for the GPU.
-__device__ inline nn::LossValue loss_on_device(const nn::LossSpec& spec, double prediction,
-                                               double target) {
-  const double error = prediction - target;
-  const double delta = spec.delta;
-  switch (spec.kind) {
-    case nn::LossKind::kSquared:
-      break;
-    case nn::LossKind::kHuber:
-      if (fabs(error) <= delta) break;
-      return {delta * (2 * fabs(error) - delta), copysign(2 * delta, error)};
-    case nn::LossKind::kLogCosh: {
-      const double size = fabs(error / delta);
-      const double log_cosh = size + log1p(exp(-2 * size)) - 0.69314718055994530942;
-      return {2 * delta * delta * log_cosh, 2 * delta * tanh(error / delta)};
-    }
-    case nn::LossKind::kRelative: {
-      const double size = fmax(fabs(target), delta);
-      return {error * error / (size * size), 2 * error / (size * size)};
-    }
-    case nn::LossKind::kSquaredOverTarget: {
-      const double size = fmax(fabs(target), delta);
-      return {error * error / size, 2 * error / size};
-    }
-  }
-  return {error * error, 2 * error};
-}
-
-/// One block: thread t adds up every kTrainingThreads-th loss from t on, then the threads' sums are
-/// added in pairs.
-__global__ void loss_kernel(nn::Loss op) {
-  __shared__ double sums[kTrainingThreads];
-  double sum = 0;
-  for (std::int64_t i = threadIdx.x; i < op.count; i += kTrainingThreads) {
-    const nn::LossValue loss = loss_on_device(op.spec, op.prediction[i], op.target[i]);
-    op.slope[i] = static_cast<float>(op.scale * loss.slope);
-    sum += loss.value;
-  }
-  sums[threadIdx.x] = sum;
-  for (int half = kTrainingThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < half) sums[threadIdx.x] += sums[threadIdx.x + half];
-  }
-  if (threadIdx.x == 0) *op.sum += sums[0];
 }
 
 __global__ void store_kernel(StepScalars scalars, StepScalars* to) { *to = scalars; }

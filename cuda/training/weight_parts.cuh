@@ -11,6 +11,8 @@ namespace neuroshard::cuda {
 inline constexpr int kPartRows = 64;
 inline constexpr int kTileOutputs = 32;
 inline constexpr int kTileInputs = 128;
+/// Parts that are added at once: few threads do it, each of them waits as often as there are these.
+inline constexpr int kPartsAtOnce = 32;
 
 /// Values of a part: weights, then biases.
 __host__ __device__ inline std::int64_t part_size(const nn::DenseSpec& spec) {
@@ -80,12 +82,10 @@ __global__ void add_weight_parts_kernel(nn::DenseBackward op, const float* __res
   const std::int64_t i = thread_number();
   const std::int64_t size = part_size(op.spec);
   if (i >= size) return;
-  const std::int64_t count = (op.rows + kPartRows - 1) / kPartRows;
   float sum = 0;
-#if defined(__CUDACC__)
-#pragma unroll 8
-#endif
-  for (std::int64_t part = 0; part < count; ++part) sum += parts[part * size + i];
+  each_value<kPartsAtOnce>(parts + i, static_cast<int>(size),
+                           static_cast<int>((op.rows + kPartRows - 1) / kPartRows),
+                           [&](int, float part) { sum += part; });
   const std::int64_t weights = std::int64_t{op.spec.outputs} * op.spec.inputs;
   (i < weights ? op.dweight[i] : op.dbias[i - weights]) = sum;
 }

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "cuda/training/loss_kernels.cuh"
 #include "cuda/training/staging_kernels.cuh"
 #include "cuda/training/training_kernels.cuh"
 #include "cuda/training/weight_parts.cuh"
