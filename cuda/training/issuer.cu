@@ -5,7 +5,7 @@
 #include "cuda/launch.h"
 #include "cuda/training/issuer.h"
 #include "cuda/training/loss_kernels.cuh"
-#include "cuda/training/training_kernels.cuh"
+#include "cuda/training/set_head.cuh"
 #include "cuda/training/weight_parts.cuh"
 
 namespace neuroshard::cuda {
@@ -109,6 +109,10 @@ Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool c
                                       adam, std::get<nn::MovingAverage>(list.ops()[i + 2]),
                                       scalars_.data()));
     return std::size_t{3};
+  }
+  if (const auto head = find_head(list.ops().subspan(i))) {
+    NEUROSHARD_RETURN_IF_ERROR(run(*head));
+    return kHeadOps;
   }
   if (const auto* forward = std::get_if<nn::DenseForward>(&op)) {
     NEUROSHARD_RETURN_IF_ERROR(run(*forward, list.wants_mask(i)));
@@ -265,6 +269,20 @@ Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input)
     return gated ? run(nn::ReluBackward{op.rows * op.spec.inputs, op.x, op.dx}) : Status();
   }
   return launch(input_gradient_kernel, op.rows * op.spec.inputs, op);
+}
+
+Status Issuer::run(const SetHead& head) {
+  NEUROSHARD_RETURN_IF_ERROR(
+      cuda::launch({blocks_for(head.sum.segments + 1, kHeadSets), kHeadThreads, line_->stream},
+                   set_head_kernel, head));
+  NEUROSHARD_RETURN_IF_ERROR(go_beside());
+  const int blocks =
+      gradient_blocks(head.hidden_back.spec) + gradient_blocks(head.output_back.spec) + 1;
+  const Status status =
+      cuda::launch({static_cast<unsigned>(blocks), dim3(kSumColumns, kSumParts), line_->stream},
+                   head_gradients_kernel, head);
+  line_ = &main_;
+  return status;
 }
 
 Status Issuer::run(const nn::ReluBackward& op) {

@@ -10,6 +10,7 @@
 #include "cuda/memory.h"
 #include "cuda/training/matmul.h"
 #include "cuda/training/op_list.h"
+#include "cuda/training/set_head.h"
 
 namespace neuroshard::cuda {
 
@@ -63,6 +64,7 @@ class Issuer {
   Status run(const nn::GatherRows& op);
   Status run(const nn::DenseForward& op, bool wants_mask);
   Status run(const nn::DenseBackward& op, float* bias_of_input);
+  Status run(const SetHead& head);
   Status run(const nn::ReluBackward& op);
   Status run(const nn::SegmentSum& op);
   Status run(const nn::SegmentSumBackward& op, const float* gate);

@@ -13,25 +13,10 @@
 #include "cuda/training/weight_parts.cuh"
 #include "engine/core/rng.h"
 #include "nn/backend.h"
+#include "tests/ground_truth/training_kernels.h"
 
 namespace neuroshard::cuda {
 namespace {
-
-using emulation::run_blocks;
-using Values = std::vector<float>;
-
-Values random_values(Rng& rng, std::int64_t count) {
-  Values values(static_cast<std::size_t>(count));
-  for (float& value : values) value = static_cast<float>(2 * rng.uniform() - 1);
-  return values;
-}
-
-void check_close(const Values& found, const Values& expected) {
-  BOOST_REQUIRE(found.size() == expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    BOOST_REQUIRE_SMALL(found[i] - expected[i], 2e-5F * (1 + std::fabs(expected[i])));
-  }
-}
 
 unsigned blocks_of(std::int64_t count) {
   return static_cast<unsigned>((count + kTrainingThreads - 1) / kTrainingThreads);
