@@ -20,6 +20,12 @@ unsigned blocks_for(std::int64_t count, std::int64_t per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
 }
 
+/// Blocks of a weight gradient: parts, and tiles of so many inputs.
+dim3 part_blocks(const nn::DenseBackward& op, int columns) {
+  return dim3(blocks_for(op.rows, kPartRows),
+              blocks_for(op.spec.inputs, columns) * blocks_for(op.spec.outputs, kTileOutputs));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Issuer>> Issuer::create(cudaStream_t stream) {
@@ -116,6 +122,9 @@ Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool c
   }
   if (const auto* forward = std::get_if<nn::DenseForward>(&op)) {
     NEUROSHARD_RETURN_IF_ERROR(run(*forward, list.wants_mask(i)));
+  } else if (const auto* below = list.ends_below(i)) {
+    NEUROSHARD_RETURN_IF_ERROR(run(std::get<nn::DenseBackward>(op), *below));
+    return std::size_t{2};
   } else if (const auto* backward = std::get_if<nn::DenseBackward>(&op)) {
     NEUROSHARD_RETURN_IF_ERROR(run(*backward, list.bias_of_input(i)));
   } else if (const auto* spread = std::get_if<nn::SegmentSumBackward>(&op)) {
@@ -198,18 +207,37 @@ Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_o
   return cuda::launch({grid, dim3(kSumColumns, kSumParts), line_->stream}, kernel, op);
 }
 
-Status Issuer::add_in_parts(const nn::DenseBackward& op) {
-  const auto parts = blocks_for(op.rows, kPartRows);
-  const auto size = static_cast<std::size_t>(parts * part_size(op.spec));
+Result<float*> Issuer::reserve_parts(const nn::DenseBackward& op) {
+  const auto size = static_cast<std::size_t>(blocks_for(op.rows, kPartRows) * part_size(op.spec));
   if (size > line_->parts.capacity()) {
     moved_ = moved_ || line_->parts.capacity() > 0;
     NEUROSHARD_RETURN_IF_ERROR(line_->parts.reserve(size));
   }
-  const unsigned tiles =
-      blocks_for(op.spec.inputs, kTileInputs) * blocks_for(op.spec.outputs, kTileOutputs);
-  NEUROSHARD_RETURN_IF_ERROR(cuda::launch({dim3(parts, tiles), kTrainingThreads, line_->stream},
-                                          weight_parts_kernel, op, line_->parts.data()));
-  return launch(add_weight_parts_kernel, part_size(op.spec), op, line_->parts.data());
+  return line_->parts.data();
+}
+
+Status Issuer::add_in_parts(const nn::DenseBackward& op) {
+  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(op));
+  const auto give = [&](int columns, auto kernel) {
+    return cuda::launch({part_blocks(op, columns), kTrainingThreads, line_->stream}, kernel, op,
+                        parts);
+  };
+  NEUROSHARD_RETURN_IF_ERROR(op.spec.inputs <= kNarrow
+                                 ? give(kNarrow, weight_parts_kernel<kNarrow>)
+                                 : give(kTileInputs, weight_parts_kernel<kTileInputs>));
+  return launch(add_weight_parts_kernel, part_size(op.spec), op, parts);
+}
+
+Status Issuer::run(const nn::DenseBackward& above, const nn::DenseBackward& below) {
+  NEUROSHARD_RETURN_IF_ERROR(go_beside());
+  const Status status = weight_gradient(above, std::exchange(bias_done_, nullptr) == above.dbias);
+  line_ = &main_;
+  NEUROSHARD_RETURN_IF_ERROR(status);
+  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(below));
+  NEUROSHARD_RETURN_IF_ERROR(
+      cuda::launch({part_blocks(below, kNarrow), kTrainingThreads, line_->stream},
+                   weight_parts_below_kernel, below, above, parts));
+  return launch(add_weight_parts_kernel, part_size(below.spec), below, parts);
 }
 
 Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {

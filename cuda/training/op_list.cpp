@@ -115,8 +115,9 @@ bool OpList::wants_mask(std::size_t i) const {
   for (std::size_t j = i + 1; j < ops_.size(); ++j) {
     const auto* backward = std::get_if<nn::DenseBackward>(&ops_[j]);
     if (backward == nullptr || backward->x != forward->y) continue;
-    return backward->dx != nullptr && backward->x_activation == nn::Activation::kRelu &&
-           backward->rows == forward->rows && backward->spec.inputs == forward->spec.outputs &&
+    return backward->dx != nullptr && ends_below(j) == nullptr &&
+           backward->x_activation == nn::Activation::kRelu && backward->rows == forward->rows &&
+           backward->spec.inputs == forward->spec.outputs &&
            is_product(backward->rows, backward->spec);
   }
   return false;
@@ -130,6 +131,17 @@ float* OpList::bias_of_input(std::size_t i) const {
                     next->spec.outputs == op->spec.inputs && !adds_in_parts(*next) &&
                     is_product(op->rows, op->spec);
   return fits ? next->dbias : nullptr;
+}
+
+const nn::DenseBackward* OpList::ends_below(std::size_t i) const {
+  const auto* op = std::get_if<nn::DenseBackward>(&ops_[i]);
+  if (op == nullptr || op->dx == nullptr || i + 1 == ops_.size()) return nullptr;
+  const auto* below = std::get_if<nn::DenseBackward>(&ops_[i + 1]);
+  const bool fits = below != nullptr && below->dx == nullptr && below->dy == op->dx &&
+                    below->rows == op->rows && below->spec.outputs == op->spec.inputs &&
+                    op->x_activation == nn::Activation::kRelu && adds_in_parts(*below) &&
+                    below->spec.inputs <= kNarrow && op->spec.outputs <= kNarrow;
+  return fits ? below : nullptr;
 }
 
 bool OpList::goes_back(const TrainingOp& op) {

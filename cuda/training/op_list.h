@@ -38,6 +38,9 @@ struct StepScalars {
 /// fuses no gradient of a ReLU or a bias into a product over one value.
 bool is_product(std::int64_t rows, const nn::DenseSpec& spec);
 
+/// Most inputs of a layer, and outputs of the one above it, whose gradients one kernel works out.
+inline constexpr int kNarrow = 32;
+
 /// Whether a layer has so many rows that its weight gradient is added up in parts, the bias
 /// gradient with it.
 bool adds_in_parts(const nn::DenseBackward& op);
@@ -65,6 +68,9 @@ class OpList {
   /// Where the column sums of operation `i`'s dx are wanted, by the DenseBackward that follows it,
   /// as the bias gradient of the layer before; null when they are not.
   [[nodiscard]] float* bias_of_input(std::size_t i) const;
+  /// The weight gradient of the layer below operation `i`, a DenseBackward, when it is all that the
+  /// gradients through operation `i` are for, adds up many rows and is narrow; null otherwise.
+  [[nodiscard]] const nn::DenseBackward* ends_below(std::size_t i) const;
   /// Whether an operation carries gradients from a layer to the one before: then it overwrites
   /// nothing that weight gradients before it in the list read or write.
   static bool goes_back(const TrainingOp& op);

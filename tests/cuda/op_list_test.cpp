@@ -159,6 +159,32 @@ BOOST_AUTO_TEST_CASE(gradients_of_many_rows_come_with_their_bias) {
   BOOST_TEST((many.bias_of_input(2) == nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(gradients_that_end_in_the_layer_below_are_told) {
+  Memory memory;
+  const OpList many = step_of(memory, 4096);
+  BOOST_TEST((many.ends_below(2) == std::get_if<nn::DenseBackward>(&many.ops()[3])));
+  BOOST_TEST(!many.wants_mask(0));  // its values say what the mask would
+  for (const std::size_t other : {0, 1, 3, 4}) BOOST_TEST((many.ends_below(other) == nullptr));
+  BOOST_TEST((step_of(memory, 512).ends_below(2) == nullptr));
+  const auto none = [&](const auto& change) {
+    OpList list;
+    auto above = std::get<nn::DenseBackward>(many.ops()[2]);
+    auto below = std::get<nn::DenseBackward>(many.ops()[3]);
+    change(above, below);
+    list.add(above);
+    list.add(below);
+    BOOST_TEST((list.ends_below(0) == nullptr));
+  };
+  using Layer = nn::DenseBackward;
+  none([](Layer& above, Layer&) { above.spec.outputs = kNarrow + 1; });
+  none([](Layer& above, Layer&) { above.x_activation = Activation::kNone; });
+  none([](Layer& above, Layer&) { above.spec.inputs = 64; });
+  none([](Layer&, Layer& below) { below.spec.inputs = kNarrow + 1; });
+  none([](Layer&, Layer& below) { below.rows = 2048; });
+  none([&](Layer&, Layer& below) { below.dy = memory.at(50); });
+  none([&](Layer&, Layer& below) { below.dx = memory.at(50); });
+}
+
 BOOST_AUTO_TEST_CASE(the_end_of_a_step_is_told_from_what_looks_like_it) {
   Memory memory;
   const nn::SegmentSum sum{1, 4, nullptr, memory.at(40), memory.at(10)};
