@@ -5,6 +5,7 @@
 #include "cuda/launch.h"
 #include "cuda/training/issuer.h"
 #include "cuda/training/loss_kernels.cuh"
+#include "cuda/training/set_encoder.cuh"
 #include "cuda/training/set_head.cuh"
 #include "cuda/training/weight_parts.cuh"
 
@@ -115,6 +116,12 @@ Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool c
                                       adam, std::get<nn::MovingAverage>(list.ops()[i + 2]),
                                       scalars_.data()));
     return std::size_t{3};
+  }
+  if (const auto encoder = find_encoder(list, i)) {
+    NEUROSHARD_RETURN_IF_ERROR(cuda::launch(
+        {blocks_for(encoder->gather.rows, kEncoderRows), kTrainingThreads, line_->stream},
+        set_encoder_kernel, *encoder));
+    return kEncoderOps;
   }
   if (const auto head = find_head(list.ops().subspan(i))) {
     NEUROSHARD_RETURN_IF_ERROR(run(*head));

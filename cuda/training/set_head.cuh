@@ -5,6 +5,7 @@
 
 #include "cuda/training/loss_kernels.cuh"
 #include "cuda/training/set_head.h"
+#include "cuda/training/travelling_weights.cuh"
 #include "cuda/unroll.h"
 
 namespace neuroshard::cuda {
@@ -22,22 +23,6 @@ using HeadWeights = float[kHeadInputs][kHeadHidden + 1];
 template <typename Value>
 __device__ __forceinline__ Value of_lane(Value value, int lane) {
   return __shfl_sync(0xffffffffU, value, lane);
-}
-
-/// Copies the weights for all of the block, with zeros where there are none.
-__device__ __forceinline__ void share_weights(const nn::DenseForward& layer, HeadWeights& weights) {
-  constexpr int kEach = kHeadInputs * kHeadHidden / kHeadThreads;
-  float mine[kEach];
-  const auto place = [](int j) { return static_cast<int>(threadIdx.x) + j * kHeadThreads; };
-  NEUROSHARD_UNROLL
-  for (int j = 0; j < kEach; ++j) {
-    const int k = place(j) % kHeadInputs;
-    const int o = place(j) / kHeadInputs;
-    const bool there = k < layer.spec.inputs && o < layer.spec.outputs;
-    mine[j] = there ? layer.weight[o * layer.spec.inputs + k] : 0.0F;
-  }
-  NEUROSHARD_UNROLL
-  for (int j = 0; j < kEach; ++j) weights[place(j) % kHeadInputs][place(j) / kHeadInputs] = mine[j];
 }
 
 /// What a lane needs besides: loaded first, so that it travels with the members.
@@ -134,7 +119,8 @@ __global__ void __launch_bounds__(kHeadThreads) set_head_kernel(SetHead head) {
       static_cast<std::int64_t>(blockIdx.x) * kHeadSets + static_cast<int>(threadIdx.x) / kLanes;
   const bool there = set < head.sum.segments;
   const HeadLane own(head, set, lane);
-  share_weights(head.hidden, weights);
+  TravellingWeights<kHeadInputs, kHeadHidden, kHeadThreads>(head.hidden)
+      .store(&weights[0][0], kHeadHidden + 1);
   const std::int64_t begin = set <= head.sum.segments ? head.sum.offsets[set] : 0;
   const std::int64_t end = there ? head.sum.offsets[set + 1] : head.spread.rows;
   const auto members = static_cast<int>(end - begin);
