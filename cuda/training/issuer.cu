@@ -21,12 +21,6 @@ unsigned blocks_for(std::int64_t count, std::int64_t per_block) {
   return static_cast<unsigned>((count + per_block - 1) / per_block);
 }
 
-/// Blocks of a weight gradient: parts, and tiles of so many inputs.
-dim3 part_blocks(const nn::DenseBackward& op, int columns) {
-  return dim3(blocks_for(op.rows, kPartRows),
-              blocks_for(op.spec.inputs, columns) * blocks_for(op.spec.outputs, kTileOutputs));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Issuer>> Issuer::create(cudaStream_t stream) {
@@ -214,8 +208,8 @@ Status Issuer::launch_sums(Kernel kernel, std::int64_t sums, std::int64_t rows_o
   return cuda::launch({grid, dim3(kSumColumns, kSumParts), line_->stream}, kernel, op);
 }
 
-Result<float*> Issuer::reserve_parts(const nn::DenseBackward& op) {
-  const auto size = static_cast<std::size_t>(blocks_for(op.rows, kPartRows) * part_size(op.spec));
+Result<float*> Issuer::reserve_parts(std::int64_t values) {
+  const auto size = static_cast<std::size_t>(values);
   if (size > line_->parts.capacity()) {
     moved_ = moved_ || line_->parts.capacity() > 0;
     NEUROSHARD_RETURN_IF_ERROR(line_->parts.reserve(size));
@@ -224,27 +218,28 @@ Result<float*> Issuer::reserve_parts(const nn::DenseBackward& op) {
 }
 
 Status Issuer::add_in_parts(const nn::DenseBackward& op) {
-  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(op));
-  const auto give = [&](int columns, auto kernel) {
-    return cuda::launch({part_blocks(op, columns), kTrainingThreads, line_->stream}, kernel, op,
-                        parts);
+  const std::int64_t size = part_size(op.spec);
+  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(parts_of(op) * size));
+  const auto give = [&](int inputs, auto kernel) {
+    const dim3 grid(static_cast<unsigned>(parts_of(op)),
+                    static_cast<unsigned>(tiles_of(op.spec, inputs)));
+    return cuda::launch({grid, kTrainingThreads, line_->stream}, kernel, op, parts);
   };
   NEUROSHARD_RETURN_IF_ERROR(op.spec.inputs <= kNarrow
                                  ? give(kNarrow, weight_parts_kernel<kNarrow>)
                                  : give(kTileInputs, weight_parts_kernel<kTileInputs>));
-  return launch(add_weight_parts_kernel, part_size(op.spec), op, parts);
+  return launch(add_weight_parts_kernel, size, op, parts);
 }
 
 Status Issuer::run(const nn::DenseBackward& above, const nn::DenseBackward& below) {
-  NEUROSHARD_RETURN_IF_ERROR(go_beside());
-  const Status status = weight_gradient(above, std::exchange(bias_done_, nullptr) == above.dbias);
-  line_ = &main_;
-  NEUROSHARD_RETURN_IF_ERROR(status);
-  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(below));
-  NEUROSHARD_RETURN_IF_ERROR(
-      cuda::launch({part_blocks(below, kNarrow), kTrainingThreads, line_->stream},
-                   weight_parts_below_kernel, below, above, parts));
-  return launch(add_weight_parts_kernel, part_size(below.spec), below, parts);
+  bias_done_ = nullptr;  // it is added with the weights
+  const std::int64_t size = part_size(below.spec) + part_size(above.spec);
+  NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(parts_of(below) * size));
+  const int tiles = tiles_of(below.spec, kNarrow) + tiles_of(above.spec, kNarrow);
+  const dim3 grid(static_cast<unsigned>(parts_of(below)), static_cast<unsigned>(tiles));
+  NEUROSHARD_RETURN_IF_ERROR(cuda::launch({grid, kTrainingThreads, line_->stream},
+                                          weight_parts_of_two_kernel, below, above, parts));
+  return launch(add_weight_parts_of_two_kernel, size, below, above, parts);
 }
 
 Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {

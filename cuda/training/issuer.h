@@ -68,9 +68,9 @@ class Issuer {
   Status run(const nn::ReluBackward& op);
   Status run(const nn::SegmentSum& op);
   Status run(const nn::SegmentSumBackward& op, const float* gate);
-  Result<float*> reserve_parts(const nn::DenseBackward& op);
+  Result<float*> reserve_parts(std::int64_t values);
   Status add_in_parts(const nn::DenseBackward& op);
-  /// Both layers' weight gradients, `above` beside the stream.
+  /// Both layers' weight gradients.
   Status run(const nn::DenseBackward& above, const nn::DenseBackward& below);
   Status run(const nn::Loss& op);
   Status run(const nn::Adam& op);

@@ -35,18 +35,26 @@ __device__ __forceinline__ void load_tile(const float* matrix, std::int64_t row,
   }
 }
 
-/// What a block of a weight gradient works on: blockIdx.x is the part, blockIdx.y the tile, inputs
-/// first, then outputs.
+__host__ __device__ inline int tiles_of(int values, int of_tile) {
+  return (values + of_tile - 1) / of_tile;
+}
+
+/// Tiles of a layer with so many inputs each.
+__host__ __device__ inline int tiles_of(const nn::DenseSpec& spec, int inputs) {
+  return tiles_of(spec.inputs, inputs) * tiles_of(spec.outputs, kTileOutputs);
+}
+
+/// What a block of a weight gradient works on: part blockIdx.x, and a tile of tiles_of.
 struct PartTile {
   std::int64_t begin;  ///< row
   int input;
   int output;
 
-  __device__ PartTile(const nn::DenseSpec& spec, int columns)
+  __device__ PartTile(const nn::DenseSpec& spec, int inputs, int tile)
       : begin(static_cast<std::int64_t>(blockIdx.x) * kPartRows) {
-    const int tiles = (spec.inputs + columns - 1) / columns;
-    input = static_cast<int>(blockIdx.y) % tiles * columns;
-    output = static_cast<int>(blockIdx.y) / tiles * kTileOutputs;
+    const int across = tiles_of(spec.inputs, inputs);
+    input = tile % across * inputs;
+    output = tile / across * kTileOutputs;
   }
 };
 
@@ -89,27 +97,23 @@ __device__ __forceinline__ void add_tile(const nn::DenseSpec& spec, const PartTi
   }
 }
 
+/// A tile of a layer's part. Called by the whole block.
 template <int kColumns>
-__global__ void __launch_bounds__(kTrainingThreads)
-    weight_parts_kernel(nn::DenseBackward op, float* __restrict__ parts) {
-  __shared__ float xs[kPartRows][kColumns];
-  __shared__ float dys[kPartRows][kTileOutputs];
-  const PartTile tile(op.spec, kColumns);
+__device__ __forceinline__ void add_part(const nn::DenseBackward& op, const PartTile& tile,
+                                         float (*xs)[kColumns], float (*dys)[kTileOutputs],
+                                         float* parts) {
   load_tile(op.x, tile.begin, op.rows, tile.input, op.spec.inputs, xs);
   load_tile(op.dy, tile.begin, op.rows, tile.output, op.spec.outputs, dys);
   __syncthreads();
   add_tile<kColumns>(op.spec, tile, xs, dys, parts + blockIdx.x * part_size(op.spec));
 }
 
-/// The same for the layer below `above`, of up to kNarrow inputs and outputs: the gradients that
-/// come back through it are worked out on the way, `above.dx` only kept.
-__global__ void __launch_bounds__(kTrainingThreads)
-    weight_parts_below_kernel(nn::DenseBackward op, nn::DenseBackward above,
-                              float* __restrict__ parts) {
-  __shared__ float xs[kPartRows][kNarrow];
-  __shared__ float dys[kPartRows][kTileOutputs];
-  __shared__ float above_dys[kPartRows][kNarrow];
-  const PartTile tile(op.spec, kNarrow);
+/// The same of the layer below `above`, of up to kNarrow inputs and outputs: the gradients that
+/// come back through it are worked out on the way, `above.dx` only kept. `held` is memory for it.
+__device__ __forceinline__ void add_part_below(const nn::DenseBackward& op,
+                                               const nn::DenseBackward& above, const PartTile& tile,
+                                               float (*xs)[kNarrow], float (*dys)[kTileOutputs],
+                                               float (*held)[kNarrow], float* parts) {
   const int o = static_cast<int>(threadIdx.x) % kTileOutputs;
   const int output = tile.output + o;
   const int outputs = op.spec.outputs;
@@ -128,14 +132,14 @@ __global__ void __launch_bounds__(kTrainingThreads)
   NEUROSHARD_UNROLL
   for (int j = 0; j < kEach; ++j) gate[j] = there(j) ? above.x[row(j) * outputs + output] : 0.0F;
   load_tile(op.x, tile.begin, op.rows, 0, op.spec.inputs, xs);
-  load_tile(above.dy, tile.begin, op.rows, 0, above.spec.outputs, above_dys);
+  load_tile(above.dy, tile.begin, op.rows, 0, above.spec.outputs, held);
   __syncthreads();
   NEUROSHARD_UNROLL
   for (int j = 0; j < kEach; ++j) {
     float gradient = 0;
     NEUROSHARD_UNROLL
     for (int k = 0; k < kNarrow; ++k) {
-      gradient = __fmaf_rn(above_dys[warp + j * kWarps][k], weight[k], gradient);
+      gradient = __fmaf_rn(held[warp + j * kWarps][k], weight[k], gradient);
     }
     if (!(gate[j] > 0)) gradient = 0;
     dys[warp + j * kWarps][o] = gradient;
@@ -145,16 +149,63 @@ __global__ void __launch_bounds__(kTrainingThreads)
   add_tile<kNarrow>(op.spec, tile, xs, dys, parts + blockIdx.x * part_size(op.spec));
 }
 
-__global__ void add_weight_parts_kernel(nn::DenseBackward op, const float* __restrict__ parts) {
-  const std::int64_t i = thread_number();
-  const std::int64_t size = part_size(op.spec);
-  if (i >= size) return;
+/// blockIdx.y is the tile.
+template <int kColumns>
+__global__ void __launch_bounds__(kTrainingThreads)
+    weight_parts_kernel(nn::DenseBackward op, float* __restrict__ parts) {
+  __shared__ float xs[kPartRows][kColumns];
+  __shared__ float dys[kPartRows][kTileOutputs];
+  const PartTile tile(op.spec, kColumns, static_cast<int>(blockIdx.y));
+  add_part<kColumns>(op, tile, xs, dys, parts);
+}
+
+/// Both layers that OpList::ends_below is about; blockIdx.y is the tile, those of the one below
+/// first, and so are the parts.
+__global__ void __launch_bounds__(kTrainingThreads)
+    weight_parts_of_two_kernel(nn::DenseBackward below, nn::DenseBackward above,
+                               float* __restrict__ parts) {
+  __shared__ float xs[kPartRows][kNarrow];
+  __shared__ float dys[kPartRows][kTileOutputs];
+  __shared__ float held[kPartRows][kNarrow];
+  const auto tile = static_cast<int>(blockIdx.y);
+  const int tiles_below = tiles_of(below.spec, kNarrow);
+  if (tile < tiles_below) {
+    add_part_below(below, above, PartTile(below.spec, kNarrow, tile), xs, dys, held, parts);
+  } else {
+    add_part<kNarrow>(above, PartTile(above.spec, kNarrow, tile - tiles_below), xs, dys,
+                      parts + gridDim.x * part_size(below.spec));
+  }
+}
+
+__host__ __device__ inline std::int64_t parts_of(const nn::DenseBackward& op) {
+  return (op.rows + kPartRows - 1) / kPartRows;
+}
+
+/// Value `i` of a layer's gradients.
+__device__ __forceinline__ void add_weight_parts(const nn::DenseBackward& op, const float* parts,
+                                                 std::int64_t i) {
   float sum = 0;
-  each_value<kPartsAtOnce>(parts + i, static_cast<int>(size),
-                           static_cast<int>((op.rows + kPartRows - 1) / kPartRows),
-                           [&](int, float part) { sum += part; });
+  each_value<kPartsAtOnce>(parts + i, static_cast<int>(part_size(op.spec)),
+                           static_cast<int>(parts_of(op)), [&](int, float part) { sum += part; });
   const std::int64_t weights = std::int64_t{op.spec.outputs} * op.spec.inputs;
   (i < weights ? op.dweight[i] : op.dbias[i - weights]) = sum;
+}
+
+__global__ void add_weight_parts_kernel(nn::DenseBackward op, const float* __restrict__ parts) {
+  const std::int64_t i = thread_number();
+  if (i < part_size(op.spec)) add_weight_parts(op, parts, i);
+}
+
+/// What weight_parts_of_two_kernel has left.
+__global__ void add_weight_parts_of_two_kernel(nn::DenseBackward below, nn::DenseBackward above,
+                                               const float* __restrict__ parts) {
+  const std::int64_t i = thread_number();
+  const std::int64_t size = part_size(below.spec);
+  if (i < size) {
+    add_weight_parts(below, parts, i);
+  } else if (i < size + part_size(above.spec)) {
+    add_weight_parts(above, parts + parts_of(below) * size, i - size);
+  }
 }
 
 }  // namespace neuroshard::cuda

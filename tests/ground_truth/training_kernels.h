@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cuda/training/training_kernels.cuh"
 #include "engine/core/rng.h"
 #include "tests/emulated_cuda/blocks.h"
 
@@ -25,6 +26,15 @@ inline void check_close(const Values& found, const Values& expected) {
   for (std::size_t i = 0; i < found.size(); ++i) {
     BOOST_REQUIRE_SMALL(found[i] - expected[i], 2e-5F * (1 + std::fabs(expected[i])));
   }
+}
+
+inline unsigned blocks_of(std::int64_t count) {
+  return static_cast<unsigned>((count + kTrainingThreads - 1) / kTrainingThreads);
+}
+
+template <typename Kernel>
+void per_value(std::int64_t count, const Kernel& kernel) {
+  run_blocks({blocks_of(count)}, {kTrainingThreads}, kernel);
 }
 
 }  // namespace neuroshard::cuda
