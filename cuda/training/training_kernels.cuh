@@ -178,14 +178,25 @@ __global__ void segment_sum_backward_kernel(nn::SegmentSumBackward op,
 
 __global__ void store_kernel(StepScalars scalars, StepScalars* to) { *to = scalars; }
 
+/// What Adam has of a parameter. Loaded when made: stores must not come between these loads, which
+/// would wait for each other then.
+struct AdamValues {
+  float m;
+  float v;
+  float parameter;
+
+  __device__ AdamValues(const nn::Adam& op, std::int64_t i)
+      : m(op.m[i]), v(op.v[i]), parameter(op.parameter[i]) {}
+};
+
 /// Adam's step of parameter `i` with gradient `g`; the parameter afterwards.
 __device__ __forceinline__ float adam_step(const nn::Adam& op, const StepScalars& by,
-                                           std::int64_t i, float g) {
-  const float m = by.beta1 * op.m[i] + (1 - by.beta1) * g;
-  const float v = by.beta2 * op.v[i] + (1 - by.beta2) * g * g;
+                                           std::int64_t i, const AdamValues& before, float g) {
+  const float m = by.beta1 * before.m + (1 - by.beta1) * g;
+  const float v = by.beta2 * before.v + (1 - by.beta2) * g * g;
   op.m[i] = m;
   op.v[i] = v;
-  const float shrunk = op.parameter[i] * by.keep;
+  const float shrunk = before.parameter * by.keep;
   const float stepped = shrunk - by.rate * (m * by.m_scale) / (sqrtf(v * by.v_scale) + by.epsilon);
   op.parameter[i] = stepped;
   return stepped;
@@ -193,18 +204,17 @@ __device__ __forceinline__ float adam_step(const nn::Adam& op, const StepScalars
 
 __global__ void adam_kernel(nn::Adam op, const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
-  if (i < op.count) adam_step(op, *scalars, i, op.gradient[i]);
+  if (i < op.count) adam_step(op, *scalars, i, AdamValues(op, i), op.gradient[i]);
 }
 
-__device__ __forceinline__ void average_step(const nn::MovingAverage& op, const StepScalars& by,
-                                             std::int64_t i, float value) {
-  op.average[i] = by.keep_average * op.average[i] + (1 - by.keep_average) * value;
+__device__ __forceinline__ float average_step(const StepScalars& by, float average, float value) {
+  return by.keep_average * average + (1 - by.keep_average) * value;
 }
 
 __global__ void moving_average_kernel(nn::MovingAverage op,
                                       const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
-  if (i < op.count) average_step(op, *scalars, i, op.value[i]);
+  if (i < op.count) op.average[i] = average_step(*scalars, op.average[i], op.value[i]);
 }
 
 /// The end of a step at once: the chunks' gradients added, Adam, the moving average.
@@ -212,12 +222,17 @@ __global__ void end_step_kernel(nn::SegmentSum sum, nn::Adam adam, nn::MovingAve
                                 const StepScalars* __restrict__ scalars) {
   const std::int64_t i = thread_number();
   if (i >= adam.count) return;
+  const AdamValues before(adam, i);
+  const float average_before = average.average[i];
+  const StepScalars by = *scalars;
   float gradient = 0;
-  for (std::int64_t k = sum.offsets[0]; k < sum.offsets[1]; ++k) {
+  NEUROSHARD_NO_UNROLL
+  for (std::int64_t k = sum.offsets[0]; k < sum.offsets[1]; ++k) {  // a GPU has one chunk
     gradient += sum.x[k * sum.width + i];
   }
   sum.y[i] = gradient;
-  average_step(average, *scalars, i, adam_step(adam, *scalars, i, gradient));
+  const float value = adam_step(adam, by, i, before, gradient);
+  average.average[i] = average_step(by, average_before, value);
 }
 
 }  // namespace neuroshard::cuda

@@ -19,21 +19,39 @@ __host__ __device__ inline std::int64_t part_size(const nn::DenseSpec& spec) {
   return std::int64_t{spec.outputs} * (spec.inputs + 1);
 }
 
-/// Copies rows [row, row + kPartRows) of a matrix, columns [first, first + kColumns), to `tile`;
-/// zeros where there are none.
-template <int kColumns>
-__device__ __forceinline__ void load_tile(const float* matrix, std::int64_t row, std::int64_t rows,
-                                          int first, int columns, float (*tile)[kColumns]) {
-#if defined(__CUDACC__)
-#pragma unroll 8
-#endif
-  for (int i = static_cast<int>(threadIdx.x); i < kPartRows * kColumns; i += kTrainingThreads) {
-    const int r = i / kColumns;
-    const int c = i % kColumns;
-    const bool there = row + r < rows && first + c < columns;
-    tile[r][c] = there ? matrix[(row + r) * columns + first + c] : 0.0F;
+/// Rows [row, row + kRows) of a matrix, columns [first, first + kColumns), on their way to
+/// shared memory: zeros where there are none. Loaded when made, so that other loads can follow
+/// before the first one has come.
+template <int kRows, int kColumns>
+class TravellingTile {
+ public:
+  static constexpr int kEach = kRows * kColumns / kTrainingThreads;
+
+  __device__ TravellingTile(const float* matrix, std::int64_t first_row, std::int64_t rows,
+                            int first, int columns) {
+    const float* const from = matrix + first_row * columns + first;
+    NEUROSHARD_UNROLL
+    for (int j = 0; j < kEach; ++j) {
+      const bool there = row(j) < rows - first_row && first + column(j) < columns;
+      value_[j] = there ? from[row(j) * columns + column(j)] : 0.0F;
+    }
   }
-}
+  __device__ void store(float (*tile)[kColumns]) const {
+    NEUROSHARD_UNROLL
+    for (int j = 0; j < kEach; ++j) tile[row(j)][column(j)] = value_[j];
+  }
+  /// The thread's value j: what it is, and where in the tile.
+  __device__ float operator[](int j) const { return value_[j]; }
+  static __device__ int row(int j) { return place(j) / kColumns; }
+  static __device__ int column(int j) { return place(j) % kColumns; }
+
+ private:
+  static __device__ int place(int j) {
+    return static_cast<int>(threadIdx.x) + j * kTrainingThreads;
+  }
+
+  float value_[kEach];
+};
 
 __host__ __device__ inline int tiles_of(int values, int of_tile) {
   return (values + of_tile - 1) / of_tile;
@@ -102,51 +120,67 @@ template <int kColumns>
 __device__ __forceinline__ void add_part(const nn::DenseBackward& op, const PartTile& tile,
                                          float (*xs)[kColumns], float (*dys)[kTileOutputs],
                                          float* parts) {
-  load_tile(op.x, tile.begin, op.rows, tile.input, op.spec.inputs, xs);
-  load_tile(op.dy, tile.begin, op.rows, tile.output, op.spec.outputs, dys);
+  const TravellingTile<kPartRows, kColumns> x(op.x, tile.begin, op.rows, tile.input,
+                                              op.spec.inputs);
+  const TravellingTile<kPartRows, kTileOutputs> dy(op.dy, tile.begin, op.rows, tile.output,
+                                                   op.spec.outputs);
+  x.store(xs);
+  dy.store(dys);
   __syncthreads();
   add_tile<kColumns>(op.spec, tile, xs, dys, parts + blockIdx.x * part_size(op.spec));
 }
 
+/// Shared memory of a block that adds up a part of two layers.
+struct PartMemory {
+  float xs[kPartRows][kNarrow];
+  float dys[kPartRows][kTileOutputs];
+  alignas(16) float above_dys[kPartRows][kNarrow];
+  float weights[kNarrow][kTileOutputs];
+};
+
 /// The same of the layer below `above`, of up to kNarrow inputs and outputs: the gradients that
-/// come back through it are worked out on the way, `above.dx` only kept. `held` is memory for it.
+/// come back through it are worked out on the way, `above.dx` only kept.
 __device__ __forceinline__ void add_part_below(const nn::DenseBackward& op,
                                                const nn::DenseBackward& above, const PartTile& tile,
-                                               float (*xs)[kNarrow], float (*dys)[kTileOutputs],
-                                               float (*held)[kNarrow], float* parts) {
-  const int o = static_cast<int>(threadIdx.x) % kTileOutputs;
-  const int output = tile.output + o;
+                                               PartMemory& memory, float* parts) {
   const int outputs = op.spec.outputs;
-  float weight[kNarrow];
-  NEUROSHARD_UNROLL
-  for (int k = 0; k < kNarrow; ++k) {
-    const bool there = output < outputs && k < above.spec.outputs;
-    weight[k] = there ? above.weight[k * outputs + output] : 0.0F;
-  }
-  constexpr int kWarps = kTrainingThreads / kTileOutputs;
-  constexpr int kEach = kPartRows / kWarps;  // rows, every kWarps-th
-  const int warp = static_cast<int>(threadIdx.x) / kTileOutputs;
-  const auto row = [&](int j) { return tile.begin + warp + j * kWarps; };
-  const auto there = [&](int j) { return row(j) < op.rows && output < outputs; };
-  float gate[kEach];
-  NEUROSHARD_UNROLL
-  for (int j = 0; j < kEach; ++j) gate[j] = there(j) ? above.x[row(j) * outputs + output] : 0.0F;
-  load_tile(op.x, tile.begin, op.rows, 0, op.spec.inputs, xs);
-  load_tile(above.dy, tile.begin, op.rows, 0, above.spec.outputs, held);
+  using Outputs = TravellingTile<kPartRows, kTileOutputs>;
+  using Narrow = TravellingTile<kPartRows, kNarrow>;
+  const TravellingTile<kNarrow, kTileOutputs> weights(above.weight, 0, above.spec.outputs,
+                                                      tile.output, outputs);
+  const Narrow dy(above.dy, tile.begin, op.rows, 0, above.spec.outputs);
+  const Narrow x(op.x, tile.begin, op.rows, 0, op.spec.inputs);
+  const Outputs gate(above.x, tile.begin, op.rows, tile.output, outputs);
+  weights.store(memory.weights);
+  dy.store(memory.above_dys);
+  x.store(memory.xs);
   __syncthreads();
+  const int o = Outputs::column(0);  // of all the thread's values
+  float gradient[Outputs::kEach] = {};
   NEUROSHARD_UNROLL
-  for (int j = 0; j < kEach; ++j) {
-    float gradient = 0;
+  for (int k = 0; k < kNarrow; k += 4) {
+    float weight[4];
     NEUROSHARD_UNROLL
-    for (int k = 0; k < kNarrow; ++k) {
-      gradient = __fmaf_rn(held[warp + j * kWarps][k], weight[k], gradient);
+    for (int u = 0; u < 4; ++u) weight[u] = memory.weights[k + u][o];
+    NEUROSHARD_UNROLL
+    for (int j = 0; j < Outputs::kEach; ++j) {
+      const float4 dys = *reinterpret_cast<const float4*>(&memory.above_dys[Outputs::row(j)][k]);
+      gradient[j] = __fmaf_rn(dys.x, weight[0], gradient[j]);
+      gradient[j] = __fmaf_rn(dys.y, weight[1], gradient[j]);
+      gradient[j] = __fmaf_rn(dys.z, weight[2], gradient[j]);
+      gradient[j] = __fmaf_rn(dys.w, weight[3], gradient[j]);
     }
-    if (!(gate[j] > 0)) gradient = 0;
-    dys[warp + j * kWarps][o] = gradient;
-    if (there(j)) above.dx[row(j) * outputs + output] = gradient;
+  }
+  float* const dx = above.dx + tile.begin * outputs + tile.output;
+  NEUROSHARD_UNROLL
+  for (int j = 0; j < Outputs::kEach; ++j) {
+    const int r = Outputs::row(j);
+    const float value = gate[j] > 0 ? gradient[j] : 0.0F;
+    memory.dys[r][o] = value;
+    if (r < op.rows - tile.begin && tile.output + o < outputs) dx[r * outputs + o] = value;
   }
   __syncthreads();
-  add_tile<kNarrow>(op.spec, tile, xs, dys, parts + blockIdx.x * part_size(op.spec));
+  add_tile<kNarrow>(op.spec, tile, memory.xs, memory.dys, parts + blockIdx.x * part_size(op.spec));
 }
 
 /// blockIdx.y is the tile.
@@ -160,20 +194,19 @@ __global__ void __launch_bounds__(kTrainingThreads)
 }
 
 /// Both layers that OpList::ends_below is about; blockIdx.y is the tile, those of the one below
-/// first, and so are the parts.
-__global__ void __launch_bounds__(kTrainingThreads)
+/// first, and so are the parts. Three blocks a multiprocessor hold a batch of 512 sets in two
+/// rounds.
+__global__ void __launch_bounds__(kTrainingThreads, 3)
     weight_parts_of_two_kernel(nn::DenseBackward below, nn::DenseBackward above,
                                float* __restrict__ parts) {
-  __shared__ float xs[kPartRows][kNarrow];
-  __shared__ float dys[kPartRows][kTileOutputs];
-  __shared__ float held[kPartRows][kNarrow];
+  __shared__ PartMemory memory;
   const auto tile = static_cast<int>(blockIdx.y);
   const int tiles_below = tiles_of(below.spec, kNarrow);
   if (tile < tiles_below) {
-    add_part_below(below, above, PartTile(below.spec, kNarrow, tile), xs, dys, held, parts);
+    add_part_below(below, above, PartTile(below.spec, kNarrow, tile), memory, parts);
   } else {
-    add_part<kNarrow>(above, PartTile(above.spec, kNarrow, tile - tiles_below), xs, dys,
-                      parts + gridDim.x * part_size(below.spec));
+    add_part<kNarrow>(above, PartTile(above.spec, kNarrow, tile - tiles_below), memory.xs,
+                      memory.dys, parts + gridDim.x * part_size(below.spec));
   }
 }
 
