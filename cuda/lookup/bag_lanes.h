@@ -12,9 +12,12 @@
 
 namespace neuroshard::cuda {
 
-/// Rows a lane of `width` weights asks for before it uses the first of them: up to 128 bytes of
-/// fp32, which leaves 24 warps a multiprocessor their registers.
-constexpr int rows_in_flight(int width) { return width > 4 ? 4 : 8; }
+/// Rows a lane of `width` weights asks for before it uses the first of them: up to 128 bytes, which
+/// leaves 24 warps a multiprocessor their registers. Eight columns have none left for the factors
+/// of eight rows.
+constexpr int rows_in_flight(int width, bool scaled) { return scaled && width > 4 ? 4 : 8; }
+/// The same for gradients, fewer: most rows are looked up once or twice.
+constexpr int gradients_in_flight(int width) { return width > 4 ? 2 : 4; }
 
 /// Where the rows of a lane's columns lie. Rows and row sizes have 32 bits, so an address is one
 /// multiply-add.
@@ -86,7 +89,7 @@ template <typename Weights, bool kScaled>
 NEUROSHARD_LANE void pool_bags(const Slice& slice, std::int64_t first_bag, std::int64_t last_bag,
                                int lane, float* out, std::int64_t out_stride) {
   constexpr int kWidth = Weights::kWidth;
-  constexpr int kInFlight = rows_in_flight(kWidth);
+  constexpr int kInFlight = rows_in_flight(kWidth, kScaled);
   const int column = lane * kWidth;
   if (column >= slice.width) return;
   const RowAddress weights{slice.weights + column * Weights::kElementBytes,
@@ -257,7 +260,7 @@ template <int kWidth, typename Lookup>
 NEUROSHARD_LANE void add_gradients(const Lookup* lookups, std::int64_t begin, std::int64_t end,
                                    const float* gradient, std::int64_t stride,
                                    std::uint32_t first_bag, float* sum) {
-  constexpr int kInFlight = rows_in_flight(kWidth) / 2;  // most rows are looked up once or twice
+  constexpr int kInFlight = gradients_in_flight(kWidth);
   Lookup lookup[kInFlight] = {};
   const auto fetch_lookups = [&](std::int64_t from) {
     NEUROSHARD_UNROLL
