@@ -9,10 +9,6 @@ Status validate(const Cluster& cluster) {
     return invalid_input("devices is " + std::to_string(cluster.devices) + ", expected 1 to " +
                          std::to_string(kMaxDevices));
   }
-  if (cluster.hosts < 1 || cluster.devices % cluster.hosts != 0) {
-    return invalid_input("hosts is " + std::to_string(cluster.hosts) + ", expected a divisor of " +
-                         std::to_string(cluster.devices) + " devices");
-  }
   if (cluster.memory_bytes < 1) {
     return invalid_input("device memory is " + std::to_string(cluster.memory_bytes) +
                          " bytes, expected at least 1");

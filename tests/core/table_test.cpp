@@ -81,7 +81,6 @@ BOOST_AUTO_TEST_CASE(cluster_ranges_are_checked) {
   BOOST_TEST(validate(Cluster{.devices = 8, .memory_bytes = 1}).ok());
   BOOST_TEST(!validate(Cluster{.devices = 0, .memory_bytes = 1}).ok());
   BOOST_TEST(!validate(Cluster{.devices = kMaxDevices + 1, .memory_bytes = 1}).ok());
-  BOOST_TEST(!validate(Cluster{.devices = 8, .hosts = 3, .memory_bytes = 1}).ok());
   BOOST_TEST(!validate(Cluster{.devices = 8, .memory_bytes = 0}).ok());
 }
 
