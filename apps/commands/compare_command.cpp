@@ -46,6 +46,7 @@ class CompareCommand final : public Command {
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("8: the cost model torchrec alone knows hosts");
+    declare_bandwidths(flags, &bandwidths_);
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
@@ -68,8 +69,9 @@ class CompareCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, devices_per_host_, cluster_.devices));
+        load_models_for_hosts(cost_model_, devices_per_host_, cluster_.devices, bandwidths_));
     note_unknown_hosts(flags, models);
+    note_unknown_bandwidths(flags, models);
     const ModelOrigin origin = origin_of(models.models);
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
@@ -169,6 +171,7 @@ class CompareCommand final : public Command {
   Cluster cluster_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
+  TorchRecBandwidths bandwidths_;
   std::string row_splits_ = "even";
   std::string data_parallel_ = "off";
   std::vector<std::string> algorithms_;

@@ -55,6 +55,7 @@ class PlanCommand final : public Command {
               &output_)
         .writes();
     declare_export_flags(flags, &export_, "");
+    declare_bandwidths(flags, &bandwidths_);
   }
 
   Status run(const FlagSet& flags) override {
@@ -64,8 +65,9 @@ class PlanCommand final : public Command {
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
     std::int32_t& per_host = export_.options.devices_per_host;
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_for_hosts(cost_model_, per_host, cluster_.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const NamedCostModels models,
+        load_models_for_hosts(cost_model_, per_host, cluster_.devices, bandwidths_));
     if (per_host == 0 && export_.format == "torchrec" && models.models.torchrec) {
       per_host = host_devices(*models.models.torchrec, cluster_.devices);  // as they are costed
     }
@@ -80,6 +82,7 @@ class PlanCommand final : public Command {
     options_.row_splits = row_splits_of(row_splits_);
     options_.data_parallel = data_parallel_ == "on";
     note_unused_flags(flags, export_.format, models.models.torchrec.has_value());
+    note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
     note_search_flags(flags, row_splits_, options_.data_parallel, {&options_.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
@@ -240,6 +243,7 @@ class PlanCommand final : public Command {
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_ = kDefaultCostModel;
+  TorchRecBandwidths bandwidths_;
   std::string row_splits_ = "even";
   std::string data_parallel_ = "off";
   std::optional<std::string> output_;

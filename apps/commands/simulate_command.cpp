@@ -24,6 +24,7 @@ class SimulateCommand final : public Command {
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("the plan's, or 8: the cost model torchrec alone knows hosts");
+    declare_bandwidths(flags, &bandwidths_);
     flags
         .text("output", "FILE",
               "write the plan with these costs to a file; - = to stdout, and nothing else there",
@@ -41,8 +42,9 @@ class SimulateCommand final : public Command {
     if (devices_per_host_ == 0) devices_per_host_ = document.places.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, devices_per_host_, document.plan.devices));
+        load_models_for_hosts(cost_model_, devices_per_host_, document.plan.devices, bandwidths_));
     note_unknown_hosts(flags, models);
+    note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     if (output_) {
       document.batch_size = workload.batch_size;
@@ -72,6 +74,7 @@ class SimulateCommand final : public Command {
   std::int64_t memory_ = 0;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
+  TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
 };
 

@@ -57,6 +57,28 @@ FlagSet::Flag& FlagSet::texts(std::string name, std::string value_name, std::str
   return flag;
 }
 
+FlagSet::Flag& FlagSet::numbers(std::string name, std::string value_name, std::string help,
+                                std::vector<double*> out, Range range) {
+  std::vector<std::string> defaults;
+  for (const double* value : out) defaults.push_back(shown(*value));
+  return add(std::move(name), std::move(value_name), std::move(help), join(defaults, ","),
+             [out = std::move(out), range](const std::string& text) {
+               const std::vector<std::string> words = split(text, ',');
+               if (words.size() != out.size()) {
+                 return found_expected(
+                     text, std::to_string(out.size()) + " numbers separated by single commas");
+               }
+               std::vector<double> values(words.size());
+               for (std::size_t index = 0; index < words.size(); ++index) {
+                 NEUROSHARD_RETURN_IF_ERROR(parse_number(words[index], range, values[index]));
+               }
+               for (std::size_t index = 0; index < words.size(); ++index) {
+                 *out[index] = values[index];
+               }
+               return Status();
+             });
+}
+
 FlagSet::Flag& FlagSet::seed(std::string name, std::string help, std::uint64_t* out) {
   return add(std::move(name), "K", std::move(help), shown(*out), [out](const std::string& word) {
     const char* end = word.data() + word.size();

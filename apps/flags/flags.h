@@ -108,6 +108,9 @@ class FlagSet {
                  return status;
                });
   }
+  /// Numbers separated by commas, one for each variable.
+  Flag& numbers(std::string name, std::string value_name, std::string help,
+                std::vector<double*> out, Range range);
 
   /// A seed: any integer in [0, 2^64).
   Flag& seed(std::string name, std::string help, std::uint64_t* out);

@@ -9,9 +9,19 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
   return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices);
 }
 
+FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {
+  return flags.numbers("bandwidths", "HBM,INTRA,INTER",
+                       "what the cost model torchrec counts with, in GB/s of 2^30 bytes: a "
+                       "device's memory, all-to-all on one host, between hosts",
+                       {&out->device_gbps, &out->intra_host_gbps, &out->inter_host_gbps},
+                       {kMinTorchRecGbps, kMaxTorchRecGbps, true});
+}
+
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
-                                              std::int32_t devices_per_host, std::int32_t devices) {
+                                              std::int32_t devices_per_host, std::int32_t devices,
+                                              const TorchRecBandwidths& bandwidths) {
   NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_cost_models(name_or_path));
+  set_bandwidths(bandwidths, models);
   if (devices_per_host == 0 || !models.models.torchrec) return models;
   if (devices % devices_per_host != 0) {
     return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
@@ -24,6 +34,11 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models) {
   if (!flags.given("devices-per-host") || models.models.torchrec) return;
   print_note("--devices-per-host: changes nothing, " + models.name + " knows no hosts");
+}
+
+void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {
+  if (!flags.given("bandwidths") || models.models.torchrec) return;
+  print_note("--bandwidths: changes nothing, only the cost model torchrec counts with them");
 }
 
 }  // namespace neuroshard::apps

@@ -3,8 +3,24 @@
 #include <string>
 
 #include "engine/c_api/boundary.h"
+#include "io/json/json_writer.h"
 
 namespace neuroshard::c_api {
+namespace {
+
+/// Leaves TorchRec's own in `out` for 0.
+Status read_bandwidth(double given, const std::string& name, double& out) {
+  if (given == 0) return {};
+  if (given >= kMinTorchRecGbps && given <= kMaxTorchRecGbps) {
+    out = given;
+    return {};
+  }
+  return invalid_input("cluster." + name + ": found " + io::format_number(given) +
+                       " GB/s, expected " + io::format_number(kMinTorchRecGbps) + " to " +
+                       io::format_number(kMaxTorchRecGbps) + ", or 0");
+}
+
+}  // namespace
 
 Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
   NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_cluster local, read_struct(given, "cluster"));
@@ -19,7 +35,13 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
                          ", expected a divisor of " + std::to_string(local.devices) +
                          " devices, or 0");
   }
-  return GivenCluster{cluster, per_host};
+  TorchRecBandwidths own;
+  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(local.device_gbps, "device_gbps", own.device_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(local.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(local.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
+  return GivenCluster{cluster, per_host, own};
 }
 
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan) {

@@ -5,6 +5,7 @@
 #include "engine/c_api/handles.h"
 #include "engine/core/cluster.h"
 #include "engine/core/status.h"
+#include "engine/cost_model/torchrec_costs.h"
 
 // Arguments that several functions of the C interface take.
 
@@ -14,6 +15,7 @@ namespace neuroshard::c_api {
 struct GivenCluster {
   Cluster devices;
   std::int32_t devices_per_host = 0;  ///< 0: not said
+  TorchRecBandwidths bandwidths{};
 };
 
 /// Those, checked.

@@ -32,11 +32,14 @@ class CallbackSink final : public ProgressSink {
 
 using Models = std::shared_ptr<const NamedCostModels>;
 
-/// The planner's; TorchRec's formula with hosts of so many devices, where said (not 0).
-Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host) {
-  if (devices_per_host == 0 || !planner.models->models.torchrec) return planner.models;
+/// The planner's; TorchRec's formula with those bandwidths, and with hosts of so many devices,
+/// where said (not 0).
+Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host,
+                  const TorchRecBandwidths& bandwidths) {
+  if (!planner.models->models.torchrec) return planner.models;
   auto own = std::make_shared<NamedCostModels>(*planner.models);
-  set_hosts(devices_per_host, *own);
+  if (devices_per_host != 0) set_hosts(devices_per_host, *own);
+  set_bandwidths(bandwidths, *own);
   return own;
 }
 
@@ -100,7 +103,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
   const std::int32_t devices = cluster.devices.devices;
-  const Models models = models_for(planner, cluster.devices_per_host);
+  const Models models = models_for(planner, cluster.devices_per_host, cluster.bandwidths);
   warn_of_guesses(planner, devices, workload.workload);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
@@ -113,6 +116,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   if (hosts == 0 && models->models.torchrec) {
     hosts = host_devices(*models->models.torchrec, devices);  // as they were costed
   }
+  plan->bandwidths = cluster.bandwidths;
   plan->cost_origin = describe_costs(*models, devices);
   log_result(planner, result);
   plan->document.plan = std::move(result.plan);
@@ -175,7 +179,8 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(plan);
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     auto result = std::make_unique<neuroshard_plan>(*plan);
-    const Models models = models_for(*planner, plan->document.places.devices_per_host);
+    const Models models =
+        models_for(*planner, plan->document.places.devices_per_host, plan->bandwidths);
     NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
                                 simulate(workload->workload, plan->document.plan, models->models));
     warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);

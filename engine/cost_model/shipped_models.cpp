@@ -11,6 +11,7 @@
 #include "engine/core/version.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "io/file.h"
+#include "io/json/json_writer.h"
 #include "io/sha256.h"
 
 namespace neuroshard {
@@ -33,12 +34,25 @@ std::string shipped_names() {
   return names;
 }
 
+/// The formula's hash, and what it calls itself, are of its constants.
+void name_constants(NamedCostModels& named) {
+  const TorchRecCosts& costs = *named.models.torchrec;
+  const std::string bandwidths = io::format_number(costs.device_gbps) + ", " +
+                                 io::format_number(costs.intra_host_gbps) + " and " +
+                                 io::format_number(costs.inter_host_gbps) + " GB/s";
+  named.sha256 = io::sha256_hex("torchrec 1.4: " + bandwidths + ", hosts of " +
+                                std::to_string(costs.devices_per_host));
+  const bool own = TorchRecBandwidths{} == costs;
+  named.models.compute_origin.hardware =
+      "TorchRec 1.4's estimator with " + (own ? "its default bandwidths" : bandwidths);
+  named.models.comm_origin = named.models.compute_origin;
+}
+
 /// TorchRec's formula under its name.
 NamedCostModels torchrec_models() {
   NamedCostModels named{std::string(kTorchRecCostModel), {}, {}};
-  named.models.compute_origin.hardware = "TorchRec 1.4's estimator with its default bandwidths";
-  named.models.comm_origin = named.models.compute_origin;
-  set_hosts(named.models.torchrec.emplace().devices_per_host, named);
+  named.models.torchrec.emplace();
+  name_constants(named);
   named.models.min_batch_size = 1;
   named.models.batch_size = std::numeric_limits<std::int64_t>::max();
   return named;
@@ -49,8 +63,13 @@ NamedCostModels torchrec_models() {
 void set_hosts(std::int32_t devices_per_host, NamedCostModels& named) {
   if (!named.models.torchrec) return;
   named.models.torchrec->devices_per_host = devices_per_host;
-  named.sha256 = io::sha256_hex("torchrec 1.4: 897, 600 and 12.5 GB/s, hosts of " +
-                                std::to_string(devices_per_host));
+  name_constants(named);
+}
+
+void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named) {
+  if (!named.models.torchrec) return;
+  static_cast<TorchRecBandwidths&>(*named.models.torchrec) = bandwidths;
+  name_constants(named);
 }
 
 Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes) {

@@ -39,8 +39,10 @@ Result<NamedCostModels> load_shipped_models(const std::string& name);
 Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes);
 
 /// Makes TorchRec's formula one for hosts of so many devices; its hash is of its constants. Others
-/// know no hosts and stay as they are. REQUIRES devices_per_host >= 1.
+/// stay as they are: what they know of hosts is in the networks. REQUIRES devices_per_host >= 1.
 void set_hosts(std::int32_t devices_per_host, NamedCostModels& named);
+/// The same for bandwidths. REQUIRES each in [kMinTorchRecGbps, kMaxTorchRecGbps].
+void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named);
 
 /// Whether any half of the models comes from simulated hardware.
 bool simulated(const CostModels& models);

@@ -8,14 +8,24 @@ namespace neuroshard {
 /// The name that stands for TorchRec's own cost model where cost models are named.
 inline constexpr std::string_view kTorchRecCostModel = "torchrec";
 
-/// Constants of TorchRec's performance estimator; the defaults are those of TorchRec 1.4
-/// (torchrec/distributed/planner/constants.py), whose GB are 2^30 bytes. A cluster has hosts of
-/// `devices_per_host` devices; devices that fill no whole number of such hosts, fewer among them,
-/// are one host: so TorchRec counts its ranks.
-struct TorchRecCosts {
+/// What TorchRec's performance estimator counts bytes with, in GB/s of 2^30 bytes; the defaults are
+/// those of TorchRec 1.4 (torchrec/distributed/planner/constants.py).
+struct TorchRecBandwidths {
   double device_gbps = 897;      ///< memory of a device
   double intra_host_gbps = 600;  ///< all-to-all on one host
   double inter_host_gbps = 12.5;
+
+  friend bool operator==(const TorchRecBandwidths&, const TorchRecBandwidths&) = default;
+};
+
+/// Each of them: costs stay finite. What TorchRec's own Topology takes is bytes a millisecond, a
+/// million times as much, and above this whatever hardware is meant.
+inline constexpr double kMinTorchRecGbps = 1e-6;
+inline constexpr double kMaxTorchRecGbps = 1e6;
+
+/// Constants of the estimator. A cluster has hosts of `devices_per_host` devices; devices that fill
+/// no whole number of such hosts, fewer among them, are one host: so TorchRec counts its ranks.
+struct TorchRecCosts : TorchRecBandwidths {
   std::int32_t devices_per_host = 8;
 };
 

@@ -259,6 +259,13 @@ typedef struct neuroshard_cluster {
      which remembers it (0: what it was costed with, or not said). neuroshard-plan files have no
      place for it. */
   int32_t devices_per_host;
+  /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
+     all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
+     hardware they were trained on. A plan that was searched with them is simulated with them; plans
+     that were read or made by hand, with TorchRec's. */
+  double device_gbps;
+  double intra_host_gbps;
+  double inter_host_gbps;
 } neuroshard_cluster;
 
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);

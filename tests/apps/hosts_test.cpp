@@ -129,4 +129,63 @@ BOOST_AUTO_TEST_CASE(hosts_are_as_large_as_the_flag_says) {
              std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(torchrecs_bandwidths_are_those_the_flag_says) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("plan.json");
+  const std::string hashed = folder.file("native.json");
+  const std::vector<std::string> fast{"--bandwidths", "3000,450,50"};
+  const Outcome usual = planned_on_hosts({file});
+  const Outcome said = planned_on_hosts({file, "--bandwidths", "897,600,12.5"});
+  BOOST_TEST(cost_in(said.out) == cost_in(usual.out));
+  const Outcome made = planned_on_hosts({file, fast[0], fast[1]});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  BOOST_TEST(made.err.empty());
+  BOOST_TEST(std::stod(cost_in(made.out)) < 0.5 * std::stod(cost_in(usual.out)));
+  const Outcome simulated = simulated_on_hosts(file, {fast[0], fast[1], "--output", hashed});
+  BOOST_TEST(cost_in(simulated.out) == cost_in(made.out));
+  BOOST_TEST(slurp(hashed).find("estimator with 3000, 450 and 50 GB/s") != std::string::npos);
+  BOOST_TEST(cost_in(simulated_on_hosts(file).out) != cost_in(made.out));  // the file has none
+
+  const std::string tasks = folder.write("tasks.txt", "0,1,2,3 64,64,64,64\n");
+  std::vector<std::string> compared{
+      "compare",         "--tables", kHostTables,    "--tasks",  tasks,          "--devices",  "16",
+      "--device-memory", "80GB",     "--cost-model", "torchrec", "--algorithms", "size-greedy"};
+  const std::string slow = run_command(compared).out;
+  compared.insert(compared.end(), fast.begin(), fast.end());
+  BOOST_TEST(run_command(compared).out != slow);
+}
+
+BOOST_AUTO_TEST_CASE(bandwidths_that_are_none_are_refused) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("plan.json");
+  for (const std::string text : {"897", "897,600", "897,600,12.5,1", "897,600,", "a,b,c"}) {
+    const Outcome refused = planned_on_hosts({file, "--bandwidths=" + text});
+    expect_one_line(refused, 2, "--bandwidths: found '");
+  }
+  // 963146547: as TorchRec's Topology takes it, in bytes a millisecond.
+  for (const std::string number : {"0", "-1", "nan", "inf", "1e-9", "1e400", "963146547"}) {
+    expect_one_line(
+        planned_on_hosts({file, "--bandwidths=897," + number + ",12.5"}), 2,
+        "--bandwidths: found '" + number + "', expected a number from 0.000001 to 1000000");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bandwidths_that_change_nothing_are_told) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const std::string tasks = folder.write("tasks.txt", "0,1 64,64\n");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--devices", "8", "--algorithm", "size-greedy", "--output", plan},
+      {"simulate", "--plan", plan},
+      {"compare", "--tasks", tasks, "--devices", "8", "--algorithms", "size-greedy"}};
+  for (std::vector<std::string> arguments : commands) {
+    arguments.insert(arguments.end(), {"--tables", kHostTables, "--device-memory", "80GB",
+                                       "--bandwidths", "3000,450,50"});
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    BOOST_TEST(outcome.err ==
+               "--bandwidths: changes nothing, only the cost model torchrec counts with them\n");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

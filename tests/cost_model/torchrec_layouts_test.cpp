@@ -72,6 +72,26 @@ BOOST_AUTO_TEST_CASE(data_parallel_tables_cost_what_torchrecs_estimator_says) {
   }
 }
 
+// TorchRec 1.4's own numbers, with Topology(hbm_mem_bw=2000 * GB, intra_host_bw=450 * GB,
+// inter_host_bw=50 * GB), GB being 2^30 bytes a second in bytes a millisecond.
+BOOST_AUTO_TEST_CASE(other_bandwidths_cost_what_torchrecs_estimator_says) {
+  const Workload workload = example();
+  const TorchRecCosts costs{{2000, 450, 50}, 8};
+  const auto check = [&](std::int32_t devices, const ShardShape& shape, double expected) {
+    TorchRecEvaluator evaluator(costs, workload, devices);
+    BOOST_TEST(evaluator.shape_cost(evaluator.intern(shape)) == expected,
+               boost::test_tools::tolerance(1e-12));
+  };
+  check(2, {0, 1000, 128}, 0.32858615451388884);
+  check(2, {0, 500, 128}, 0.2955343967013889);
+  check(2, {0, 1000, 128, 0, true}, 0.19886207580566406);
+  check(16, {0, 1000, 128}, 1.439697265625);
+  check(16, {0, 1000, 64}, 0.73533935546875);
+  check(16, {0, 63, 128}, 1.3441607666015625);
+  check(16, {0, 125, 128, 8}, 0.3982260470920139);
+  check(16, {0, 1000, 128, 0, true}, 0.02989673614501953);
+}
+
 BOOST_AUTO_TEST_CASE(replicated_tables_cost_every_device) {
   const Workload workload = example();
   const Plan plan{4,

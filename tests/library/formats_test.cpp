@@ -158,6 +158,31 @@ BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_remembers_the_bandwidths_of_its_cluster) {
+  const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
+  const Workload workload = make_workload(6);
+  const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
+  Cluster cluster = cluster_of(16);
+  const Plan usual = must(planner.plan(workload, cluster, greedy));
+  cluster.device_gbps = 897;
+  cluster.intra_host_gbps = 600;
+  cluster.inter_host_gbps = 12.5;
+  BOOST_TEST(must(must(planner.plan(workload, cluster, greedy)).export_as(workload)) ==
+             must(usual.export_as(workload)));
+  // All of it twice as fast: half the costs.
+  cluster.device_gbps = 2 * 897;
+  cluster.intra_host_gbps = 2 * 600;
+  cluster.inter_host_gbps = 25;
+  const Plan fast = must(planner.plan(workload, cluster, greedy));
+  BOOST_TEST(fast.cost_ms() == usual.cost_ms() / 2, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(must(planner.simulate(workload, fast)).cost_ms() == fast.cost_ms());
+  const std::string file = must(fast.export_as(workload));
+  BOOST_TEST(file.find("estimator with 1794, 1200 and 25 GB/s") != std::string::npos);
+  const Plan read = must(Plan::parse(file, "fast"));
+  BOOST_TEST(must(planner.simulate(workload, read)).cost_ms() == usual.cost_ms(),
+             boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_of_other_costs_remembers_given_hosts) {
   const Workload workload = make_workload(6);
   const Cluster hosts{4, std::int64_t{1} << 40, 2};
