@@ -19,13 +19,16 @@ using Scratch = AlignedVector<float>;
 /// Complete plans of one device count, to be costed together.
 struct PlanBatch {
   int plans = 0;
-  std::span<const float> compute_ms;       ///< [plans, devices], from place() or empty_cost()
+  /// [plans, devices], from place() or empty_cost(); where costs add up (additive()) these have the
+  /// shards' exchanges in them, too.
+  std::span<const float> compute_ms;
   std::span<const std::int64_t> dim_sums;  ///< [plans, devices]
 };
 
 /// Where plan_details() puts what it finds, [plans, devices] each, milliseconds.
 struct PlanDetails {
-  std::span<double> ready_ms;  ///< compute + backward: when a device enters the forward exchange
+  /// Compute + backward: when a device enters the forward exchange; all of it where costs add up.
+  std::span<double> ready_ms;
   std::span<double> total_ms;  ///< a plan's cost is the largest of them
 };
 

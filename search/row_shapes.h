@@ -13,8 +13,9 @@ struct RowShapes {
   std::int32_t host = 0;      ///< even blocks for so many, the devices of one host; 0: none
   std::int32_t replicas = 0;  ///< tables whole on each of so many devices; 0: none
 
-  /// Parts of rows.
-  [[nodiscard]] bool any() const { return blocks > 1 || halves > 1; }
+  /// Whether rows may be split at all, for tables that no columns make fit. Blocks for a host come
+  /// with blocks for all; replicas hold all rows.
+  [[nodiscard]] bool splits_rows() const { return blocks > 1 || halves > 1; }
 };
 
 /// What the options allow.

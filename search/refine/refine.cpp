@@ -40,7 +40,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const ShapeCatalog catalog(problem.workload, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);
-    if (start.status().code() == StatusCode::kInfeasible && rows.any()) {
+    if (start.status().code() == StatusCode::kInfeasible && rows.splits_rows()) {
       return stopped_before_plan();
     }
     NEUROSHARD_RETURN_IF_ERROR(start.status());
@@ -50,7 +50,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
-  if (none && rows.any()) {
+  if (none && rows.splits_rows()) {
     SearchOptions left = own;
     if (timed)
       left.time_limit_s = std::max(kLeastTimeLimit, own.time_limit_s - seconds_since(began));

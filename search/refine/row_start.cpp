@@ -172,7 +172,7 @@ Status with_wider_row_splits(const Problem& problem, const SearchOptions& option
     if (splits <= options.row_splits || splits > options.possible_row_splits) continue;
     wider.row_splits = splits;
     const RowShapes rows = row_shapes(wider, problem.cluster.devices);
-    if (!rows.any() || !check_total_memory(problem, rows).ok()) continue;
+    if (!rows.splits_rows() || !check_total_memory(problem, rows).ok()) continue;
     if (plan_by_memory_with_rows(problem, rows, stop)) {
       return infeasible(why_not.message() + "; it fits with row splits '" +
                         std::string(to_string(splits)) + "'");

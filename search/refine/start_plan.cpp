@@ -108,7 +108,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   keep_better(std::move(found), evaluator, best);
   if (!best) {
     // Row shards, where they are allowed, may take what columns do not in the time there is.
-    const bool rows = row_shapes(options, problem.cluster.devices).any();
+    const bool rows = row_shapes(options, problem.cluster.devices).splits_rows();
     const StopCheck patience(rows ? options : with_patience(options));
     std::optional<Plan> packed = plan_by_memory(problem, patience);
     if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
