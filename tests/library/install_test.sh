@@ -19,13 +19,20 @@ run() {
 
 # The tree may be moved after it was installed.
 mv "$room/installed" "$room/moved"
-cmake -G Ninja -S "$NEUROSHARD_SOURCE/tests/library/consumer" -B "$room/consumer" \
-  -DCMAKE_PREFIX_PATH="$room/moved" -DCMAKE_C_COMPILER="$NEUROSHARD_CC" \
-  -DCMAKE_CXX_COMPILER="$NEUROSHARD_CXX" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "configure"; }
-cmake --build "$room/consumer" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "build"; }
-for program in c_shared c_static c_default cpp_shared cpp_static; do
+# build FOLDER FLAG..: the consumer's programs in $room/FOLDER.
+build() {
+  local folder=$room/$1
+  cmake -G Ninja -S "$NEUROSHARD_SOURCE/tests/library/consumer" -B "$folder" \
+    -DCMAKE_PREFIX_PATH="$room/moved" -DCMAKE_C_COMPILER="$NEUROSHARD_CC" "${@:2}" \
+    > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "configure $1"; }
+  cmake --build "$folder" > "$room/log" 2>&1 || { tail -n 30 "$room/log"; fail "build $1"; }
+}
+build consumer -DCMAKE_CXX_COMPILER="$NEUROSHARD_CXX"
+for program in c_shared c_static c_default cpp_shared cpp_static cpp_default; do
   run "$room/consumer/$program"
 done
+build only_c -DONLY_C=ON
+for program in c_shared c_static c_default; do run "$room/only_c/$program"; done
 # needs FILE: the shared libraries it loads. (Into a variable: grep -q ends a pipe early.)
 needs() { ldd "$1" || fail "ldd $1"; }
 needed=$(needs "$room/consumer/cpp_static")
@@ -46,6 +53,11 @@ flags=(-Wall -Wextra -Werror -pedantic -I "$room/moved/include" -L "$room/moved/
   "-Wl,-rpath,$room/moved/lib")
 "$NEUROSHARD_CC" -std=c11 "$room/example.c" "${flags[@]}" -o "$room/example_c"
 "$NEUROSHARD_CXX" -std=c++20 "$room/example.cpp" "${flags[@]}" -o "$room/example_cpp"
+if "$NEUROSHARD_CXX" -std=c++17 "$room/example.cpp" "${flags[@]}" -o "$room/too_old" 2> "$room/log"; then
+  fail "engine.hpp compiles as C++17"
+fi
+grep -m 1 'error:' "$room/log" > "$room/first"
+grep -q 'neuroshard/engine.hpp needs C++20' "$room/first" || fail "C++17: $(cat "$room/first")"
 "$room/example_c" > "$room/printed"
 grep -Eq '^[0-9.]+ ms$' "$room/printed" || fail "the C example prints no cost"
 grep -q '^table 1, rows 0 to [0-9]*, columns ' "$room/printed" || fail "the C example prints no shard"
