@@ -186,7 +186,7 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, Tab
     NEUROSHARD_ASSIGN_OR_RETURN(exponent, alpha->number(0, kMaxZipfAlpha));
   }
   const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
-  table.reuse_histogram = expected_reuse(table.rows, lookups, exponent).histogram;
+  table.reuse_histogram = file.derived.of(table.rows, lookups, {{}, 1, exponent});
   return {};
 }
 
@@ -241,10 +241,12 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
   bytes = without_mark(bytes);
   if (looks_like_csv(bytes)) {
     NEUROSHARD_RETURN_IF_ERROR(read_csv_tables(bytes, source, batch_size, file));
+    file.derived = {};
     return file;
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
   NEUROSHARD_RETURN_IF_ERROR(read_json_tables(document.root(), batch_size, file));
+  file.derived = {};
   const auto said = [](const std::string& module) { return !module.empty(); };
   if (std::none_of(file.modules.begin(), file.modules.end(), said)) file.modules.clear();
   if (file.tables.empty()) {

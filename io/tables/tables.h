@@ -9,6 +9,7 @@
 
 #include "engine/core/status.h"
 #include "engine/core/table.h"
+#include "io/tables/derived_reuse.h"
 
 namespace neuroshard::io {
 
@@ -32,6 +33,7 @@ struct TableFile {
   std::int64_t recorded_histograms = 0;  ///< tables that have one
   bool has_dims = true;                  ///< false: every Table::dim is 0 until a task gives it
   std::string sha256;                    ///< of the file's bytes
+  DerivedReuse derived{};                ///< while it is read; empty afterwards
 };
 
 /// Reads, told apart by what is in them:

@@ -154,7 +154,7 @@ Result<Cells> read_cells(const Line& line, const std::array<int, kColumns>& plac
   return Cells(line, std::move(cells));
 }
 
-Result<Table> read_line(const Cells& cells, std::int64_t batch_size) {
+Result<Table> read_line(const Cells& cells, std::int64_t batch_size, DerivedReuse& derived) {
   Table table;
   table.name = cells.text(kName);
   NEUROSHARD_ASSIGN_OR_RETURN(table.rows, cells.integer(kRows, kMaxInteger));
@@ -168,7 +168,7 @@ Result<Table> read_line(const Cells& cells, std::int64_t batch_size) {
     NEUROSHARD_ASSIGN_OR_RETURN(alpha, cells.number(kAlpha, kMaxZipfAlpha));
   }
   const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
-  table.reuse_histogram = expected_reuse(table.rows, lookups, alpha).histogram;
+  table.reuse_histogram = derived.of(table.rows, lookups, {{}, 1, alpha});
   return table;
 }
 
@@ -184,8 +184,8 @@ Status read_csv_tables(std::string_view bytes, const std::string& source,
   for (std::size_t index = 1; index < lines.size(); ++index) {
     const Line& line = lines[index];
     NEUROSHARD_ASSIGN_OR_RETURN(const Cells cells, read_cells(line, places));
-    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
-                                read_line(cells, batch_size.value_or(kDefaultBatchSize)));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        Table table, read_line(cells, batch_size.value_or(kDefaultBatchSize), file.derived));
     if (const Status status = validate(table); !status.ok()) return line.error(status.message());
     if (!names.insert(table.name).second) {
       return line.error("found the name " + excerpt(table.name) +

@@ -156,10 +156,7 @@ Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch
                          std::to_string(law.heavy_hitters.size()) + " heavy hitters");
     }
     const double lookups = static_cast<double>(*file.batch_size) * table.pooling_factor;
-    const bool repeated =
-        index > 0 && rows[index] == rows[index - 1] && pooling[index] == pooling[index - 1];
-    table.reuse_histogram = repeated ? file.tables.back().reuse_histogram
-                                     : expected_reuse(table.rows, lookups, law).histogram;
+    table.reuse_histogram = file.derived.of(table.rows, lookups, law);
     NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
     file.tables.push_back(std::move(table));
   }

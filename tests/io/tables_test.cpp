@@ -74,6 +74,37 @@ BOOST_AUTO_TEST_CASE(a_missing_histogram_is_the_expected_one) {
   BOOST_TEST((defaults.tables[0].reuse_histogram == expected_reuse(10, 65536.0, 0.5).histogram));
 }
 
+BOOST_AUTO_TEST_CASE(equal_tables_of_a_file_are_derived_once_and_no_others) {
+  // Tables alike in all but one of rows, pooling factor and exponent, in turn.
+  std::string tables;
+  for (int i = 0; i < 24; ++i) {
+    tables += (i == 0 ? "" : ", ") + std::string(R"({"name": "t)") + std::to_string(i) +
+              R"(", "dim": 4, "rows": )" + (i % 2 == 0 ? "1000" : "1001") +
+              R"(, "pooling_factor": )" + (i % 3 == 0 ? "2" : "3") + R"(, "zipf_alpha": )" +
+              (i % 4 < 2 ? "0.5" : "0.75") + "}";
+  }
+  const TableFile file = value_of(parse(with_table(tables)));
+  for (int i = 0; i < 24; ++i) {
+    const ReuseExpectation alone = expected_reuse(
+        i % 2 == 0 ? 1000 : 1001, 65536.0 * (i % 3 == 0 ? 2 : 3), i % 4 < 2 ? 0.5 : 0.75);
+    BOOST_TEST((file.tables[static_cast<std::size_t>(i)].reuse_histogram == alone.histogram));
+  }
+  BOOST_TEST(file.derived.size() == 0U);  // a file that was read keeps none
+
+  DerivedReuse derived;
+  const ReuseHistogram first = derived.of(10, 100, {{}, 1, 0});
+  for (int round = 0; round < 3; ++round) {
+    BOOST_TEST((derived.of(10, 100, {{}, 1, 0}) == first));
+    derived.of(10, 100, {{0.5}, 1, 0});
+    derived.of(10, 100, {{}, 2, 0});
+    BOOST_TEST(derived.size() == 3U);
+  }
+  for (std::size_t i = 0; i < 2 * DerivedReuse::kMost; ++i) {
+    derived.of(static_cast<std::int64_t>(i) + 1, 1, {{}, 1, 0});
+    BOOST_TEST_REQUIRE(derived.size() <= DerivedReuse::kMost);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_size_given_replaces_the_files_and_its_histograms) {
   const TableFile file = value_of(parse_tables(kOurs, "f", 64));
   BOOST_TEST(file.batch_size.value() == 64);
