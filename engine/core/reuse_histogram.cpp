@@ -29,15 +29,15 @@ double log_factorial(int n) {
 
 /// P(N > n) for N ~ Poisson(mean), accurate relative to itself where it is small: the regularised
 /// lower incomplete gamma function P(n + 1, mean), by its series below n + 2 and by the continued
-/// fraction of its complement (modified Lentz) above.
-double poisson_tail(int n, double mean, double log_factorial_n) {
-  if (mean <= 0) return 0;
+/// fraction of its complement (modified Lentz) above. Answers that are 0 or 1 to the last bit take
+/// neither: the sum of the series is below 2, the fraction below 1/2.
+double poisson_tail(int n, double mean, double log_mean, double log_factorial_n) {
+  constexpr double kNothing = -746;    // its exponential is 0
+  constexpr double kOutOfSight = -40;  // .. is below 2^-57
   const double shape = n + 1.0;
-  // Beyond 40 standard deviations (and far from 0) the answer is 0 or 1 to the last bit.
-  const double margin = 40 * std::sqrt(shape) + 700;
-  if (mean > shape + margin) return 1;
-  const double log_front = shape * std::log(mean) - mean - log_factorial_n;
+  const double log_front = shape * log_mean - mean - log_factorial_n;
   if (mean < shape + 1) {
+    if (log_front < kNothing) return 0;
     double term = 1 / shape;
     double sum = term;
     for (double k = shape + 1; term > sum * 1e-17; k += 1) {
@@ -46,6 +46,7 @@ double poisson_tail(int n, double mean, double log_factorial_n) {
     }
     return std::min(1.0, sum * std::exp(log_front));
   }
+  if (log_front < kOutOfSight) return 1;
   constexpr double kTiny = 1e-300;
   double b = mean + 1 - shape;
   double c = 1 / kTiny;
@@ -102,14 +103,8 @@ class ExpectedCounts {
 
   /// `rows` rows (a weight, not necessarily whole) of mean count `mean`.
   void add(double mean, double rows) {
-    double above = -std::expm1(-mean);  // P(N > 0)
-    for (int k = 0; k < kTails; ++k) {
-      const double tail = above > 0 ? poisson_tail(1 << k, mean, log_factorial_[k]) : 0;
-      bins_[static_cast<std::size_t>(k)] += rows * std::max(0.0, above - tail);
-      above = tail;
-      if (above == 0) return;
-    }
-    bins_[kTails] += rows * above;
+    if (mean != mean_) find_shares(mean);
+    for (std::size_t k = 0; k < bins_.size(); ++k) bins_[k] += rows * shares_[k];
   }
   void add_to_last_bin(double rows) { bins_[kTails] += rows; }
 
@@ -124,7 +119,23 @@ class ExpectedCounts {
   }
 
  private:
+  /// Of a row of mean count `mean`: how likely it is in each bin.
+  void find_shares(double mean) {
+    mean_ = mean;
+    shares_ = {};
+    const double log_mean = std::log(mean);
+    double above = -std::expm1(-mean);  // P(N > 0)
+    for (int k = 0; k < kTails && above > 0; ++k) {
+      const double tail = poisson_tail(1 << k, mean, log_mean, log_factorial_[k]);
+      shares_[static_cast<std::size_t>(k)] = std::max(0.0, above - tail);
+      above = tail;
+    }
+    shares_[kTails] = above;
+  }
+
   double log_factorial_[kTails];
+  double mean_ = 0;  ///< of shares_; uniform lookups have one for all rows
+  ReuseHistogram shares_{};
   ReuseHistogram bins_{};
 };
 
