@@ -128,9 +128,10 @@ std::string device_guess(const NamedCostModels& named, std::int32_t devices) {
   if (!named.models.comm || named.models.comm->max_devices == 0) return "";
   const CommModels& comm = *named.models.comm;
   if (devices == 1 || (devices >= comm.min_devices && devices <= comm.max_devices)) return "";
-  return named.name + ": trained on " + std::to_string(comm.min_devices) + " to " +
-         std::to_string(comm.max_devices) + " devices, what it says of " + std::to_string(devices) +
-         " is a guess";
+  const std::string least =
+      comm.min_devices < comm.max_devices ? std::to_string(comm.min_devices) + " to " : "";
+  return named.name + ": trained on " + least + std::to_string(comm.max_devices) +
+         " devices, what it says of " + std::to_string(devices) + " is a guess";
 }
 
 std::string table_guess(const NamedCostModels& named, std::span<const Table> tables) {

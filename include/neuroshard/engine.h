@@ -91,7 +91,7 @@ enum {
   NEUROSHARD_OK = 0,
   NEUROSHARD_INVALID_INPUT = 1, /* bad argument, bad file: the message says where and what */
   NEUROSHARD_INFEASIBLE = 2,    /* no plan fits; the message names the smallest change found */
-  NEUROSHARD_IO_ERROR = 3,      /* file, disk or pipe */
+  NEUROSHARD_IO_ERROR = 3,      /* reading broke off, or a file could not be written */
   NEUROSHARD_UNAVAILABLE = 4,   /* hardware, driver or library missing */
   NEUROSHARD_CANCELLED = 5,     /* cancelled before there was any plan */
   NEUROSHARD_INTERNAL = 6,      /* a bug; please report it */

@@ -77,6 +77,10 @@ BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_
   BOOST_TEST(device_guess(named, 129) ==
              "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess");
   BOOST_TEST(device_guess(load_shipped_models("torchrec").value(), 129).empty());
+  NamedCostModels one = named;
+  one.models.comm->min_devices = one.models.comm->max_devices = 4;
+  BOOST_TEST(device_guess(one, 8) ==
+             "h200_sim: trained on 4 devices, what it says of 8 is a guess");
 }
 
 BOOST_AUTO_TEST_CASE(costs_of_data_types_that_the_models_never_saw_are_said_to_be_guesses) {
