@@ -35,7 +35,7 @@ struct SearchOptions {
   RowSplits row_splits = RowSplits::kOff;
   std::int32_t row_parts = 1;
   /// Where the cost models know what even blocks cost over the devices of one host: how many those
-  /// are; 0: they know no hosts.
+  /// are; 0: they do not.
   std::int32_t devices_per_host = 0;
   /// Whether `refine` may give every device all of a table; only where the cost models know it.
   bool replicate = false;

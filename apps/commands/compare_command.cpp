@@ -45,7 +45,7 @@ class CompareCommand final : public Command {
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
-        .default_text("8: the cost model torchrec alone knows hosts");
+        .default_text("8: the cost model torchrec alone goes by it");
     declare_bandwidths(flags, &bandwidths_);
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());

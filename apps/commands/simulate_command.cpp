@@ -23,7 +23,7 @@ class SimulateCommand final : public Command {
     declare_device_memory(flags, &memory_);
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
-        .default_text("the plan's, or 8: the cost model torchrec alone knows hosts");
+        .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
     declare_bandwidths(flags, &bandwidths_);
     flags
         .text("output", "FILE",

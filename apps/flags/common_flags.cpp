@@ -45,13 +45,16 @@ Result<std::string> list_of_models() {
                    {"provenance", Align::kLeft},
                    {"devices"},
                    {"row splits", Align::kLeft},
-                   {"hardware", Align::kLeft}});
+                   {"compute of", Align::kLeft},
+                   {"exchanges of", Align::kLeft}});
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
                                 load_shipped_models(std::string(shipped_model_name(index))));
+    const ModelOrigin& compute = named.models.compute_origin;
+    const ModelOrigin& comm = named.models.comm_origin;
     table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured",
                known_devices(named.models), std::string(to_string(known_row_splits(named.models))),
-               named.models.compute_origin.hardware});
+               hardware_of(compute), comm == compute ? "the same" : hardware_of(comm)});
   }
   return table.render(Console::of(STDOUT_FILENO));
 }

@@ -33,7 +33,8 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
 
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models) {
   if (!flags.given("devices-per-host") || models.models.torchrec) return;
-  print_note("--devices-per-host: changes nothing, " + models.name + " knows no hosts");
+  print_note("--devices-per-host: changes nothing, " + models.name +
+             " has the hosts it was trained on");
 }
 
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {

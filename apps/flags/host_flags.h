@@ -16,13 +16,13 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);
 
 /// load_cost_models() for `devices` devices; TorchRec's formula counts with hosts of so many of
-/// them (0: of as many as it does by itself) and those bandwidths, others know no hosts.
-/// kInvalidInput, too, when the devices are no whole number of such hosts.
+/// them (0: of as many as it does by itself) and those bandwidths, others have the hosts they were
+/// trained on. kInvalidInput, too, when the devices are no whole number of such hosts.
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths = {});
 
-/// A remark on standard error when the flag is given and the cost models know no hosts.
+/// A remark on standard error when the flag is given and the cost models do not go by it.
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models);
 /// The same of --bandwidths.
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models);

@@ -113,7 +113,8 @@ inline std::int32_t known_row_parts(const CostModels& models) {
 }
 
 /// Where what the models say of even blocks of rows depends on which devices are on one host: how
-/// many a host has. 0: the models know no hosts.
+/// many a host has. 0: it does not, as with networks, whose exchanges are those of the hosts they
+/// were trained on, wherever a table's rows are.
 inline std::int32_t known_devices_per_host(const CostModels& models) {
   return models.torchrec ? models.torchrec->devices_per_host : 0;
 }

@@ -106,12 +106,18 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, const std::strin
           .seed = seed};
 }
 
-std::string describe(const ModelOrigin& origin) {
-  if (origin.provenance == Provenance::kMeasured) return "measured on " + origin.hardware;
+std::string hardware_of(const ModelOrigin& origin) {
   constexpr std::string_view kSuffix = " (simulated)";  // as the ground truth calls its hardware
   std::string hardware = origin.hardware;
-  if (hardware.ends_with(kSuffix)) hardware.erase(hardware.size() - kSuffix.size());
-  return "SIMULATED hardware " + hardware;
+  if (origin.provenance == Provenance::kSimulated && hardware.ends_with(kSuffix)) {
+    hardware.erase(hardware.size() - kSuffix.size());
+  }
+  return hardware;
+}
+
+std::string describe(const ModelOrigin& origin) {
+  const bool measured = origin.provenance == Provenance::kMeasured;
+  return (measured ? "measured on " : "SIMULATED hardware ") + hardware_of(origin);
 }
 
 std::string describe(const NamedCostModels& named) {

@@ -39,7 +39,7 @@ Result<NamedCostModels> load_shipped_models(const std::string& name);
 Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes);
 
 /// Makes TorchRec's formula one for hosts of so many devices; its hash is of its constants. Others
-/// stay as they are: what they know of hosts is in the networks. REQUIRES devices_per_host >= 1.
+/// stay as they are: they have the hosts they were trained on. REQUIRES devices_per_host >= 1.
 void set_hosts(std::int32_t devices_per_host, NamedCostModels& named);
 /// The same for bandwidths. REQUIRES each in [kMinTorchRecGbps, kMaxTorchRecGbps].
 void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named);
@@ -54,6 +54,9 @@ ModelOrigin origin_of(const CostModels& models);
 /// What a plan file records of how `algorithm` made a plan with these models.
 io::PlanProvenance provenance_of(const NamedCostModels& models, const std::string& input_sha256,
                                  const std::string& algorithm, std::uint64_t seed);
+
+/// "H200-141G, nvswitch": without a word on whether it was simulated, which has to stand beside it.
+std::string hardware_of(const ModelOrigin& origin);
 
 /// "SIMULATED hardware H200-141G, nvswitch" or "measured on ...".
 std::string describe(const ModelOrigin& origin);

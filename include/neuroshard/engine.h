@@ -89,7 +89,7 @@ NEUROSHARD_API const char* neuroshard_commit(void);
 typedef int32_t neuroshard_status;
 enum {
   NEUROSHARD_OK = 0,
-  NEUROSHARD_INVALID_INPUT = 1, /* bad argument, bad file: the message says where and what */
+  NEUROSHARD_INVALID_INPUT = 1, /* bad argument, bad or missing file: the message says where */
   NEUROSHARD_INFEASIBLE = 2,    /* no plan fits; the message names the smallest change found */
   NEUROSHARD_IO_ERROR = 3,      /* reading broke off, or a file could not be written */
   NEUROSHARD_UNAVAILABLE = 4,   /* hardware, driver or library missing */
@@ -254,7 +254,7 @@ typedef struct neuroshard_cluster {
   size_t struct_size;
   int64_t memory_bytes; /* for tables on each device, 1 or more */
   int32_t devices;      /* 1 to 65,536 */
-  /* Of one host, all of them alike and their devices in order: for costs that know hosts
+  /* Of one host, all of them alike and their devices in order: for costs that go by it
      ("torchrec"; 0: 8, or one host of all where 8 are no divisor), and for exports of the plan,
      which remembers it (0: what it was costed with, or not said). neuroshard-plan files have no
      place for it. */
@@ -273,7 +273,7 @@ typedef struct neuroshard_cluster {
 enum {
   NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
   NEUROSHARD_ROW_SPLITS_OFF = 1,
-  /* A table over all devices, in blocks of ceil(rows / devices); where costs know hosts, also
+  /* A table over all devices, in blocks of ceil(rows / devices); where costs go by hosts, also
      columns of it over the devices of one. */
   NEUROSHARD_ROW_SPLITS_EVEN = 2,
   NEUROSHARD_ROW_SPLITS_ANY = 3 /* also halves of its rows, quarters, .., on any devices */

@@ -1,5 +1,5 @@
-// Plans for several hosts under TorchRec's formula, which alone knows hosts: from the search to the
-// trainer's file and back.
+// Plans for several hosts under TorchRec's formula, which alone goes by them: from the search to
+// the trainer's file and back.
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <set>
@@ -125,7 +125,8 @@ BOOST_AUTO_TEST_CASE(hosts_are_as_large_as_the_flag_says) {
                   "expected a divisor of 64");
   const Outcome other = run_command({"simulate", "--tables", kHostTables, "--plan", four,
                                      "--device-memory", "80GB", "--devices-per-host", "4"});
-  BOOST_TEST(other.err.find("--devices-per-host: changes nothing, h200_sim knows no hosts") !=
+  BOOST_TEST(other.err.find(
+                 "--devices-per-host: changes nothing, h200_sim has the hosts it was trained on") !=
              std::string::npos);
 }
 

@@ -7,6 +7,7 @@
 
 namespace {
 
+using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
@@ -112,6 +113,16 @@ BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_call
   BOOST_TEST(slurp(plan).find("what it says of 129 is a guess") != std::string::npos);
   search[2] = "128";
   BOOST_TEST(run_command(search).err.empty());
+}
+
+BOOST_AUTO_TEST_CASE(the_list_of_cost_models_tells_both_halves) {
+  const std::string list = run_command({"plan", "--cost-model", "list"}).out;
+  for (const std::string words :
+       {"compute of", "exchanges of", "H200-141G, nvswitch", "H200-141G, cluster",
+        "A100-80G, nvswitch", "A100-80G, cluster", "default bandwidths  the same"}) {
+    BOOST_TEST(list.find(words) != std::string::npos, words << " in\n" << list);
+  }
+  for (const std::string& line : lines_of(list)) BOOST_TEST(line.size() <= 120U, line);
 }
 
 BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
