@@ -175,14 +175,15 @@ Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload,
                             std::int32_t devices) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
-  for (const auto& [index, written] : pieces.torchrec) {
-    NEUROSHARD_RETURN_IF_ERROR(check_torchrec_kernel(*written).with_context(
-        input.source + ": " + describe_table(workload, index)));
-  }
   if (!validate(workload, pieces.document.plan).ok()) {
     return find_faults(workload, pieces.document.plan, pieces.names)
         .front()
         .with_context(input.source);
+  }
+  for (const auto& [index, written] : pieces.torchrec) {
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_torchrec_table(*written, pieces.document.plan.devices)
+            .with_context(input.source + ": " + describe_table(workload, index)));
   }
   return BoundPlan{std::move(pieces.document), std::move(pieces.notes)};
 }

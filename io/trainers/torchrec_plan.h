@@ -59,8 +59,10 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
 /// "dense" for a table that every device holds. TorchRec has others (host memory, SSD, quantized).
 std::string_view torchrec_kernel(std::string_view sharding_type);
 
-/// kInvalidInput, without its place, when `written` has another kernel than torchrec_kernel().
-Status check_torchrec_kernel(const TorchRecTable& written);
+/// kInvalidInput, without its place, when the engine would cost and write another table than
+/// `written`: one with another kernel than torchrec_kernel(), or on some ranks of `devices` only
+/// where it is data-parallel.
+Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices);
 
 /// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
 /// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "io/plans/plan_tables.h"
 #include "io/trainers/torchrec_columns.h"
@@ -64,6 +65,23 @@ void check_row_ranks(const TorchRecTable& written, std::int32_t devices,
   }
 }
 
+/// Why a data-parallel table is not on every rank once; "" where it is, or is no such table.
+std::string unequal_ranks(const TorchRecTable& written, std::int32_t devices) {
+  if (written.sharding_type != "data_parallel") return {};
+  std::vector<std::int32_t> all(static_cast<std::size_t>(devices));
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<std::int32_t> sorted = written.ranks;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted == all) return {};
+  constexpr std::size_t kShown = 8;
+  std::string ranks;
+  for (std::size_t place = 0; place < std::min(kShown, written.ranks.size()); ++place) {
+    ranks += (place == 0 ? "" : ", ") + std::to_string(written.ranks[place]);
+  }
+  if (written.ranks.size() > kShown) ranks += ", ..";
+  return "data_parallel: found ranks [" + ranks + "], expected all " + std::to_string(devices);
+}
+
 }  // namespace
 
 std::string_view torchrec_kernel(std::string_view sharding_type) {
@@ -74,7 +92,9 @@ std::string torchrec_empty_rank(std::string_view sharding_type) {
   return std::string(sharding_type) + " leaves a rank without rows, TorchRec fails on that on CPU";
 }
 
-Status check_torchrec_kernel(const TorchRecTable& written) {
+Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices) {
+  std::string ranks = unequal_ranks(written, devices);
+  if (!ranks.empty()) return invalid_input(std::move(ranks));
   const std::string_view expected = torchrec_kernel(written.sharding_type);
   if (written.compute_kernel == expected) return {};
   return invalid_input("compute kernel '" + written.compute_kernel + "' with " +
@@ -123,10 +143,8 @@ std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Tab
     faults.push_back("compute kernel '" + written.compute_kernel + "' with " +
                      written.sharding_type + ", TorchRec takes 'dense' with data_parallel only");
   }
-  if (replicated && static_cast<std::int32_t>(written.ranks.size()) != devices) {
-    faults.push_back("data_parallel on " + std::to_string(written.ranks.size()) +
-                     " ranks, expected all " + std::to_string(devices));
-  }
+  std::string ranks = unequal_ranks(written, devices);
+  if (!ranks.empty()) faults.push_back(std::move(ranks));
   if (written.sharding_type == "row_wise" || written.sharding_type == "table_row_wise") {
     check_row_ranks(written, devices, devices_per_host, faults);
   }

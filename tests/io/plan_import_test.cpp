@@ -253,6 +253,24 @@ BOOST_AUTO_TEST_CASE(kernels_without_a_cost_model_are_refused_not_rewritten) {
                 {"f: table 1 'ad': compute kernel 'fused' with data_parallel, expected 'dense'"});
 }
 
+BOOST_AUTO_TEST_CASE(a_table_on_some_ranks_is_refused_not_put_on_all) {
+  const auto with_ranks = [](const std::string& ranks) {
+    return changed(kTwoModules, "[0, 1, 2, 3]", ranks);
+  };
+  for (const std::string ranks :
+       {"[0, 1]", "[]", "[0, 1, 2, 2]", "[0, 1, 2, 4]", "[0, 1, 2, 3, 4]"}) {
+    const std::string expected =
+        "table 1 'ad': data_parallel: found ranks " + ranks + ", expected all 4";
+    check_refused(bound(with_ranks(ranks), 4).status(), {"f: " + expected});
+    const std::vector<PlanFault> faults = faults_of(with_ranks(ranks), {.devices = 4});
+    BOOST_REQUIRE(faults.size() == 1U);
+    BOOST_TEST(faults[0].text == expected);
+  }
+  BOOST_TEST(bound(with_ranks("[3, 1, 0, 2]"), 4).ok());
+  check_refused(bound(with_ranks("[0, 1, 2, 3, 4, 5, 6, 7, 8]"), 4).status(),
+                {"found ranks [0, 1, 2, 3, 4, 5, 6, 7, ..], expected all 4"});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
   check_fault(changed(kTorchRec, "\"dense\"", "\"fused\""), two, {"table 1 'ad'", "'dense' with"});
   check_fault(changed(kTorchRec, "\"fused\"", "\"dense\""), two, {"table 0 'user'", "'dense'"});
   check_fault(changed(kTorchRec, "\"ranks\": [0, 1]}", "\"ranks\": [0]}"), two,
-              {"table 1 'ad'", "on 1 ranks, expected all 2"});
+              {"table 1 'ad': data_parallel: found ranks [0], expected all 2"});
   check_fault(changed(kTorchRec, "table_wise", "row_wise"), two,
               {"table 0 'user'", "row_wise with 1 shards, expected one for each of 2 ranks"});
   check_fault(changed(kTorchRec, "column_wise", "row_wise"), two,
