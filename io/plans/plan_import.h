@@ -71,10 +71,15 @@ struct PlanFault {
 };
 
 /// Every fault of a plan: cells that no shard or two shards hold, unknown tables and devices,
-/// devices beyond the limit, and the rules of the format it is written in or meant for. Empty for a
-/// good plan. Errors: kInvalidInput for rules that make no sense (an unknown target or an unknown
-/// number of devices). Cost: O(n log n) in shards.
+/// devices beyond the limit (by the rows that are in their memory, see uncounted_memory()), and the
+/// rules of the format it is written in or meant for. Empty for a good plan. Errors: kInvalidInput
+/// for rules that make no sense (an unknown target or an unknown number of devices). Cost: O(n log
+/// n) in shards.
 Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload& workload,
                                          const PlanRules& rules);
+
+/// How many of the plan's tables lint_plan() does not count in device memory and why, for people;
+/// "" where all are: tables with a kernel of TorchRec's that keeps rows elsewhere are not.
+std::string uncounted_memory(const PlanInput& input);
 
 }  // namespace neuroshard::io

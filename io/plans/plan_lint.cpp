@@ -51,9 +51,16 @@ std::vector<std::string> target_faults(const Target& target, const TorchRecTable
   return {status.message()};
 }
 
-void check_memory(const Workload& workload, const Plan& plan, std::int64_t limit,
+/// Against the limit, without tables whose rows are elsewhere.
+void check_memory(const Workload& workload, const PlanPieces& pieces, std::int64_t limit,
                   std::vector<PlanFault>& faults) {
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  Plan counted = pieces.document.plan;
+  std::erase_if(counted.shards, [&](const Shard& shard) {
+    const auto written = pieces.torchrec.find(shard.table);
+    return written != pieces.torchrec.end() &&
+           torchrec_rows_elsewhere(written->second->compute_kernel);
+  });
+  const std::vector<std::int64_t> bytes = device_bytes(workload, counted);
   for (std::size_t device = 0; device < bytes.size(); ++device) {
     if (bytes[device] <= limit) continue;
     faults.push_back({true, "device " + std::to_string(device) + " holds " +
@@ -103,9 +110,29 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
     }
   }
   if (rules.memory_limit > 0 && pieces.unusable.empty()) {
-    check_memory(workload, plan, rules.memory_limit, faults);
+    check_memory(workload, pieces, rules.memory_limit, faults);
   }
   return faults;
+}
+
+std::string uncounted_memory(const PlanInput& input) {
+  const auto* torchrec = std::get_if<TorchRecPlan>(&input.content);
+  if (torchrec == nullptr) return {};
+  std::set<std::string> kernels;
+  int tables = 0;
+  for (const TorchRecTable& table : torchrec->tables) {
+    if (!torchrec_rows_elsewhere(table.compute_kernel)) continue;
+    kernels.insert(table.compute_kernel);
+    ++tables;
+  }
+  if (tables == 0) return {};
+  std::string with;
+  for (const std::string& kernel : kernels) with += (with.empty() ? "" : ", ") + kernel;
+  return input.source + ": " + std::to_string(tables) + " of " +
+         std::to_string(torchrec->tables.size()) + " tables " + (tables == 1 ? "is" : "are") +
+         " not counted in device memory: with " + with +
+         ", rows are in host memory or on SSD, and the plan does not say how large a cache of them "
+         "the device has, if any";
 }
 
 }  // namespace neuroshard::io

@@ -59,6 +59,10 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
 /// "dense" for a table that every device holds. TorchRec has others (host memory, SSD, quantized).
 std::string_view torchrec_kernel(std::string_view sharding_type);
 
+/// Whether the rows of a table with that kernel of TorchRec's are in host memory or on SSD, with no
+/// more than a cache of them in the device's.
+bool torchrec_rows_elsewhere(std::string_view compute_kernel);
+
 /// kInvalidInput, without its place, when the engine would cost and write another table than
 /// `written`: one with another kernel than torchrec_kernel(), or on some ranks of `devices` only
 /// where it is data-parallel.

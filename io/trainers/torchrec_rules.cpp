@@ -88,6 +88,13 @@ std::string_view torchrec_kernel(std::string_view sharding_type) {
   return sharding_type == "data_parallel" ? "dense" : "fused";
 }
 
+bool torchrec_rows_elsewhere(std::string_view compute_kernel) {
+  constexpr std::array<std::string_view, 7> kKernels{
+      "fused_uvm", "fused_uvm_caching", "quant_uvm",         "quant_uvm_caching",
+      "key_value", "ssd_virtual_table", "dram_virtual_table"};
+  return std::find(kKernels.begin(), kKernels.end(), compute_kernel) != kKernels.end();
+}
+
 std::string torchrec_empty_rank(std::string_view sharding_type) {
   return std::string(sharding_type) + " leaves a rank without rows, TorchRec fails on that on CPU";
 }

@@ -164,4 +164,35 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(tables_whose_rows_are_in_host_memory_are_not_held_against_the_devices) {
+  const TemporaryFolder folder;
+  const std::string tables = source_file("examples/dlrm_dcnv2.json");
+  const std::string plan = folder.file("plan.json");
+  BOOST_TEST(run_command({"plan", "--tables", tables, "--devices", "4", "--device-memory", "80GB",
+                          "--algorithm", "size-greedy", "--format", "torchrec", "--output", plan})
+                 .exit_code == 0);
+  std::string text = slurp(plan);
+  const auto checked = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"check", "--tables", tables, "--plan",
+                                       folder.write("uvm.json", text)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const std::vector<std::string> limit{"--device-memory", "10GB"};
+  BOOST_TEST(checked(limit).exit_code == 3);
+  const std::string fused = "\"fused\"";
+  for (std::size_t at = 0; (at = text.find(fused, at)) != std::string::npos;) {
+    text.replace(at, fused.size(), "\"fused_uvm\"");
+  }
+  const Outcome elsewhere = checked(limit);
+  BOOST_TEST(elsewhere.exit_code == 0);
+  BOOST_TEST(elsewhere.out.find("no fault") != std::string::npos, elsewhere.out);
+  BOOST_TEST(elsewhere.err ==
+             folder.file("uvm.json") +
+                 ": 26 of 26 tables are not counted in device memory: with fused_uvm, rows are in "
+                 "host memory or on SSD, and the plan does not say how large a cache of them the "
+                 "device has, if any\n");
+  BOOST_TEST(checked({}).err.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

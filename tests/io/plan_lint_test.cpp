@@ -184,6 +184,31 @@ BOOST_AUTO_TEST_CASE(memory_counts_on_every_device) {
   BOOST_TEST(faults[0].text.find("device 1 holds 992 B") != std::string::npos, faults[0].text);
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_a_kernel_keeps_elsewhere_take_no_device_memory) {
+  const auto fullest = [](const std::string& text) {
+    const std::vector<PlanFault> faults = faults_of(text, {.devices = 2, .memory_limit = 300});
+    return faults.empty() ? std::string("none") : faults.back().text;
+  };
+  BOOST_TEST(uncounted_memory(value_of(parse_plan(kTorchRec))).empty());
+  BOOST_TEST(uncounted_memory(value_of(parse_plan(kHugeCtr))).empty());
+  for (const std::string kernel : {"fused", "quant", "customized_kernel"}) {
+    const std::string text = changed(kTorchRec, "\"fused\"", "\"" + kernel + "\"");
+    BOOST_TEST(fullest(text).starts_with("device 1 holds 992 B"), fullest(text));
+    BOOST_TEST(uncounted_memory(value_of(parse_plan(text))).empty());
+  }
+  for (const std::string kernel :
+       {"fused_uvm", "fused_uvm_caching", "quant_uvm", "quant_uvm_caching", "key_value",
+        "ssd_virtual_table", "dram_virtual_table"}) {
+    const std::string text = changed(kTorchRec, "\"fused\"", "\"" + kernel + "\"");
+    BOOST_TEST(fullest(text).starts_with("device 1 holds 672 B"), fullest(text));
+    BOOST_TEST(uncounted_memory(value_of(parse_plan(text))) ==
+               "f: 1 of 3 tables is not counted in device memory: with " + kernel +
+                   ", rows are in host memory or on SSD, and the plan does not say how large a "
+                   "cache of them the device has, if any");
+    BOOST_TEST(fullest(changed(text, "\"fused\"", "\"key_value\"")) == "none");
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace
