@@ -83,7 +83,10 @@ class CompareCommand final : public Command {
     note_guesses(models, cluster_.devices, tables_of(pool, tasks));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
-      if (*output_ == "-") return {};
+      if (*output_ == "-") {
+        for (const std::string& refusal : refusals(report)) print_note(refusal);
+        return {};
+      }
     }
     if (bounds_.ms.size() != report.tasks.size()) bounds_.ms.clear();
     return print("cost model " + describe(models) + "\n\n" +
@@ -155,6 +158,9 @@ class CompareCommand final : public Command {
     for (ComparedPlan& entry : compared) {
       io::CompareResult& result = task.results[entry.algorithm];
       result.seconds = entry.seconds;
+      if (entry.result.status().code() == StatusCode::kInvalidInput) {
+        result.refusal = entry.result.status().message();
+      }
       if (!entry.result.ok()) continue;
       // What it had when its time was over may be anything but the optimum.
       if (entry.algorithm == kOptimum && entry.result->stopped_early) continue;

@@ -7,6 +7,7 @@
 #include "apps/commands/plan_report.h"
 #include "apps/console/text_table.h"
 #include "engine/core/decimal.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -167,7 +168,26 @@ std::string compare_summary(const Console& console, const io::CompareReport& rep
   if (has_bounds) {
     text += "above bound: mean over its tasks; no " + bounds.plans + " is below\n";
   }
-  return text + skipped_text(report);
+  text += skipped_text(report);
+  for (const std::string& refusal : refusals(report)) text += io::printable(refusal) + "\n";
+  return text;
+}
+
+std::vector<std::string> refusals(const io::CompareReport& report) {
+  std::vector<std::string> lines;
+  for (const std::string& algorithm : report.algorithms) {
+    int tasks = 0;
+    const std::string* first = nullptr;
+    for (const io::CompareTask& task : report.tasks) {
+      const std::string& refusal = task.results.at(algorithm).refusal;
+      if (refusal.empty()) continue;
+      if (tasks++ == 0) first = &refusal;
+    }
+    if (tasks == 0) continue;
+    lines.push_back(algorithm + ": refused " + std::to_string(tasks) + " of " +
+                    std::to_string(report.tasks.size()) + " tasks: " + *first);
+  }
+  return lines;
 }
 
 }  // namespace neuroshard::apps

@@ -18,9 +18,13 @@ struct TaskBounds {
 };
 
 /// A line for each algorithm: tasks solved, mean cost over the tasks that can be compared, mean
-/// seconds, wins, and how far above the optimum and the bounds it is; below it what that means, and
-/// what time limits left no room for.
+/// seconds, wins, and how far above the optimum and the bounds it is; below it what that means,
+/// what time limits left no room for, and refusals().
 std::string compare_summary(const Console& console, const io::CompareReport& report,
                             const TaskBounds& bounds);
+
+/// A line for each algorithm that refused tasks, which may have a feasible plan: on how many, and
+/// the first reason.
+std::vector<std::string> refusals(const io::CompareReport& report);
 
 }  // namespace neuroshard::apps

@@ -17,6 +17,7 @@ struct CompareResult {
   Plan plan;           ///< Shard::table is the position in the task's line
   PlanCost cost;
   std::string skipped{};  ///< what the time limit left no room for, in words; empty: nothing
+  std::string refusal{};  ///< why the algorithm does not take the task; not in the file
 };
 
 struct CompareTask {

@@ -292,6 +292,33 @@ BOOST_AUTO_TEST_CASE(a_comparison_says_how_far_from_the_optimum_plans_are) {
   BOOST_TEST(cut_short.find(" 0/1 ") != std::string::npos, cut_short);  // exact
 }
 
+BOOST_AUTO_TEST_CASE(a_comparison_says_which_algorithm_refused_how_many_tasks_and_why) {
+  const TemporaryFolder folder;
+  const auto compared = [&](const std::string& tasks, const std::string& output) {
+    return run_command({"compare", "--tables", generated_pool(folder), "--tasks",
+                        folder.write("tasks.txt", tasks), "--devices", "4", "--device-memory",
+                        "64GiB", "--algorithms", "size-greedy,exact", "--output", output});
+  };
+  const std::string large =
+      "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17 16,16,32,16,8,4,4,4,4,4,4,4,4,4,4,4,4\n";
+  const std::string line =
+      "exact: refused 2 of 3 tasks: this algorithm goes through all plans, at ";
+  const std::string file = folder.file("compare.json");
+  const Outcome shown = compared(large + "1,2 8,8\n" + large, file);
+  BOOST_TEST(shown.exit_code == 0, shown.err);
+  BOOST_TEST(shown.out.find("\n" + line) != std::string::npos, shown.out);
+  BOOST_TEST(shown.out.find("size-greedy: refused") == std::string::npos, shown.out);
+  BOOST_TEST(shown.err.empty());
+  const Outcome piped = compared(large + "1,2 8,8\n" + large, "-");
+  BOOST_TEST(lines_of(piped.err).size() == 1U, piped.err);
+  BOOST_TEST(piped.err.starts_with(line), piped.err);
+  const json::object refused =
+      parsed(piped.out).at("tasks").as_array()[0].at("results").at("exact").as_object();
+  BOOST_TEST((keys_of(refused) == Keys{"feasible", "cost_ms", "seconds", "shards", "per_device"}));
+  BOOST_TEST(!refused.at("feasible").as_bool());
+  BOOST_TEST(compared("1,2 8,8\n", file).out.find("refused") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_task_nobody_can_solve_is_an_outcome_not_an_error) {
   const TemporaryFolder folder;
   const Outcome outcome = run_command({"compare", "--tables", generated_pool(folder), "--tasks",
