@@ -23,13 +23,13 @@
 namespace neuroshard::apps {
 namespace {
 
-/// The tables of the pool that any task has.
-std::vector<Table> tables_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
+/// The tables of the pool that any task has, and the batch size of all.
+Workload any_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
   std::set<std::int32_t> ids;
   for (const io::Task& task : tasks) ids.insert(task.tables.begin(), task.tables.end());
-  std::vector<Table> tables;
-  for (const std::int32_t id : ids) tables.push_back(pool.tables[static_cast<std::size_t>(id)]);
-  return tables;
+  Workload any{{}, pool.batch_size.value_or(io::kDefaultBatchSize)};
+  for (const std::int32_t id : ids) any.tables.push_back(pool.tables[static_cast<std::size_t>(id)]);
+  return any;
 }
 
 class CompareCommand final : public Command {
@@ -80,7 +80,7 @@ class CompareCommand final : public Command {
     options_.data_parallel = data_parallel_ == "on";
     note_search_flags(flags, row_splits_, options_.data_parallel, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
-    note_guesses(models, cluster_.devices, tables_of(pool, tasks));
+    note_guesses(models, cluster_.devices, any_of(pool, tasks));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") {

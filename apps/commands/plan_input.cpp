@@ -59,7 +59,6 @@ void note_lost_places(const PlanAndTables& input, const io::PlanDocument& docume
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
                           const NamedCostModels& named) {
   const CostModels& models = named.models;
-  const std::vector<Table>& tables = input.loaded.workload.tables;
   const bool row_shards = std::any_of(
       plan.shards.begin(), plan.shards.end(),
       [&](const Shard& shard) { return has_part_of_rows(input.loaded.workload, shard); });
@@ -70,7 +69,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
   }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
-  note_guesses(named, plan.devices, tables);
+  note_guesses(named, plan.devices, input.loaded.workload);
   return cost;
 }
 

@@ -156,11 +156,10 @@ void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool
              instead_of_row_splits(known));
 }
 
-void note_guesses(const NamedCostModels& models, std::int32_t devices,
-                  std::span<const Table> tables) {
-  for (const std::string& guess : {device_guess(models, devices), table_guess(models, tables)}) {
-    note_if_any(guess);
-  }
+void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload) {
+  note_if_any(device_guess(models, devices));
+  note_if_any(table_guess(models, workload.tables));
+  note_if_any(dropped_samples(models, devices, workload.batch_size));
 }
 
 RowSplits row_splits_of(const std::string& word) {

@@ -50,7 +50,8 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
 void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
                      const Workload& workload) {
   for (const std::string& guess :
-       {device_guess(*planner.models, devices), table_guess(*planner.models, workload.tables)}) {
+       {device_guess(*planner.models, devices), table_guess(*planner.models, workload.tables),
+        dropped_samples(*planner.models, devices, workload.batch_size)}) {
     if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
   }
 }

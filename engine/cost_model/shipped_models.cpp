@@ -164,6 +164,17 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
          (others == 1 ? " other" : " others") + " is a guess";
 }
 
+std::string dropped_samples(const NamedCostModels& named, std::int32_t devices,
+                            std::int64_t batch_size) {
+  if (!named.models.torchrec || batch_size % devices == 0) return "";
+  const std::int64_t each = batch_size / devices;
+  const std::string batch = named.name + ": batch " + std::to_string(batch_size) + " is ";
+  const std::string among = std::to_string(devices) + " devices, the formula counts ";
+  if (each == 0) return batch + "less than " + among + "no samples: every plan costs nothing";
+  return batch + "no multiple of " + among + std::to_string(each * devices) + ", " +
+         std::to_string(each) + " on each";
+}
+
 std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {
   const std::string guess = device_guess(named, devices);
   return describe(named) + (guess.empty() ? "" : "; ") + guess;

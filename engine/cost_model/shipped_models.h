@@ -75,6 +75,11 @@ std::string device_guess(const NamedCostModels& models, std::int32_t devices);
 /// where a formula stands for the networks.
 std::string table_guess(const NamedCostModels& models, std::span<const Table> tables);
 
+/// "batch 4099 is no multiple of 8 devices, ..", with the name in front: which samples TorchRec's
+/// formula counts instead, as many on each device. "" where it counts all, and of networks.
+std::string dropped_samples(const NamedCostModels& models, std::int32_t devices,
+                            std::int64_t batch_size);
+
 /// describe(), and behind it device_guess() where that says something.
 std::string describe_costs(const NamedCostModels& models, std::int32_t devices);
 

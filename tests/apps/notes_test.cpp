@@ -125,6 +125,40 @@ BOOST_AUTO_TEST_CASE(the_list_of_cost_models_tells_both_halves) {
   for (const std::string& line : lines_of(list)) BOOST_TEST(line.size() <= 120U, line);
 }
 
+BOOST_AUTO_TEST_CASE(samples_that_torchrecs_formula_drops_are_told) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const auto tables = [&](const std::string& batch) {
+    return folder.write("tables.json", R"({"format": "neuroshard-tables", "version": 1,
+      "batch_size": )" + batch + R"(, "tables": [
+      {"name": "user", "rows": 1000, "dim": 8, "pooling_factor": 2}]})");
+  };
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--devices", "8", "--algorithm", "size-greedy", "--output", plan},
+      {"simulate", "--plan", plan},
+      {"export", "--plan", plan, "--format", "html"},
+      {"compare", "--devices", "8", "--tasks", folder.write("tasks.txt", "0 8\n"), "--algorithms",
+       "size-greedy"}};
+  const auto notes = [&](const std::vector<std::string>& command, const std::string& batch) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--tables", tables(batch), "--device-memory", "1GB",
+                                       "--cost-model", "torchrec"});
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  for (const std::string batch : {"4099", "4", "4096"}) {
+    for (const std::vector<std::string>& command : commands) {
+      const std::string expected =
+          batch == "4099" ? "no multiple of 8 devices, the formula counts 4096, 512 on each\n"
+                          : "less than 8 devices, the formula counts no samples: every plan costs "
+                            "nothing\n";
+      BOOST_TEST(notes(command, batch) ==
+                 (batch == "4096" ? "" : "torchrec: batch " + batch + " is " + expected));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   const auto notes = [](const std::vector<std::string>& flags) {
     std::vector<std::string> arguments{

@@ -101,6 +101,18 @@ BOOST_AUTO_TEST_CASE(costs_of_data_types_that_the_models_never_saw_are_said_to_b
              "others is a guess");
 }
 
+BOOST_AUTO_TEST_CASE(samples_that_the_formula_does_not_count_are_told) {
+  const NamedCostModels named = load_shipped_models("torchrec").value();
+  BOOST_TEST(dropped_samples(named, 8, 4096).empty());
+  BOOST_TEST(dropped_samples(named, 8, 4099) ==
+             "torchrec: batch 4099 is no multiple of 8 devices, the formula counts 4096, 512 on "
+             "each");
+  BOOST_TEST(dropped_samples(named, 8, 4) ==
+             "torchrec: batch 4 is less than 8 devices, the formula counts no samples: every plan "
+             "costs nothing");
+  BOOST_TEST(dropped_samples(load_shipped_models("h200_sim").value(), 8, 4099).empty());
+}
+
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {
   Rng rng(1);
   CostModels models = test::random_models(4, rng);

@@ -113,6 +113,11 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
   BOOST_REQUIRE(half.add({.name = "half", .rows = 10, .dim = 4, .data_type = "fp16"}).ok());
   BOOST_TEST(planner.plan(half, cluster_of(2), {.algorithm = "size-greedy", .threads = 1}).ok());
   BOOST_TEST(log.find("of the compute of 1 other is a guess") != std::string::npos);
+  const Planner formula = must(Planner::create(must(CostModels::shipped("torchrec")), &options));
+  log.clear();
+  BOOST_TEST(
+      formula.plan(workload, cluster_of(3), {.algorithm = "size-greedy", .threads = 1}).ok());
+  BOOST_TEST(log.find("is no multiple of 3 devices") != std::string::npos, log);
 }
 
 BOOST_AUTO_TEST_CASE(features_and_weights_of_a_table_count_and_come_back) {
