@@ -32,6 +32,17 @@ Workload any_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
   return any;
 }
 
+/// Of every device, in every plan.
+std::vector<DeviceCost> costs_in(const io::CompareReport& report) {
+  std::vector<DeviceCost> costs;
+  for (const io::CompareTask& task : report.tasks) {
+    for (const auto& [algorithm, result] : task.results) {
+      costs.insert(costs.end(), result.cost.per_device.begin(), result.cost.per_device.end());
+    }
+  }
+  return costs;
+}
+
 class CompareCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -80,7 +91,7 @@ class CompareCommand final : public Command {
     options_.data_parallel = data_parallel_ == "on";
     note_search_flags(flags, row_splits_, options_.data_parallel, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
-    note_guesses(models, cluster_.devices, any_of(pool, tasks));
+    note_guesses(models, cluster_.devices, any_of(pool, tasks), costs_in(report));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") {

@@ -93,7 +93,7 @@ class PlanCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, text.status(), best, others));
       text = plan_text(loaded, models, best, {});
     }
-    note_guesses(models, cluster_.devices, loaded.workload);
+    note_guesses(models, cluster_.devices, loaded.workload, best.cost.per_device);
     note_end_of_search(best);
     if (others.empty() && (output_ != "-" || export_.format == "html")) {
       NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));

@@ -41,8 +41,8 @@ void note_lost_places(const PlanAndTables& input, const io::PlanDocument& docume
                       std::string_view format);
 
 /// What the bound plan costs; refusals name the plan's file. A remark on standard error says when
-/// the cost models were not trained on shards and tables like the plan's or on as many devices, or
-/// leave samples out.
+/// the cost models were not trained on shards and tables like the plan's or on as many devices,
+/// leave samples out or give times below 0.
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
                           const NamedCostModels& named);
 

@@ -156,10 +156,12 @@ void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool
              instead_of_row_splits(known));
 }
 
-void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload) {
+void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload,
+                  std::span<const DeviceCost> costs) {
   note_if_any(device_guess(models, devices));
   note_if_any(table_guess(models, workload.tables));
   note_if_any(dropped_samples(models, devices, workload.batch_size));
+  note_if_any(negative_times(models, costs));
 }
 
 RowSplits row_splits_of(const std::string& word) {

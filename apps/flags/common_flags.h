@@ -39,8 +39,9 @@ bool makes_row_shards(std::span<const std::string> algorithms);
 void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool data_parallel,
                        std::span<const std::string> algorithms, const NamedCostModels& models);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
-/// or do not count all samples of the batch.
-void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload);
+/// or do not count all samples of the batch, and when `costs`, which are shown, have times below 0.
+void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload,
+                  std::span<const DeviceCost> costs);
 /// REQUIRES one of that flag's words.
 RowSplits row_splits_of(const std::string& word);
 /// How a note ends that says that wider ones than `used` are not made.

@@ -47,13 +47,15 @@ void log_line(const neuroshard_planner& planner, std::int32_t level, const std::
   if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
 }
 
+void warn_if_any(const neuroshard_planner& planner, const std::string& warning) {
+  if (!warning.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, warning);
+}
+
 void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
                      const Workload& workload) {
-  for (const std::string& guess :
-       {device_guess(*planner.models, devices), table_guess(*planner.models, workload.tables),
-        dropped_samples(*planner.models, devices, workload.batch_size)}) {
-    if (!guess.empty()) log_line(planner, NEUROSHARD_LOG_WARNING, guess);
-  }
+  warn_if_any(planner, device_guess(*planner.models, devices));
+  warn_if_any(planner, table_guess(*planner.models, workload.tables));
+  warn_if_any(planner, dropped_samples(*planner.models, devices, workload.batch_size));
 }
 
 Result<RowSplits> row_splits_of(std::int32_t given) {
@@ -120,6 +122,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   plan->bandwidths = cluster.bandwidths;
   plan->cost_origin = describe_costs(*models, devices);
   log_result(planner, result);
+  warn_if_any(planner, negative_times(*models, result.cost.per_device));
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
   plan->document.cost = std::move(result.cost);
@@ -185,6 +188,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
                                 simulate(workload->workload, plan->document.plan, models->models));
     warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);
+    warn_if_any(*planner, negative_times(*models, result->document.cost.per_device));
     result->cost_origin = describe_costs(*models, plan->document.plan.devices);
     const io::PlanProvenance& made = plan->document.provenance;
     result->document.provenance = provenance_of(*models, "", made.algorithm, made.seed);

@@ -175,6 +175,24 @@ std::string dropped_samples(const NamedCostModels& named, std::int32_t devices,
          std::to_string(each) + " on each";
 }
 
+std::string negative_times(const NamedCostModels& named, std::span<const DeviceCost> costs) {
+  bool compute = false;
+  bool forward = false;
+  bool backward = false;
+  for (const DeviceCost& cost : costs) {
+    compute |= cost.compute_ms < 0;
+    forward |= cost.forward_comm_ms < 0;
+    backward |= cost.backward_comm_ms < 0;
+  }
+  std::string kinds;
+  if (compute) kinds += ", compute";
+  if (forward) kinds += ", forward";
+  if (backward) kinds += ", backward";
+  if (kinds.empty()) return "";
+  return named.name + ": times below 0 (" + kinds.substr(2) +
+         "), it needs more data to be trained on: `evaluate` tells how good it is";
+}
+
 std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {
   const std::string guess = device_guess(named, devices);
   return describe(named) + (guess.empty() ? "" : "; ") + guess;

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
@@ -79,6 +80,10 @@ std::string table_guess(const NamedCostModels& models, std::span<const Table> ta
 /// formula counts instead, as many on each device. "" where it counts all, and of networks.
 std::string dropped_samples(const NamedCostModels& models, std::int32_t devices,
                             std::int64_t batch_size);
+
+/// "forward times are below 0, ..", with the name in front: which of these times are, as no real
+/// ones; "" where none is.
+std::string negative_times(const NamedCostModels& models, std::span<const DeviceCost> costs);
 
 /// describe(), and behind it device_guess() where that says something.
 std::string describe_costs(const NamedCostModels& models, std::int32_t devices);

@@ -1,12 +1,17 @@
 // What the command says beside its results: costs that are guesses, flags that change nothing.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "engine/cost_model/cost_model_file.h"
 #include "tests/apps/process.h"
+#include "tests/cost_model/random_models.h"
 
 namespace {
 
+namespace nn = neuroshard::nn;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
@@ -156,6 +161,36 @@ BOOST_AUTO_TEST_CASE(samples_that_torchrecs_formula_drops_are_told) {
       BOOST_TEST(notes(command, batch) ==
                  (batch == "4096" ? "" : "torchrec: batch " + batch + " is " + expected));
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(times_below_0_are_told_of_the_costs_that_are_shown) {
+  neuroshard::Rng rng(1);
+  neuroshard::CostModels models = neuroshard::test::random_models(2, rng);
+  models.min_batch_size = 1;
+  models.batch_size = 65536;
+  for (nn::Mlp* mlp : {&models.comm->forward.mlp, &models.comm->backward.mlp}) {
+    const std::span<float> bias = mlp->bias(mlp->depth() - 1);
+    std::fill(bias.begin(), bias.end(), mlp == &models.comm->forward.mlp ? -1e3f : 1e3f);
+  }
+  const TemporaryFolder folder;
+  const std::string file = folder.write("own.safetensors", neuroshard::format_cost_models(models));
+  const std::string plan = folder.file("plan.json");
+  const std::vector<std::vector<std::string>> commands{
+      {"plan", "--devices", "2", "--algorithm", "size-greedy", "--output", plan},
+      {"simulate", "--plan", plan},
+      {"compare", "--devices", "2", "--tasks", folder.write("tasks.txt", "0,1 8,8\n"),
+       "--algorithms", "size-greedy"}};
+  const std::string tables =
+      folder.write("tables.csv", "name,rows,dim,pooling_factor\nuser,1000,8,2\nitem,900,8,2\n");
+  for (std::vector<std::string> arguments : commands) {
+    arguments.insert(arguments.end(),
+                     {"--tables", tables, "--device-memory", "1GB", "--cost-model", file});
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    BOOST_TEST(outcome.err == file +
+                                  ": times below 0 (forward), it needs more data to be trained "
+                                  "on: `evaluate` tells how good it is\n");
   }
 }
 

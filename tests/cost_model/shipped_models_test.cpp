@@ -113,6 +113,19 @@ BOOST_AUTO_TEST_CASE(samples_that_the_formula_does_not_count_are_told) {
   BOOST_TEST(dropped_samples(load_shipped_models("h200_sim").value(), 8, 4099).empty());
 }
 
+BOOST_AUTO_TEST_CASE(times_below_0_are_named) {
+  const NamedCostModels named{"own", {}, {}};
+  std::vector<DeviceCost> costs(2);
+  BOOST_TEST(negative_times(named, costs).empty());
+  costs[1].forward_comm_ms = -0.1;
+  BOOST_TEST(negative_times(named, costs) ==
+             "own: times below 0 (forward), it needs more data to be trained on: `evaluate` tells "
+             "how good it is");
+  costs[0] = {-1, 2, -3};
+  BOOST_TEST(negative_times(named, costs)
+                 .starts_with("own: times below 0 (compute, forward, backward), "));
+}
+
 BOOST_AUTO_TEST_CASE(one_simulated_half_makes_the_costs_simulated_and_is_named) {
   Rng rng(1);
   CostModels models = test::random_models(4, rng);
