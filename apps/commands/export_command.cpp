@@ -1,5 +1,6 @@
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -37,19 +38,26 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.format == "html") {
-      NEUROSHARD_RETURN_IF_ERROR(add_costs(input, document));
+      NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
     note_joined_blocks(input, document.plan);
-    constexpr std::array<std::string_view, 2> kHtmlFlags{"device-memory", "cost-model"};
-    note_unused_flags(flags, flags_.format, hosts_cost_, kHtmlFlags);
+    note_unused_flags(flags, flags_.format, flags_without_costs());
     return deliver(output_, text);
   }
 
  private:
+  /// What this format has no place for, as it shows no costs.
+  [[nodiscard]] std::span<const std::string_view> flags_without_costs() const {
+    static constexpr std::array<std::string_view, 3> kFlags{"devices-per-host", "device-memory",
+                                                            "cost-model"};
+    if (flags_.format == "html") return {};
+    return std::span(kFlags).subspan(changed_by_hosts(flags_.format).empty() ? 0 : 1);
+  }
+
   /// A plan of ours is for one batch size, as are the costs in it.
   [[nodiscard]] Status check_batch(const PlanAndTables& input) const {
     if (!input_.batch_size || input.plan.format() != "json") return {};
@@ -61,14 +69,14 @@ class ExportCommand final : public Command {
 
   /// What a report shows beside the plan: its costs under the cost models, where they come from,
   /// and, when it is known what fits, the baselines.
-  Status add_costs(const PlanAndTables& input, io::PlanDocument& document) {
+  Status add_costs(const FlagSet& flags, const PlanAndTables& input, io::PlanDocument& document) {
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
     const std::int32_t given = flags_.options.devices_per_host;
     const std::int32_t hosts = given == 0 ? document.places.devices_per_host : given;
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
                                 load_models_for_hosts(cost_model_, hosts, document.plan.devices));
-    hosts_cost_ = models.models.torchrec.has_value();
+    note_unknown_hosts(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
@@ -98,7 +106,6 @@ class ExportCommand final : public Command {
   ExportFlags flags_;
   std::string cost_model_{kDefaultCostModel};
   std::string output_ = "-";
-  bool hosts_cost_ = false;
 };
 
 }  // namespace

@@ -81,7 +81,8 @@ class PlanCommand final : public Command {
     options_.cancel = &cancel_token();
     options_.row_splits = row_splits_of(row_splits_);
     options_.data_parallel = data_parallel_ == "on";
-    note_unused_flags(flags, export_.format, models.models.torchrec.has_value());
+    note_unused_flags(flags, export_.format);
+    note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
     note_search_flags(flags, row_splits_, options_.data_parallel, {&options_.algorithm, 1}, models);

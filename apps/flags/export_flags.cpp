@@ -21,8 +21,8 @@ Result<std::string> list_of_formats() {
 
 }  // namespace
 
-void note_unused_flags(const FlagSet& flags, std::string_view format, bool hosts_cost,
-                       std::span<const std::string_view> html_flags) {
+void note_unused_flags(const FlagSet& flags, std::string_view format,
+                       std::span<const std::string_view> others) {
   const auto note = [&](std::string_view flag) {
     if (!flags.given(flag)) return;
     print_note("--" + std::string(flag) + ": " + std::string(format) + " has no place for it");
@@ -30,10 +30,8 @@ void note_unused_flags(const FlagSet& flags, std::string_view format, bool hosts
   if (format != "torchrec") {
     note("torchrec-module");
     note("trainer-device");
-    if (!format.starts_with("hugectr") && !hosts_cost) note("devices-per-host");
   }
-  if (format == "html") return;
-  for (const std::string_view flag : html_flags) note(flag);
+  for (const std::string_view flag : others) note(flag);
 }
 
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source) {

@@ -31,10 +31,17 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
   return models;
 }
 
-void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models) {
+void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
+                        std::string_view changed) {
   if (!flags.given("devices-per-host") || models.models.torchrec) return;
-  print_note("--devices-per-host: changes nothing, " + models.name +
+  const std::string what = changed.empty() ? "nothing" : std::string(changed) + " only";
+  print_note("--devices-per-host: changes " + what + ", " + models.name +
              " has the hosts it was trained on");
+}
+
+std::string_view changed_by_hosts(std::string_view format) {
+  if (format == "torchrec") return "placements";
+  return format.starts_with("hugectr") ? "comm_strategy" : "";
 }
 
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {

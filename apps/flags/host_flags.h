@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "apps/flags/flags.h"
 #include "engine/core/status.h"
@@ -22,9 +23,13 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths = {});
 
-/// A remark on standard error when the flag is given and the cost models do not go by it.
-void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models);
-/// The same of --bandwidths.
+/// A remark on standard error when the flag is given and the cost models do not go by it. `changed`
+/// is what does beside costs, as of changed_by_hosts().
+void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
+                        std::string_view changed = {});
+/// What of a plan's file in that format goes by the flag, for people; "" for nothing.
+std::string_view changed_by_hosts(std::string_view format);
+/// The same remark of --bandwidths.
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models);
 
 }  // namespace neuroshard::apps

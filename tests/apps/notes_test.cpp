@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cost_model/cost_model_file.h"
@@ -214,23 +215,51 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   BOOST_TEST(notes({"--row-splits", "even", "--evaluations", "100"}).empty());
   BOOST_TEST(notes({"--row-splits", "any", "--evaluations", "100", "--cost-model", "torchrec"}) ==
              "--row-splits any: torchrec knows no such row shards, as with --row-splits even\n");
-  const std::vector<std::string> hosts{
-      "--algorithm", "size-greedy", "--format",           "torchrec",
-      "--output",    "-",           "--devices-per-host", "4"};
-  BOOST_TEST(notes(hosts).empty());
   const std::string copies = "--data-parallel on: changes nothing, ";
   BOOST_TEST(notes({"--data-parallel", "on", "--algorithm", "size-greedy"}) ==
              copies + "only refine goes by it\n");
   BOOST_TEST(notes({"--data-parallel", "on", "--evaluations", "100"}) ==
              copies + "h200_sim knows no data-parallel tables\n");
-  // TorchRec's formula counts with hosts, whatever the format; nothing else does.
-  const std::vector<std::string> json{"--algorithm", "size-greedy", "--devices-per-host", "4"};
-  BOOST_TEST(notes(json) == "--devices-per-host: json has no place for it\n");
-  std::vector<std::string> formula = json;
-  formula.insert(formula.end(), {"--cost-model", "torchrec"});
-  BOOST_TEST(notes(formula).empty());
   const Outcome help = run_command({"compare", "--help"});
   BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_hosts_change_is_told_where_the_cost_models_know_none) {
+  const TemporaryFolder folder;
+  const auto notes = [&](const std::string& format, const std::string& model) {
+    std::vector<std::string> arguments{"plan",
+                                       "--tables",
+                                       source_file("examples/dlrm_dcnv2.json"),
+                                       "--devices",
+                                       "8",
+                                       "--device-memory",
+                                       "80GB",
+                                       "--algorithm",
+                                       "size-greedy",
+                                       "--devices-per-host",
+                                       "4",
+                                       "--cost-model",
+                                       model};
+    if (!format.empty()) {
+      arguments.insert(arguments.end(), {"--format", format, "--output", folder.file("plan")});
+    }
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  const std::vector<std::pair<std::string, std::string>> changed{
+      {"", "nothing"},
+      {"json", "nothing"},
+      {"csv", "nothing"},
+      {"html", "nothing"},
+      {"torchrec", "placements only"},
+      {"hugectr", "comm_strategy only"},
+      {"hugectr-python", "comm_strategy only"}};
+  for (const auto& [format, what] : changed) {
+    BOOST_TEST(notes(format, "h200_sim") == "--devices-per-host: changes " + what +
+                                                ", h200_sim has the hosts it was trained on\n");
+    BOOST_TEST(notes(format, "torchrec").empty());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(tables_whose_rows_are_in_host_memory_are_not_held_against_the_devices) {

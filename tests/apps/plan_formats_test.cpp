@@ -161,6 +161,9 @@ BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
              "--trainer-device: csv has no place for it\n"
              "--devices-per-host: csv has no place for it\n");
   BOOST_TEST(notes({"--format", "hugectr", "--devices-per-host", "2"}).empty());
+  const std::vector<std::string> page{"--format", "html", "--devices-per-host", "2"};
+  BOOST_TEST(notes(page) ==
+             "--devices-per-host: changes nothing, h200_sim has the hosts it was trained on\n");
   BOOST_TEST(notes({"--torchrec-module", "m", "--device-memory", "80GB"}) ==
              "--torchrec-module: json has no place for it\n"
              "--device-memory: json has no place for it\n");
