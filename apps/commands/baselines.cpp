@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
+#include <span>
+#include <system_error>
 
 #include "apps/commands/plan_report.h"
 #include "apps/console/text_table.h"
@@ -24,6 +27,21 @@ std::string change(double other_ms, double cost_ms) {
   return size + (percent > 0 ? " % cheaper" : " % dearer");
 }
 
+/// compare_plans(), where what it lacks is an error like others: the plan beside it is there.
+Result<std::vector<ComparedPlan>> compared_if_possible(const Workload& workload,
+                                                       const Cluster& cluster,
+                                                       const CostModels& models,
+                                                       std::span<const std::string> algorithms,
+                                                       const PlanOptions& options) {
+  try {
+    return compare_plans(workload, cluster, models, algorithms, options);
+  } catch (const std::bad_alloc&) {
+    return internal_error("out of memory");
+  } catch (const std::system_error& error) {  // no thread to be had
+    return internal_error(error.what());
+  }
+}
+
 }  // namespace
 
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
@@ -36,7 +54,8 @@ Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
   std::erase(names, algorithm);
   PlanOptions own = options;
   own.time_limit_s = std::max(seconds, kLeastSeconds);
-  Result<std::vector<ComparedPlan>> compared = compare_plans(workload, cluster, models, names, own);
+  Result<std::vector<ComparedPlan>> compared =
+      compared_if_possible(workload, cluster, models, names, own);
   if (!compared.ok() && compared.status().code() == StatusCode::kCancelled) {
     return std::vector<ComparedPlan>();
   }

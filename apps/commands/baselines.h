@@ -10,7 +10,8 @@
 namespace neuroshard::apps {
 
 /// What the baselines would have planned, all but `algorithm`, none of which gets more than
-/// `seconds` (but one at least). Empty after an interrupt: the user wants to go.
+/// `seconds` (but one at least). Empty after an interrupt: the user wants to go. Errors: as
+/// compare_plans(), and kInternal where memory or threads do not do for it.
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
                                                     const Cluster& cluster,
                                                     const CostModels& models,

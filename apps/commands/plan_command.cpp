@@ -17,8 +17,6 @@
 #include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/core/bytes.h"
-#include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
 #include "io/file.h"
@@ -96,19 +94,29 @@ class PlanCommand final : public Command {
     }
     note_guesses(models, cluster_.devices, loaded.workload, best.cost.per_device);
     note_end_of_search(best);
-    if (others.empty() && (output_ != "-" || export_.format == "html")) {
-      NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
+    NEUROSHARD_RETURN_IF_ERROR(text.status());
+    return hand_over(loaded, models, best, *text, others);
+  }
+
+ private:
+  /// The file, and for people a report with `others` or, where there are none yet, the baselines.
+  /// A plan stands in its file before it is held against them; an html page shows them.
+  Status hand_over(const LoadedWorkload& loaded, const NamedCostModels& models,
+                   const PlanResult& best, std::string& text, std::vector<ComparedPlan>& others) {
+    const bool shows_others = export_.format == "html";
+    if (output_ && !shows_others) {
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
+      if (output_ == "-") return {};
     }
-    if (output_) {
-      if (export_.format == "html") text = plan_text(loaded, models, best, others);
-      NEUROSHARD_RETURN_IF_ERROR(text.status());
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
-      if (*output_ == "-") return {};
+    if (others.empty()) others = baselines_if_possible(loaded.workload, models.models, best);
+    if (output_ && shows_others) {
+      NEUROSHARD_ASSIGN_OR_RETURN(text, plan_text(loaded, models, best, others));
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
+      if (output_ == "-") return {};
     }
     return report(loaded.workload, models, best, others);
   }
 
- private:
   Result<PlanResult> search(const Workload& workload, const CostModels& models) {
     ProgressBar progress;
     PlanOptions options = options_;
@@ -137,6 +145,16 @@ class PlanCommand final : public Command {
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
                                               const PlanResult& best) const {
     return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds, options_);
+  }
+
+  /// To show beside a plan, which is what counts.
+  [[nodiscard]] std::vector<ComparedPlan> baselines_if_possible(const Workload& workload,
+                                                                const CostModels& models,
+                                                                const PlanResult& best) const {
+    Result<std::vector<ComparedPlan>> others = baselines(workload, models, best);
+    if (others.ok()) return std::move(*others);
+    print_note("the plan is not compared with the baselines': " + others.status().message());
+    return {};
   }
 
   /// The format has no place for the plan of the algorithm that was asked for.
@@ -209,35 +227,13 @@ class PlanCommand final : public Command {
   Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
                 const std::vector<ComparedPlan>& others) {
     const Console console = Console::of(STDOUT_FILENO);
-    std::string text = counted(std::ssize(workload.tables), "table") + ", " +
-                       describe_bytes(workload) + ", batch " + with_commas(workload.batch_size) +
-                       ", on " + counted(cluster_.devices, "device") + " of " +
-                       format_bytes(cluster_.memory_bytes) + "\ncost model " + describe(models) +
-                       "\n\n";
-    text += plan_table(console, best.plan, best.cost, cluster_.memory_bytes);
-    text += "\n" +
-            console.paint("plan cost " + milliseconds(best.cost.cost_ms, best.cost.cost_ms) + " ms",
-                          Style::kBold) +
-            " (" + best.algorithm + ", " + counted(std::ssize(best.plan.shards), "shard") + ", " +
-            counted(best.evaluations, "plan") + " evaluated in " + fixed_decimals(best.seconds, 3) +
-            " s)\n";
-    text += bound_text(workload, models.models, best);
+    std::string text = result_text(console, workload, cluster_, models, best);
+    text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
+                       options_);
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);
-  }
-
-  /// How far from the best possible the plan is at most, where the cost models let that be known.
-  [[nodiscard]] std::string bound_text(const Workload& workload, const CostModels& models,
-                                       const PlanResult& best) const {
-    const std::optional<double> bound =
-        bound_of(best.lower_bound, workload, cluster_, models, options_);
-    if (!bound) return "";
-    const double gap = std::max(0.0, best.cost.cost_ms / *bound - 1);
-    return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
-           bounded_plans(models, cluster_.devices, options_) + " (a lower bound of " +
-           milliseconds(*bound, best.cost.cost_ms) + " ms)\n";
   }
 
   std::string tables_;

@@ -66,6 +66,20 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
   return table.render(console);
 }
 
+std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
+                        const NamedCostModels& models, const PlanResult& result) {
+  const double cost_ms = result.cost.cost_ms;
+  return counted(std::ssize(workload.tables), "table") + ", " + describe_bytes(workload) +
+         ", batch " + with_commas(workload.batch_size) + ", on " +
+         counted(cluster.devices, "device") + " of " + format_bytes(cluster.memory_bytes) +
+         "\ncost model " + describe(models) + "\n\n" +
+         plan_table(console, result.plan, result.cost, cluster.memory_bytes) + "\n" +
+         console.paint("plan cost " + milliseconds(cost_ms, cost_ms) + " ms", Style::kBold) + " (" +
+         result.algorithm + ", " + counted(std::ssize(result.plan.shards), "shard") + ", " +
+         counted(result.evaluations, "plan") + " evaluated in " +
+         fixed_decimals(result.seconds, 3) + " s)\n";
+}
+
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options) {
@@ -75,6 +89,17 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
     if (computed.ok()) known = *computed;
   }
   return known && *known > 0 ? known : std::nullopt;
+}
+
+std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
+                       const Cluster& cluster, const CostModels& models,
+                       const PlanOptions& options) {
+  const std::optional<double> bound = bound_of(known, workload, cluster, models, options);
+  if (!bound) return "";
+  const double gap = std::max(0.0, cost_ms / *bound - 1);
+  return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
+         bounded_plans(models, cluster.devices, options) + " (a lower bound of " +
+         milliseconds(*bound, cost_ms) + " ms)\n";
 }
 
 std::string bounded_plans(const CostModels& models, std::int32_t devices,

@@ -6,6 +6,7 @@
 
 #include "apps/console/console.h"
 #include "engine/core/plan.h"
+#include "engine/cost_model/shipped_models.h"
 #include "engine/planner.h"
 
 namespace neuroshard::apps {
@@ -15,6 +16,10 @@ namespace neuroshard::apps {
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit);
 
+/// What was planned, for what, plan_table(), and what the plan costs and took to find.
+std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
+                        const NamedCostModels& models, const PlanResult& result);
+
 /// Milliseconds with the decimals that a cost near `largest` deserves: three significant digits or
 /// more ("0.1234", "12.34", "123.4").
 std::string milliseconds(double value, double largest);
@@ -23,6 +28,11 @@ std::string milliseconds(double value, double largest);
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options);
+/// A line for people: how far from the best possible a plan of `cost_ms` is at most; "" where there
+/// is no such bound.
+std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
+                       const Cluster& cluster, const CostModels& models,
+                       const PlanOptions& options);
 /// What such a bound is one of: "plan of whole and column-split tables", or of others, too.
 std::string bounded_plans(const CostModels& models, std::int32_t devices,
                           const PlanOptions& options);
