@@ -14,6 +14,7 @@ import json
 import math
 import operator
 import os
+import re
 from collections.abc import Mapping
 
 import torch.distributed as dist
@@ -102,8 +103,8 @@ def load_plan(path, model=None):
     With `model`, as for save_tables(), raises ValueError unless the plan places just the tables of
     just the EmbeddingBagCollections of that model, with their rows and dims: TorchRec leaves modules
     unsharded, without a word, when the plan calls them otherwise. Raises it, too, when the plan has
-    tables over the ranks of a host, and hosts here are known to have other ranks: by the process
-    group or, before there is one, by LOCAL_WORLD_SIZE.
+    tables over the ranks of a host, or on GPUs beyond a host's ranks, and hosts here are known to
+    have other ranks: by the process group or, before there is one, by LOCAL_WORLD_SIZE.
     """
     with open(path, encoding="utf-8") as file:
         modules = json.load(file)["plan"]
@@ -247,13 +248,19 @@ def _local_size():
 
 
 def _other_hosts(planned, local):
-    """The tables that go over the ranks of hosts, but not of hosts of `local`, a phrase each.
+    """The tables that are on GPUs, or go over ranks, that hosts of `local` do not have so: a phrase
+    each.
 
     TorchRec takes shards by their place among the ranks of a host, whatever ranks the plan says.
     """
     found = []
     for module, tables in planned.items():
         for name, entry in tables.items():
+            beyond = [shard["placement"] for shard in entry.get("shards", [])
+                      if _gpu(shard["placement"]) >= local]
+            if beyond:
+                found.append(f"{_where(name, module)} is on {beyond[0]}, expected GPUs below {local}")
+                continue
             if entry["sharding_type"] not in HOST_SHARDING_TYPES:
                 continue
             ranks_of = {}  # by the first of the columns
@@ -264,6 +271,12 @@ def _other_hosts(planned, local):
                 found.append(f"{_where(name, module)} is {entry['sharding_type']} over ranks "
                              f"{wrong[0]}, expected all ranks of a host")
     return sorted(found)
+
+
+def _gpu(placement):
+    """1 of "rank:9/cuda:1"; -1 where a placement is on none, or does not say on which."""
+    gpu = re.fullmatch(r"rank:\d+/cuda:(\d+)", str(placement))
+    return int(gpu[1]) if gpu else -1
 
 
 def _one_host(ranks, local):

@@ -39,7 +39,7 @@ class CheckCommand final : public Command {
     flags.choice("target", "NAME", "must run there too, torchrec or hugectr", &target_,
                  {"torchrec", "hugectr"});
     declare_devices_per_host(flags, &rules_.devices_per_host)
-        .default_text("the plan's, or all on one host");
+        .default_text("the plan's, or 8, or all where 8 do not divide them");
     flags
         .text("output", "FILE", "write the faults as JSON; - = to stdout, and nothing else there",
               &output_)

@@ -44,6 +44,9 @@ class ExportCommand final : public Command {
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
+    if (flags_.options.devices_per_host == 0 && document.places.devices_per_host == 0) {
+      note_usual_hosts(flags_.format, document.plan.devices);
+    }
     note_joined_blocks(input, document.plan);
     note_unused_flags(flags, flags_.format, flags_without_costs());
     return deliver(output_, text);

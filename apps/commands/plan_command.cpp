@@ -62,13 +62,10 @@ class PlanCommand final : public Command {
                            "' without --output, expected a file for the plan");
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    std::int32_t& per_host = export_.options.devices_per_host;
+    const std::int32_t per_host = export_.options.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, per_host, cluster_.devices, bandwidths_));
-    if (per_host == 0 && export_.format == "torchrec" && models.models.torchrec) {
-      per_host = host_devices(*models.models.torchrec, cluster_.devices);  // as they are costed
-    }
     NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
@@ -81,6 +78,7 @@ class PlanCommand final : public Command {
     options_.data_parallel = data_parallel_ == "on";
     note_unused_flags(flags, export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
+    if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
     note_search_flags(flags, row_splits_, options_.data_parallel, {&options_.algorithm, 1}, models);

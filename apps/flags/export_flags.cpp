@@ -51,7 +51,7 @@ void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& s
               &out->options.trainer_device, {"cuda", "cpu"})
       .default_text(source + "cuda");
   declare_devices_per_host(flags, &out->options.devices_per_host)
-      .default_text(source + "all on one host; for the costs of torchrec 8");
+      .default_text(source + "8, or all where 8 do not divide them");
 }
 
 }  // namespace neuroshard::apps

@@ -39,6 +39,14 @@ void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
              " has the hosts it was trained on");
 }
 
+void note_usual_hosts(std::string_view format, std::int32_t devices) {
+  if (devices <= kUsualHost || changed_by_hosts(format).empty()) return;
+  const std::int32_t each = host_devices(devices);
+  print_note(std::to_string(devices) + " devices are taken for " +
+             (each == 0 ? "one host" : "hosts of " + std::to_string(each)) +
+             ": --devices-per-host says others");
+}
+
 std::string_view changed_by_hosts(std::string_view format) {
   if (format == "torchrec") return "placements";
   return format.starts_with("hugectr") ? "comm_strategy" : "";

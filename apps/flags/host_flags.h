@@ -27,9 +27,15 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
 /// is what does beside costs, as of changed_by_hosts().
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
                         std::string_view changed = {});
-/// What of a plan's file in that format goes by the flag, for people; "" for nothing.
-std::string_view changed_by_hosts(std::string_view format);
-/// The same remark of --bandwidths.
+/// The same of --bandwidths.
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models);
+
+/// A remark on standard error on the hosts that a plan for `devices` is written for in that format
+/// where neither --devices-per-host nor the plan says: nothing where all devices are usually on
+/// one.
+void note_usual_hosts(std::string_view format, std::int32_t devices);
+
+/// What of a plan's file in that format goes by --devices-per-host, for people; "" for nothing.
+std::string_view changed_by_hosts(std::string_view format);
 
 }  // namespace neuroshard::apps

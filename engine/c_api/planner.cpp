@@ -114,11 +114,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
       PlanResult result, make_plan(workload.workload, cluster.devices, models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(*models, "", result.algorithm, options.seed);
-  std::int32_t& hosts = plan->document.places.devices_per_host;
-  hosts = cluster.devices_per_host;
-  if (hosts == 0 && models->models.torchrec) {
-    hosts = host_devices(*models->models.torchrec, devices);  // as they were costed
-  }
+  plan->document.places.devices_per_host = cluster.devices_per_host;
   plan->bandwidths = cluster.bandwidths;
   plan->cost_origin = describe_costs(*models, devices);
   log_result(planner, result);

@@ -15,6 +15,15 @@ struct Cluster {
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.
 inline constexpr std::int32_t kMaxDevices = 65536;
 
+/// Devices of a host where nobody says otherwise, as TorchRec counts its ranks.
+inline constexpr std::int32_t kUsualHost = 8;
+
+/// Devices of one of several hosts of `each`, or 0: there is one host. Devices that fill no whole
+/// number of such hosts, fewer among them, are one.
+inline std::int32_t host_devices(std::int32_t devices, std::int32_t each = kUsualHost) {
+  return devices > each && devices % each == 0 ? each : 0;
+}
+
 /// 1 <= devices <= kMaxDevices, memory_bytes > 0.
 Status validate(const Cluster& cluster);
 

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/core/cluster.h"
+
 namespace neuroshard {
 
 /// The name that stands for TorchRec's own cost model where cost models are named.
@@ -23,16 +25,15 @@ struct TorchRecBandwidths {
 inline constexpr double kMinTorchRecGbps = 1e-6;
 inline constexpr double kMaxTorchRecGbps = 1e6;
 
-/// Constants of the estimator. A cluster has hosts of `devices_per_host` devices; devices that fill
-/// no whole number of such hosts, fewer among them, are one host: so TorchRec counts its ranks.
+/// Constants of the estimator. A cluster has hosts of `devices_per_host` devices, where
+/// host_devices() says so.
 struct TorchRecCosts : TorchRecBandwidths {
-  std::int32_t devices_per_host = 8;
+  std::int32_t devices_per_host = kUsualHost;
 };
 
 /// Devices of one of several hosts of as many, or 0: there is one host.
 inline std::int32_t host_devices(const TorchRecCosts& costs, std::int32_t devices) {
-  const std::int32_t each = costs.devices_per_host;
-  return devices > each && devices % each == 0 ? each : 0;
+  return host_devices(devices, costs.devices_per_host);
 }
 
 }  // namespace neuroshard

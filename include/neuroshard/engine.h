@@ -255,9 +255,8 @@ typedef struct neuroshard_cluster {
   int64_t memory_bytes; /* for tables on each device, 1 or more */
   int32_t devices;      /* 1 to 65,536 */
   /* Of one host, all of them alike and their devices in order: for costs that go by it
-     ("torchrec"; 0: 8, or one host of all where 8 are no divisor), and for exports of the plan,
-     which remembers it (0: what it was costed with, or not said). neuroshard-plan files have no
-     place for it. */
+     ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
+     are no divisor. neuroshard-plan files have no place for it. */
   int32_t devices_per_host;
   /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
      all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
@@ -440,8 +439,9 @@ NEUROSHARD_API neuroshard_text neuroshard_export_format_summary(size_t index);
 typedef struct neuroshard_export_options {
   size_t struct_size;
   /* "torchrec": dotted name of the embedding module inside the model. Empty here, or below, or 0
-     devices per host: as in the TorchRec plan that was imported, else the modules in the workload's
-     table file or the model itself, "cuda", all on one host. */
+     devices per host: as in the TorchRec plan that was imported or the cluster that was planned
+     for, else the modules in the workload's table file or the model itself, "cuda", 8 (one host of
+     all where 8 are no divisor). */
   neuroshard_text module;
   neuroshard_text trainer_device; /* "torchrec": "cuda" or "cpu" */
   int64_t memory_bytes;           /* "html": for tables on each device; 0: not known */

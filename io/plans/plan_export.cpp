@@ -5,6 +5,7 @@
 
 #include "engine/core/plan.h"
 #include "io/plans/plan_csv.h"
+#include "io/plans/plan_tables.h"
 #include "io/reports/html_report.h"
 #include "io/text.h"
 #include "io/trainers/hugectr_plan.h"
@@ -78,7 +79,7 @@ Status check_options(const Plan& plan, const PlanExportOptions& options) {
   if (per_host < 0 || (per_host > 0 && plan.devices % per_host != 0)) {
     return invalid_input("devices per host: found " + std::to_string(per_host) +
                          ", expected a divisor of the plan's " + std::to_string(plan.devices) +
-                         " devices, or 0 for one host");
+                         " devices, or 0 for the usual");
   }
   if (options.memory_limit < 0) {
     return invalid_input("memory limit: found " + std::to_string(options.memory_limit) +
@@ -130,7 +131,7 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
   if (places.device == "cpu") lost.emplace_back("CPU placements");
   if (!places.device_fault.empty()) lost.emplace_back("devices of the trainer");
   const bool hosts = places.devices_per_host != 0 &&
-                     places.devices_per_host != document.plan.devices &&
+                     places.devices_per_host != host_size(document.plan.devices, 0) &&
                      !format.starts_with("hugectr");
   if (hosts || !places.host_fault.empty()) lost.emplace_back("hosts");
   std::string text;

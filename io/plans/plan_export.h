@@ -34,7 +34,7 @@ struct PlanExportOptions {
   /// document's places, else "cuda".
   std::string trainer_device{};
   /// "torchrec", "hugectr": devices of one host, in device order; 0 = as in the document's places,
-  /// else all on one host.
+  /// else of the usual ones (core host_devices()).
   std::int32_t devices_per_host = 0;
   /// "html": memory for tables on each device; 0 = not known.
   std::int64_t memory_limit = 0;

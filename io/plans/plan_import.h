@@ -59,7 +59,7 @@ Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, st
 /// What to hold a plan against.
 struct PlanRules {
   std::int32_t devices = 0;           ///< as for bind_plan()
-  std::int32_t devices_per_host = 0;  ///< 0 = the file's, or all on one host
+  std::int32_t devices_per_host = 0;  ///< 0 = the file's, or the usual (core host_devices())
   std::int64_t memory_limit = 0;      ///< per device; 0 = any
   std::string target{};  ///< "torchrec" or "hugectr": must run there too; "" = the file's format
 };

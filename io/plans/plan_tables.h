@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/cluster.h"
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
@@ -33,9 +34,12 @@ Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Wo
 
 /// "table 3 'user'": how refusals name what they refuse, with describe_shard() behind it.
 std::string describe_table(const Workload& workload, std::int32_t table);
-/// Devices of one host: `devices_per_host`, or all of the plan's when it is 0.
-inline std::int32_t host_size(const Plan& plan, std::int32_t devices_per_host) {
-  return devices_per_host == 0 ? plan.devices : devices_per_host;
+
+/// Devices of one host: `devices_per_host`, or when it is 0, as nobody has said, of the usual ones.
+inline std::int32_t host_size(std::int32_t devices, std::int32_t devices_per_host) {
+  if (devices_per_host != 0) return devices_per_host;
+  const std::int32_t usual = host_devices(devices);
+  return usual == 0 ? devices : usual;
 }
 
 }  // namespace neuroshard::io

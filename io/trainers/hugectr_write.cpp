@@ -21,7 +21,7 @@ Result<Lists> make_lists(const Workload& workload, const PlanDocument& document,
   const ShardsByTable by_table(workload, plan);
   Lists lists;
   lists.matrix.resize(static_cast<std::size_t>(plan.devices));
-  lists.hierarchical = host_size(plan, options.devices_per_host) < plan.devices;
+  lists.hierarchical = host_size(plan.devices, options.devices_per_host) < plan.devices;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
     Result<HugeCtrTable> held = hugectr_table(table, by_table.of(index));

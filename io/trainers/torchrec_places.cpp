@@ -2,6 +2,7 @@
 #include <optional>
 #include <utility>
 
+#include "io/plans/plan_tables.h"
 #include "io/text.h"
 #include "io/trainers/torchrec_plan.h"
 
@@ -37,17 +38,21 @@ bool row_types_explain(const TorchRecPlan& plan, std::int32_t host) {
   });
 }
 
-/// Devices of one host, 0 when no number gives all ranks their devices.
+/// Devices of one host, 0 when no number gives all ranks their devices. Where several do, the usual
+/// one goes first.
 std::int32_t devices_per_host(const TorchRecPlan& plan, std::int32_t devices) {
   if (plan.devices_per_host != 0) {
     return misplaced(plan, plan.devices_per_host) ? 0 : plan.devices_per_host;
   }
-  for (const bool row_types : {true, false}) {
-    for (std::int32_t host = devices; host > 0; --host) {
-      if (devices % host != 0 || misplaced(plan, host)) continue;
-      if (!row_types || row_types_explain(plan, host)) return host;
-    }
+  std::vector<std::int32_t> sizes{host_size(devices, 0)};
+  for (std::int32_t host = devices; host > 0; --host) {
+    if (devices % host == 0) sizes.push_back(host);
   }
+  std::erase_if(sizes, [&](std::int32_t host) { return misplaced(plan, host).has_value(); });
+  for (const std::int32_t host : sizes) {
+    if (row_types_explain(plan, host)) return host;
+  }
+  if (!sizes.empty()) return sizes.front();
   return 0;
 }
 

@@ -74,8 +74,9 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
                                          const PlanExportOptions& options);
 
 /// Where the plan's placements are, for `devices` ranks; `modules` is left empty. Hosts have as
-/// many devices as the engine's own block says, else the most that the placements and the row types
-/// of one host allow: several may, and then any of them gives the same placements.
+/// many devices as the engine's own block says, else as many as the placements and the row types of
+/// one host allow: of several numbers, which give the same placements, the usual one, else the
+/// most.
 TrainerPlaces torchrec_places(const TorchRecPlan& plan, std::int32_t devices);
 
 /// Reasons why TorchRec would not run a plan with these placements: ranks on different kinds of

@@ -48,7 +48,7 @@ bool blocks_on_hosts(const std::vector<std::vector<Shard>>& blocks, std::int32_t
 void check_row_ranks(const TorchRecTable& written, std::int32_t devices,
                      std::int32_t devices_per_host, std::vector<std::string>& faults) {
   const bool one_host = written.sharding_type == "table_row_wise";
-  const std::int32_t expected = one_host && devices_per_host > 0 ? devices_per_host : devices;
+  const std::int32_t expected = one_host ? host_size(devices, devices_per_host) : devices;
   if (static_cast<std::int32_t>(written.shards.size()) != expected) {
     faults.push_back(written.sharding_type + " with " + std::to_string(written.shards.size()) +
                      " shards, expected one for each of " + std::to_string(expected) +
@@ -120,7 +120,7 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
     return Type(shards[0].device == kEveryDevice ? "data_parallel" : "table_wise");
   }
   if (whole_rows) return Type("column_wise");
-  const std::int32_t host = devices_per_host == 0 ? devices : devices_per_host;
+  const std::int32_t host = host_size(devices, devices_per_host);
   const std::string hosts = ", on hosts of " + std::to_string(host) + " devices" +
                             (devices_per_host == 0 ? " (--devices-per-host says others)" : "");
   const std::vector<std::vector<Shard>> blocks = column_blocks(shards);

@@ -142,7 +142,7 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   const Plan plan = torchrec_plan(document.plan);
   const ShardsByTable by_table(workload, plan);
   JsonWriter writer;
-  const Target target{plan, options, host_size(plan, options.devices_per_host), writer};
+  const Target target{plan, options, host_size(plan.devices, options.devices_per_host), writer};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
                               modules_of(workload, document.places, options));
   writer.begin_object();

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
   const std::string file = folder.file("torchrec.json");
   const Outcome made = planned_on_hosts({file});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
-  BOOST_TEST(made.err.empty());
+  BOOST_TEST(made.err == "64 devices are taken for hosts of 8: --devices-per-host says others\n");
   const std::set<std::string> types = sharding_types(file);
   BOOST_TEST(types.contains("table_row_wise") + types.contains("grid_shard") > 0);
   BOOST_TEST(cost_in(simulated_on_hosts(file).out) == cost_in(made.out));
@@ -74,7 +74,8 @@ BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
   expect_one_line(simulated_on_hosts(file, {"--devices-per-host", "5"}), 2,
                   "expected a divisor of 64");
 
-  // Ours does not hold the hosts: whoever writes TorchRec's file of it says how large they are.
+  // Ours does not hold the hosts: whoever writes TorchRec's file of it says how large they are, or
+  // gets the usual ones, as the search had.
   const std::string native = folder.file("native.json");
   const std::vector<std::string> exported{"export",   "--tables", kHostTables, "--plan", file,
                                           "--format", "json",     "--output",  native};
@@ -82,9 +83,13 @@ BOOST_AUTO_TEST_CASE(a_plan_over_hosts_costs_the_same_in_torchrecs_file) {
   BOOST_TEST(cost_in(simulated_on_hosts(native).out) == cost_in(made.out));
   std::vector<std::string> back{"export", "--tables", kHostTables, "--plan",
                                 native,   "--format", "torchrec"};
-  expect_one_line(run_command(back), 2, "--devices-per-host");
-  back.insert(back.end(), {"--devices-per-host", "8"});
   BOOST_TEST(run_command(back).out == slurp(file));
+  BOOST_TEST(run_command(back).err == made.err);
+  back.insert(back.end(), {"--devices-per-host", "16"});
+  expect_one_line(run_command(back), 2, "on hosts of 16 devices");
+  back.back() = "8";
+  BOOST_TEST(run_command(back).out == slurp(file));
+  BOOST_TEST(run_command(back).err.empty());
 }
 
 BOOST_AUTO_TEST_CASE(devices_that_fill_no_hosts_are_one_host_everywhere) {
@@ -140,7 +145,7 @@ BOOST_AUTO_TEST_CASE(torchrecs_bandwidths_are_those_the_flag_says) {
   BOOST_TEST(cost_in(said.out) == cost_in(usual.out));
   const Outcome made = planned_on_hosts({file, fast[0], fast[1]});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
-  BOOST_TEST(made.err.empty());
+  BOOST_TEST(made.err == usual.err);
   BOOST_TEST(std::stod(cost_in(made.out)) < 0.5 * std::stod(cost_in(usual.out)));
   const Outcome simulated = simulated_on_hosts(file, {fast[0], fast[1], "--output", hashed});
   BOOST_TEST(cost_in(simulated.out) == cost_in(made.out));
@@ -187,6 +192,57 @@ BOOST_AUTO_TEST_CASE(bandwidths_that_change_nothing_are_told) {
     BOOST_TEST(outcome.err ==
                "--bandwidths: changes nothing, only the cost model torchrec counts with them\n");
   }
+}
+
+BOOST_AUTO_TEST_CASE(without_the_flag_devices_are_on_hosts_of_eight_under_any_cost_model) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("plan.json");
+  const auto planned = [&](const std::string& devices, std::vector<std::string> more) {
+    std::vector<std::string> arguments{"plan",  "--tables",    kHostTables,  "--devices",
+                                       devices, "--output",    file,         "--device-memory",
+                                       "80GB",  "--algorithm", "size-greedy"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  const auto exported = [&](const std::string& format) {
+    return run_command({"export", "--tables", kHostTables, "--plan", file, "--format", format});
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
+  const std::vector<std::string> torchrec{"--format", "torchrec"};
+  const std::string two_hosts =
+      "16 devices are taken for hosts of 8: --devices-per-host says others\n";
+  const std::string one_host =
+      "12 devices are taken for one host: --devices-per-host says others\n";
+  for (const std::string model : {"torchrec", "h200_sim"}) {
+    BOOST_TEST(planned("16", {"--format", "torchrec", "--cost-model", model}) == two_hosts);
+    BOOST_TEST(contains(slurp(file), "rank:10/cuda:2"));
+    BOOST_TEST(!contains(slurp(file), "/cuda:8"));
+  }
+  // What is read from a file needs no taking for; nor does one host's worth, or what is said.
+  BOOST_TEST(exported("torchrec").err.empty());
+  BOOST_TEST(exported("torchrec").out == slurp(file));
+  BOOST_TEST(exported("json").err.empty());
+  BOOST_TEST(planned("12", torchrec) == one_host);
+  BOOST_TEST(contains(slurp(file), "rank:10/cuda:10"));
+  BOOST_TEST(planned("8", torchrec).empty());
+  BOOST_TEST(contains(slurp(file), "rank:7/cuda:7"));
+  const std::string all =
+      "--devices-per-host: changes placements only, h200_sim has the hosts it was trained on\n";
+  BOOST_TEST(planned("16", {"--format", "torchrec", "--devices-per-host", "16"}) == all);
+  BOOST_TEST(contains(slurp(file), "rank:10/cuda:10"));
+  BOOST_TEST(exported("json").err ==
+             file + ": json has no place for its hosts, they are not written\n");
+  BOOST_TEST(planned("16", {}).empty());
+  for (const std::string format : {"torchrec", "hugectr"}) {
+    const Outcome written = exported(format);
+    BOOST_TEST(written.err == two_hosts);
+    BOOST_TEST(contains(written.out, format == "torchrec" ? "rank:10/cuda:2" : "Hierarchical"));
+  }
+  BOOST_TEST(exported("csv").err.empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

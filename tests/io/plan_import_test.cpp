@@ -134,6 +134,22 @@ BOOST_AUTO_TEST_CASE(row_types_of_one_host_say_how_large_a_host_is) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(hosts_that_placements_leave_open_are_the_usual_ones) {
+  const Workload user{{test::table_of("user", 10, 8)}, 64};
+  const auto hosts_of_16 = [&](int rank, int local) {
+    const std::string text =
+        R"({"plan": {"": {"user": {"sharding_type": "table_wise", "compute_kernel": "fused",
+          "ranks": [)" +
+        std::to_string(rank) +
+        R"(], "shards": [{"shard_offsets": [0, 0], "shard_sizes": [10, 8], "placement": "rank:)" +
+        std::to_string(rank) + "/cuda:" + std::to_string(local) + "\"}]}}}}";
+    return value_of(bind_plan(value_of(parse_plan(text)), user, 16)).document.places;
+  };
+  BOOST_TEST(hosts_of_16(7, 7).devices_per_host == 8);
+  BOOST_TEST(hosts_of_16(9, 1).devices_per_host == 8);
+  BOOST_TEST(hosts_of_16(9, 9).devices_per_host == 16);
+}
+
 BOOST_AUTO_TEST_CASE(what_other_formats_drop_is_known) {
   const PlanDocument document = value_of(bound(kTwoModules, 4)).document;
   BOOST_TEST(lost_places("torchrec", document).empty());

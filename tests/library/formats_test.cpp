@@ -198,6 +198,13 @@ BOOST_AUTO_TEST_CASE(a_plan_of_other_costs_remembers_given_hosts) {
   const std::string unsaid = must(
       must(make_planner().plan(workload, cluster_of(4), greedy)).export_as(workload, "torchrec"));
   BOOST_TEST(unsaid.find("rank:3/cuda:3") != std::string::npos);
+  const Workload many = make_workload(16);
+  for (const std::int32_t devices : {12, 16}) {  // only 16 are a whole number of the usual hosts
+    const std::string usual = must(
+        must(make_planner().plan(many, cluster_of(devices), greedy)).export_as(many, "torchrec"));
+    const std::string place = devices == 12 ? "rank:11/cuda:11" : "rank:11/cuda:3";
+    BOOST_TEST(usual.find(place) != std::string::npos, usual);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(data_parallel_tables_are_shards_on_every_device) {

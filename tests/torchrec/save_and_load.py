@@ -151,22 +151,24 @@ def check_loading(path):
             "table 'country' of module 'user.1.bags' is 300 x 16 in the plan, 301 x 16 in the model")
 
 
-def grid(entries):
-    """The plan of {table: (sharding type, ranks of each block of columns)}, 10 rows a rank."""
+def grid(entries, device="cpu"):
+    """The plan of {table: (sharding type, ranks of each block of columns)}, 10 rows a rank, with
+    ranks on `device`."""
     return {"plan": {"bags": {
         name: {"sharding_type": sharding, "compute_kernel": "fused",
                "ranks": [rank for ranks in columns for rank in ranks],
                "shards": [{"shard_offsets": [10 * row, 4 * column], "shard_sizes": [10, 4],
-                           "placement": f"rank:{rank}/cpu"}
+                           "placement": f"rank:{rank}/" + device.format(rank=rank)}
                           for column, ranks in enumerate(columns) for row, rank in enumerate(ranks)]}
         for name, (sharding, columns) in entries.items()}}}
 
 
 def check_hosts(path):
-    """Tables over a host's ranks are for hosts of as many, if anybody knows those here."""
-    def loaded(**entries):
+    """Tables over a host's ranks are for hosts of as many, if anybody knows those here, and so are
+    the GPUs."""
+    def loaded(device="cpu", **entries):
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(grid(entries), file)
+            json.dump(grid(entries, device), file)
         return lambda: load_plan(path)
 
     rows, both = ("table_row_wise", [[2, 3]]), ("grid_shard", [[0, 1], [2, 3], [0, 1]])
@@ -182,10 +184,17 @@ def check_hosts(path):
         refused(loaded(rows=rows, both=both), f"hosts of {local} ranks", "table 'both'",
                 "over ranks [0, 1]", "table 'rows'", "over ranks [2, 3]")
         loaded(rows=("row_wise", [[0, 1]]), whole=("table_wise", [[3]]))()
+        if local == "4":
+            loaded("cuda:{rank}", whole=("table_wise", [[3]]))()
+            refused(loaded("cuda:{rank}", whole=("table_wise", [[3]]), far=("column_wise", [[1], [5]])),
+                    "hosts of 4 ranks", "table 'far' of module 'bags' is on rank:5/cuda:5, expected "
+                    "GPUs below 4")
+            loaded("cuda", whole=("table_wise", [[5]]))()
     os.environ["WORLD_SIZE"] = "6"  # no hosts of 4: TorchRec takes all ranks for one
     refused(loaded(rows=rows), "hosts of 6 ranks")
     del os.environ["LOCAL_WORLD_SIZE"], os.environ["WORLD_SIZE"]
     loaded(rows=rows)()
+    loaded("cuda:{rank}", whole=("table_wise", [[11]]))()
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     refused(loaded(rows=rows), "hosts of 1 ranks")
     loaded(rows=("table_row_wise", [[0]]))()
