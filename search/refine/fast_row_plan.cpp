@@ -14,7 +14,8 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr int kPatience = 4;  // plans in a row that are no cheaper
+constexpr int kPatience = 4;     // plans in a row that are no cheaper
+constexpr double kLevel = 1e-5;  // share above the level that no other plan may gain
 /// Where costs add up: the heaviest piece, of the level, what load on all devices counts, and above
 /// how much of the level columns are too heavy. first_plan() has the level itself and 1.
 constexpr std::array<DivisionRule, 14> kRules{{{1.0, 1e9, 1},
@@ -50,8 +51,9 @@ class FastRowPlans {
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows);
     if (evaluator_.additive()) {
-      in_cheapest_divisions();
-      change_divisions();
+      const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
+      in_cheapest_divisions(level);
+      if (best_ && best_->plan.cost > level * (1 + kLevel)) change_divisions();
     }
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
     if (!best_) return std::nullopt;
@@ -76,8 +78,7 @@ class FastRowPlans {
   }
 
   /// All tables at once, each in the way that costs the devices least.
-  void in_cheapest_divisions() {
-    const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
+  void in_cheapest_divisions(double level) {
     // These are first_plan()'s.
     tried_.insert(first_ ? first_->divisions : cheapest_divisions({level}, evaluator_, catalog_));
     if (!over()) attempt_new(divisions_of(catalog_, {}, Division::kColumns));
