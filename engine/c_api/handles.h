@@ -49,7 +49,6 @@ struct neuroshard_planner {
 
 struct neuroshard_plan {
   neuroshard::io::PlanDocument document;  ///< its provenance has no input_sha256 until an export
-  neuroshard::TorchRecBandwidths bandwidths;  ///< of its cluster
   std::string cost_origin;  ///< where its costs come from, for people; empty without costs
   std::string notes;        ///< what an import had to put differently, a line each
   std::int64_t evaluations = 0;

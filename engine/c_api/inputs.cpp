@@ -15,7 +15,7 @@ Status read_bandwidth(double given, const std::string& name, double& out) {
     out = given;
     return {};
   }
-  return invalid_input("cluster." + name + ": found " + io::format_number(given) +
+  return invalid_input("options." + name + ": found " + io::format_number(given) +
                        " GB/s, expected " + io::format_number(kMinTorchRecGbps) + " to " +
                        io::format_number(kMaxTorchRecGbps) + ", or 0");
 }
@@ -35,13 +35,17 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
                          ", expected a divisor of " + std::to_string(local.devices) +
                          " devices, or 0");
   }
+  return GivenCluster{cluster, per_host};
+}
+
+Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given) {
   TorchRecBandwidths own;
-  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(local.device_gbps, "device_gbps", own.device_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(given.device_gbps, "device_gbps", own.device_gbps));
   NEUROSHARD_RETURN_IF_ERROR(
-      read_bandwidth(local.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
+      read_bandwidth(given.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
   NEUROSHARD_RETURN_IF_ERROR(
-      read_bandwidth(local.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
-  return GivenCluster{cluster, per_host, own};
+      read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
+  return own;
 }
 
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan) {

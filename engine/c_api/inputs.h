@@ -7,7 +7,7 @@
 #include "engine/core/status.h"
 #include "engine/cost_model/torchrec_costs.h"
 
-// Arguments that several functions of the C interface take.
+// Arguments of the C interface that are values of ours.
 
 namespace neuroshard::c_api {
 
@@ -15,11 +15,13 @@ namespace neuroshard::c_api {
 struct GivenCluster {
   Cluster devices;
   std::int32_t devices_per_host = 0;  ///< 0: not said
-  TorchRecBandwidths bandwidths{};
 };
 
 /// Those, checked.
 Result<GivenCluster> read_cluster(const neuroshard_cluster* cluster);
+
+/// What TorchRec's formula counts with, checked; TorchRec's own for 0.
+Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given);
 
 /// kInvalidInput unless plan and workload have the same batch size.
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan);

@@ -32,13 +32,18 @@ class CallbackSink final : public ProgressSink {
 
 using Models = std::shared_ptr<const NamedCostModels>;
 
-/// The planner's; TorchRec's formula with those bandwidths, and with hosts of so many devices,
-/// where said (not 0).
-Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host,
-                  const TorchRecBandwidths& bandwidths) {
-  if (!planner.models->models.torchrec) return planner.models;
+/// The planner's; TorchRec's formula with hosts of so many devices, where said (not 0).
+Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host) {
+  if (devices_per_host == 0 || !planner.models->models.torchrec) return planner.models;
   auto own = std::make_shared<NamedCostModels>(*planner.models);
-  if (devices_per_host != 0) set_hosts(devices_per_host, *own);
+  set_hosts(devices_per_host, *own);
+  return own;
+}
+
+/// TorchRec's formula with those bandwidths; others as they are.
+Models with_bandwidths(Models models, const TorchRecBandwidths& bandwidths) {
+  if (!models->models.torchrec || bandwidths == *models->models.torchrec) return models;
+  auto own = std::make_shared<NamedCostModels>(*models);
   set_bandwidths(bandwidths, *own);
   return own;
 }
@@ -106,7 +111,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
   const std::int32_t devices = cluster.devices.devices;
-  const Models models = models_for(planner, cluster.devices_per_host, cluster.bandwidths);
+  const Models models = models_for(planner, cluster.devices_per_host);
   warn_of_guesses(planner, devices, workload.workload);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
@@ -115,7 +120,6 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(*models, "", result.algorithm, options.seed);
   plan->document.places.devices_per_host = cluster.devices_per_host;
-  plan->bandwidths = cluster.bandwidths;
   plan->cost_origin = describe_costs(*models, devices);
   log_result(planner, result);
   warn_if_any(planner, negative_times(*models, result.cost.per_device));
@@ -142,7 +146,8 @@ neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_planner_options given,
                                 read_optional_struct(options, "options"));
     auto handle = std::make_unique<neuroshard_planner>();
-    handle->models = models->models;
+    NEUROSHARD_ASSIGN_OR_RETURN(const TorchRecBandwidths bandwidths, read_bandwidths(given));
+    handle->models = with_bandwidths(models->models, bandwidths);
     handle->log = given.log;
     handle->log_user_data = given.log_user_data;
     if (simulated(handle->models->models)) {
@@ -179,8 +184,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(plan);
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     auto result = std::make_unique<neuroshard_plan>(*plan);
-    const Models models =
-        models_for(*planner, plan->document.places.devices_per_host, plan->bandwidths);
+    const Models models = models_for(*planner, plan->document.places.devices_per_host);
     NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
                                 simulate(workload->workload, plan->document.plan, models->models));
     warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);

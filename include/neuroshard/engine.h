@@ -240,6 +240,12 @@ typedef struct neuroshard_planner_options {
   size_t struct_size;
   neuroshard_log_fn log; /* NULL: silence. Called from the threads that call planner functions */
   void* log_user_data;
+  /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
+     all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
+     hardware they were trained on. */
+  double device_gbps;
+  double intra_host_gbps;
+  double inter_host_gbps;
 } neuroshard_planner_options;
 
 /* `options` may be NULL. The planner keeps no state between calls: it may be used any number of
@@ -258,13 +264,6 @@ typedef struct neuroshard_cluster {
      ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
      are no divisor. neuroshard-plan files have no place for it. */
   int32_t devices_per_host;
-  /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
-     all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
-     hardware they were trained on. A plan that was searched with them is simulated with them; plans
-     that were read or made by hand, with TorchRec's. */
-  double device_gbps;
-  double intra_host_gbps;
-  double inter_host_gbps;
 } neuroshard_cluster;
 
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);

@@ -268,18 +268,12 @@ struct Cluster {
   std::int32_t devices = 0;
   std::int64_t memory_bytes = 0;  ///< for tables on each device
   std::int32_t devices_per_host = 0;
-  double device_gbps = 0;  ///< these three of "torchrec"; 0: TorchRec's own
-  double intra_host_gbps = 0;
-  double inter_host_gbps = 0;
 
   [[nodiscard]] neuroshard_cluster c_struct() const {
     auto value = detail::versioned<neuroshard_cluster>();
     value.devices = devices;
     value.memory_bytes = memory_bytes;
     value.devices_per_host = devices_per_host;
-    value.device_gbps = device_gbps;
-    value.intra_host_gbps = intra_host_gbps;
-    value.inter_host_gbps = inter_host_gbps;
     return value;
   }
 };

@@ -173,16 +173,14 @@ BOOST_AUTO_TEST_CASE(struct_sizes) {
   table.struct_size = offsetof(neuroshard_table, zipf_alpha);
   table.zipf_alpha = kNan;
   BOOST_TEST(add(table, error) == NEUROSHARD_OK);
-  neuroshard_cluster cluster = cluster_of(2).c_struct();
-  cluster.struct_size = offsetof(neuroshard_cluster, device_gbps);
-  cluster.inter_host_gbps = kNan;
-  neuroshard_plan* plan = nullptr;
-  neuroshard_plan_options options{};
-  options.struct_size = sizeof options;
-  options.algorithm = text("size-greedy");
-  BOOST_TEST(neuroshard_planner_plan(make_planner().get(), make_workload(2).get(), &cluster,
-                                     &options, &plan, error.handle) == NEUROSHARD_OK);
-  neuroshard_plan_destroy(plan);
+  neuroshard_planner_options options{};
+  options.struct_size = offsetof(neuroshard_planner_options, device_gbps);
+  options.inter_host_gbps = kNan;
+  neuroshard_planner* planner = nullptr;
+  const CostModels models = must(CostModels::shipped());
+  BOOST_TEST(neuroshard_planner_create(models.get(), &options, &planner, error.handle) ==
+             NEUROSHARD_OK);
+  neuroshard_planner_destroy(planner);
   // A caller with a newer header: zeros are defaults, anything else is a wish not understood.
   struct {
     neuroshard_table known;
@@ -266,6 +264,25 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
   refused([](auto& t) { t.name = {nullptr, 1}; }, "table.name");
 }
 
+BOOST_AUTO_TEST_CASE(bandwidths_out_of_range) {
+  const ErrorHandle error;
+  const CostModels models = must(CostModels::shipped("torchrec"));
+  const auto refused = [&](double neuroshard_planner_options::*field, const char* words) {
+    for (const double gbps : {kNan, kInfinity, -kInfinity, -1.0, 1e-9, 963146547.0}) {
+      neuroshard_planner_options options{};
+      options.struct_size = sizeof options;
+      options.*field = gbps;
+      neuroshard_planner* planner = nullptr;
+      EXPECT_REFUSED(neuroshard_planner_create(models.get(), &options, &planner, error.handle),
+                     words);
+      BOOST_TEST(planner == nullptr);
+    }
+  };
+  refused(&neuroshard_planner_options::device_gbps, "options.device_gbps: found");
+  refused(&neuroshard_planner_options::intra_host_gbps, "options.intra_host_gbps: found");
+  refused(&neuroshard_planner_options::inter_host_gbps, "options.inter_host_gbps: found");
+}
+
 BOOST_AUTO_TEST_CASE(options_out_of_range) {
   const ErrorHandle error;
   const Planner planner = make_planner();
@@ -288,11 +305,6 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto& c, auto&) { c.memory_bytes = -1; }, "memory");
   refused([](auto& c, auto&) { c.devices_per_host = 5; }, "cluster.devices_per_host: found 5");
   refused([](auto& c, auto&) { c.devices_per_host = -1; }, "cluster.devices_per_host: found -1");
-  for (const double gbps : {kNan, kInfinity, -kInfinity, -1.0, 1e-9, 963146547.0}) {
-    refused([&](auto& c, auto&) { c.device_gbps = gbps; }, "cluster.device_gbps: found");
-    refused([&](auto& c, auto&) { c.intra_host_gbps = gbps; }, "cluster.intra_host_gbps: found");
-    refused([&](auto& c, auto&) { c.inter_host_gbps = gbps; }, "cluster.inter_host_gbps: found");
-  }
   refused([](auto&, auto& o) { o.threads = -1; }, "threads");
   refused([](auto&, auto& o) { o.threads = INT32_MAX; }, "threads");
   refused([](auto&, auto& o) { o.time_limit_s = kNan; }, "time limit");
