@@ -46,19 +46,28 @@ class FastRowPlans {
         first_(first),
         dearest_(dearest_tables(evaluator, catalog)) {}
 
-  std::optional<FastPlan> run() {
+  std::optional<FastRowPlan> run() {
     const std::vector<std::int32_t> halves = those_for(Division::kRows);
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows);
-    if (evaluator_.additive()) {
-      const double level = cheapest_level(problem_.cluster.devices, evaluator_, catalog_);
-      in_cheapest_divisions(level);
-      if (best_ && best_->plan.cost > level * (1 + kLevel)) change_divisions();
-    }
+    const bool adds = evaluator_.additive();
+    const double level =
+        adds ? cheapest_level(problem_.cluster.devices, evaluator_, catalog_) : 0.0;
+    if (adds) in_cheapest_divisions(level);
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
     if (!best_) return std::nullopt;
-    best_->plan.evaluations = evaluations_;
-    return std::move(best_->plan);
+    FastRowPlan found;
+    // In little memory pieces are finer than load asks for, and packing has plans that lead
+    // further.
+    const bool roomy = first_ && !first_->plan.finer;
+    if (adds && roomy && best_->plan.cost > level * (1 + kLevel)) {
+      FastPlan before = best_->plan;
+      change_divisions();
+      if (best_->plan.cost < before.cost) found.unchanged = std::move(before);
+    }
+    found.plan = std::move(best_->plan);
+    found.plan.evaluations = evaluations_;
+    return found;
   }
 
  private:
@@ -163,10 +172,10 @@ std::vector<Division> divisions_of(const ShapeCatalog& catalog,
   return divisions;
 }
 
-std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
-                                      const ShapeCatalog& catalog, const StopCheck& stop,
-                                      std::int64_t most_evaluations,
-                                      const std::optional<DividedPlan>& first) {
+std::optional<FastRowPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                         const ShapeCatalog& catalog, const StopCheck& stop,
+                                         std::int64_t most_evaluations,
+                                         const std::optional<DividedPlan>& first) {
   return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations, first).run();
 }
 

@@ -47,10 +47,12 @@ bool takes_no_time(const Problem& problem) {
   return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
 }
 
-/// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
+/// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper;
+/// `rival` then what that one was before single tables changed, if they did.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
-              const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best) {
+              const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best,
+              std::optional<Plan>& rival) {
   SearchOptions soon = options;
   if (options.time_limit_s > 0) {
     const double so_far = seconds_since(began);
@@ -65,10 +67,14 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
     const double share = kRowShare * static_cast<double>(options.evaluations);
     budget = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
   }
-  const std::optional<FastPlan> by_rows =
+  const std::optional<FastRowPlan> by_rows =
       fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget, fast);
   if (!by_rows) return;
-  keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
+  StartPlan start = start_of(by_rows->plan, problem, evaluator, catalog);
+  if (by_rows->unchanged && (!best || start.cost < best->cost)) {
+    rival = start_of(*by_rows->unchanged, problem, evaluator, catalog).plan;
+  }
+  keep_cheaper(std::move(start), best);
 }
 
 /// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
@@ -152,7 +158,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   }
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
-    try_rows(problem, evaluator, catalog, options, began, fast, best);
+    try_rows(problem, evaluator, catalog, options, began, fast, best, rival);
   }
   SearchOptions rest = options;
   if (options.time_limit_s > 0) {
