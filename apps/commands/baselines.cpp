@@ -27,15 +27,6 @@ std::string change(double other_ms, double cost_ms) {
   return size + (percent > 0 ? " % cheaper" : " % dearer");
 }
 
-/// How the plan stands to the best baseline, and how to have that one's if it is cheaper.
-std::string verdict(const ComparedPlan* strongest, double cost_ms) {
-  if (strongest == nullptr) return "no baseline finds a plan that fits\n";
-  const double cost = strongest->result.value().cost.cost_ms;
-  return "the best baseline is " + strongest->algorithm + ": this plan is " +
-         change(cost, cost_ms) +
-         (cost < cost_ms ? "; --algorithm " + strongest->algorithm + " has that one\n" : "\n");
-}
-
 /// compare_plans(), where what it lacks is an error like others: the plan beside it is there.
 Result<std::vector<ComparedPlan>> compared_if_possible(const Workload& workload,
                                                        const Cluster& cluster,
@@ -85,7 +76,11 @@ std::string baseline_report(const Console& console, const std::vector<ComparedPl
     table.add({other.algorithm, milliseconds(cost, cost_ms), change(cost, cost_ms)});
     if (strongest == nullptr || cost < strongest->result.value().cost.cost_ms) strongest = &other;
   }
-  return "\n" + table.render(console) + verdict(strongest, cost_ms);
+  const std::string verdict =
+      strongest == nullptr ? "no baseline finds a plan that fits\n"
+                           : "the best baseline is " + strongest->algorithm + ": this plan is " +
+                                 change(strongest->result.value().cost.cost_ms, cost_ms) + "\n";
+  return "\n" + table.render(console) + verdict;
 }
 
 std::vector<io::BaselineCost> baseline_costs(const std::vector<ComparedPlan>& baselines) {
