@@ -256,10 +256,11 @@ def _other_hosts(planned, local):
     found = []
     for module, tables in planned.items():
         for name, entry in tables.items():
-            beyond = [shard["placement"] for shard in entry.get("shards", [])
-                      if _gpu(shard["placement"]) >= local]
-            if beyond:
-                found.append(f"{_where(name, module)} is on {beyond[0]}, expected GPUs below {local}")
+            others = [shard["placement"] for shard in entry.get("shards", [])
+                      if not _own_gpu(shard["placement"], local)]
+            if others:
+                found.append(f"{_where(name, module)} is on {others[0]}, expected the GPU of that "
+                             f"rank's number on its host")
                 continue
             if entry["sharding_type"] not in HOST_SHARDING_TYPES:
                 continue
@@ -273,10 +274,11 @@ def _other_hosts(planned, local):
     return sorted(found)
 
 
-def _gpu(placement):
-    """1 of "rank:9/cuda:1"; -1 where a placement is on none, or does not say on which."""
-    gpu = re.fullmatch(r"rank:\d+/cuda:(\d+)", str(placement))
-    return int(gpu[1]) if gpu else -1
+def _own_gpu(placement, local):
+    """Whether "rank:9/cuda:1" is the rank's GPU on hosts of `local`; placements on no GPU, and those
+    that do not say on which, are."""
+    found = re.fullmatch(r"rank:(\d+)/cuda:(\d+)", str(placement))
+    return found is None or int(found[2]) == int(found[1]) % local
 
 
 def _one_host(ranks, local):

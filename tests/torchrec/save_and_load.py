@@ -188,7 +188,8 @@ def check_hosts(path):
             loaded("cuda:{rank}", whole=("table_wise", [[3]]))()
             refused(loaded("cuda:{rank}", whole=("table_wise", [[3]]), far=("column_wise", [[1], [5]])),
                     "hosts of 4 ranks", "table 'far' of module 'bags' is on rank:5/cuda:5, expected "
-                    "GPUs below 4")
+                    "the GPU of that rank's number on its host")
+            refused(loaded("cuda:0", whole=("table_wise", [[3]])), "is on rank:3/cuda:0")
             loaded("cuda", whole=("table_wise", [[5]]))()
     os.environ["WORLD_SIZE"] = "6"  # no hosts of 4: TorchRec takes all ranks for one
     refused(loaded(rows=rows), "hosts of 6 ranks")
