@@ -43,10 +43,12 @@ def main():
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
                        "tables": tables}, file)
-        flags = ["plan", "--tables", path, "--devices", devices, "--device-memory", MEMORY,
-                 "--cost-model", "torchrec", "--data-parallel", "on", "--evaluations", 20000]
-        study.neuroshard(*flags, "--format", "torchrec", "--output", plan)
-        own = json.loads(study.neuroshard(*flags, "--output", "-")[0])["cost_ms"]
+        study.neuroshard("plan", "--tables", path, "--devices", devices, "--device-memory", MEMORY,
+                         "--cost-model", "torchrec", "--data-parallel", "on", "--evaluations",
+                         20000, "--format", "torchrec", "--output", plan)
+        own = json.loads(study.neuroshard("simulate", "--tables", path, "--plan", plan,
+                                          "--device-memory", MEMORY, "--cost-model", "torchrec",
+                                          "--output", "-")[0])["cost_ms"]
         with open(plan, encoding="utf-8") as file:
             written = json.load(file)
         types.update(entry["sharding_type"] for entry in written["plan"][""].values())
