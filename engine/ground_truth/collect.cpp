@@ -122,7 +122,7 @@ Status check_pool(const std::vector<Table>& pool, std::size_t tables) {
       return invalid_input(where + ": data_type is " + std::string(to_string(table.data_type)) +
                            ", expected fp32: cost data is collected in fp32");
     }
-    NEUROSHARD_RETURN_IF_ERROR(check_optimizer(table, where));
+    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, where));
     if (table.optimizer != pool.front().optimizer) {
       return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
                            ", expected " + std::string(to_string(pool.front().optimizer)) +

@@ -8,7 +8,13 @@
 
 namespace neuroshard {
 
-Status check_optimizer(const Table& table, const std::string& where) {
+Status check_has_kernels(const Table& table, const std::string& where) {
+  if (table.features > 1 || table.weighted) {
+    return invalid_input(where + " has " +
+                         (table.weighted ? std::string("lookups with weights")
+                                         : std::to_string(table.features) + " features") +
+                         ", expected one feature without: there is no ground truth of others");
+  }
   if (has_kernels(table.optimizer)) return {};
   return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
                        ", expected sgd or rowwise_adagrad: there is no ground truth of others");
@@ -19,7 +25,7 @@ Status check_shards(const Workload& workload, std::span<const Shard> shards,
   std::int64_t bytes = 0;
   for (const Shard& shard : shards) {
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    NEUROSHARD_RETURN_IF_ERROR(check_optimizer(table, "table '" + table.name + "'"));
+    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, "table '" + table.name + "'"));
     if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard)), &bytes) ||
         bytes > limit_bytes) {
       return invalid_input(std::to_string(shards.size()) + " shards need more than " +

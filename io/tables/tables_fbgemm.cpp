@@ -110,8 +110,9 @@ Result<std::vector<double>> read_pooling(JsonObject& root, std::int64_t tables) 
   return factors;
 }
 
-/// Settings of the benchmark that say nothing about tables, and those that rule tables out.
-Status read_flags(JsonObject& root, bool has_dims) {
+/// Settings of the benchmark that say nothing about tables, but whether lookups have weights, and
+/// those that rule tables out.
+Result<bool> read_flags(JsonObject& root, bool has_dims) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue mixed, root.at("mixed_dim"));
   NEUROSHARD_ASSIGN_OR_RETURN(const bool mixed_dim, mixed.boolean());
   if (mixed_dim && !has_dims) {
@@ -119,11 +120,12 @@ Status read_flags(JsonObject& root, bool has_dims) {
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue weights, root.at("weighted"));
   NEUROSHARD_ASSIGN_OR_RETURN(const bool weighted, weights.boolean());
-  if (weighted) return weights.unexpected("false: the cost models know no weighted lookups");
   if (root.has("use_cpu")) NEUROSHARD_RETURN_IF_ERROR(root.boolean("use_cpu").status());
   const std::optional<JsonValue> most = root.find("max_indices");
-  if (most && most->kind() != JsonValue::Kind::kNull) return most->integer(0).status();
-  return {};
+  if (most && most->kind() != JsonValue::Kind::kNull) {
+    NEUROSHARD_RETURN_IF_ERROR(most->integer(0).status());
+  }
+  return weighted;
 }
 
 }  // namespace
@@ -138,7 +140,7 @@ Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch
                               read_sizes(root, "D", "Ds", tables, kMaxDim));
   const std::optional<JsonValue> dim_list = root.find("Ds");
   const bool has_dims = (*root.at("D")).is_array() || (dim_list && dim_list->is_array());
-  NEUROSHARD_RETURN_IF_ERROR(read_flags(root, has_dims));
+  NEUROSHARD_ASSIGN_OR_RETURN(const bool weighted, read_flags(root, has_dims));
   NEUROSHARD_RETURN_IF_ERROR(read_batch(root, file));
   if (batch_size) file.batch_size = batch_size;
   NEUROSHARD_ASSIGN_OR_RETURN(const IndexLaw law, read_law(root));
@@ -150,6 +152,7 @@ Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch
     table.rows = rows[index];
     table.dim = static_cast<std::int32_t>(dims[index]);
     table.pooling_factor = pooling[index];
+    table.weighted = weighted;
     if (static_cast<std::int64_t>(law.heavy_hitters.size()) >= table.rows) {
       return value.error("table " + std::to_string(index) + " has " + std::to_string(table.rows) +
                          " rows, expected more than the " +

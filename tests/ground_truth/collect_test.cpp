@@ -187,6 +187,15 @@ BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_writt
   tables[7].optimizer = Optimizer::kRowwiseAdagrad;
   check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
                 {"tables[7]", "rowwise_adagrad"});
+  tables[7].optimizer = tables[0].optimizer;
+  tables[3].features = 2;
+  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+                {"tables[3] has 2 features", "expected one"});
+  tables[3].features = 1;
+  tables[4].weighted = true;
+  check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
+                {"tables[4] has lookups with weights"});
+  tables[4].weighted = false;
   for (Table& table : tables) table.optimizer = Optimizer::kAdam;
   check_refused(collect_compute(*sim(), tables, options_for(folder, 5)).status(),
                 {"tables[0]", "adam", "expected sgd or rowwise_adagrad"});

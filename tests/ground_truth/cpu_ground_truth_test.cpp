@@ -112,6 +112,11 @@ BOOST_AUTO_TEST_CASE(too_much_memory_half_precision_and_huge_batches_are_refused
   BOOST_TEST(adam.message().find("optimizer is adam, expected sgd or rowwise_adagrad") !=
              std::string::npos);
   workload.tables[0].optimizer = Optimizer::kSgd;
+  workload.tables[0].features = 3;
+  const Status features = cpu->measure_compute(workload, {&shard, 1}).status();
+  BOOST_TEST((features.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(features.message().find("has 3 features, expected one") != std::string::npos);
+  workload.tables[0].features = 1;
   workload.batch_size = std::int64_t{1} << 60;
   BOOST_TEST(
       (cpu->measure_compute(workload, {&shard, 1}).status().code() == StatusCode::kInvalidInput));

@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(fbgemm_configs_are_read) {
 BOOST_AUTO_TEST_CASE(fbgemm_configs_that_say_too_little_or_too_much_are_refused) {
   check_all_refused(
       kTbe,
-      {{"\"weighted\": false", "\"weighted\": true", "$.weighted: found true"},
+      {{"\"weighted\": false", "\"weighted\": 1", "$.weighted: found 1"},
        {"\"sigma_B\": null", "\"sigma_B\": 3", "$.batch_params.sigma_B: found 3"},
        {"[512, 512, 512]", "[512, 256, 512]", "$.batch_params.Bs[1]: found 256"},
        {"[64, 32, 4]", "[64, 32]", "$.Ds: found an array of 2"},
