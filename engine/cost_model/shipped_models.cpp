@@ -34,13 +34,14 @@ std::string shipped_names() {
   return names;
 }
 
-/// The formula's hash, and what it calls itself, are of its constants.
+/// The formula's hash, and what it calls itself, are of its constants; the hash also of what the
+/// formula counts, which has another name here when it changes.
 void name_constants(NamedCostModels& named) {
   const TorchRecCosts& costs = *named.models.torchrec;
   const std::string bandwidths = io::format_number(costs.device_gbps) + ", " +
                                  io::format_number(costs.intra_host_gbps) + " and " +
                                  io::format_number(costs.inter_host_gbps) + " GB/s";
-  named.sha256 = io::sha256_hex("torchrec 1.4: " + bandwidths + ", hosts of " +
+  named.sha256 = io::sha256_hex("torchrec 1.4, outputs as tables: " + bandwidths + ", hosts of " +
                                 std::to_string(costs.devices_per_host));
   const bool own = TorchRecBandwidths{} == costs;
   named.models.compute_origin.hardware =
