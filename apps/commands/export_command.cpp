@@ -29,6 +29,7 @@ class ExportCommand final : public Command {
                &flags_.options.memory_limit)
         .default_text("not known");
     declare_cost_model(flags, &cost_model_);
+    declare_bandwidths(flags, &bandwidths_);
     flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
   }
 
@@ -55,8 +56,8 @@ class ExportCommand final : public Command {
  private:
   /// What this format has no place for, as it shows no costs.
   [[nodiscard]] std::span<const std::string_view> flags_without_costs() const {
-    static constexpr std::array<std::string_view, 3> kFlags{"devices-per-host", "device-memory",
-                                                            "cost-model"};
+    static constexpr std::array<std::string_view, 4> kFlags{"devices-per-host", "device-memory",
+                                                            "cost-model", "bandwidths"};
     if (flags_.format == "html") return {};
     return std::span(kFlags).subspan(changed_by_hosts(flags_.format).empty() ? 0 : 1);
   }
@@ -77,9 +78,11 @@ class ExportCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     const std::int32_t given = flags_.options.devices_per_host;
     const std::int32_t hosts = given == 0 ? document.places.devices_per_host : given;
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_for_hosts(cost_model_, hosts, document.plan.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const NamedCostModels models,
+        load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));
     note_unknown_hosts(flags, models);
+    note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
@@ -108,6 +111,7 @@ class ExportCommand final : public Command {
   PlanInputFlags input_;
   ExportFlags flags_;
   std::string cost_model_{kDefaultCostModel};
+  TorchRecBandwidths bandwidths_;
   std::string output_ = "-";
 };
 
