@@ -44,23 +44,19 @@ class FastRowPlans {
         stop_(stop),
         most_evaluations_(most_evaluations),
         first_(first),
-        dearest_(dearest_tables(evaluator, catalog)) {}
+        dearest_(dearest_tables(evaluator, catalog)),
+        level_(evaluator.additive() ? cheapest_level(problem.cluster.devices, evaluator, catalog)
+                                    : 0) {}
 
   std::optional<FastRowPlan> run() {
     const std::vector<std::int32_t> halves = those_for(Division::kRows);
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows);
-    const bool adds = evaluator_.additive();
-    const double level =
-        adds ? cheapest_level(problem_.cluster.devices, evaluator_, catalog_) : 0.0;
-    if (adds) in_cheapest_divisions(level);
+    if (evaluator_.additive()) in_cheapest_divisions();
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
     if (!best_) return std::nullopt;
     FastRowPlan found;
-    // In little memory pieces are finer than load asks for, and packing has plans that lead
-    // further.
-    const bool roomy = first_ && !first_->plan.finer;
-    if (adds && roomy && best_->plan.cost > level * (1 + kLevel)) {
+    if (changes_may_pay()) {
       FastPlan before = best_->plan;
       change_divisions();
       if (best_->plan.cost < before.cost) found.unchanged = std::move(before);
@@ -87,33 +83,40 @@ class FastRowPlans {
   }
 
   /// All tables at once, each in the way that costs the devices least.
-  void in_cheapest_divisions(double level) {
+  void in_cheapest_divisions() {
     // These are first_plan()'s.
-    tried_.insert(first_ ? first_->divisions : cheapest_divisions({level}, evaluator_, catalog_));
+    tried_.insert(first_ ? first_->divisions : cheapest_divisions({level_}, evaluator_, catalog_));
     if (!over()) attempt_new(divisions_of(catalog_, {}, Division::kColumns));
     for (DivisionRule rule : kRules) {
       if (over()) break;
-      rule.most *= level;
-      rule.level *= level;
+      rule.most *= level_;
+      rule.level *= level_;
       attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
     }
     if (first_ && (!best_ || first_->plan.cost < best_->plan.cost)) best_ = first_;
   }
 
+  /// Where costs add up, unless the level is reached. In little memory pieces are finer than load
+  /// asks for, and packing has plans that lead further.
+  [[nodiscard]] bool changes_may_pay() const {
+    const bool roomy = first_ && !first_->plan.finer;
+    return evaluator_.additive() && roomy && best_->plan.cost > level_ * (1 + kLevel);
+  }
+
   /// One table in another division, as long as that gains: rules go by what devices take together,
   /// and do not see which pieces fill the last gaps. Of equal tables in equal divisions one does.
   void change_divisions() {
-    std::set<std::tuple<double, std::int64_t, Division, Division>>
-        in_vain;  // cost, bytes, from, to
+    using Change = std::tuple<double, std::int64_t, Division, Division>;  // cost, bytes, from, to
+    std::set<Change> in_vain;
     std::size_t since_gain = 0;
-    for (std::size_t next = 0; best_ && since_gain++ < dearest_.size(); ++next) {
+    for (std::size_t next = 0; since_gain++ < dearest_.size(); ++next) {
       const std::int32_t table = dearest_[next % dearest_.size()];
       const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
+      const double cost = evaluator_.shape_cost(whole.shape);
       for (const Division division : adding_divisions()) {
         std::vector<Division> changed = best_->divisions;
         Division& own = changed[static_cast<std::size_t>(table)];
         if (undivided(catalog_, table, division) == kNoEntry || own == division) continue;
-        const double cost = evaluator_.shape_cost(whole.shape);
         if (!in_vain.insert({cost, whole.bytes, own, division}).second) continue;
         if (over()) return;
         own = division;
@@ -158,6 +161,7 @@ class FastRowPlans {
   const std::int64_t most_evaluations_;
   const std::optional<DividedPlan>& first_;
   const std::vector<std::int32_t> dearest_;
+  const double level_;  // where costs add up
   std::int64_t evaluations_ = 0;
   std::optional<DividedPlan> best_;
   std::set<std::vector<Division>> tried_;
