@@ -24,7 +24,7 @@ namespace neuroshard::apps {
 namespace {
 
 /// The tables of the pool that any task has, and the batch size of all.
-Workload any_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
+Workload all_tables_of(const io::TableFile& pool, const std::vector<io::Task>& tasks) {
   std::set<std::int32_t> ids;
   for (const io::Task& task : tasks) ids.insert(task.tables.begin(), task.tables.end());
   Workload any{{}, pool.batch_size.value_or(io::kDefaultBatchSize)};
@@ -91,7 +91,7 @@ class CompareCommand final : public Command {
     options_.data_parallel = data_parallel_ == "on";
     note_search_flags(flags, row_splits_, options_.data_parallel, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
-    note_guesses(models, cluster_.devices, any_of(pool, tasks), costs_in(report));
+    note_guesses(models, cluster_.devices, all_tables_of(pool, tasks), costs_in(report));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") {

@@ -40,9 +40,9 @@ inline constexpr std::int32_t kMaxDim = 1 << 20;
 inline constexpr std::int32_t kMaxFeatures = 1 << 20;
 
 /// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, 1 <= features <= kMaxFeatures, finite
-/// pooling_factor >= 0, histogram shares in
-/// [0, 1] that add up to 1 (within 1e-3) or are all 0, and bytes below 2^63 even when every column
-/// is a shard. The message names the field, what was found and what was expected.
+/// pooling_factor >= 0, histogram shares in [0, 1] that add up to 1 (within 1e-3) or are all 0, and
+/// bytes below 2^63 even when every column is a shard. The message names the field, what was found
+/// and what was expected.
 Status validate(const Table& table);
 
 /// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros

@@ -151,11 +151,12 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
   for (const Table& table : tables) {
     const bool type = table.data_type != DataType::kFp32;
     const bool optimizer = !has_kernels(table.optimizer);
+    const bool several = table.features > 1;
     types += type ? 1 : 0;
     optimizers += optimizer ? 1 : 0;
-    features += table.features > 1 ? 1 : 0;
+    features += several ? 1 : 0;
     weights += table.weighted ? 1 : 0;
-    others += type || optimizer || table.features > 1 || table.weighted ? 1 : 0;
+    others += type || optimizer || several || table.weighted ? 1 : 0;
   }
   if (others == 0) return "";
   return named.name + ": trained on " + (types > 0 ? "fp32 " : "") + "tables" +
