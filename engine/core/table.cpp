@@ -56,6 +56,7 @@ Status validate(const Table& table) {
     return invalid_input("features is " + std::to_string(table.features) + ", expected 1 to " +
                          std::to_string(kMaxFeatures));
   }
+  NEUROSHARD_RETURN_IF_ERROR(validate(table.sharding, kMaxDim));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(table.rows, table.dim * row_bytes(table, 1), &bytes)) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +

@@ -7,6 +7,7 @@
 
 #include "engine/core/optimizer.h"
 #include "engine/core/reuse_histogram.h"
+#include "engine/core/sharding.h"
 #include "engine/core/status.h"
 
 namespace neuroshard {
@@ -30,6 +31,7 @@ struct Table {
   ReuseHistogram reuse_histogram{};
   std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
   bool weighted = false;      ///< whether lookups have weights of their own
+  AllowedSharding sharding{};
 
   friend bool operator==(const Table&, const Table&) = default;
 };
@@ -40,9 +42,9 @@ inline constexpr std::int32_t kMaxDim = 1 << 20;
 inline constexpr std::int32_t kMaxFeatures = 1 << 20;
 
 /// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, 1 <= features <= kMaxFeatures, finite
-/// pooling_factor >= 0, histogram shares in [0, 1] that add up to 1 (within 1e-3) or are all 0, and
-/// bytes below 2^63 even when every column is a shard. The message names the field, what was found
-/// and what was expected.
+/// pooling_factor >= 0, some sharding, histogram shares in [0, 1] that add up to 1 (within 1e-3) or
+/// are all 0, and bytes below 2^63 even when every column is a shard. The message names the field,
+/// what was found and what was expected.
 Status validate(const Table& table);
 
 /// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros

@@ -1,0 +1,50 @@
+#include "engine/core/check_sharding.h"
+
+#include <string>
+
+namespace neuroshard {
+namespace {
+
+/// What kind of sharding a shard is a sign of.
+ShardingKind kind_of(const Table& table, const Shard& shard) {
+  if (shard.device == kEveryDevice) return ShardingKind::kDataParallel;
+  if (shard.rows() < table.rows) return ShardingKind::kRows;
+  return shard.dim() < table.dim ? ShardingKind::kColumns : ShardingKind::kWhole;
+}
+
+std::string in_words(ShardingKind kind) {
+  switch (kind) {
+    case ShardingKind::kColumns:
+      return "split by columns";
+    case ShardingKind::kRows:
+      return "split by rows";
+    case ShardingKind::kDataParallel:
+      return "whole on every device";
+    default:
+      return "whole on one device";
+  }
+}
+
+}  // namespace
+
+Status check_sharding(const Table& table, std::span<const Shard> shards, std::int32_t devices) {
+  if (devices == 1) return {};
+  const AllowedSharding& allowed = table.sharding;
+  for (const Shard& shard : shards) {
+    const bool narrow = shard.dim() < table.dim;
+    ShardingKind kind = kind_of(table, shard);
+    if (kind == ShardingKind::kRows && allowed.rows && narrow) kind = ShardingKind::kColumns;
+    if (!allowed.allows(kind)) {
+      return invalid_input("found it " + in_words(kind) + ", its sharding allows " +
+                           describe(allowed));
+    }
+    if (narrow && shard.dim() < allowed.min_columns) {
+      return invalid_input("found a shard of " + std::to_string(shard.dim()) +
+                           " columns, its sharding allows no fewer than " +
+                           std::to_string(allowed.min_columns));
+    }
+  }
+  return {};
+}
+
+}  // namespace neuroshard
