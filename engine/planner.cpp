@@ -60,6 +60,21 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .possible_row_splits = std::min(options.possible_row_splits, known)};
 }
 
+/// What searches are given: on a single device every table is whole, whatever it allows elsewhere.
+class OwnWorkload {
+ public:
+  OwnWorkload(const Workload& workload, std::int32_t devices) : given_(workload) {
+    if (devices > 1) return;
+    own_ = workload;
+    for (Table& table : own_->tables) table.sharding.whole = true;
+  }
+  [[nodiscard]] const Workload& get() const { return own_ ? *own_ : given_; }
+
+ private:
+  const Workload& given_;
+  std::optional<Workload> own_;
+};
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
@@ -68,6 +83,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  const OwnWorkload tables(workload, cluster.devices);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
   search::SearchOptions own = search_options(options, models);
@@ -75,7 +91,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   own.pool = pool.get();
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = algorithm->run({workload, cluster}, *evaluator, own);
+  Result<search::SearchResult> found = algorithm->run({tables.get(), cluster}, *evaluator, own);
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
@@ -139,7 +155,8 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
                               make_evaluator(models, workload, cluster.devices));
   const search::SearchOptions options =
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
-  return search::lower_bound({workload, cluster}, *evaluator,
+  const OwnWorkload tables(workload, cluster.devices);
+  return search::lower_bound({tables.get(), cluster}, *evaluator,
                              search::row_shapes(options, cluster.devices));
 }
 

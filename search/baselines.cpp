@@ -59,6 +59,7 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
 }
 
 Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const Table&)) {
+  NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   std::vector<WeightedTable> tables;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     const Table& table = problem.workload.tables[index];
@@ -89,6 +90,7 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
 
 Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
                                   const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   SearchResult result;
   result.plan.devices = problem.cluster.devices;
   Rng rng(options.seed);

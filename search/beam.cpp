@@ -6,13 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include "search/piece_sizes.h"
 #include "search/workers.h"
 
 namespace neuroshard::search {
 namespace {
 
-/// The paper halves a shard while half is a multiple of 4 columns.
-bool halvable(const Shard& shard) { return shard.dim() % 8 == 0; }
+/// The paper halves a shard while half is a multiple of 4 columns; and as its table allows.
+bool halvable(const Workload& workload, const Shard& shard) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  return shard.dim() % 8 == 0 && split_point(table, shard.dim()) > 0;
+}
 
 struct SequenceHash {
   std::size_t operator()(const std::vector<ShapeId>& sequence) const {
@@ -117,7 +121,7 @@ std::vector<BeamSearch::Child> BeamSearch::expand(const std::vector<ShardSet>& b
   std::vector<Child> children;
   for (const ShardSet& parent : beam) {
     for (const std::int32_t index : parent.candidates(beam_.candidates)) {
-      if (!halvable(parent.shard(index))) continue;
+      if (!halvable(problem_.workload, parent.shard(index))) continue;
       interrupted_ = stop_.stop();
       if (interrupted_) return link(std::move(children));
       Child child{parent, nullptr};

@@ -97,6 +97,7 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
   constexpr auto kMost = static_cast<std::int64_t>(kMostExactPlans);
   const std::int64_t most = options.evaluations > 0 ? std::min(options.evaluations, kMost) : kMost;
   if (plans > static_cast<double>(most)) return too_many(problem, alike, plans, most);
+  NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   const StopCheck stop(options);
   const std::vector<ExactItem> items = items_of(problem, evaluator);

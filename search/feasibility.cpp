@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
@@ -19,23 +20,30 @@ std::string tables_of(const Workload& workload) {
   return std::to_string(count) + (count == 1 ? " table" : " tables");
 }
 
-/// The largest of all pieces when every table is split as far as it goes, by columns or as `rows`
-/// allow; the first of equal ones.
+/// A table's smallest largest piece when it is split as far as it goes, by columns or as `rows`
+/// allow; the table itself where it is in none.
+ShardShape finest_piece(const Workload& workload, std::int32_t index, const RowShapes& rows) {
+  const Table& table = workload.tables[static_cast<std::size_t>(index)];
+  const std::int32_t dim = finest_dim(table);
+  ShardShape finest{index, table.rows, dim};
+  const std::int32_t halves = table.sharding.rows ? rows.halves : 1;
+  for (const ShardShape& piece : {ShardShape{index, even_block(table, rows.blocks), table.dim},
+                                  {index, even_block(table, rows.host), dim},
+                                  {index, finest_rows(table.rows, halves), table.dim}}) {
+    const bool finer = shard_bytes(workload, piece) < shard_bytes(workload, finest);
+    if (piece.rows > 0 && finer) finest = piece;
+  }
+  return finest;
+}
+
+/// The largest of those of all tables; the first of equal ones.
 ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
   const Workload& workload = problem.workload;
   ShardShape largest;
   std::int64_t most = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    ShardShape piece{static_cast<std::int32_t>(index), table.rows, finest_dim(table.dim)};
-    const std::int64_t block = rows.blocks > 1 ? even_block(table.rows, rows.blocks) : 0;
-    const std::int64_t of_host = rows.host > 1 ? even_block(table.rows, rows.host) : 0;
-    for (const auto& [part, dim] : {std::pair(block, table.dim),
-                                    {of_host, piece.dim},
-                                    {finest_rows(table.rows, rows.halves), table.dim}}) {
-      const ShardShape shard{piece.table, part, dim};
-      if (part > 0 && shard_bytes(workload, shard) < shard_bytes(workload, piece)) piece = shard;
-    }
+    if (!has_pieces(workload.tables[index], rows)) continue;
+    const ShardShape piece = finest_piece(workload, static_cast<std::int32_t>(index), rows);
     const std::int64_t bytes = shard_bytes(workload, piece);
     if (bytes <= most) continue;
     largest = piece;
@@ -44,43 +52,39 @@ ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
   return largest;
 }
 
+/// The first table for which that holds, or -1.
+template <typename Predicate>
+std::int32_t find_table(const Workload& workload, Predicate holds) {
+  const auto found = std::find_if(workload.tables.begin(), workload.tables.end(), holds);
+  if (found == workload.tables.end()) return -1;
+  return static_cast<std::int32_t>(found - workload.tables.begin());
+}
+
 }  // namespace
-
-std::int32_t split_point(std::int32_t dim) { return dim < 8 ? 0 : (dim / 4 + 1) / 2 * 4; }
-
-std::int32_t finest_dim(std::int32_t dim) {
-  // The first part is a multiple of 4, which splits down to 4; only the rest can stay wider.
-  while (split_point(dim) > 0) dim -= split_point(dim);
-  return dim;
-}
-
-std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  return shard_bytes(workload, {table, whole.rows, finest_dim(whole.dim)});
-}
-
-std::int64_t upper_half(std::int64_t rows) { return rows - rows / 2; }
-
-std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
-  for (; parts > 1 && rows > 1; parts /= 2) rows = upper_half(rows);
-  return rows;
-}
-
-std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
-  const std::int64_t block = block_rows(rows, devices);
-  return block * (devices - 1) < rows ? block : 0;
-}
-
-Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
-  whole.device = device;
-  whole.row_begin = device * block;
-  whole.row_end = std::min(whole.row_begin + block, whole.row_end);
-  return whole;
-}
 
 std::string table_label(const Workload& workload, std::int32_t table) {
   const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
+}
+
+Status check_pieces(const Problem& problem, const RowShapes& rows) {
+  const std::int32_t none =
+      find_table(problem.workload, [&](const Table& table) { return !has_pieces(table, rows); });
+  if (none < 0) return {};
+  const Table& table = problem.workload.tables[static_cast<std::size_t>(none)];
+  return infeasible(table_label(problem.workload, none) + ": its sharding allows " +
+                    describe(table.sharding) +
+                    ", of which this search can make nothing: allowing whole would do");
+}
+
+Status check_whole_tables(const Problem& problem) {
+  const std::int32_t found =
+      find_table(problem.workload, [](const Table& table) { return !table.sharding.whole; });
+  if (found < 0) return {};
+  const Table& table = problem.workload.tables[static_cast<std::size_t>(found)];
+  return infeasible(table_label(problem.workload, found) + ": its sharding allows " +
+                    describe(table.sharding) +
+                    ", and this algorithm splits no table: one that splits would do");
 }
 
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {

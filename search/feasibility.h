@@ -10,32 +10,15 @@
 
 namespace neuroshard::search {
 
-/// Columns of the first part when a shard of `dim` columns is split in two as evenly as parts of a
-/// multiple of 4 columns allow; 0 when it has fewer than 8 and stays whole.
-std::int32_t split_point(std::int32_t dim);
-
-/// Rows of the first part when a shard of `rows` rows is split in two; the other has no more.
-std::int64_t upper_half(std::int64_t rows);
-
-/// Rows of the largest piece left when `rows` are halved as often as `parts` pieces allow.
-std::int64_t finest_rows(std::int64_t rows, std::int32_t parts);
-
-/// Columns of the widest piece left when a table of `dim` columns is split as far as it goes.
-std::int32_t finest_dim(std::int32_t dim);
-
-/// Bytes of that piece.
-std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table);
-
-/// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
-/// many, and the last has some; 0 when a device would have none.
-std::int64_t even_block(std::int64_t rows, std::int32_t devices);
-
-/// The block of `whole`, a table, that `device` has when each has `block` rows, the last what is
-/// left.
-Shard block_on(Shard whole, std::int64_t block, std::int32_t device);
-
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
+
+/// kInfeasible, naming a table that may not be whole and that columns, or what `rows` allow, do not
+/// divide in a way that it may be: has_pieces().
+Status check_pieces(const Problem& problem, const RowShapes& rows = {});
+
+/// kInfeasible, naming a table that may not be whole: for algorithms that split none.
+Status check_whole_tables(const Problem& problem);
 
 /// Why no algorithm can fit the tables, and what it takes at least; that may not be enough.
 struct Shortage {
@@ -48,7 +31,7 @@ struct Shortage {
 /// for the largest piece of the finest splits, those of rows that are allowed among them.
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows = {});
 
-/// A table's finest split still has a piece that no device holds.
+/// A table's finest split still has a piece that no device holds. Of tables that have pieces.
 std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowShapes& rows = {});
 
 /// "4 more devices", to be so many.

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "search/feasibility.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
@@ -44,7 +44,7 @@ struct PieceCosts {
 void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devices,
                 PlanEvaluator& evaluator, PieceCosts& costs) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  const std::int64_t block = devices > 1 ? even_block(whole.rows, devices) : 0;
+  const std::int64_t block = even_block(whole, devices);
   if (block == 0) return;
   const auto cost_of = [&](std::int64_t rows) {
     return evaluator.shape_cost(evaluator.intern({table, rows, whole.dim, devices}));
@@ -53,6 +53,12 @@ void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devic
   const double last = cost_of(whole.rows - block * (devices - 1));
   costs.blocks = cost * (devices - 1) + last;
   costs.dearest = std::max(cost, last);
+}
+
+/// Whether the table may be in pieces of so many columns, of all its rows or a part.
+bool allows(const Table& whole, std::int32_t columns, bool all_rows) {
+  if (columns == whole.dim) return whole.sharding.whole || !all_rows;
+  return whole.sharding.allows_columns(columns);
 }
 
 /// Of pieces with so many rows, which are one of `row_blocks`.
@@ -71,7 +77,9 @@ ColumnCosts column_costs(const Table& whole, std::int32_t table, std::int64_t ro
   ColumnCosts costs;
   costs.even.push_back(0);
   for (std::size_t k = 0; k < ids.size(); ++k) {
-    (k < grains ? costs.even : costs.ragged).push_back(evaluator.shape_cost(ids[k]));
+    const bool allowed = allows(whole, shapes[k].dim, row_blocks == 0);
+    (k < grains ? costs.even : costs.ragged)
+        .push_back(allowed ? evaluator.shape_cost(ids[k]) : kInfinity);
   }
   return costs;
 }
@@ -83,7 +91,7 @@ void keep_less(const std::vector<double>& other, std::vector<double>& costs) {
 /// All blocks as cheap as the cheaper of the first and the last, which may have fewer rows.
 ColumnCosts host_costs(const Table& whole, std::int32_t table, std::int32_t host_devices,
                        PlanEvaluator& evaluator) {
-  const std::int64_t block = host_devices > 1 ? even_block(whole.rows, host_devices) : 0;
+  const std::int64_t block = even_block(whole, host_devices);
   if (block == 0) return {};
   ColumnCosts costs = column_costs(whole, table, block, host_devices, evaluator);
   const std::int64_t rest = whole.rows - block * (host_devices - 1);
@@ -135,7 +143,7 @@ class Bound {
       costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
       costs.on_host = host_costs(whole, table, rows.host, evaluator);
       add_blocks(workload, table, rows.blocks, evaluator, costs);
-      if (rows.replicas > 1) {
+      if (rows.replicas > 1 && whole.sharding.data_parallel) {
         const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
         costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
       }

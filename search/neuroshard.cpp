@@ -6,10 +6,23 @@
 
 #include "search/beam.h"
 #include "search/feasibility.h"
+#include "search/piece_sizes.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
+
+/// All tables, those in two that may not be whole. REQUIRES check_pieces().ok().
+ShardSet fewest_shards(const Workload& workload, PlanEvaluator& evaluator) {
+  ShardSet shards = ShardSet::whole_tables(workload, evaluator);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    if (table.sharding.whole) continue;
+    shards.split(static_cast<std::int32_t>(index), split_point(table, table.dim), workload,
+                 evaluator);
+  }
+  return shards;
+}
 
 /// Splits shard `index` and its parts until no part is larger than a device. REQUIRES
 /// check_finest_pieces().ok().
@@ -19,7 +32,8 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
   while (!large.empty()) {
     const std::int32_t part = large.back();
     const Shard& shard = shards.shard(part);
-    const std::int32_t columns = split_point(shard.dim());
+    const Table& table = problem.workload.tables[static_cast<std::size_t>(shard.table)];
+    const std::int32_t columns = split_point(table, shard.dim());
     if (columns == 0 ||
         shard_bytes(problem.workload, shape_of(shard)) <= problem.cluster.memory_bytes) {
       large.pop_back();
@@ -34,9 +48,9 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
 /// largest at a time, so that even thousands of splits take few rounds.
 Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evaluator,
                                     const GridOptions& grid, const StopCheck& stop) {
-  ShardSet shards = ShardSet::whole_tables(problem.workload, evaluator);
-  const auto tables = static_cast<std::int32_t>(shards.size());
-  for (std::int32_t index = 0; index < tables; ++index) {
+  ShardSet shards = fewest_shards(problem.workload, evaluator);
+  const auto count_at_first = static_cast<std::int32_t>(shards.size());
+  for (std::int32_t index = 0; index < count_at_first; ++index) {
     split_to_fit(problem, evaluator, index, shards);
   }
   GridPlacer placer(evaluator, problem.cluster, grid);
@@ -54,12 +68,13 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
 Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluator& evaluator,
                                              const SearchOptions& options, BeamOptions beam,
                                              const StopCheck& patience) {
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const StopCheck stop(options);
   if (stop.cancelled()) return stopped_before_plan();
-  BeamResult best = beam_search(
-      problem, evaluator, ShardSet::whole_tables(problem.workload, evaluator), beam, options, stop);
+  BeamResult best = beam_search(problem, evaluator, fewest_shards(problem.workload, evaluator),
+                                beam, options, stop);
   std::int64_t evaluations = best.evaluations;
   if (!best.placement.feasible) {
     beam.grid.last_resort = true;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "search/feasibility.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
@@ -88,7 +88,8 @@ bool ShardSet::split_largest(std::size_t count, const Workload& workload, PlanEv
   constexpr std::size_t kPerCheck = 64;
   std::size_t done = 0;
   for (const std::int32_t index : by_bytes()) {
-    const std::int32_t columns = split_point(shard(index).dim());
+    const Table& table = workload.tables[static_cast<std::size_t>(shard(index).table)];
+    const std::int32_t columns = split_point(table, shard(index).dim());
     if (columns == 0) continue;
     split(index, columns, workload, evaluator);
     if (++done == count || (done % kPerCheck == 0 && stop.stop())) break;

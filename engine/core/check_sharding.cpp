@@ -38,7 +38,7 @@ Status check_sharding(const Table& table, std::span<const Shard> shards, std::in
       return invalid_input("found it " + in_words(kind) + ", its sharding allows " +
                            describe(allowed));
     }
-    if (narrow && shard.dim() < allowed.min_columns) {
+    if (narrow && !allowed.allows_columns(shard.dim())) {
       return invalid_input("found a shard of " + std::to_string(shard.dim()) +
                            " columns, its sharding allows no fewer than " +
                            std::to_string(allowed.min_columns));

@@ -36,6 +36,10 @@ struct AllowedSharding {
 
   void set(ShardingKind kind, bool allowed);
   [[nodiscard]] bool allows(ShardingKind kind) const;
+  /// A shard of some columns, so many. The least limit is no more than what searches keep to.
+  [[nodiscard]] bool allows_columns(std::int32_t dim) const {
+    return columns && (dim >= min_columns || min_columns == kLeastColumns);
+  }
   [[nodiscard]] bool allows_all_kinds() const { return whole && columns && rows && data_parallel; }
 
   friend bool operator==(const AllowedSharding&, const AllowedSharding&) = default;

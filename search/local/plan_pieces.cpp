@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "search/feasibility.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {

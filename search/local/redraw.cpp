@@ -59,9 +59,19 @@ bool is_spread(const Assignment& assignment, std::int32_t table, const ShapeCata
 
 }  // namespace
 
-std::vector<EntryId> random_division(const ShapeCatalog& catalog, EntryId whole, Rng& rng) {
-  const auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
-  const bool rows = catalog.entry(whole).upper != kNoEntry && rng.below(2) == 0;
+std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng) {
+  const EntryId on_hosts = catalog.host_block(table);
+  const bool moves = catalog.movable(table);
+  if (!moves && on_hosts == kNoEntry) return {};
+  const bool draw_hosts = on_hosts != kNoEntry && (rng.below(2) == 0 || !moves);
+  const EntryId whole = draw_hosts ? on_hosts : catalog.whole(table);
+  const CatalogEntry& entry = catalog.entry(whole);
+  auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
+  bool rows = entry.upper != kNoEntry && rng.below(2) == 0;
+  if (entry.only_parts) {
+    halvings = std::max(halvings, 1);
+    rows = rows || entry.first == kNoEntry;
+  }
   std::vector<EntryId> pieces;
   divide(catalog, whole, halvings, rows, pieces);
   return pieces;
@@ -90,9 +100,9 @@ Assignment redraw_table(const Assignment& assignment, const Problem& problem,
     } else if (catalog.replica(table) != kNoEntry && rng.below(2) == 0) {
       redrawn.add(catalog.replica(table), 0, catalog);
     } else {
-      const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
-      const EntryId whole = on_hosts ? catalog.host_block(table) : catalog.whole(table);
-      for (const EntryId piece : random_division(catalog, whole, rng)) {
+      const std::vector<EntryId> pieces = random_division(catalog, table, rng);
+      if (pieces.empty()) continue;
+      for (const EntryId piece : pieces) {
         const std::int32_t first = random_place(catalog, piece, problem.cluster.devices, rng);
         redrawn.add(piece, first, catalog);
       }

@@ -9,10 +9,10 @@
 
 namespace neuroshard::search {
 
-/// A random way to have a table, `whole` of it or its block over a host: as it is, or in two, four
-/// or eight pieces, all as likely; fewer where it cannot be split that often. Of its columns or its
-/// rows where the catalog has both.
-std::vector<EntryId> random_division(const ShapeCatalog& catalog, EntryId whole, Rng& rng);
+/// A random way to have a table, or its block over a host: as it is, or in two, four or eight
+/// pieces, all as likely; fewer where it cannot be split that often. Of its columns or its rows
+/// where the catalog has both. Nothing when the table may only be on all devices.
+std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
 
 /// The first of the devices that hold a piece at once, of a cluster of so many, all as likely.
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,

@@ -54,12 +54,12 @@ std::int32_t RedrawWalk::draw_place(EntryId piece, Rng& rng) const {
 std::vector<EntryId> RedrawWalk::draw_pieces(std::int32_t table, Rng& rng) const {
   const ShapeCatalog& catalog = plan_.catalog();
   if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
-  const bool on_hosts = catalog.host_block(table) != kNoEntry && rng.below(2) == 0;
-  return random_division(catalog, on_hosts ? catalog.host_block(table) : catalog.whole(table), rng);
+  return random_division(catalog, table, rng);
 }
 
 void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
   const std::vector<EntryId> pieces = draw_pieces(table, rng);
+  if (pieces.empty()) return;  // there is nothing else for it
   while (!plan_.pieces_of(table).empty()) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }

@@ -1,6 +1,6 @@
 #include "search/local/shape_catalog.h"
 
-#include "search/feasibility.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
@@ -21,8 +21,10 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     const auto table = static_cast<std::int32_t>(index);
     const ShardShape whole{table, workload.tables[index].rows, workload.tables[index].dim};
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
-    add_columns(workload, whole);
-    if (rows.halves > 1) add_rows(workload, whole, rows.halves);
+    const AllowedSharding& sharding = workload.tables[index].sharding;
+    const EntryId id = add_columns(workload, whole);
+    entries_[static_cast<std::size_t>(id)].only_parts = !sharding.whole;
+    if (rows.halves > 1 && sharding.rows) add_rows(workload, whole, rows.halves);
     add_spread(workload, table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
@@ -58,8 +60,10 @@ EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   const CatalogEntry& b = entry(other);
   if (!a.moves() || !b.moves()) return kNoEntry;
   const CatalogEntry& all = entry(whole(a.table));
-  if (a.rows == all.rows && b.rows == all.rows) return find(a.table, all.rows, a.dim + b.dim);
-  return find(a.table, a.rows + b.rows, all.dim);
+  const bool columns = a.rows == all.rows && b.rows == all.rows;
+  const EntryId both = columns ? find(a.table, all.rows, a.dim + b.dim)
+                               : find(a.table, a.rows + b.rows, all.dim);
+  return both != kNoEntry && entry(both).only_parts ? kNoEntry : both;
 }
 
 EntryId ShapeCatalog::joined_on_host(EntryId one, EntryId other) const {
@@ -85,7 +89,8 @@ EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& sh
   const EntryId known = find(shape.table, shape.rows, shape.dim, spread);
   if (known != kNoEntry) return known;
   const EntryId id = add(workload, shape, spread);
-  const std::int32_t columns = split_point(shape.dim);
+  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+  const std::int32_t columns = split_point(table, shape.dim);
   if (columns == 0) return id;
   const EntryId first = add_columns(workload, {shape.table, shape.rows, columns}, spread);
   const EntryId rest =
@@ -113,17 +118,19 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape
 void ShapeCatalog::add_spread(const Workload& workload, std::int32_t table) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   if (rows_.blocks > 1) {
-    const std::int64_t rows = even_block(whole.rows, rows_.blocks);
+    const std::int64_t rows = even_block(whole, rows_.blocks);
     const ShardShape block{table, rows, whole.dim};
     blocks_.push_back(rows == 0 ? kNoEntry : add(workload, block, Spread::kAll));
   }
   if (rows_.host > 1) {
-    const std::int64_t rows = even_block(whole.rows, rows_.host);
+    const std::int64_t rows = even_block(whole, rows_.host);
     const ShardShape block{table, rows, whole.dim};
     host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
   }
   if (rows_.replicas > 1) {
-    replicas_.push_back(add(workload, {table, whole.rows, whole.dim}, Spread::kReplicas));
+    const ShardShape each{table, whole.rows, whole.dim};
+    replicas_.push_back(
+        whole.sharding.data_parallel ? add(workload, each, Spread::kReplicas) : kNoEntry);
   }
 }
 

@@ -35,6 +35,7 @@ struct CatalogEntry {
   EntryId upper = kNoEntry;  ///< the two pieces its rows are split into, or none
   EntryId lower = kNoEntry;
   Spread spread = Spread::kNone;
+  bool only_parts = false;  ///< no piece itself, of a table that may not be whole on one device
 
   /// By itself, from one device to another.
   [[nodiscard]] bool moves() const { return spread == Spread::kNone; }
@@ -45,8 +46,9 @@ struct CatalogEntry {
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that
 /// cost models are trained on when tables have a power of two of columns. With `rows` also parts of
-/// the rows of all columns, even blocks and replicas. Everything is interned when it is made, so
-/// that searches may run in parallel afterwards. Immutable; thread-safe.
+/// the rows of all columns, even blocks and replicas; of each table what its sharding allows.
+/// Everything is interned when it is made, so that searches may run in parallel afterwards.
+/// Immutable; thread-safe.
 class ShapeCatalog {
  public:
   /// Cancelled by `cancel`, it is not complete() and of no use.
@@ -66,6 +68,11 @@ class ShapeCatalog {
   /// The whole of a table.
   [[nodiscard]] EntryId whole(std::int32_t table) const {
     return table_begin_[static_cast<std::size_t>(table)];
+  }
+  /// Whether a table may be in pieces that move: whole, in columns or in halves of its rows.
+  [[nodiscard]] bool movable(std::int32_t table) const {
+    const CatalogEntry& all = entry(whole(table));
+    return !all.only_parts || all.first != kNoEntry || all.upper != kNoEntry;
   }
   /// The even block of a table's rows, of as many as devices; kNoEntry where there is none. The
   /// last block may be smaller: it counts as one of the others.

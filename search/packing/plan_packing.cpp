@@ -8,25 +8,27 @@
 #include <tuple>
 #include <utility>
 
-#include "search/feasibility.h"
 #include "search/packing/memory_packing.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
 
 /// A shard that may be split further: by its columns, or, with `row_parts`, by its rows.
 struct Piece {
+  const Table* table = nullptr;
   Shard shard;
   std::int32_t row_parts = 0;  ///< pieces that halving its rows may still make; 0: columns
 
   [[nodiscard]] bool divisible() const {
-    return row_parts == 0 ? split_point(shard.dim()) > 0 : row_parts > 1 && shard.rows() > 1;
+    return row_parts == 0 ? split_point(*table, shard.dim()) > 0
+                          : row_parts > 1 && shard.rows() > 1;
   }
   /// Becomes its first part; returns the other. REQUIRES divisible().
   Piece split() {
     Piece rest = *this;
     if (row_parts == 0) {
-      shard.column_end = shard.column_begin + split_point(shard.dim());
+      shard.column_end = shard.column_begin + split_point(*table, shard.dim());
       rest.shard.column_begin = shard.column_end;
     } else {
       shard.row_end = shard.row_begin + upper_half(shard.rows());
@@ -73,15 +75,10 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
   }
 }
 
-/// Bytes of a table's largest piece when its rows are halved as far as they go.
-std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  return shard_bytes(workload, {table, finest_rows(whole.rows, parts), whole.dim});
-}
-
 /// All tables in the order in which they are to go over all devices.
 struct SpreadOrder {
   std::vector<std::int32_t> tables;
+  std::vector<std::int32_t> replicated;  ///< not among them: these may only be whole on each device
   std::size_t must = 0;  ///< the first of them: their finest pieces fit no device
   std::size_t may = 0;   ///< these and more: the others have too few rows
 };
@@ -97,8 +94,12 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
     const bool fits = std::min(finest_column_bytes(problem.workload, id),
                                finest_half_bytes(problem.workload, id, rows.halves)) <=
                       problem.cluster.memory_bytes;
-    const bool spreads = rows.blocks > 1 && even_block(table.rows, rows.blocks) > 0;
-    if (!fits && !spreads) return std::nullopt;
+    const bool spreads = even_block(table, rows.blocks) > 0;
+    if (!fits && !spreads) {
+      if (!table.sharding.data_parallel || rows.replicas < 2) return std::nullopt;
+      result.replicated.push_back(id);
+      continue;
+    }
     if (!fits) ++result.must;
     if (spreads) ++result.may;
     order.emplace_back(!fits ? kMust : spreads ? kMay : kCannot, -table_bytes(table), id);
@@ -112,9 +113,9 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
 /// rows.
 class Packer {
  public:
-  Packer(const Problem& problem, std::span<const std::int32_t> tables, std::int32_t halves,
+  Packer(const Problem& problem, const SpreadOrder& order, std::int32_t halves,
          const StopCheck& stop)
-      : problem_(problem), tables_(tables), halves_(halves), stop_(stop) {}
+      : problem_(problem), order_(order), tables_(order.tables), halves_(halves), stop_(stop) {}
 
   /// A plan with the first `count` tables over all devices, if there is one.
   [[nodiscard]] std::optional<Plan> spread_first(std::size_t count) const;
@@ -124,6 +125,7 @@ class Packer {
                               Plan& plan) const;
 
   const Problem& problem_;
+  const SpreadOrder& order_;
   std::span<const std::int32_t> tables_;
   std::int32_t halves_;
   const StopCheck& stop_;
@@ -140,7 +142,13 @@ bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan&
     const bool finer = finest_half_bytes(workload, table, halves_) < columns;
     const bool by_rows = finer && (finest || columns > memory);
     halved = halved || by_rows;
-    rest.push_back({whole_table(workload, table, 0), by_rows ? halves_ : 0});
+    const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+    Piece piece{&whole, whole_table(workload, table, 0), by_rows ? halves_ : 0};
+    if (!whole.sharding.whole) {
+      if (!piece.divisible()) return false;
+      rest.push_back(piece.split());
+    }
+    rest.push_back(piece);
   }
   if (finest && !halved) return false;
   if (!pack_pieces(workload, plan.devices, memory, stop_, rest)) return false;
@@ -153,6 +161,11 @@ std::optional<Plan> Packer::spread_first(std::size_t count) const {
   const std::int32_t devices = problem_.cluster.devices;
   Plan plan{devices, {}};
   std::int64_t memory = problem_.cluster.memory_bytes;
+  for (const std::int32_t table : order_.replicated) {
+    plan.shards.push_back(whole_table(workload, table, kEveryDevice));
+    memory -= shard_bytes(workload, shape_of(plan.shards.back()));
+    if (memory < 0) return std::nullopt;
+  }
   for (const std::int32_t table : tables_.first(count)) {
     const Shard whole = whole_table(workload, table, 0);
     const std::int64_t block = even_block(whole.row_end, devices);
@@ -170,16 +183,17 @@ std::optional<Plan> Packer::spread_first(std::size_t count) const {
 }  // namespace
 
 std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop) {
-  std::vector<std::int32_t> tables(problem.workload.tables.size());
-  std::iota(tables.begin(), tables.end(), 0);
-  return Packer(problem, tables, 1, stop).spread_first(0);
+  SpreadOrder order;
+  order.tables.resize(problem.workload.tables.size());
+  std::iota(order.tables.begin(), order.tables.end(), 0);
+  return Packer(problem, order, 1, stop).spread_first(0);
 }
 
 std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowShapes& rows,
                                              const StopCheck& stop) {
   const std::optional<SpreadOrder> order = spread_order(problem, rows);
   if (!order) return std::nullopt;
-  const Packer packer(problem, order->tables, rows.halves, stop);
+  const Packer packer(problem, *order, rows.halves, stop);
   std::size_t too_few = 0;
   std::size_t count = order->must;
   std::optional<Plan> plan = packer.spread_first(count);

@@ -18,7 +18,7 @@ double total_cost(EntryId id, const DivisionRule& rule, const PlanEvaluator& eva
   if (id == kNoEntry) return kInfinity;
   const CatalogEntry& entry = catalog.entry(id);
   const double cost = evaluator.shape_cost(entry.shape);
-  if (cost <= rule.most) return catalog.holders(id) * cost;
+  if (cost <= rule.most && !entry.only_parts) return catalog.holders(id) * cost;
   if (entry.first != kNoEntry) {
     return total_cost(entry.first, rule, evaluator, catalog) +
            total_cost(entry.rest, rule, evaluator, catalog);
@@ -30,7 +30,7 @@ double total_cost(EntryId id, const DivisionRule& rule, const PlanEvaluator& eva
 Division cheapest_division(std::int32_t table, const DivisionRule& rule,
                            const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                            double& least) {
-  Division cheapest = Division::kColumns;
+  Division cheapest = usual_division(catalog, table);
   least = kInfinity;
   for (const Division division : adding_divisions()) {
     const EntryId id = undivided(catalog, table, division);

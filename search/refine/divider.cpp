@@ -3,10 +3,28 @@
 namespace neuroshard::search {
 
 EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division) {
-  return division == Division::kBlocks     ? catalog.block(table)
-         : division == Division::kHosts    ? catalog.host_block(table)
-         : division == Division::kReplicas ? catalog.replica(table)
-                                           : catalog.whole(table);
+  if (division == Division::kBlocks) return catalog.block(table);
+  if (division == Division::kHosts) return catalog.host_block(table);
+  if (division == Division::kReplicas) return catalog.replica(table);
+  const CatalogEntry& whole = catalog.entry(catalog.whole(table));
+  const EntryId part = division == Division::kRows ? whole.upper : whole.first;
+  return whole.only_parts && part == kNoEntry ? kNoEntry : catalog.whole(table);
+}
+
+Division usual_division(const ShapeCatalog& catalog, std::int32_t table) {
+  for (const Division division : {Division::kColumns, Division::kBlocks, Division::kHosts,
+                                  Division::kRows, Division::kReplicas}) {
+    if (undivided(catalog, table, division) != kNoEntry) return division;
+  }
+  return Division::kColumns;
+}
+
+std::vector<Division> usual_divisions(const ShapeCatalog& catalog) {
+  std::vector<Division> divisions;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    divisions.push_back(usual_division(catalog, table));
+  }
+  return divisions;
 }
 
 double Divider::weight(EntryId id) const {
@@ -23,8 +41,8 @@ std::pair<EntryId, EntryId> Divider::parts_of(EntryId id) const {
 void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) const {
   const auto [first, rest] = parts_of(id);
   const CatalogEntry& entry = catalog_.entry(id);
-  const bool whole =
-      weight(id) <= limits.weight && entry.bytes <= limits.bytes && entry.dim <= limits.dim;
+  const bool whole = !entry.only_parts && weight(id) <= limits.weight &&
+                     entry.bytes <= limits.bytes && entry.dim <= limits.dim;
   if (whole || first == kNoEntry) {
     pieces.push_back(id);
     return;

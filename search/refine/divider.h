@@ -24,6 +24,11 @@ enum class Division : unsigned char {
 /// none.
 EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division);
 
+/// Columns, or the first division that the table may be in. REQUIRES that there is one.
+Division usual_division(const ShapeCatalog& catalog, std::int32_t table);
+/// That of each table.
+std::vector<Division> usual_divisions(const ShapeCatalog& catalog);
+
 using Pieces = std::vector<EntryId>;
 
 /// The largest piece that is left whole.
@@ -36,7 +41,7 @@ struct PieceLimits {
 /// Divides all tables of a catalog by halving. What it is made of must outlive it.
 class Divider {
  public:
-  /// `divisions`: one a table, or empty: all by columns.
+  /// `divisions`: one a table, or empty: the usual ones.
   Divider(const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
           std::span<const Division> divisions)
       : evaluator_(evaluator), catalog_(catalog), divisions_(divisions) {}
@@ -45,7 +50,8 @@ class Divider {
   void weigh_dims(double ms_per_dim) { ms_per_dim_ = ms_per_dim; }
 
   [[nodiscard]] Division division(std::int32_t table) const {
-    return divisions_.empty() ? Division::kColumns : divisions_[static_cast<std::size_t>(table)];
+    return divisions_.empty() ? usual_division(catalog_, table)
+                              : divisions_[static_cast<std::size_t>(table)];
   }
   /// Milliseconds that the piece costs a device that holds it, by itself.
   [[nodiscard]] double weight(EntryId id) const;

@@ -86,7 +86,7 @@ class FastRowPlans {
   void in_cheapest_divisions() {
     // These are first_plan()'s.
     tried_.insert(first_ ? first_->divisions : cheapest_divisions({level_}, evaluator_, catalog_));
-    if (!over()) attempt_new(divisions_of(catalog_, {}, Division::kColumns));
+    if (!over()) attempt_new(usual_divisions(catalog_));
     for (DivisionRule rule : kRules) {
       if (over()) break;
       rule.most *= level_;
@@ -171,7 +171,7 @@ class FastRowPlans {
 
 std::vector<Division> divisions_of(const ShapeCatalog& catalog,
                                    std::span<const std::int32_t> tables, Division division) {
-  std::vector<Division> divisions(static_cast<std::size_t>(catalog.tables()), Division::kColumns);
+  std::vector<Division> divisions = usual_divisions(catalog);
   for (const std::int32_t table : tables) divisions[static_cast<std::size_t>(table)] = division;
   return divisions;
 }

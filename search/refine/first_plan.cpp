@@ -81,7 +81,7 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
 /// when time is short it is the only one.
 std::optional<DividedPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
                                    const ShapeCatalog& catalog, const StopCheck& stop) {
-  std::vector<Division> divisions = divisions_of(catalog, {}, Division::kColumns);
+  std::vector<Division> divisions = usual_divisions(catalog);
   const auto made_of = [&](std::vector<Division> tables) -> std::optional<DividedPlan> {
     std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables);
     if (!plan) return std::nullopt;

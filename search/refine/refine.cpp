@@ -33,6 +33,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
   for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece}) {
     const std::optional<Shortage> shortage = find_shortage(problem, rows);
     if (shortage) return what_would_do(problem, own, *shortage);

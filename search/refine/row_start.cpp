@@ -9,6 +9,7 @@
 #include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
 #include "search/packing/what_would_do.h"
+#include "search/piece_sizes.h"
 #include "search/plan_cost.h"
 #include "search/refine/fast_plan.h"
 
@@ -23,9 +24,9 @@ using Divisions = std::vector<Division>;
 /// Blocks over hosts alone, over all devices alone, and halves alone.
 std::vector<RowShapes> ways_of(const RowShapes& rows) {
   std::vector<RowShapes> ways;
-  if (rows.host > 1) ways.push_back({0, 1, rows.host});
-  if (rows.blocks > 1) ways.push_back({rows.blocks, 1});
-  if (rows.halves > 1) ways.push_back({0, rows.halves});
+  if (rows.host > 1) ways.push_back({0, 1, rows.host, rows.replicas});
+  if (rows.blocks > 1) ways.push_back({rows.blocks, 1, 0, rows.replicas});
+  if (rows.halves > 1) ways.push_back({0, rows.halves, 0, rows.replicas});
   return ways;
 }
 
@@ -86,33 +87,40 @@ StartPlan RowStart::costed(Plan plan, std::int64_t evaluations) {
 }
 
 /// Rows for the tables that no columns make fit, beside such blocks of others; nothing when there
-/// are none, or one that has no such rows.
+/// are none, or one that has no such rows, but columns.
 std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   std::vector<std::pair<std::int64_t, std::int32_t>> order;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
     order.emplace_back(-finest_column_bytes(problem_.workload, table), table);
   }
   std::sort(order.begin(), order.end());
-  Divisions divisions(order.size(), Division::kColumns);
+  Divisions divisions = usual_divisions(catalog_);
   std::int64_t memory = problem_.cluster.memory_bytes;
   for (const auto& [bytes, table] : order) {
     if (-bytes <= memory) break;
     Division& own = divisions[static_cast<std::size_t>(table)];
-    own = way.host > 1 ? Division::kHosts : way.blocks > 1 ? Division::kBlocks : Division::kRows;
-    if (undivided(catalog_, table, own) == kNoEntry) return std::nullopt;
-    if (own == Division::kBlocks) memory -= catalog_.entry(catalog_.block(table)).bytes;
+    const Division rows = way.host > 1     ? Division::kHosts
+                          : way.blocks > 1 ? Division::kBlocks
+                                           : Division::kRows;
+    if (undivided(catalog_, table, rows) != kNoEntry) own = rows;
+    if (own == Division::kColumns) return std::nullopt;
+    const CatalogEntry& entry = catalog_.entry(undivided(catalog_, table, own));
+    if (entry.everywhere()) memory -= entry.bytes;
   }
   const bool none = -order.front().first <= problem_.cluster.memory_bytes;
   return none || memory < 0 ? std::nullopt : std::optional(std::move(divisions));
 }
 
 Divisions RowStart::divisions_of(const Assignment& pieces) const {
-  Divisions divisions(static_cast<std::size_t>(catalog_.tables()), Division::kColumns);
+  Divisions divisions = usual_divisions(catalog_);
   for (const Placed& piece : pieces) {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows) continue;
-    divisions[static_cast<std::size_t>(entry.table)] =
-        entry.moves() ? Division::kRows : Division::kBlocks;  // packing makes no others
+    const bool all_rows = entry.rows == catalog_.entry(catalog_.whole(entry.table)).rows;
+    Division& own = divisions[static_cast<std::size_t>(entry.table)];
+    own = entry.spread == Spread::kReplicas ? Division::kReplicas
+          : !entry.moves()                  ? Division::kBlocks  // packing knows no hosts
+          : all_rows                        ? Division::kColumns
+                                            : Division::kRows;
   }
   return divisions;
 }

@@ -88,6 +88,7 @@ StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& 
 
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort) {
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;
@@ -125,6 +126,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
 
 Result<StartPlan> best_baseline(const Problem& problem, PlanEvaluator& evaluator,
                                 const SearchOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   std::optional<StartPlan> best;

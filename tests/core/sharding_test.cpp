@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(shards_that_are_too_narrow_are_told) {
   BOOST_TEST(fault_of({.min_columns = 12}, kColumns) ==
              "found a shard of 8 columns, its sharding allows no fewer than 12");
   BOOST_TEST(fault_of({.min_columns = 64}, kWhole) == "");
+  BOOST_TEST(fault_of({}, {{0, 0, 100, 0, 30, 0}, {0, 0, 100, 30, 32, 1}}) == "");
   BOOST_TEST(fault_of({.min_columns = 64}, kRows) == "");
   BOOST_TEST(fault_of({.min_columns = 20}, kGrid) ==
              "found a shard of 16 columns, its sharding allows no fewer than 20");

@@ -270,14 +270,6 @@ BOOST_AUTO_TEST_CASE(pieces_that_do_not_pack_say_which_memory_would_do) {
   BOOST_TEST(shard_neuroshard({workload, make_cluster(2, 120)}, evaluator, {}).ok());
 }
 
-BOOST_AUTO_TEST_CASE(pieces_as_even_as_multiples_of_four_allow) {
-  const std::vector<std::pair<int, int>> splits{{7, 0},   {8, 4},   {10, 4},  {12, 8},
-                                                {20, 12}, {64, 32}, {100, 52}};
-  for (const auto& [dim, first] : splits) BOOST_TEST(search::split_point(dim) == first);
-  const std::vector<std::pair<int, int>> pieces{{1, 1}, {7, 7}, {8, 4}, {10, 6}, {12, 4}, {128, 4}};
-  for (const auto& [dim, widest] : pieces) BOOST_TEST(search::finest_dim(dim) == widest);
-}
-
 BOOST_AUTO_TEST_CASE(cancelled_searches_give_what_they_have) {
   Rng rng(9);
   Workload workload;

@@ -1,0 +1,88 @@
+#include "search/piece_sizes.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::int64_t kTooLarge = std::numeric_limits<std::int64_t>::max();
+constexpr std::int32_t kGrain = kLeastColumns;
+
+/// Of a table that may be in columns: whole, or in two of them at least.
+bool has_columns(const Table& table) {
+  return table.sharding.whole || split_point(table, table.dim) > 0;
+}
+
+bool has_halves(const Table& table, std::int32_t parts) {
+  return table.sharding.rows && parts > 1 && table.rows > 1;
+}
+
+}  // namespace
+
+std::int32_t split_point(const Table& table, std::int32_t dim) {
+  if (!table.sharding.columns) return 0;
+  const std::int32_t first = (dim / kGrain + 1) / 2 * kGrain;
+  return std::min(first, dim - first) < table.sharding.min_columns ? 0 : first;
+}
+
+std::int32_t finest_dim(const Table& table) {
+  if (!table.sharding.columns) return table.dim;
+  // After k splits, all pieces but the one with the odd columns have the quotient by 2^k, rounded
+  // down or up; that one has it rounded down, and is split as long as those are.
+  std::int32_t fewer = table.dim / kGrain;
+  std::int32_t more = fewer;
+  const auto splits = [&](std::int32_t grains) {
+    return grains / 2 * kGrain >= table.sharding.min_columns;
+  };
+  while (splits(fewer)) {
+    fewer /= 2;
+    more = (more + 1) / 2;
+  }
+  return more > fewer && !splits(more) ? more * kGrain : fewer * kGrain + table.dim % kGrain;
+}
+
+std::int64_t upper_half(std::int64_t rows) { return rows - rows / 2; }
+
+std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
+  for (; parts > 1 && rows > 1; parts /= 2) rows = upper_half(rows);
+  return rows;
+}
+
+std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  if (!has_columns(whole)) return kTooLarge;
+  return shard_bytes(workload, {table, whole.rows, finest_dim(whole)});
+}
+
+std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  const bool halves = has_halves(whole, parts);
+  if (!halves && !whole.sharding.whole) return kTooLarge;
+  return shard_bytes(workload,
+                     {table, halves ? finest_rows(whole.rows, parts) : whole.rows, whole.dim});
+}
+
+std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
+  const std::int64_t block = block_rows(rows, devices);
+  return block * (devices - 1) < rows ? block : 0;
+}
+
+std::int64_t even_block(const Table& table, std::int32_t devices) {
+  return table.sharding.rows && devices > 1 ? even_block(table.rows, devices) : 0;
+}
+
+Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
+  whole.device = device;
+  whole.row_begin = device * block;
+  whole.row_end = std::min(whole.row_begin + block, whole.row_end);
+  return whole;
+}
+
+bool has_pieces(const Table& table, const RowShapes& rows) {
+  return has_columns(table) || has_halves(table, rows.halves) ||
+         even_block(table, rows.blocks) > 0 || even_block(table, rows.host) > 0 ||
+         (table.sharding.data_parallel && rows.replicas > 1);
+}
+
+}  // namespace neuroshard::search

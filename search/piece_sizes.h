@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+#include "search/row_shapes.h"
+
+// The sizes that tables are divided into, as far as their sharding allows.
+
+namespace neuroshard::search {
+
+/// Columns of the first part when a shard of `dim` of the table's columns is split in two as evenly
+/// as parts of a multiple of 4 columns allow; 0 when one would be narrower than the table allows.
+std::int32_t split_point(const Table& table, std::int32_t dim);
+
+/// Columns of the widest piece left when the table is split by columns as far as it goes.
+std::int32_t finest_dim(const Table& table);
+
+/// Rows of the first part when a shard of `rows` rows is split in two; the other has no more.
+std::int64_t upper_half(std::int64_t rows);
+
+/// Rows of the largest piece left when `rows` are halved as often as `parts` pieces allow.
+std::int64_t finest_rows(std::int64_t rows, std::int32_t parts);
+
+/// Bytes of the largest piece left when a table is split by columns, or halved by rows into as many
+/// as `parts`, as far as that goes; more than any device has where that leaves it whole, and it
+/// may not be.
+std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table);
+std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts);
+
+/// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
+/// many, and the last has some; 0 when a device would have none.
+std::int64_t even_block(std::int64_t rows, std::int32_t devices);
+
+/// The same of a table's rows; 0 also when they may not be split, or for fewer than two devices.
+std::int64_t even_block(const Table& table, std::int32_t devices);
+
+/// The block of `whole`, a table, that `device` has when each has `block` rows, the last what is
+/// left.
+Shard block_on(Shard whole, std::int64_t block, std::int32_t device);
+
+/// Whether devices can hold the table in columns, or whole, or, as `rows` say, in another way.
+bool has_pieces(const Table& table, const RowShapes& rows);
+
+}  // namespace neuroshard::search

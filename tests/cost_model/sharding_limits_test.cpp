@@ -1,0 +1,88 @@
+// Tables whose sharding is limited, planned under the cost models that are shipped.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/core/check_sharding.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(sharding_limits)
+
+namespace {
+
+constexpr AllowedSharding kOnlyRows{.whole = false, .columns = false, .data_parallel = false};
+
+/// 24 tables, each fourth of them limited in its own way.
+Workload mixed_tables() {
+  Workload workload;
+  for (int k = 0; k < 24; ++k) {
+    Table table;
+    table.name = "t" + std::to_string(k);
+    table.rows = 1000 + 5000 * k;
+    table.dim = 64;
+    table.pooling_factor = 1 + k % 5;
+    table.reuse_histogram[0] = 1;
+    if (k % 4 == 0) table.sharding = {.columns = false, .rows = false, .data_parallel = false};
+    if (k % 4 == 1) table.sharding = kOnlyRows;
+    if (k % 4 == 2) table.sharding = {.rows = false, .min_columns = 32};
+    workload.tables.push_back(std::move(table));
+  }
+  return workload;
+}
+
+PlanResult plan_on(std::int32_t devices, const Workload& workload, std::string_view model) {
+  const Cluster cluster{.devices = devices, .memory_bytes = std::int64_t{1} << 34};
+  PlanOptions options;
+  options.evaluations = 5000;
+  options.data_parallel = true;
+  return make_plan(workload, cluster, load_cost_models(std::string(model))->models, options)
+      .value();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(plans_keep_to_what_tables_allow_under_every_cost_model) {
+  const Workload workload = mixed_tables();
+  for (const char* model : {"h200_sim", "a100_sim", "torchrec"}) {
+    for (const std::int32_t devices : {2, 8, 16}) {
+      const PlanResult found = plan_on(devices, workload, model);
+      BOOST_REQUIRE(validate(workload, found.plan).ok());
+      for (std::int32_t index = 0; index < 24; ++index) {
+        std::vector<Shard> shards;
+        std::copy_if(found.plan.shards.begin(), found.plan.shards.end(), std::back_inserter(shards),
+                     [&](const Shard& shard) { return shard.table == index; });
+        const Table& table = workload.tables[static_cast<std::size_t>(index)];
+        const Status status = check_sharding(table, shards, devices);
+        BOOST_TEST(status.ok(),
+                   model << ", " << devices << ", " << table.name << ": " << status.message());
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(limits_cost_what_freedom_saves) {
+  const Workload limited = mixed_tables();
+  Workload free = limited;
+  for (Table& table : free.tables) table.sharding = {};
+  for (const char* model : {"h200_sim", "torchrec"}) {
+    BOOST_TEST(plan_on(8, limited, model).cost.cost_ms >= plan_on(8, free, model).cost.cost_ms);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(on_a_single_device_every_table_is_whole) {
+  Workload workload = mixed_tables();
+  for (Table& table : workload.tables) table.sharding = kOnlyRows;
+  const PlanResult found = plan_on(1, workload, "torchrec");
+  BOOST_TEST(found.plan.shards.size() == workload.tables.size());
+  const Cluster cluster{.devices = 1, .memory_bytes = std::int64_t{1} << 34};
+  const CostModels torchrec = load_cost_models("torchrec")->models;
+  const auto bound = cost_lower_bound(workload, cluster, torchrec, RowSplits::kEven);
+  BOOST_TEST(**bound <= found.cost.cost_ms);
+  BOOST_TEST(**bound > 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
