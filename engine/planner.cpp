@@ -60,13 +60,19 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .possible_row_splits = std::min(options.possible_row_splits, known)};
 }
 
-/// What searches are given: on a single device every table is whole, whatever it allows elsewhere.
+/// What searches are given: on a single device every table is whole, whatever it allows elsewhere,
+/// and a table that may be on each of the devices may be anywhere.
 class OwnWorkload {
  public:
   OwnWorkload(const Workload& workload, std::int32_t devices) : given_(workload) {
-    if (devices > 1) return;
+    const auto named = [&](const Table& table) { return !table.devices.all(); };
+    const bool some = std::any_of(workload.tables.begin(), workload.tables.end(), named);
+    if (devices > 1 && !some) return;
     own_ = workload;
-    for (Table& table : own_->tables) table.sharding.whole = true;
+    for (Table& table : own_->tables) {
+      if (table.devices.has_all(0, devices)) table.devices = {};
+      if (devices == 1) table.sharding.whole = true;
+    }
   }
   [[nodiscard]] const Workload& get() const { return own_ ? *own_ : given_; }
 
@@ -74,6 +80,18 @@ class OwnWorkload {
   const Workload& given_;
   std::optional<Workload> own_;
 };
+
+/// kInvalidInput for a table that names devices which the cluster does not have.
+Status check_devices(const Workload& workload, const Cluster& cluster) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const std::vector<std::int32_t> devices = workload.tables[index].devices.devices();
+    if (devices.empty() || devices.back() < cluster.devices) continue;
+    return invalid_input("tables[" + std::to_string(index) + "]: found device " +
+                         std::to_string(devices.back()) + " among its devices, expected below " +
+                         std::to_string(cluster.devices));
+  }
+  return {};
+}
 
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
@@ -83,6 +101,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   const OwnWorkload tables(workload, cluster.devices);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, cluster.devices));
@@ -155,6 +174,7 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
                               make_evaluator(models, workload, cluster.devices));
   const search::SearchOptions options =
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
+  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   const OwnWorkload tables(workload, cluster.devices);
   return search::lower_bound({tables.get(), cluster}, *evaluator,
                              search::row_shapes(options, cluster.devices));

@@ -44,8 +44,13 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
   DeviceOrder devices;
   devices.reset(problem.cluster.devices);
   for (const WeightedTable& item : tables) {
+    const DeviceSet& allowed =
+        problem.workload.tables[static_cast<std::size_t>(item.table)].devices;
+    const auto takes = [&](const DeviceLoad& device) {
+      return device.bytes <= memory - item.bytes && allowed.has(device.device);
+    };
     std::size_t rank = 0;
-    while (rank < devices.size() && devices[rank].bytes > memory - item.bytes) ++rank;
+    while (rank < devices.size() && !takes(devices[rank])) ++rank;
     if (rank == devices.size()) {
       pass.unplaced = item.table;
       return pass;
@@ -77,11 +82,13 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
       return infeasible(shortage->blame + ": " + enough);
     }
     const Table& table = problem.workload.tables[static_cast<std::size_t>(pass.unplaced)];
-    return infeasible(
-        table_label(problem.workload, pass.unplaced) + " of " + format_bytes(table_bytes(table)) +
-        " fits whole on none of " + std::to_string(problem.cluster.devices) + " devices of " +
-        format_bytes(problem.cluster.memory_bytes) + " and this algorithm splits none: " + enough +
-        ", or an algorithm that splits");
+    return infeasible(table_label(problem.workload, pass.unplaced) + " of " +
+                      format_bytes(table_bytes(table)) + " fits whole on none of " +
+                      (table.devices.all() ? std::to_string(problem.cluster.devices) + " devices"
+                                           : "its devices (" + describe(table.devices) + ")") +
+                      " of " + format_bytes(problem.cluster.memory_bytes) +
+                      " and this algorithm splits none: " + enough +
+                      ", or an algorithm that splits");
   }
   return SearchResult{std::move(pass.plan), 0, false};
 }
@@ -95,9 +102,13 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
   result.plan.devices = problem.cluster.devices;
   Rng rng(options.seed);
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const auto device = rng.below(static_cast<std::uint64_t>(problem.cluster.devices));
-    result.plan.shards.push_back(whole_table(problem.workload, static_cast<std::int32_t>(index),
-                                             static_cast<std::int32_t>(device)));
+    const std::vector<std::int32_t> allowed = problem.workload.tables[index].devices.devices();
+    const bool any = allowed.empty();
+    const auto choices = any ? static_cast<std::size_t>(problem.cluster.devices) : allowed.size();
+    const auto drawn = rng.below(choices);
+    const std::int32_t device = any ? static_cast<std::int32_t>(drawn) : allowed[drawn];
+    result.plan.shards.push_back(
+        whole_table(problem.workload, static_cast<std::int32_t>(index), device));
   }
   const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());

@@ -111,7 +111,10 @@ void BeamSearch::report(int level) const {
 BeamSearch::Known& BeamSearch::look_up(const ShardSet& shards) {
   std::vector<ShapeId> sequence;
   sequence.reserve(shards.size());
-  for (const PlacementItem& item : shards.by_cost()) sequence.push_back(item.shape);
+  for (const PlacementItem& item : shards.by_cost()) {
+    sequence.push_back(item.shape);
+    if (item.only_on != nullptr) sequence.push_back(-1 - shards.shard(item.index).table);
+  }
   const auto [entry, is_new] = known_.try_emplace(std::move(sequence));
   if (is_new) unplaced_.push_back(&entry->second);  // nodes of the map never move
   return entry->second;

@@ -27,7 +27,8 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
   std::vector<ExactItem> items;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const ShardShape& shape = shapes[k];
-    items.push_back({shape.table, ids[k], shard_bytes(problem.workload, shape), shape.dim});
+    items.push_back({shape.table, ids[k], shard_bytes(problem.workload, shape), shape.dim,
+                     &problem.workload.tables[k].devices});
   }
   std::stable_sort(items.begin(), items.end(),
                    [](const ExactItem& a, const ExactItem& b) { return a.bytes > b.bytes; });
@@ -39,12 +40,12 @@ std::string told(double plans) {
   return "more than " + std::to_string(static_cast<std::int64_t>(kMostExactPlans));
 }
 
-Status too_many(const Problem& problem, bool alike, double plans, std::int64_t most) {
+Status too_many(const Problem& problem, bool are_alike, double plans, std::int64_t most) {
   return invalid_input("this algorithm goes through all plans, at most " + std::to_string(most) +
                        ": " + std::to_string(problem.workload.tables.size()) + " tables on " +
                        std::to_string(problem.cluster.devices) + " devices" +
-                       (alike ? "" : ", which are not alike to the cost models,") + " have " +
-                       told(plans) + "; fewer tables or another algorithm would do");
+                       (are_alike ? "" : ", which are not alike,") + " have " + told(plans) +
+                       "; fewer tables or another algorithm would do");
 }
 
 Status no_placement(const Problem& problem) {
@@ -91,12 +92,12 @@ double exact_plans(std::int32_t tables, std::int32_t devices, bool devices_alike
 
 Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluator,
                                  const SearchOptions& options) {
-  const bool alike = evaluator.devices_alike();
+  const bool are_alike = alike(problem.workload, evaluator);
   const double plans = exact_plans(static_cast<std::int32_t>(problem.workload.tables.size()),
-                                   problem.cluster.devices, alike);
+                                   problem.cluster.devices, are_alike);
   constexpr auto kMost = static_cast<std::int64_t>(kMostExactPlans);
   const std::int64_t most = options.evaluations > 0 ? std::min(options.evaluations, kMost) : kMost;
-  if (plans > static_cast<double>(most)) return too_many(problem, alike, plans, most);
+  if (plans > static_cast<double>(most)) return too_many(problem, are_alike, plans, most);
   NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   const StopCheck stop(options);

@@ -7,6 +7,12 @@ constexpr std::size_t kBatch = 64;  // complete plans costed together
 
 }  // namespace
 
+bool alike(const Workload& workload, const PlanEvaluator& evaluator) {
+  return evaluator.devices_alike() &&
+         std::all_of(workload.tables.begin(), workload.tables.end(),
+                     [](const Table& table) { return table.devices.all(); });
+}
+
 Enumeration::Enumeration(const Problem& problem, const PlanEvaluator& evaluator,
                          const std::vector<ExactItem>& items, const StopCheck& stop)
     : evaluator_(evaluator),
@@ -14,7 +20,7 @@ Enumeration::Enumeration(const Problem& problem, const PlanEvaluator& evaluator,
       stop_(stop),
       devices_(problem.cluster.devices),
       memory_(problem.cluster.memory_bytes),
-      alike_(evaluator.devices_alike()),
+      alike_(alike(problem.workload, evaluator)),
       state_size_(evaluator.state_size()),
       states_(static_cast<std::size_t>(devices_) * state_size_),
       saved_states_(items.size() * state_size_),
@@ -38,7 +44,7 @@ void Enumeration::clear() {
 bool Enumeration::place(std::size_t item, std::int32_t device) {
   const ExactItem& placed = items_[item];
   const auto d = static_cast<std::size_t>(device);
-  if (bytes_[d] > memory_ - placed.bytes) return false;
+  if (bytes_[d] > memory_ - placed.bytes || !placed.allowed->has(device)) return false;
   float* state = states_.data() + d * state_size_;
   std::copy_n(state, state_size_, saved_states_.data() + item * state_size_);
   saved_compute_[item] = compute_[d];

@@ -16,7 +16,11 @@ struct ExactItem {
   ShapeId shape;
   std::int64_t bytes;
   std::int32_t dim;
+  const DeviceSet* allowed;  ///< devices that it may be on
 };
+
+/// Whether plans cost the same, and may be, however devices are renumbered.
+bool alike(const Workload& workload, const PlanEvaluator& evaluator);
 
 /// The devices of the first items.
 using Devices = std::vector<std::int32_t>;

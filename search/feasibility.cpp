@@ -28,7 +28,7 @@ ShardShape finest_piece(const Workload& workload, std::int32_t index, const RowS
   ShardShape finest{index, table.rows, dim};
   const std::int32_t halves = table.sharding.rows ? rows.halves : 1;
   for (const ShardShape& piece : {ShardShape{index, even_block(table, rows.blocks), table.dim},
-                                  {index, even_block(table, rows.host), dim},
+                                  {index, even_block_of_host(table, rows.host), dim},
                                   {index, finest_rows(table.rows, halves), table.dim}}) {
     const bool finer = shard_bytes(workload, piece) < shard_bytes(workload, finest);
     if (piece.rows > 0 && finer) finest = piece;

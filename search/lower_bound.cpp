@@ -91,7 +91,7 @@ void keep_less(const std::vector<double>& other, std::vector<double>& costs) {
 /// All blocks as cheap as the cheaper of the first and the last, which may have fewer rows.
 ColumnCosts host_costs(const Table& whole, std::int32_t table, std::int32_t host_devices,
                        PlanEvaluator& evaluator) {
-  const std::int64_t block = even_block(whole, host_devices);
+  const std::int64_t block = even_block_of_host(whole, host_devices);
   if (block == 0) return {};
   ColumnCosts costs = column_costs(whole, table, block, host_devices, evaluator);
   const std::int64_t rest = whole.rows - block * (host_devices - 1);
@@ -143,7 +143,7 @@ class Bound {
       costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
       costs.on_host = host_costs(whole, table, rows.host, evaluator);
       add_blocks(workload, table, rows.blocks, evaluator, costs);
-      if (rows.replicas > 1 && whole.sharding.data_parallel) {
+      if (rows.replicas > 1 && may_be_replicated(whole)) {
         const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
         costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
       }

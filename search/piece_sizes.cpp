@@ -69,7 +69,24 @@ std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
 }
 
 std::int64_t even_block(const Table& table, std::int32_t devices) {
-  return table.sharding.rows && devices > 1 ? even_block(table.rows, devices) : 0;
+  const bool allowed = table.sharding.rows && table.devices.all();
+  return allowed && devices > 1 ? even_block(table.rows, devices) : 0;
+}
+
+std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices) {
+  if (!table.sharding.rows || host_devices < 2) return 0;
+  const std::int64_t block = even_block(table.rows, host_devices);
+  if (table.devices.all()) return block;
+  const std::int32_t first = first_host(block);
+  for (const std::int32_t device : table.devices.devices()) {
+    const bool leads = device % host_devices == 0 && device / host_devices >= first;
+    if (leads && table.devices.has_all(device, host_devices)) return block;
+  }
+  return 0;
+}
+
+bool may_be_replicated(const Table& table) {
+  return table.sharding.data_parallel && table.devices.all();
 }
 
 Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
@@ -81,8 +98,8 @@ Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
 
 bool has_pieces(const Table& table, const RowShapes& rows) {
   return has_columns(table) || has_halves(table, rows.halves) ||
-         even_block(table, rows.blocks) > 0 || even_block(table, rows.host) > 0 ||
-         (table.sharding.data_parallel && rows.replicas > 1);
+         even_block(table, rows.blocks) > 0 || even_block_of_host(table, rows.host) > 0 ||
+         (may_be_replicated(table) && rows.replicas > 1);
 }
 
 }  // namespace neuroshard::search

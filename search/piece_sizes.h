@@ -33,8 +33,17 @@ std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std
 /// many, and the last has some; 0 when a device would have none.
 std::int64_t even_block(std::int64_t rows, std::int32_t devices);
 
-/// The same of a table's rows; 0 also when they may not be split, or for fewer than two devices.
+/// The same of a table's rows, for all devices or those of a host; 0 also when they may not be
+/// split so, or for fewer than two devices.
 std::int64_t even_block(const Table& table, std::int32_t devices);
+std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices);
+
+/// The first host that may have blocks of so many rows: not the first of all where each of its
+/// devices gets one row, as if dealt out to all devices.
+inline std::int32_t first_host(std::int64_t block) { return block == 1 ? 1 : 0; }
+
+/// Whether every device may have the whole table.
+bool may_be_replicated(const Table& table);
 
 /// The block of `whole`, a table, that `device` has when each has `block` rows, the last what is
 /// left.

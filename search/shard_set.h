@@ -16,7 +16,8 @@ struct PlacementItem {
   std::int64_t bytes = 0;
   std::int32_t dim = 0;
   ShapeId shape = 0;
-  std::int32_t index = 0;  ///< of the shard in its ShardSet
+  std::int32_t index = 0;              ///< of the shard in its ShardSet
+  const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 };
 
 /// The shards a plan is going to have, before they are placed: tables whole or split. A value;

@@ -25,6 +25,16 @@ std::string in_words(ShardingKind kind) {
   }
 }
 
+/// On which device the table may not have a shard, or -1.
+std::int32_t wrong_device(const Table& table, const Shard& shard, std::int32_t devices) {
+  const bool everywhere = shard.device == kEveryDevice;
+  const std::int32_t end = everywhere ? devices : shard.device + 1;
+  for (std::int32_t device = everywhere ? 0 : shard.device; device < end; ++device) {
+    if (!table.devices.has(device)) return device;
+  }
+  return -1;
+}
+
 }  // namespace
 
 Status check_sharding(const Table& table, std::span<const Shard> shards, std::int32_t devices) {
@@ -42,6 +52,11 @@ Status check_sharding(const Table& table, std::span<const Shard> shards, std::in
       return invalid_input("found a shard of " + std::to_string(shard.dim()) +
                            " columns, its sharding allows no fewer than " +
                            std::to_string(allowed.min_columns));
+    }
+    const std::int32_t device = wrong_device(table, shard, devices);
+    if (device >= 0) {
+      return invalid_input("found a shard on device " + std::to_string(device) + ", it may be on " +
+                           describe(table.devices));
     }
   }
   return {};

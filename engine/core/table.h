@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/device_set.h"
 #include "engine/core/optimizer.h"
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/sharding.h"
@@ -32,6 +33,7 @@ struct Table {
   std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
   bool weighted = false;      ///< whether lookups have weights of their own
   AllowedSharding sharding{};
+  DeviceSet devices{};  ///< that its shards may be on
 
   friend bool operator==(const Table&, const Table&) = default;
 };

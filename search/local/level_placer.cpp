@@ -33,7 +33,7 @@ std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) 
   const float* addend = evaluator_.addend(entry.shape);
   for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
-    if (device.bytes > memory_bytes_ - entry.bytes) continue;
+    if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
     const auto dims = static_cast<double>(device.dims + entry.dim);
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
     if (beyond > 0 && best != order_.size() && device.load + beyond >= least) continue;
@@ -85,7 +85,9 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
-    items_.push_back({entry.bytes >= bulky ? entry.bytes : 0,
+    items_.push_back({entry.only_on != nullptr ? kNoneBulky
+                      : entry.bytes >= bulky   ? entry.bytes
+                                               : 0,
                       evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim,
                       static_cast<std::int32_t>(piece)});
   }
@@ -99,7 +101,7 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
 bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
   const CatalogEntry& entry = catalog_.entry(id);
   const auto takes = [&](const DeviceLoad& host) {
-    return host.bytes <= memory_bytes_ - entry.bytes && host.device >= catalog_.first_place(id);
+    return host.bytes <= memory_bytes_ - entry.bytes && catalog_.goes_on_host(id, host.device);
   };
   std::size_t rank = 0;
   while (rank < hosts_.size() && !takes(hosts_[rank])) ++rank;

@@ -74,7 +74,19 @@ bool draw_merge(const LocalPlan& plan, Rng& rng, Move& move) {
   return true;
 }
 
-/// Fills in the dims, and tells whether both devices have the memory.
+/// Whether all pieces of either device may be on the other. Blocks of a host stay on it.
+bool may_change_places(const LocalPlan& plan, std::int32_t a, std::int32_t b) {
+  const auto all_go = [&](std::int32_t from, std::int32_t to) {
+    const std::span<const std::int32_t> pieces = plan.pieces_on(from);
+    return std::all_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+      const CatalogEntry& entry = plan.entry_of(piece);
+      return entry.spread != Spread::kHost && entry.goes_on(to);
+    });
+  };
+  return all_go(a, b) && all_go(b, a);
+}
+
+/// Fills in the dims, and tells whether both devices have the memory and may have the pieces.
 bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
   for (std::size_t k = 0; k < 2; ++k) {
     const DeviceChange& change = move.changes[k];
@@ -88,8 +100,10 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
     }
     for (const EntryId entry : change.with) {
       if (entry == kNoEntry) continue;
-      dims += plan.catalog().entry(entry).dim;
-      bytes += plan.catalog().entry(entry).bytes;
+      const CatalogEntry& comes = plan.catalog().entry(entry);
+      if (!comes.goes_on(change.device)) return false;
+      dims += comes.dim;
+      bytes += comes.bytes;
     }
     if (bytes > memory_bytes) return false;
     move.dims[k] = dims;
@@ -180,6 +194,7 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   if (b >= a) ++b;
   double kind = rng.uniform();
   if (!devices_alike_ && (kind -= mix_.exchange) < 0) {
+    if (!may_change_places(plan, a, b)) return false;
     move.changes[0].device = a;
     move.changes[1].device = b;
     move.edits[0].devices = {a, b};

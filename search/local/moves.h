@@ -33,7 +33,7 @@ Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId 
 Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
               std::int32_t other);
 
-/// Fills in dims and compute costs; false when a device has not the memory.
+/// Fills in dims and compute costs; false when a device has not the memory or may not have a piece.
 bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move);
 
 /// Shares of the kinds of moves; what is left are moves of one piece to another device.
@@ -47,7 +47,8 @@ struct MoveMix {
   double busiest = 0.3;
 };
 
-/// Draws random moves that keep to the memory limit. Not thread-safe.
+/// Draws random moves that keep to the memory limit and to the devices that tables may be on. Not
+/// thread-safe.
 class MoveSource {
  public:
   /// `devices_alike`: see PlanEvaluator. A `memory_bytes` no plan exceeds now.

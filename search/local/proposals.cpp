@@ -131,6 +131,7 @@ std::span<const Proposals::Proposal> Proposals::best(Target target, std::int32_t
     if (entry == last) continue;
     last = entry;
     for (const std::int32_t to : devices_) {
+      if (!catalog_.entry(entry).goes_on(to)) continue;
       Proposal shift;
       shift.piece = piece;
       shift.device = to;
@@ -171,6 +172,7 @@ void Proposals::propose_swaps(Target target, std::int32_t from, std::int32_t pie
       }
     }
     for (std::size_t k = near > begin ? near - 1 : near; k < std::min(near + 1, end); ++k) {
+      if (!plan_.entry_of(others.pieces[k]).goes_on(from)) continue;
       const Load& theirs = weight(others.pieces[k]);
       Proposal swap;
       swap.kind = Kind::kSwap;

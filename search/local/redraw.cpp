@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "search/piece_sizes.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -79,9 +81,18 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
 
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
                           Rng& rng) {
+  const CatalogEntry& entry = catalog.entry(piece);
   const std::int32_t holders = catalog.holders(piece);
-  const std::int64_t place = rng.between(catalog.first_place(piece), devices / holders - 1);
-  return static_cast<std::int32_t>(place) * holders;
+  if (entry.only_on == nullptr) {
+    const std::int32_t first = entry.spread == Spread::kHost ? first_host(entry.rows) : 0;
+    return static_cast<std::int32_t>(rng.between(first, devices / holders - 1)) * holders;
+  }
+  std::vector<std::int32_t> places = entry.only_on->devices();
+  std::erase_if(places, [&](std::int32_t device) {
+    return device >= devices || device % holders != 0 ||
+           (entry.spread == Spread::kHost && !catalog.goes_on_host(piece, device / holders));
+  });
+  return places[rng.below(places.size())];
 }
 
 Assignment redraw_table(const Assignment& assignment, const Problem& problem,

@@ -14,7 +14,8 @@ namespace neuroshard::search {
 /// where the catalog has both. Nothing when the table may only be on all devices.
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
 
-/// The first of the devices that hold a piece at once, of a cluster of so many, all as likely.
+/// The first of the devices that hold a piece at once, of a cluster of so many, all as likely that
+/// may.
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
                           Rng& rng);
 

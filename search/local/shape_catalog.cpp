@@ -55,14 +55,20 @@ EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t d
   return kNoEntry;
 }
 
+bool ShapeCatalog::goes_on_host(EntryId id, std::int32_t host) const {
+  const CatalogEntry& block = entry(id);
+  return host >= first_host(block.rows) &&
+         (block.only_on == nullptr || block.only_on->has_all(host * rows_.host, rows_.host));
+}
+
 EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   const CatalogEntry& a = entry(one);
   const CatalogEntry& b = entry(other);
   if (!a.moves() || !b.moves()) return kNoEntry;
   const CatalogEntry& all = entry(whole(a.table));
   const bool columns = a.rows == all.rows && b.rows == all.rows;
-  const EntryId both = columns ? find(a.table, all.rows, a.dim + b.dim)
-                               : find(a.table, a.rows + b.rows, all.dim);
+  const EntryId both =
+      columns ? find(a.table, all.rows, a.dim + b.dim) : find(a.table, a.rows + b.rows, all.dim);
   return both != kNoEntry && entry(both).only_parts ? kNoEntry : both;
 }
 
@@ -81,6 +87,8 @@ EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spr
   entry.dim = shape.dim;
   entry.bytes = shard_bytes(workload, shape);
   entry.spread = spread;
+  const DeviceSet& devices = workload.tables[static_cast<std::size_t>(shape.table)].devices;
+  if (!devices.all()) entry.only_on = &devices;
   return id;
 }
 
@@ -123,14 +131,14 @@ void ShapeCatalog::add_spread(const Workload& workload, std::int32_t table) {
     blocks_.push_back(rows == 0 ? kNoEntry : add(workload, block, Spread::kAll));
   }
   if (rows_.host > 1) {
-    const std::int64_t rows = even_block(whole, rows_.host);
+    const std::int64_t rows = even_block_of_host(whole, rows_.host);
     const ShardShape block{table, rows, whole.dim};
     host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
   }
   if (rows_.replicas > 1) {
     const ShardShape each{table, whole.rows, whole.dim};
-    replicas_.push_back(
-        whole.sharding.data_parallel ? add(workload, each, Spread::kReplicas) : kNoEntry);
+    replicas_.push_back(may_be_replicated(whole) ? add(workload, each, Spread::kReplicas)
+                                                 : kNoEntry);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/core/device_set.h"
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
 #include "search/plan_evaluator.h"
@@ -36,9 +37,13 @@ struct CatalogEntry {
   EntryId lower = kNoEntry;
   Spread spread = Spread::kNone;
   bool only_parts = false;  ///< no piece itself, of a table that may not be whole on one device
+  const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 
   /// By itself, from one device to another.
   [[nodiscard]] bool moves() const { return spread == Spread::kNone; }
+  [[nodiscard]] bool goes_on(std::int32_t device) const {
+    return only_on == nullptr || only_on->has(device);
+  }
   [[nodiscard]] bool everywhere() const {
     return spread == Spread::kAll || spread == Spread::kReplicas;
   }
@@ -102,11 +107,8 @@ class ShapeCatalog {
     }
   }
   [[nodiscard]] std::int32_t host_devices() const { return rows_.host; }
-  /// The first of the places (devices, hosts, all) that may have the piece: not the first host
-  /// where each of its devices gets one row, as if dealt out to all devices.
-  [[nodiscard]] std::int32_t first_place(EntryId id) const {
-    return entry(id).spread == Spread::kHost && entry(id).rows == 1 ? 1 : 0;
-  }
+  /// Whether the devices of that host may have the block of one.
+  [[nodiscard]] bool goes_on_host(EntryId id, std::int32_t host) const;
   /// The entry of that size, or kNoEntry. Cost: the table's entries, about log2 of its dim and of
   /// the parts of its rows.
   [[nodiscard]] EntryId find(std::int32_t table, std::int64_t rows, std::int32_t dim,

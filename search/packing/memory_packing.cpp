@@ -20,23 +20,25 @@ constexpr std::uint64_t kStaysOut = 4;         // .. or keeps a piece out
 
 class Packing {
  public:
-  Packing(std::span<const std::int64_t> bytes, std::int32_t devices, std::int64_t memory_bytes)
-      : bytes_(bytes),
+  Packing(std::span<const PackedPiece> pieces, std::int32_t devices, std::int64_t memory_bytes)
+      : pieces_(pieces),
         memory_bytes_(memory_bytes),
         free_(static_cast<std::size_t>(devices), memory_bytes),
         on_device_(free_.size()) {}
 
   bool run(PackingEffort effort, const StopCheck& stop) {
-    std::vector<std::size_t> order(bytes_.size());
+    std::vector<std::size_t> order(pieces_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [this](auto a, auto b) { return larger(a, b); });
+    std::stable_partition(order.begin(), order.end(),
+                          [this](auto piece) { return pieces_[piece].only_on != nullptr; });
     std::vector<std::size_t> left;
     std::int64_t left_bytes = 0;
     for (const std::size_t piece : order) {
       if (place_where_it_fits(piece)) continue;
-      if (bytes_[piece] > memory_bytes_) return false;
+      if (pieces_[piece].bytes > memory_bytes_) return false;
       left.push_back(piece);
-      left_bytes += bytes_[piece];
+      left_bytes += pieces_[piece].bytes;
     }
     if (left.empty()) return true;
     if (effort == PackingEffort::kGreedy || free_.size() < 2) return false;
@@ -45,7 +47,7 @@ class Packing {
   }
 
   [[nodiscard]] std::vector<std::int32_t> device_of() const {
-    std::vector<std::int32_t> result(bytes_.size());
+    std::vector<std::int32_t> result(pieces_.size());
     for (std::size_t device = 0; device < on_device_.size(); ++device) {
       for (const std::size_t piece : on_device_[device]) {
         result[piece] = static_cast<std::int32_t>(device);
@@ -56,7 +58,12 @@ class Packing {
 
  private:
   [[nodiscard]] bool larger(std::size_t a, std::size_t b) const {
-    return std::pair(bytes_[a], a) > std::pair(bytes_[b], b);
+    return std::pair(pieces_[a].bytes, a) > std::pair(pieces_[b].bytes, b);
+  }
+
+  [[nodiscard]] bool goes_on(std::size_t piece, std::size_t device) const {
+    const DeviceSet* only_on = pieces_[piece].only_on;
+    return only_on == nullptr || only_on->has(static_cast<std::int32_t>(device));
   }
 
   bool gather_for(const std::vector<std::size_t>& left, const StopCheck& stop) {
@@ -73,36 +80,56 @@ class Packing {
   bool place_where_it_fits(std::size_t piece) {
     std::size_t best = free_.size();
     for (std::size_t device = 0; device < free_.size(); ++device) {
-      if (free_[device] < bytes_[piece]) continue;
+      if (free_[device] < pieces_[piece].bytes || !goes_on(piece, device)) continue;
       if (best == free_.size() || free_[device] < free_[best]) best = device;
     }
     if (best == free_.size()) return false;
-    free_[best] -= bytes_[piece];
+    free_[best] -= pieces_[piece].bytes;
     on_device_[best].push_back(piece);
     return true;
   }
 
-  /// Two devices drawn at random and what they hold, largest first.
+  /// One of two devices whose pieces are dealt out anew.
+  struct Side {
+    std::size_t device = 0;
+    std::vector<std::size_t> stays;  ///< pieces that may not be on the other
+    std::int64_t room = 0;           ///< beside those
+  };
+
+  /// Two devices drawn at random and what may be on either of them, largest first.
   struct Pair {
-    std::size_t filled = 0;
-    std::size_t other = 0;
+    Side filled;
+    Side other;
     std::vector<std::size_t> pieces;
     std::int64_t bytes = 0;
   };
 
+  [[nodiscard]] Side side_of(std::size_t here, std::size_t there, Pair& pair) const {
+    Side side{here, {}, free_[here]};
+    for (const std::size_t piece : on_device_[here]) {
+      if (!goes_on(piece, there)) {
+        side.stays.push_back(piece);
+        continue;
+      }
+      pair.pieces.push_back(piece);
+      pair.bytes += pieces_[piece].bytes;
+      side.room += pieces_[piece].bytes;
+    }
+    return side;
+  }
+
   /// The other device is mostly the one with most room.
   Pair draw_pair() {
     Pair pair;
-    pair.other = rng_.below(kAnyDevice) == 0
-                     ? rng_.below(free_.size())
-                     : static_cast<std::size_t>(std::max_element(free_.begin(), free_.end()) -
-                                                free_.begin());
-    pair.filled = rng_.below(free_.size() - 1);
-    if (pair.filled >= pair.other) ++pair.filled;
-    for (const std::size_t device : {pair.filled, pair.other}) {
-      pair.bytes += memory_bytes_ - free_[device];
-      pair.pieces.insert(pair.pieces.end(), on_device_[device].begin(), on_device_[device].end());
-    }
+    const std::size_t other =
+        rng_.below(kAnyDevice) == 0
+            ? rng_.below(free_.size())
+            : static_cast<std::size_t>(std::max_element(free_.begin(), free_.end()) -
+                                       free_.begin());
+    std::size_t filled = rng_.below(free_.size() - 1);
+    if (filled >= other) ++filled;
+    pair.filled = side_of(filled, other, pair);
+    pair.other = side_of(other, filled, pair);
     std::sort(pair.pieces.begin(), pair.pieces.end(),
               [this](auto a, auto b) { return larger(a, b); });
     return pair;
@@ -113,35 +140,40 @@ class Packing {
   /// improves.
   void gather_room() {
     Pair pair = draw_pair();
+    auto& [filled, other, pieces, all_bytes] = pair;
     std::vector<std::size_t> stay;
-    std::int64_t least = memory_bytes_ - free_[pair.filled];
-    if (!pair.pieces.empty() && rng_.below(kStaysOut) == 0) {
-      const auto drawn =
-          pair.pieces.begin() + static_cast<std::ptrdiff_t>(rng_.below(pair.pieces.size()));
+    std::int64_t least = filled.room - free_[filled.device];
+    if (!pieces.empty() && rng_.below(kStaysOut) == 0) {
+      const auto drawn = pieces.begin() + static_cast<std::ptrdiff_t>(rng_.below(pieces.size()));
       stay.push_back(*drawn);
-      pair.pieces.erase(drawn);
-      least = pair.bytes - memory_bytes_;
+      pieces.erase(drawn);
+      least = all_bytes - other.room;
     }
     std::vector<std::int64_t> bytes;
-    for (const std::size_t piece : pair.pieces) bytes.push_back(bytes_[piece]);
+    for (const std::size_t piece : pieces) bytes.push_back(pieces_[piece].bytes);
     const auto nodes = kNodes + kNodesPerPiece * static_cast<std::int64_t>(bytes.size());
-    const std::vector<std::size_t> chosen = fullest_subset(bytes, memory_bytes_, nodes);
+    const std::vector<std::size_t> chosen = fullest_subset(bytes, filled.room, nodes);
     std::int64_t fill = 0;
     for (const std::size_t k : chosen) fill += bytes[k];
     if (fill < least) return;
-    free_[pair.filled] = memory_bytes_ - fill;
-    free_[pair.other] = memory_bytes_ - (pair.bytes - fill);
-    on_device_[pair.filled].clear();
     auto next = chosen.begin();
-    for (std::size_t k = 0; k < pair.pieces.size(); ++k) {
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
       const bool fills = next != chosen.end() && *next == k;
       if (fills) ++next;
-      (fills ? on_device_[pair.filled] : stay).push_back(pair.pieces[k]);
+      (fills ? filled.stays : stay).push_back(pieces[k]);
     }
-    on_device_[pair.other] = std::move(stay);
+    other.stays.insert(other.stays.end(), stay.begin(), stay.end());
+    settle(std::move(filled), fill);
+    settle(std::move(other), all_bytes - fill);
   }
 
-  std::span<const std::int64_t> bytes_;
+  /// The device has what stays there now, so many bytes of it new.
+  void settle(Side side, std::int64_t bytes) {
+    free_[side.device] = side.room - bytes;
+    on_device_[side.device] = std::move(side.stays);
+  }
+
+  std::span<const PackedPiece> pieces_;
   std::int64_t memory_bytes_;
   std::vector<std::int64_t> free_;
   std::vector<std::vector<std::size_t>> on_device_;
@@ -150,12 +182,12 @@ class Packing {
 
 }  // namespace
 
-std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const std::int64_t> bytes,
+std::optional<std::vector<std::int32_t>> pack_by_memory(std::span<const PackedPiece> pieces,
                                                         std::int32_t devices,
                                                         std::int64_t memory_bytes,
                                                         PackingEffort effort,
                                                         const StopCheck& stop) {
-  Packing packing(bytes, devices, memory_bytes);
+  Packing packing(pieces, devices, memory_bytes);
   if (!packing.run(effort, stop)) return std::nullopt;
   return packing.device_of();
 }

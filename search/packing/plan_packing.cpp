@@ -61,13 +61,17 @@ bool split_largest(const Workload& workload, std::size_t count, std::vector<Piec
 bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t memory_bytes,
                  const StopCheck& stop, std::vector<Piece>& pieces) {
   for (std::size_t count = 1;; count *= 2) {
-    std::vector<std::int64_t> bytes;
-    for (const Piece& piece : pieces) bytes.push_back(shard_bytes(workload, shape_of(piece.shard)));
+    std::vector<PackedPiece> to_pack;
+    for (const Piece& piece : pieces) {
+      const DeviceSet& allowed = piece.table->devices;
+      to_pack.push_back(
+          {shard_bytes(workload, shape_of(piece.shard)), allowed.all() ? nullptr : &allowed});
+    }
     // In between, splits do more in less time.
     const bool first_or_last =
         count == 1 || std::none_of(pieces.begin(), pieces.end(), std::mem_fn(&Piece::divisible));
     const PackingEffort effort = first_or_last ? PackingEffort::kThorough : PackingEffort::kGreedy;
-    if (const auto device_of = pack_by_memory(bytes, devices, memory_bytes, effort, stop)) {
+    if (const auto device_of = pack_by_memory(to_pack, devices, memory_bytes, effort, stop)) {
       for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].shard.device = (*device_of)[k];
       return true;
     }
@@ -79,8 +83,8 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
 struct SpreadOrder {
   std::vector<std::int32_t> tables;
   std::vector<std::int32_t> replicated;  ///< not among them: these may only be whole on each device
-  std::size_t must = 0;  ///< the first of them: their finest pieces fit no device
-  std::size_t may = 0;   ///< these and more: the others have too few rows
+  std::size_t must = 0;                  ///< the first of them: their finest pieces fit no device
+  std::size_t may = 0;                   ///< these and more: the others have too few rows
 };
 
 /// Each group largest first. Nothing when a table has to be spread and cannot be.
@@ -96,7 +100,7 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
                       problem.cluster.memory_bytes;
     const bool spreads = even_block(table, rows.blocks) > 0;
     if (!fits && !spreads) {
-      if (!table.sharding.data_parallel || rows.replicas < 2) return std::nullopt;
+      if (!may_be_replicated(table) || rows.replicas < 2) return std::nullopt;
       result.replicated.push_back(id);
       continue;
     }

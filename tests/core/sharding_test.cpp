@@ -8,9 +8,10 @@
 #include "engine/core/check_sharding.h"
 #include "engine/core/table.h"
 
-namespace {
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(sharding)
 
-using namespace neuroshard;
+namespace {
 
 Table table_of(AllowedSharding sharding) {
   Table table;
@@ -33,12 +34,14 @@ const std::vector<Shard> kGrid{
     {0, 0, 50, 0, 16, 0}, {0, 50, 100, 0, 16, 1}, {0, 0, 50, 16, 32, 0}, {0, 50, 100, 16, 32, 1}};
 const std::vector<Shard> kReplicas{{0, 0, 100, 0, 32, kEveryDevice}};
 
+}  // namespace
+
 BOOST_AUTO_TEST_CASE(a_table_allows_everything_unless_told_otherwise) {
   for (const auto& shards : {kWhole, kColumns, kRows, kGrid, kReplicas}) {
     BOOST_TEST(fault_of({}, shards) == "");
   }
   BOOST_TEST(AllowedSharding{}.allows_all_kinds());
-  BOOST_TEST(describe({}) == "whole, columns, rows, data_parallel");
+  BOOST_TEST(describe(AllowedSharding{}) == "whole, columns, rows, data_parallel");
 }
 
 BOOST_AUTO_TEST_CASE(shards_of_a_kind_that_is_not_allowed_are_told) {
@@ -104,4 +107,41 @@ BOOST_AUTO_TEST_CASE(kinds_are_words_and_back) {
   BOOST_TEST(describe(sharding) == "whole, columns, data_parallel");
 }
 
-}  // namespace
+BOOST_AUTO_TEST_CASE(device_sets_are_all_devices_or_those_that_are_named) {
+  BOOST_TEST(DeviceSet().has(5));
+  BOOST_TEST(DeviceSet().has_all(0, 1000));
+  BOOST_TEST(describe(DeviceSet()) == "any device");
+  const DeviceSet some({130, 3, 4, 3});
+  for (int device = 0; device < 300; ++device) {
+    BOOST_TEST(some.has(device) == (device == 3 || device == 4 || device == 130));
+  }
+  BOOST_TEST(some.has_all(3, 2));
+  BOOST_TEST(!some.has_all(3, 3));
+  BOOST_TEST(some.devices() == (std::vector<std::int32_t>{3, 4, 130}),
+             boost::test_tools::per_element());
+  BOOST_TEST((some == DeviceSet({3, 4, 130})));
+  BOOST_TEST(describe(some) == "devices 3, 4 and 130");
+  BOOST_TEST(describe(DeviceSet({7})) == "device 7");
+  std::vector<std::int32_t> many;
+  for (int device = 0; device < 9; ++device) many.push_back(device);
+  BOOST_TEST(describe(DeviceSet(many)) == "devices 0, 1, 2, 3, 4, 5, 6, 7 and 8");
+  many.push_back(9);
+  BOOST_TEST(describe(DeviceSet(many)) == "devices 0, 1, 2, 3, 4, 5, 6, 7 and 2 more");
+}
+
+BOOST_AUTO_TEST_CASE(shards_on_other_devices_than_the_tables_are_told) {
+  Table table = table_of({});
+  table.devices = DeviceSet({1});
+  BOOST_TEST(check_sharding(table, kWhole, 2).ok());
+  BOOST_TEST(check_sharding(table, kRows, 2).message() ==
+             "found a shard on device 0, it may be on device 1");
+  BOOST_TEST(check_sharding(table, kReplicas, 2).message() ==
+             "found a shard on device 0, it may be on device 1");
+  table.devices = DeviceSet({0, 1});
+  for (const auto& shards : {kWhole, kColumns, kRows, kGrid, kReplicas}) {
+    BOOST_TEST(check_sharding(table, shards, 2).ok());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard

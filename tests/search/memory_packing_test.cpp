@@ -49,6 +49,13 @@ std::optional<Plan> spread_by_memory(const Problem& problem) {
   return plan_by_memory_with_rows(problem, {problem.cluster.devices, 1}, kNoLimit);
 }
 
+/// Pieces of those bytes that may be anywhere.
+std::vector<PackedPiece> sized(const std::vector<std::int64_t>& bytes) {
+  std::vector<PackedPiece> pieces;
+  for (const std::int64_t each : bytes) pieces.push_back({each});
+  return pieces;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(memory_packing)
@@ -60,7 +67,7 @@ BOOST_AUTO_TEST_CASE(packing_ends_when_it_is_told_to) {
   options.cancel = &token;
   Rng rng(5);
   const std::vector<std::int64_t> bytes = perfect_fit(rng, 4, 1000);
-  BOOST_TEST(!pack_by_memory(bytes, 4, 1000, kThorough, StopCheck(options)));
+  BOOST_TEST(!pack_by_memory(sized(bytes), 4, 1000, kThorough, StopCheck(options)));
 }
 
 BOOST_AUTO_TEST_CASE(dealing_two_devices_anew_packs_what_greedy_passes_do_not) {
@@ -74,11 +81,11 @@ BOOST_AUTO_TEST_CASE(dealing_two_devices_anew_packs_what_greedy_passes_do_not) {
     int greedy = 0;
     for (int round = 0; round < kRounds; ++round) {
       const std::vector<std::int64_t> bytes = perfect_fit(rng, kDevices, kMemory);
-      const auto device_of = pack_by_memory(bytes, kDevices, memory, kThorough, kNoLimit);
+      const auto device_of = pack_by_memory(sized(bytes), kDevices, memory, kThorough, kNoLimit);
       packed += device_of.has_value();
       if (device_of) BOOST_TEST(fits(bytes, *device_of, kDevices, memory));
-      greedy +=
-          pack_by_memory(bytes, kDevices, memory, PackingEffort::kGreedy, kNoLimit).has_value();
+      greedy += pack_by_memory(sized(bytes), kDevices, memory, PackingEffort::kGreedy, kNoLimit)
+                    .has_value();
     }
     BOOST_TEST_MESSAGE("room " << room << ": packed " << packed << ", greedily " << greedy << " of "
                                << kRounds);
@@ -113,10 +120,10 @@ BOOST_AUTO_TEST_CASE(a_subset_is_the_fullest_unless_it_is_cut_short) {
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_fit_is_not_packed) {
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{5, 6}, 1, 10, kThorough, kNoLimit));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{11}, 3, 10, kThorough, kNoLimit));
-  BOOST_TEST(!pack_by_memory(std::vector<std::int64_t>{6, 6, 6}, 2, 10, kThorough, kNoLimit));
-  BOOST_TEST(pack_by_memory(std::vector<std::int64_t>{}, 2, 10, kThorough, kNoLimit).has_value());
+  BOOST_TEST(!pack_by_memory(sized({5, 6}), 1, 10, kThorough, kNoLimit));
+  BOOST_TEST(!pack_by_memory(sized({11}), 3, 10, kThorough, kNoLimit));
+  BOOST_TEST(!pack_by_memory(sized({6, 6, 6}), 2, 10, kThorough, kNoLimit));
+  BOOST_TEST(pack_by_memory(sized({}), 2, 10, kThorough, kNoLimit).has_value());
 }
 
 BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_tables_fill_the_devices) {

@@ -65,12 +65,22 @@ AllowedSharding random_sharding(Rng& rng) {
   }
 }
 
-Workload random_workload(Rng& rng) {
+/// Some of them, for one table in three; else all.
+DeviceSet random_devices(std::int32_t devices, Rng& rng) {
+  std::vector<std::int32_t> some;
+  for (std::int32_t device = 0; device < devices; ++device) {
+    if (rng.below(2) == 0) some.push_back(device);
+  }
+  return rng.below(3) == 0 ? DeviceSet(some) : DeviceSet();
+}
+
+Workload random_workload(std::int32_t devices, Rng& rng) {
   Workload workload;
   const auto tables = rng.between(1, 14);
   for (std::int64_t k = 0; k < tables; ++k) {
     const auto dim = static_cast<std::int32_t>(rng.between(1, 20) * (rng.below(3) == 0 ? 1 : 4));
     workload.tables.push_back(table_of(rng.between(1, 300), dim, random_sharding(rng)));
+    workload.tables.back().devices = random_devices(devices, rng);
   }
   return workload;
 }
@@ -125,9 +135,9 @@ BOOST_AUTO_TEST_CASE(every_search_keeps_to_what_tables_allow) {
   Rng rng(4);
   int solved = 0;
   int limited = 0;
-  for (int round = 0; round < 150; ++round) {
-    const Workload workload = random_workload(rng);
+  for (int round = 0; round < 200; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 9));
+    const Workload workload = random_workload(devices, rng);
     const double room = rng.below(3) == 0 ? 1.1 + rng.uniform() : 100;
     const Cluster cluster = test::cluster_with_room(workload, devices, room);
     const std::vector<float> costs = random_costs(workload, rng);
@@ -151,23 +161,27 @@ BOOST_AUTO_TEST_CASE(every_search_keeps_to_what_tables_allow) {
 
 BOOST_AUTO_TEST_CASE(with_memory_for_all_what_can_be_divided_as_allowed_is_placed) {
   Rng rng(5);
-  for (int round = 0; round < 150; ++round) {
-    const Workload workload = random_workload(rng);
+  for (int round = 0; round < 200; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 9));
+    const Workload workload = random_workload(devices, rng);
     const Cluster cluster = test::make_cluster(devices, kPlenty);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const SearchOptions options = all_ways(rng, devices);
     const Status possible = check_pieces({workload, cluster}, row_shapes(options, devices));
     const auto found = shard_refine({workload, cluster}, evaluator, options);
     BOOST_TEST(found.ok() == possible.ok(), found.status().message());
-    if (!found.ok()) BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+    if (!found.ok()) {
+      BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+      continue;
+    }
+    BOOST_TEST(fault_of(workload, found->plan) == "");
   }
 }
 
 BOOST_AUTO_TEST_CASE(tables_that_may_only_be_whole_are_placed_as_well_as_they_can_be) {
   Rng rng(6);
   for (int round = 0; round < 20; ++round) {
-    Workload workload = random_workload(rng);
+    Workload workload = random_workload(3, rng);
     workload.tables.resize(std::min<std::size_t>(workload.tables.size(), 7));
     for (Table& table : workload.tables) table.sharding = kOnlyWhole;
     const Cluster cluster = test::make_cluster(3, kPlenty);
@@ -207,6 +221,49 @@ BOOST_AUTO_TEST_CASE(tables_that_may_not_be_whole_are_in_what_they_allow) {
   BOOST_TEST(shards_of(1) == 2);
   BOOST_TEST(shards_of(2) == 1);
   BOOST_TEST(shards_of(3) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(tables_are_on_their_devices_and_others_around_them) {
+  // Six tables of 1 ms on three devices: those of device 2 leave the others to 0 and 1.
+  Workload workload;
+  for (int k = 0; k < 6; ++k) workload.tables.push_back(table_of(100, 16, kOnlyWhole));
+  workload.tables[0].devices = DeviceSet({2});
+  workload.tables[5].devices = DeviceSet({2});
+  workload.tables[1].devices = DeviceSet({0, 2});
+  const Cluster cluster = test::make_cluster(3, kPlenty);
+  test::TableEvaluator evaluator(workload, 3, std::vector<float>(6, 1));
+  for (const char* name : {"refine", "exact", "anneal"}) {
+    const auto found =
+        find_algorithm(name)->run({workload, cluster}, evaluator, {.evaluations = 2000});
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    const std::vector<std::int32_t> device_of = test::devices_of(found->plan);
+    BOOST_TEST(device_of[0] == 2);
+    BOOST_TEST(device_of[5] == 2);
+    BOOST_TEST(device_of[1] == 0);
+    BOOST_TEST(plan_cost(found->plan, evaluator) == 2, boost::test_tools::tolerance(1e-6));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_full_device_makes_room_for_the_tables_that_go_nowhere_else) {
+  // Largest first, the free tables of 6 and 5 rows would fill device 0; the one of 5 must be there.
+  Workload workload;
+  for (const std::int64_t rows : {6, 5, 5, 4}) {
+    workload.tables.push_back(table_of(rows, 16, kOnlyWhole));
+  }
+  workload.tables[2].devices = DeviceSet({0});
+  workload.tables[3].devices = DeviceSet({1});
+  const std::int64_t row = std::int64_t{16} * 4;
+  test::TableEvaluator evaluator(workload, 2, {1, 1, 1, 1});
+  const Cluster cluster = test::make_cluster(2, 10 * row);
+  const auto found = shard_refine({workload, cluster}, evaluator, {.evaluations = 100});
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(test::devices_of(found->plan) == (std::vector<std::int32_t>{1, 0, 0, 1}),
+             boost::test_tools::per_element());
+  workload.tables[1].devices = DeviceSet({1});
+  const auto refused = shard_refine({workload, cluster}, evaluator, {.evaluations = 100});
+  BOOST_TEST(refused.status().message() ==
+             "found no way to fit 4 tables (1.25 KiB), whole or split, on 2 devices of 640 B: 704B "
+             "of memory per device would do");
 }
 
 BOOST_AUTO_TEST_CASE(in_little_memory_too) {
@@ -263,10 +320,13 @@ BOOST_AUTO_TEST_CASE(what_no_search_can_make_is_refused_with_what_would_do) {
 BOOST_AUTO_TEST_CASE(bounds_count_with_what_is_allowed) {
   Rng rng(7);
   for (int round = 0; round < 60; ++round) {
-    const Workload workload = random_workload(rng);
-    Workload free = workload;
-    for (Table& table : free.tables) table.sharding = {};
     const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
+    const Workload workload = random_workload(devices, rng);
+    Workload free = workload;
+    for (Table& table : free.tables) {
+      table.sharding = {};
+      table.devices = {};
+    }
     const Cluster cluster = test::make_cluster(devices, kPlenty);
     const std::vector<float> costs = random_costs(workload, rng);
     test::TableEvaluator evaluator(workload, devices, costs, 0.05F);

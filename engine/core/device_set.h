@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace neuroshard {
+
+/// Devices that something may be on: all, unless it is told which.
+class DeviceSet {
+ public:
+  DeviceSet() = default;
+  /// These, each at least 0, in any order; none: all.
+  explicit DeviceSet(const std::vector<std::int32_t>& devices);
+
+  [[nodiscard]] bool all() const { return words_.empty(); }
+  [[nodiscard]] bool has(std::int32_t device) const {
+    const auto word = static_cast<std::size_t>(device) / kBits;
+    if (word >= words_.size()) return all();
+    return (words_[word] >> (static_cast<std::size_t>(device) % kBits) & 1) != 0;
+  }
+  /// Whether it has all of so many devices from `first` on.
+  [[nodiscard]] bool has_all(std::int32_t first, std::int32_t count) const;
+  /// In ascending order; empty: all.
+  [[nodiscard]] std::vector<std::int32_t> devices() const;
+
+  friend bool operator==(const DeviceSet&, const DeviceSet&) = default;
+
+ private:
+  static constexpr std::size_t kBits = 64;
+  std::vector<std::uint64_t> words_;  // the last has a bit
+};
+
+/// "devices 0, 1 and 5", or "any device".
+std::string describe(const DeviceSet& set);
+
+}  // namespace neuroshard
