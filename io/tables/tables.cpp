@@ -7,6 +7,7 @@
 #include "io/json/json.h"
 #include "io/sha256.h"
 #include "io/tables/table_forms.h"
+#include "io/tables/table_sharding.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -45,6 +46,7 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
     table.features = static_cast<std::int32_t>(count);
   }
   NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "weighted", table));
+  NEUROSHARD_RETURN_IF_ERROR(read_sharding(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
@@ -114,6 +116,7 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   writer.key("optimizer").text(to_string(table.optimizer));
   if (table.features != 1) writer.key("features").integer(table.features);
   if (table.weighted) writer.key("weighted").boolean(true);
+  write_sharding(writer, table.sharding);
   if (!module.empty()) writer.key("module").text(module);
   writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
   for (const double share : table.reuse_histogram) writer.number(share);

@@ -46,9 +46,9 @@ struct TableFile {
 /// - CSV with a heading: name, rows, dim, pooling_factor[, data_type, optimizer, zipf_alpha].
 ///
 /// Per table of ours: name (unique), rows, dim, pooling_factor; optional data_type ("fp32"),
-/// optimizer ("sgd"), module (of the trainer's model) and either reuse_histogram or zipf_alpha (0 =
-/// uniform), from which the histogram follows by expectation for batch_size x pooling_factor
-/// lookups. TorchRec-like configs may have all of these too.
+/// optimizer ("sgd"), module (of the trainer's model), what sharding is allowed (all) and either
+/// reuse_histogram or zipf_alpha (0 = uniform), from which the histogram follows by expectation for
+/// batch_size x pooling_factor lookups. TorchRec-like configs may have all of these too.
 /// `batch_size` replaces the file's value (also for derived histograms) when given.
 ///
 /// Every table passes core validate. Errors: kInvalidInput naming source and JSON path.

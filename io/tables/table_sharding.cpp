@@ -1,0 +1,69 @@
+#include "io/tables/table_sharding.h"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "io/text.h"
+
+namespace neuroshard::io {
+namespace {
+
+/// Allows the kinds that the words of a list stand for, and no others. `kinds_of` has none for a
+/// word that it does not know.
+template <typename KindsOf>
+Status read_kinds(const JsonValue& list, const KindsOf& kinds_of, const std::string& expected,
+                  AllowedSharding& sharding) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list.array());
+  if (array.size() == 0) return list.error("found an empty array, expected some of " + expected);
+  sharding.whole = sharding.columns = sharding.rows = sharding.data_parallel = false;
+  std::set<std::string_view> words;
+  for (const JsonValue value : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view word, value.text());
+    const std::vector<ShardingKind> kinds = kinds_of(word);
+    if (kinds.empty()) return value.unexpected(expected);
+    if (!words.insert(word).second) {
+      return value.error("found " + excerpt(word) + " a second time, expected it once");
+    }
+    for (const ShardingKind kind : kinds) sharding.set(kind, true);
+  }
+  return {};
+}
+
+std::vector<ShardingKind> own_kinds(std::string_view word) {
+  const Result<ShardingKind> kind = parse_sharding_kind(word);
+  return kind.ok() ? std::vector{*kind} : std::vector<ShardingKind>{};
+}
+
+}  // namespace
+
+Status read_sharding(JsonObject& object, Table& table) {
+  if (const std::optional<JsonValue> kinds = object.find("sharding")) {
+    NEUROSHARD_RETURN_IF_ERROR(read_kinds(*kinds, own_kinds, sharding_kinds(), table.sharding));
+  }
+  if (const std::optional<JsonValue> columns = object.find("min_columns")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t least, columns->integer(kLeastColumns, kMaxDim));
+    if (least % kLeastColumns != 0) {
+      return columns->unexpected("a multiple of " + std::to_string(kLeastColumns));
+    }
+    table.sharding.min_columns = static_cast<std::int32_t>(least);
+  }
+  return {};
+}
+
+void write_sharding(JsonWriter& writer, const AllowedSharding& sharding) {
+  if (!sharding.allows_all_kinds()) {
+    writer.key("sharding").begin_array(JsonWriter::Layout::kLine);
+    for (const ShardingKind kind : {ShardingKind::kWhole, ShardingKind::kColumns,
+                                    ShardingKind::kRows, ShardingKind::kDataParallel}) {
+      if (sharding.allows(kind)) writer.text(to_string(kind));
+    }
+    writer.end_array();
+  }
+  if (sharding.min_columns != kLeastColumns) {
+    writer.key("min_columns").integer(sharding.min_columns);
+  }
+}
+
+}  // namespace neuroshard::io

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "io/json/json.h"
+
+// What a table's sharding may be, as table files say it. Absent: everything.
+
+namespace neuroshard::io {
+
+/// Our own "sharding", the words of the kinds that are allowed, and "min_columns".
+Status read_sharding(JsonObject& object, Table& table);
+/// Written where they are not the default.
+void write_sharding(JsonWriter& writer, const AllowedSharding& sharding);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,82 @@
+// In which ways searches may put a table on devices, as table files say it.
+#include "io/tables/table_sharding.h"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "io/tables/tables.h"
+#include "support.h"
+
+namespace neuroshard::io {
+BOOST_AUTO_TEST_SUITE(table_sharding)
+
+namespace {
+
+using test::check_refused;
+using test::value_of;
+
+Result<TableFile> parse(const std::string& text) { return parse_tables(text, "f"); }
+
+/// A file of ours whose only table has these members, too.
+std::string own_file(const std::string& members) {
+  return R"({"format": "neuroshard-tables", "version": 1, "tables": [
+    {"name": "t", "rows": 10, "dim": 64, "pooling_factor": 1)" +
+         members + "}]}";
+}
+
+AllowedSharding sharding_of(const std::string& file) {
+  return value_of(parse(file)).tables[0].sharding;
+}
+
+BOOST_AUTO_TEST_CASE(a_table_that_says_nothing_may_have_all_kinds) {
+  BOOST_TEST((sharding_of(own_file("")) == AllowedSharding{}));
+}
+
+BOOST_AUTO_TEST_CASE(kinds_that_are_listed_are_allowed_and_no_others) {
+  const AllowedSharding two =
+      sharding_of(own_file(R"(, "sharding": ["rows", "whole"], "min_columns": 32)"));
+  BOOST_TEST(describe(two) == "whole, rows");
+  BOOST_TEST(two.min_columns == 32);
+  BOOST_TEST(describe(sharding_of(own_file(R"(, "sharding": ["data_parallel"])"))) ==
+             "data_parallel");
+  const AllowedSharding wide = sharding_of(own_file(R"(, "min_columns": 1048576)"));
+  BOOST_TEST(wide.allows_all_kinds());
+  BOOST_TEST(wide.min_columns == 1048576);
+}
+
+BOOST_AUTO_TEST_CASE(lists_that_make_no_sense_are_refused_with_their_path) {
+  const auto refused = [](const std::string& members, const std::string& message) {
+    check_refused(parse(own_file(members)).status(), {"f: $.tables[0]." + message});
+  };
+  const std::string kinds = "'whole', 'columns', 'rows' or 'data_parallel'";
+  refused(R"(, "sharding": [])", "sharding: found an empty array, expected some of " + kinds);
+  refused(R"(, "sharding": ["whole", "row_wise"])",
+          "sharding[1]: found 'row_wise', expected " + kinds);
+  refused(R"(, "sharding": ["rows", "whole", "rows"])",
+          "sharding[2]: found 'rows' a second time, expected it once");
+  refused(R"(, "sharding": "whole")", "sharding: found 'whole', expected an array");
+  refused(R"(, "sharding": [1])", "sharding[0]: found 1, expected a string");
+  refused(R"(, "min_columns": 0)", "min_columns: found 0, expected an integer from 4 to 1048576");
+  refused(R"(, "min_columns": 6)", "min_columns: found 6, expected a multiple of 4");
+  refused(R"(, "min_columns": 4294967300)", "min_columns: found 4294967300");
+  refused(R"(, "min_columns": 8.0)", "min_columns: found 8.0, expected an integer");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_not_the_default_is_written_and_read_back) {
+  const auto again = [](const std::string& file) {
+    return format_tables(value_of(make_workload(value_of(parse(file)), "f")));
+  };
+  const std::string plain = again(own_file(""));
+  BOOST_TEST(plain.find("sharding") == std::string::npos);
+  BOOST_TEST(plain.find("min_columns") == std::string::npos);
+  const std::string limits = R"(, "sharding": ["columns", "data_parallel"], "min_columns": 8)";
+  const std::string text = again(own_file(limits));
+  BOOST_TEST(text.find(R"("sharding": ["columns", "data_parallel"],)") != std::string::npos, text);
+  BOOST_TEST((sharding_of(text) == sharding_of(own_file(limits))));
+  BOOST_TEST(again(text) == text);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace neuroshard::io
