@@ -36,6 +36,27 @@ std::vector<ShardingKind> own_kinds(std::string_view word) {
   return kind.ok() ? std::vector{*kind} : std::vector<ShardingKind>{};
 }
 
+constexpr const char* kTorchRecTypes =
+    "'data_parallel', 'table_wise', 'column_wise', 'row_wise', 'table_row_wise', "
+    "'table_column_wise' or 'grid_shard'";
+
+/// TorchRec's min_partition (MIN_CW_DIM) where nobody says another.
+constexpr std::int64_t kTorchRecPartition = 128;
+
+/// Our kinds for a sharding type of TorchRec's. It leaves tables whole that have no room for two
+/// blocks of columns.
+std::vector<ShardingKind> torchrec_kinds(std::string_view type, bool has_room) {
+  if (type == "table_wise") return {ShardingKind::kWhole};
+  if (type == "column_wise" || type == "table_column_wise") {
+    if (has_room) return {ShardingKind::kColumns};
+    return {ShardingKind::kColumns, ShardingKind::kWhole};
+  }
+  if (type == "row_wise" || type == "table_row_wise") return {ShardingKind::kRows};
+  if (type == "grid_shard") return {ShardingKind::kRows, ShardingKind::kColumns};
+  if (type == "data_parallel") return {ShardingKind::kDataParallel};
+  return {};
+}
+
 }  // namespace
 
 Status read_sharding(JsonObject& object, Table& table) {
@@ -50,6 +71,21 @@ Status read_sharding(JsonObject& object, Table& table) {
     table.sharding.min_columns = static_cast<std::int32_t>(least);
   }
   return {};
+}
+
+Status read_torchrec_sharding(JsonObject& object, Table& table) {
+  std::int64_t partition = kTorchRecPartition;
+  if (const std::optional<JsonValue> least = object.find("min_partition")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(partition, least->integer(1, kMaxDim));
+    // As there: its blocks are multiples of 4.
+    partition = (partition + kLeastColumns - 1) / kLeastColumns * kLeastColumns;
+    table.sharding.min_columns = static_cast<std::int32_t>(partition);
+  }
+  const std::optional<JsonValue> types = object.find("sharding_types");
+  if (!types) return {};
+  const bool has_room = table.dim >= 2 * partition;
+  const auto kinds_of = [&](std::string_view type) { return torchrec_kinds(type, has_room); };
+  return read_kinds(*types, kinds_of, kTorchRecTypes, table.sharding);
 }
 
 void write_sharding(JsonWriter& writer, const AllowedSharding& sharding) {

@@ -1,4 +1,5 @@
 #include "io/tables/table_forms.h"
+#include "io/tables/table_sharding.h"
 
 namespace neuroshard::io {
 namespace {
@@ -58,6 +59,7 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
       read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "is_weighted", table));
+  NEUROSHARD_RETURN_IF_ERROR(read_torchrec_sharding(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());

@@ -24,6 +24,12 @@ std::string own_file(const std::string& members) {
          members + "}]}";
 }
 
+/// The same in TorchRec's words, of 64 columns.
+std::string torchrec_file(const std::string& members) {
+  return R"([{"name": "t", "num_embeddings": 10, "embedding_dim": 64, "pooling_factors": [1])" +
+         members + "}]";
+}
+
 AllowedSharding sharding_of(const std::string& file) {
   return value_of(parse(file)).tables[0].sharding;
 }
@@ -74,6 +80,58 @@ BOOST_AUTO_TEST_CASE(what_is_not_the_default_is_written_and_read_back) {
   BOOST_TEST(text.find(R"("sharding": ["columns", "data_parallel"],)") != std::string::npos, text);
   BOOST_TEST((sharding_of(text) == sharding_of(own_file(limits))));
   BOOST_TEST(again(text) == text);
+}
+
+std::string kinds_of_types(const std::string& types, const std::string& members = "") {
+  return describe(sharding_of(torchrec_file(", \"sharding_types\": [" + types + "]" + members)));
+}
+
+BOOST_AUTO_TEST_CASE(torchrecs_types_are_kinds_of_ours) {
+  const std::string room = ", \"min_partition\": 32";
+  BOOST_TEST(kinds_of_types(R"("table_wise")", room) == "whole");
+  BOOST_TEST(kinds_of_types(R"("column_wise")", room) == "columns");
+  BOOST_TEST(kinds_of_types(R"("table_column_wise")", room) == "columns");
+  BOOST_TEST(kinds_of_types(R"("row_wise")", room) == "rows");
+  BOOST_TEST(kinds_of_types(R"("table_row_wise")", room) == "rows");
+  BOOST_TEST(kinds_of_types(R"("grid_shard")", room) == "columns, rows");
+  BOOST_TEST(kinds_of_types(R"("data_parallel")", room) == "data_parallel");
+  BOOST_TEST(kinds_of_types(R"("row_wise", "table_row_wise", "table_wise")") == "whole, rows");
+  BOOST_TEST((sharding_of(torchrec_file(", \"pooling\": \"SUM\"")) == AllowedSharding{}));
+}
+
+BOOST_AUTO_TEST_CASE(tables_without_room_for_two_blocks_may_be_whole_as_in_torchrec) {
+  for (const std::string type : {R"("column_wise")", R"("table_column_wise")"}) {
+    BOOST_TEST(kinds_of_types(type, ", \"min_partition\": 36") == "whole, columns");
+    BOOST_TEST(kinds_of_types(type) == "whole, columns");  // 128, if nobody says so
+  }
+  BOOST_TEST(kinds_of_types(R"("grid_shard")", ", \"min_partition\": 64") == "columns, rows");
+}
+
+BOOST_AUTO_TEST_CASE(a_least_partition_is_the_least_width_in_fours) {
+  const auto width = [](const std::string& partition) {
+    return sharding_of(torchrec_file(", \"min_partition\": " + partition)).min_columns;
+  };
+  BOOST_TEST(width("32") == 32);
+  BOOST_TEST(width("1") == 4);
+  BOOST_TEST(width("33") == 36);
+  BOOST_TEST(width("1048576") == 1048576);
+  BOOST_TEST(kinds_of_types(R"("column_wise")", ", \"min_partition\": 29") == "columns");
+}
+
+BOOST_AUTO_TEST_CASE(words_that_are_not_torchrecs_are_refused_with_their_path) {
+  const auto refused = [](const std::string& members, const std::string& message) {
+    check_refused(parse(torchrec_file(members)).status(), {"f: $[0]." + message});
+  };
+  refused(R"(, "sharding_types": ["whole"])",
+          "sharding_types[0]: found 'whole', expected 'data_parallel', 'table_wise', ");
+  refused(R"(, "sharding_types": ["ROW_WISE"])", "sharding_types[0]: found 'ROW_WISE'");
+  refused(R"(, "sharding_types": ["row_wise", "row_wise"])",
+          "sharding_types[1]: found 'row_wise' a second time");
+  refused(R"(, "sharding_types": [])", "sharding_types: found an empty array");
+  refused(R"(, "sharding_types": null)", "sharding_types: found null");
+  refused(R"(, "min_partition": 0)", "min_partition: found 0, expected an integer from 1");
+  refused(R"(, "min_partition": 1048577)", "min_partition: found 1048577");
+  refused(R"(, "sharding": ["whole"])", "sharding: found an unknown key");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
