@@ -71,10 +71,10 @@ struct PlanFault {
 };
 
 /// Every fault of a plan: cells that no shard or two shards hold, unknown tables and devices,
-/// devices beyond the limit (by the rows that are in their memory, see uncounted_memory()), and the
-/// rules of the format it is written in or meant for. Empty for a good plan. Errors: kInvalidInput
-/// for rules that make no sense (an unknown target or an unknown number of devices). Cost: O(n log
-/// n) in shards.
+/// devices beyond the limit (by the rows that are in their memory, see uncounted_memory()), the
+/// rules of the format it is written in or meant for, and tables in a way that their sharding does
+/// not allow. Empty for a good plan. Errors: kInvalidInput for rules that make no sense (an unknown
+/// target or an unknown number of devices). Cost: O(n log n) in shards.
 Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload& workload,
                                          const PlanRules& rules);
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/core/bytes.h"
+#include "engine/core/check_sharding.h"
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
@@ -51,6 +52,38 @@ std::vector<std::string> target_faults(const Target& target, const TorchRecTable
   return {status.message()};
 }
 
+/// Why searches would not have placed this table so. One without limits takes shards of any width.
+std::vector<std::string> sharding_faults(const Table& table, std::span<const Shard> shards,
+                                         std::int32_t devices) {
+  if (table.sharding == AllowedSharding{}) return {};
+  const Status status = check_sharding(table, shards, devices);
+  if (status.ok()) return {};
+  return {status.message()};
+}
+
+/// Each table alone, of those that are covered exactly: whether the target would run it and, if so,
+/// whether its sharding allows it.
+void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
+                  const Target& target, std::vector<PlanFault>& faults) {
+  const ShardsByTable by_table(workload, pieces.document.plan);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const auto number = static_cast<std::int32_t>(index);
+    if (pieces.unusable.count(number) > 0) continue;
+    const Table& table = workload.tables[index];
+    const auto written = pieces.torchrec.find(number);
+    std::vector<std::string> told;
+    // HugeCTR's own rules were checked on the lists themselves.
+    if (target.name != "hugectr" || input.format() != "hugectr") {
+      told = target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
+                           table, by_table.of(index));
+    }
+    if (told.empty()) told = sharding_faults(table, by_table.of(index), target.devices);
+    for (const std::string& fault : told) {
+      faults.push_back({false, describe_table(workload, number) + ": " + fault});
+    }
+  }
+}
+
 /// Against the limit, without tables whose rows are elsewhere.
 void check_memory(const Workload& workload, const PlanPieces& pieces, std::int64_t limit,
                   std::vector<PlanFault>& faults) {
@@ -96,19 +129,7 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   // Rules of a target and memory are about plans that place every cell once, on a device.
   if (!shapes.empty() || !input.faults.empty()) return faults;
   canonicalize(plan);
-  const ShardsByTable by_table(workload, plan);
-  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-    const auto index = static_cast<std::int32_t>(table);
-    if (pieces.unusable.count(index) > 0) continue;
-    const auto written = pieces.torchrec.find(index);
-    // HugeCTR's own rules were checked on the lists themselves.
-    if (target.name == "hugectr" && input.format() == "hugectr") continue;
-    for (const std::string& fault :
-         target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
-                       workload.tables[table], by_table.of(table))) {
-      faults.push_back({false, describe_table(workload, index) + ": " + fault});
-    }
-  }
+  check_tables(input, workload, pieces, target, faults);
   if (rules.memory_limit > 0 && pieces.unusable.empty()) {
     check_memory(workload, pieces, rules.memory_limit, faults);
   }

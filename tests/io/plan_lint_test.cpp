@@ -177,6 +177,38 @@ BOOST_AUTO_TEST_CASE(a_plan_of_ours_can_be_held_against_another_target) {
       {"devices per host: found 3"});
 }
 
+BOOST_AUTO_TEST_CASE(tables_in_a_way_that_their_sharding_does_not_allow_are_faults) {
+  Workload limited = three_tables();
+  limited.tables[0].sharding = {.columns = false, .rows = false, .data_parallel = false};
+  limited.tables[1].sharding.data_parallel = false;
+  limited.tables[2].sharding = {.columns = false, .rows = false};
+  const auto faults = [&](std::string_view text, const PlanRules& rules) {
+    std::vector<std::string> texts;
+    for (const PlanFault& fault : value_of(lint_plan(value_of(parse_plan(text)), limited, rules))) {
+      BOOST_TEST(!fault.memory);
+      texts.push_back(fault.text);
+    }
+    return texts;
+  };
+  const std::vector<std::string> torchrec = faults(kTorchRec, {.devices = 2});
+  BOOST_REQUIRE(torchrec.size() == 2U);
+  BOOST_TEST(
+      torchrec[0] ==
+      "table 1 'ad': found it whole on every device, its sharding allows whole, columns, rows");
+  BOOST_TEST(torchrec[1] ==
+             "table 2 'item': found it split by columns, its sharding allows whole, data_parallel");
+  // One that cannot run is told of that alone.
+  const std::string broken = changed(kTorchRec, "\"dense\"", "\"fused\"");
+  BOOST_REQUIRE(faults(broken, {.devices = 2}).size() == 2U);
+  BOOST_TEST(faults(broken, {.devices = 2})[0].find("sharding allows") == std::string::npos);
+  const std::vector<std::string> hugectr = faults(kHugeCtr, {});
+  BOOST_REQUIRE(hugectr.size() == 3U);
+  BOOST_TEST(hugectr[0] == "table 0 'user': found it split by rows, its sharding allows whole");
+  limited.tables[2].sharding = {.min_columns = 8};
+  BOOST_TEST(faults(kTorchRec, {.devices = 2})[1] ==
+             "table 2 'item': found a shard of 4 columns, its sharding allows no fewer than 8");
+}
+
 BOOST_AUTO_TEST_CASE(memory_counts_on_every_device) {
   const std::vector<PlanFault> faults = faults_of(kTorchRec, {.devices = 2, .memory_limit = 600});
   BOOST_REQUIRE(faults.size() == 1U);  // device 0: 96 + 192 bytes, device 1: 320 + 96 + 576
