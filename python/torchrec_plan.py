@@ -10,6 +10,7 @@ Written for TorchRec 1.4; needs torch and torchrec, nothing of neuroshard. The f
 ShardingPlan._serialize() gives, for which TorchRec has no reader of its own.
 """
 
+import dataclasses
 import json
 import math
 import operator
@@ -20,10 +21,12 @@ from collections.abc import Mapping
 import torch.distributed as dist
 from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
 from torchrec.distributed.comm import get_local_size
+from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.distributed.types import (
     EmbeddingModuleShardingPlan,
     ParameterSharding,
     ShardingPlan,
+    ShardingType,
 )
 from torchrec.modules.embedding_modules import (
     EmbeddingBagCollectionInterface,
@@ -45,13 +48,16 @@ OPTIMIZERS = {
     "PartialRowWiseLAMB": "partial_rowwise_lamb",
     "LarsSGD": "lars_sgd",
 }
+SHARDING_TYPES = [each.value for each in ShardingType]
+# The fields of TorchRec's ParameterConstraints that say how a table may be sharded.
+SHARDING_CONSTRAINTS = ("sharding_types", "compute_kernels", "min_partition")
 # The sharding types that place by hosts: every part of the columns has a shard on each rank of one.
 HOST_SHARDING_TYPES = ("table_row_wise", "grid_shard")
 # So many differences between plan and model are told, the others counted.
 SHOWN_DIFFERENCES = 4
 
 
-def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
+def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", constraints=None):
     """Describes the tables of a model for `neuroshard --tables`, to be planned together.
 
     `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections are
@@ -60,11 +66,16 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
     per sample of every *feature* (a planner that takes 1.0 for those it does not know balances the
     wrong load), `batch_size` is that of all ranks together. What the optimizer keeps counts as
     memory: it is the one that apply_optimizer_in_backward() has given a table, `optimizer` for the
-    others, one of OPTIMIZERS' words ("sgd" keeps nothing).
+    others, one of OPTIMIZERS' words ("sgd" keeps nothing). `constraints` are those that TorchRec's
+    planner takes, {table: ParameterConstraints} of some tables: searches keep to `sharding_types`
+    and `min_partition`, and to types that plans have one of the `compute_kernels` for (`dense` for
+    data_parallel, `fused` for all others).
 
     Raises ValueError, naming the table or feature, before anything is written: no collections, or
     EmbeddingCollections among them; features without a factor and factors without a feature;
-    numbers, data types, optimizers and names that `neuroshard plan` would refuse.
+    numbers, data types, optimizers and names that `neuroshard plan` would refuse; constraints of
+    tables that the model has not, and those that say otherwise than the model and the factors, or
+    what tables and plans have no place for.
     """
     if optimizer not in OPTIMIZERS.values():
         raise ValueError(f"optimizer: found {optimizer!r}, expected one of "
@@ -86,12 +97,18 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd"):
                 table["is_weighted"] = True
             if module:
                 table["module"] = module
+            if config.name in (constraints or {}):
+                table.update(_limits(where, constraints[config.name], table))
             tables.append(table)
+    strange = sorted(set(constraints or {}) - set(module_of))
+    if strange:
+        raise ValueError(f"constraints: found table {strange[0]!r}, which the model has not, "
+                         f"expected some of {_listed(module_of)}")
     unknown = sorted(set(factors) - features)
     if unknown:
         raise ValueError(f"pooling_factors: found feature {unknown[0]!r}, which no table looks up, "
                          f"expected some of {_listed(features)}")
-    text = json.dumps({"batch_size": _batch(batch_size), "tables": tables}, indent=1,
+    text = json.dumps({"batch_size": _integer("batch_size", batch_size), "tables": tables}, indent=1,
                       allow_nan=False)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
@@ -206,14 +223,71 @@ def _factor(feature, value):
     return factor
 
 
-def _batch(batch_size):
+def _integer(what, value, most=None):
     try:
-        batch = operator.index(batch_size)
+        integer = operator.index(value)
     except TypeError:
-        batch = 0
-    if batch < 1:
-        raise ValueError(f"batch_size: found {batch_size!r}, expected an integer of at least 1")
-    return batch
+        integer = 0
+    if integer < 1 or (most is not None and integer > most):
+        raise ValueError(f"{what}: found {value!r}, expected an integer "
+                         + (f"from 1 to {most}" if most else "of at least 1"))
+    return integer
+
+
+def _limits(where, constraint, table):
+    """What a ParameterConstraints says of a table's sharding, as keys of the described `table`."""
+    if not isinstance(constraint, ParameterConstraints):
+        raise ValueError(f"{where}: found the constraint {constraint!r}, expected "
+                         "ParameterConstraints")
+    _check_other_constraints(where, constraint, table)
+    limits = {}
+    types = _sharding_types(where, constraint)
+    if len(types) < len(SHARDING_TYPES):
+        limits["sharding_types"] = types
+    if constraint.min_partition:
+        limits["min_partition"] = _integer(f"{where}: min_partition", constraint.min_partition,
+                                           MAX_DIM)
+    return limits
+
+
+def _check_other_constraints(where, constraint, table):
+    """Those not of sharding must be unset, or what the table is described as."""
+    described = {
+        "pooling_factors": table["pooling_factors"],
+        "num_poolings": [1] * len(table["pooling_factors"]),
+        "feature_names": table["feature_names"],
+        "is_weighted": table.get("is_weighted", False),
+    }
+    unset = ParameterConstraints()
+    for field in dataclasses.fields(constraint):
+        value = getattr(constraint, field.name)
+        if field.name in SHARDING_CONSTRAINTS or value in (None, getattr(unset, field.name)):
+            continue
+        if field.name not in described:
+            raise ValueError(f"{where}: found the constraint {field.name}={value!r}, expected none: "
+                             "tables and plans have no place for it")
+        if value != described[field.name]:
+            raise ValueError(f"{where}: found the constraint {field.name}={value!r}, expected "
+                             f"{described[field.name]!r}, as the table is described")
+
+
+def _sharding_types(where, constraint):
+    """Those that are allowed and that plans have a kernel for; empty lists say nothing, as in
+    TorchRec."""
+    types = list(dict.fromkeys(constraint.sharding_types or SHARDING_TYPES))
+    for each in types:
+        if each not in SHARDING_TYPES:
+            raise ValueError(f"{where}: found the constraint sharding_types with {each!r}, expected "
+                             f"some of {_listed(SHARDING_TYPES)}")
+    kernels = constraint.compute_kernels
+    if not kernels:
+        return types
+    held = [each for each in types
+            if ("dense" if each == ShardingType.DATA_PARALLEL.value else "fused") in kernels]
+    if not held:
+        raise ValueError(f"{where}: found the constraint compute_kernels={kernels!r}, expected "
+                         f"'fused', or 'dense' with data_parallel: plans have no others for {types}")
+    return held
 
 
 def _differences(planned, collections):

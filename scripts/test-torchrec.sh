@@ -176,6 +176,15 @@ $neuroshard plan --tables "$work/towers.json" --devices 2 --device-memory 5MB --
 $neuroshard check --tables "$work/towers.json" --plan "$work/torchrec-towers.json" > /dev/null
 run 2 "$work/towers.json" "$work/torchrec-towers.json"
 test_program save_and_load.py refusals "$work/torchrec-towers.json"
+# Constraints of TorchRec's planner are saved with the tables, and a plan that breaks them is told.
+"$venv/bin/python" tests/torchrec/save_and_load.py limited "$work/limited.json"
+broken=0
+$neuroshard check --tables "$work/limited.json" --plan "$work/torchrec-towers.json" \
+  > "$work/out" 2>&1 || broken=$?
+[ $broken = 2 ] && grep -q "its sharding allows whole" "$work/out" || { cat "$work/out" >&2; exit 1; }
+$neuroshard plan --tables "$work/limited.json" --devices 2 --device-memory 6MB \
+  --algorithm size-greedy --format torchrec --trainer-device cpu --output "$work/whole.json" > /dev/null
+$neuroshard check --tables "$work/limited.json" --plan "$work/whole.json" > /dev/null
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

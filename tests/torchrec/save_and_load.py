@@ -1,6 +1,7 @@
 """save_tables() and load_plan() of python/torchrec_plan.py on a model with two collections.
 
     python save_and_load.py tables TABLES.json     describes the model
+    python save_and_load.py limited TABLES.json    the same with constraints that allow little
     python save_and_load.py refusals PLAN.json     the plan is of this model, and no other is taken
 
 See scripts/test-torchrec.sh.
@@ -13,6 +14,8 @@ import tempfile
 
 import torch
 import torch.distributed as dist
+from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.distributed.types import BoundsCheckMode, CacheParams, ShardingType
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
 from torchrec.optim import PartialRowWiseAdam, RowWiseAdagrad
@@ -130,6 +133,73 @@ def check_optimizers(path):
             "RMSprop", "'RowWiseAdagrad'")
 
 
+def check_constraints(path):
+    """Those of TorchRec's planner: sharding is saved, the rest is the table's or refused."""
+    def saved(weighted=False, **fields):
+        model = EmbeddingBagCollection(device=torch.device("meta"), is_weighted=weighted, tables=[
+            EmbeddingBagConfig(name="user", num_embeddings=9, embedding_dim=8,
+                               feature_names=["viewer", "author"])])
+        save_tables(path, model, {"viewer": 3, "author": 1}, 64,
+                    constraints={"user": ParameterConstraints(**fields)})
+        with open(path, encoding="utf-8") as file:
+            table = json.load(file)["tables"][0]
+        return {key: table[key] for key in ("sharding_types", "min_partition") if key in table}
+
+    every = [each.value for each in ShardingType]
+    assert saved() == {}
+    assert saved(sharding_types=[], compute_kernels=[], min_partition=0) == {}
+    assert saved(sharding_types=every) == {}
+    assert saved(sharding_types=["row_wise", "table_wise", "row_wise"], min_partition=32) == {
+        "sharding_types": ["row_wise", "table_wise"], "min_partition": 32}
+    # Plans have one kernel for each type.
+    assert saved(compute_kernels=["fused", "dense", "fused_uvm"]) == {}
+    assert saved(compute_kernels=["fused"]) == {
+        "sharding_types": [each for each in every if each != "data_parallel"]}
+    assert saved(sharding_types=["table_wise", "data_parallel"], compute_kernels=["dense"]) == {
+        "sharding_types": ["data_parallel"]}
+    # What the table is described as anyway.
+    assert saved(pooling_factors=[3.0, 1.0], num_poolings=[1.0, 1.0], is_weighted=True, weighted=True,
+                 feature_names=["viewer", "author"]) == {}
+
+    user = "table 'user' of the model itself: found the constraint "
+    os.remove(path)
+    for fields, part in (
+            ({"sharding_types": ["whole"]}, "sharding_types with 'whole'"),
+            ({"sharding_types": [ShardingType.ROW_WISE]}, "sharding_types with <ShardingType."),
+            ({"compute_kernels": ["fused_uvm"]}, "compute_kernels=['fused_uvm']"),
+            ({"compute_kernels": ["dense"], "sharding_types": ["row_wise"]}, "compute_kernels="),
+            ({"pooling_factors": [3.0, 2.0]}, "pooling_factors=[3.0, 2.0], expected [3.0, 1.0]"),
+            ({"num_poolings": [1.0, 2.0]}, "num_poolings=[1.0, 2.0], expected [1, 1]"),
+            ({"feature_names": ["viewer"]}, "feature_names=['viewer'], expected ['viewer', 'author']"),
+            ({"is_weighted": True}, "is_weighted=True, expected False"),
+            ({"batch_sizes": [64, 64]}, "batch_sizes=[64, 64], expected none"),
+            ({"cache_params": CacheParams(load_factor=0.2)}, "cache_params=CacheParams("),
+            ({"enforce_hbm": True}, "enforce_hbm=True"),
+            ({"stochastic_rounding": False}, "stochastic_rounding=False"),
+            ({"bounds_check_mode": BoundsCheckMode.NONE}, "bounds_check_mode="),
+            ({"output_dtype": DataType.FP16}, "output_dtype="),
+            ({"device_group": "cuda"}, "device_group='cuda'"),
+            ({"use_virtual_table": True}, "use_virtual_table=True")):
+        refused(lambda: saved(**fields), user + part)
+    for bad in -32, 1.5, (1 << 20) + 1:
+        refused(lambda: saved(min_partition=bad),
+                f"table 'user' of the model itself: min_partition: found {bad}, expected an integer")
+
+    def constrained(constraints):
+        return lambda: save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 64,
+                                   constraints=constraints)
+
+    refused(constrained({"usr": ParameterConstraints()}), "constraints: found table 'usr', which the "
+            "model has not, expected some of 'brand', 'country', ")
+    refused(constrained({"shop": None}), "table 'shop' of module 'item.1.bags': found the constraint "
+            "None, expected ParameterConstraints")
+    assert not os.path.exists(path)
+    constrained({"shop": ParameterConstraints(min_partition=16)})()
+    with open(path, encoding="utf-8") as file:
+        assert [t.get("min_partition") for t in json.load(file)["tables"]] == [
+            None, None, None, 16, None]
+
+
 def check_loading(path):
     model = towers(bags(USER), bags(ITEM))
     plan = load_plan(path, model)
@@ -207,13 +277,20 @@ def main():
     if command == "tables":
         save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096)
         return
+    if command == "limited":
+        whole = ParameterConstraints(sharding_types=["table_wise"], min_partition=64)
+        save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096,
+                    constraints={name: whole for name, _, _ in USER + ITEM})
+        return
     with tempfile.TemporaryDirectory() as folder:
         check_saving(os.path.join(folder, "tables.json"))
         check_optimizers(os.path.join(folder, "tables.json"))
         check_weights(os.path.join(folder, "tables.json"))
+        check_constraints(os.path.join(folder, "tables.json"))
         check_hosts(os.path.join(folder, "plan.json"))
     check_loading(path)
-    print("torchrec_plan.py tells what is wrong with models, pooling factors, plans and hosts")
+    print("torchrec_plan.py tells what is wrong with models, pooling factors, constraints, plans and "
+          "hosts")
 
 
 if __name__ == "__main__":
