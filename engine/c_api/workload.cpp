@@ -1,5 +1,4 @@
 // Workloads: tables and batch size.
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +6,7 @@
 
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
+#include "engine/c_api/tables.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
 #include "io/text.h"
@@ -20,70 +20,6 @@ Status check_batch_size(std::int64_t batch_size, std::int64_t low) {
   if (batch_size >= low) return {};
   return invalid_input("batch_size: found " + std::to_string(batch_size) + ", expected at least " +
                        std::to_string(low));
-}
-
-/// The word a text holds, or what an empty one means.
-template <typename Word>
-Status read_word(neuroshard_text text, const char* name, Result<Word> (*parse)(std::string_view),
-                 Word& word) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(text, name));
-  if (given.empty()) return {};
-  NEUROSHARD_ASSIGN_OR_RETURN(word, parse(given));
-  return {};
-}
-
-Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table& table) {
-  if (given.reuse_histogram == nullptr) {
-    if (given.reuse_histogram_size != 0) return require(nullptr, "table.reuse_histogram");
-    if (!(given.zipf_alpha >= 0 && given.zipf_alpha <= io::kMaxZipfAlpha)) {
-      return invalid_input("table.zipf_alpha: found " + std::to_string(given.zipf_alpha) +
-                           ", expected " + io::number_range(0, io::kMaxZipfAlpha));
-    }
-    NEUROSHARD_RETURN_IF_ERROR(validate(table));  // expected_reuse() needs sane rows
-    const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
-    table.reuse_histogram = expected_reuse(table.rows, lookups, given.zipf_alpha).histogram;
-    return {};
-  }
-  if (given.zipf_alpha != 0) {
-    return invalid_input("table: found both reuse_histogram and zipf_alpha, expected at most one");
-  }
-  if (given.reuse_histogram_size != kReuseBins) {
-    return invalid_input("table.reuse_histogram_size: found " +
-                         std::to_string(given.reuse_histogram_size) + ", expected " +
-                         std::to_string(kReuseBins));
-  }
-  std::copy_n(given.reuse_histogram, kReuseBins, table.reuse_histogram.begin());
-  return check_given_histogram(table).with_context("table.reuse_histogram");
-}
-
-Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size) {
-  Table table;
-  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "table.reserved"));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(given.name, "table.name"));
-  if (io::find_invalid_utf8(name) != std::string_view::npos) {
-    return invalid_input("table.name: found " + io::excerpt(name) + ", expected UTF-8");
-  }
-  table.name = name;
-  table.rows = given.rows;
-  table.dim = given.dim;
-  table.features = given.features == 0 ? 1 : given.features;
-  if (given.weighted != 0 && given.weighted != 1) {
-    return invalid_input("table.weighted: found " + std::to_string(given.weighted) +
-                         ", expected 0 or 1");
-  }
-  table.weighted = given.weighted == 1;
-  table.pooling_factor = given.pooling_factor;
-  if (!(given.pooling_factor >= 0 && given.pooling_factor <= io::kMaxPoolingFactor)) {
-    return invalid_input("table.pooling_factor: found " + std::to_string(given.pooling_factor) +
-                         ", expected " + io::number_range(0, io::kMaxPoolingFactor));
-  }
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_word(given.data_type, "table.data_type", parse_data_type, table.data_type));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_word(given.optimizer, "table.optimizer", parse_optimizer, table.optimizer));
-  NEUROSHARD_RETURN_IF_ERROR(read_reuse(given, batch_size, table));
-  NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context("table"));
-  return table;
 }
 
 Result<Handle> parse(std::string_view bytes, const std::string& source, std::int64_t batch_size) {
@@ -176,19 +112,7 @@ neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workl
       return invalid_input("index: found " + std::to_string(index) + ", expected less than " +
                            std::to_string(tables.size()));
     }
-    const Table& own = tables[index];
-    neuroshard_table local{};
-    local.name = text_of(own.name);
-    local.rows = own.rows;
-    local.dim = own.dim;
-    local.features = own.features;
-    local.weighted = own.weighted ? 1 : 0;
-    local.pooling_factor = own.pooling_factor;
-    local.reuse_histogram = own.reuse_histogram.data();
-    local.reuse_histogram_size = own.reuse_histogram.size();
-    local.data_type = text_of(to_string(own.data_type));
-    local.optimizer = text_of(to_string(own.optimizer));
-    return write_struct(table, local, "table");
+    return write_struct(table, c_table(tables[index]), "table");
   });
 }
 

@@ -1,0 +1,95 @@
+#include "engine/c_api/tables.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "engine/c_api/boundary.h"
+#include "io/tables/tables.h"
+#include "io/text.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+/// The word a text holds, or what an empty one means.
+template <typename Word>
+Status read_word(neuroshard_text text, const char* name, Result<Word> (*parse)(std::string_view),
+                 Word& word) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(text, name));
+  if (given.empty()) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(word, parse(given));
+  return {};
+}
+
+Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table& table) {
+  if (given.reuse_histogram == nullptr) {
+    if (given.reuse_histogram_size != 0) return require(nullptr, "table.reuse_histogram");
+    if (!(given.zipf_alpha >= 0 && given.zipf_alpha <= io::kMaxZipfAlpha)) {
+      return invalid_input("table.zipf_alpha: found " + std::to_string(given.zipf_alpha) +
+                           ", expected " + io::number_range(0, io::kMaxZipfAlpha));
+    }
+    NEUROSHARD_RETURN_IF_ERROR(validate(table));  // expected_reuse() needs sane rows
+    const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+    table.reuse_histogram = expected_reuse(table.rows, lookups, given.zipf_alpha).histogram;
+    return {};
+  }
+  if (given.zipf_alpha != 0) {
+    return invalid_input("table: found both reuse_histogram and zipf_alpha, expected at most one");
+  }
+  if (given.reuse_histogram_size != kReuseBins) {
+    return invalid_input("table.reuse_histogram_size: found " +
+                         std::to_string(given.reuse_histogram_size) + ", expected " +
+                         std::to_string(kReuseBins));
+  }
+  std::copy_n(given.reuse_histogram, kReuseBins, table.reuse_histogram.begin());
+  return check_given_histogram(table).with_context("table.reuse_histogram");
+}
+
+}  // namespace
+
+Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size) {
+  Table table;
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "table.reserved"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(given.name, "table.name"));
+  if (io::find_invalid_utf8(name) != std::string_view::npos) {
+    return invalid_input("table.name: found " + io::excerpt(name) + ", expected UTF-8");
+  }
+  table.name = name;
+  table.rows = given.rows;
+  table.dim = given.dim;
+  table.features = given.features == 0 ? 1 : given.features;
+  if (given.weighted != 0 && given.weighted != 1) {
+    return invalid_input("table.weighted: found " + std::to_string(given.weighted) +
+                         ", expected 0 or 1");
+  }
+  table.weighted = given.weighted == 1;
+  table.pooling_factor = given.pooling_factor;
+  if (!(given.pooling_factor >= 0 && given.pooling_factor <= io::kMaxPoolingFactor)) {
+    return invalid_input("table.pooling_factor: found " + std::to_string(given.pooling_factor) +
+                         ", expected " + io::number_range(0, io::kMaxPoolingFactor));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(given.data_type, "table.data_type", parse_data_type, table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(given.optimizer, "table.optimizer", parse_optimizer, table.optimizer));
+  NEUROSHARD_RETURN_IF_ERROR(read_reuse(given, batch_size, table));
+  NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context("table"));
+  return table;
+}
+
+neuroshard_table c_table(const Table& own) {
+  neuroshard_table table{};
+  table.name = text_of(own.name);
+  table.rows = own.rows;
+  table.dim = own.dim;
+  table.features = own.features;
+  table.weighted = own.weighted ? 1 : 0;
+  table.pooling_factor = own.pooling_factor;
+  table.reuse_histogram = own.reuse_histogram.data();
+  table.reuse_histogram_size = own.reuse_histogram.size();
+  table.data_type = text_of(to_string(own.data_type));
+  table.optimizer = text_of(to_string(own.optimizer));
+  return table;
+}
+
+}  // namespace neuroshard::c_api

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <neuroshard/engine.h>
+
+#include <cstdint>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+// Tables as the C interface has them.
+
+namespace neuroshard::c_api {
+
+/// The table that a caller describes, checked; its reuse is of batches of that size.
+Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size);
+
+/// A table of ours without its struct_size. Texts and the histogram are the table's own.
+neuroshard_table c_table(const Table& own);
+
+}  // namespace neuroshard::c_api
