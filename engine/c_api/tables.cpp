@@ -1,8 +1,10 @@
 #include "engine/c_api/tables.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "engine/c_api/boundary.h"
 #include "io/tables/tables.h"
@@ -19,6 +21,35 @@ Status read_word(neuroshard_text text, const char* name, Result<Word> (*parse)(s
   if (given.empty()) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(word, parse(given));
   return {};
+}
+
+constexpr std::array<std::pair<std::uint32_t, ShardingKind>, 4> kShardingBits{
+    {{NEUROSHARD_SHARDING_WHOLE, ShardingKind::kWhole},
+     {NEUROSHARD_SHARDING_COLUMNS, ShardingKind::kColumns},
+     {NEUROSHARD_SHARDING_ROWS, ShardingKind::kRows},
+     {NEUROSHARD_SHARDING_DATA_PARALLEL, ShardingKind::kDataParallel}}};
+
+Status read_sharding(const neuroshard_table& given, AllowedSharding& sharding) {
+  std::uint32_t all = 0;
+  for (const auto& [bit, kind] : kShardingBits) {
+    sharding.set(kind, (given.forbidden_sharding & bit) == 0);
+    all |= bit;
+  }
+  if (given.forbidden_sharding >= all) {
+    return invalid_input(
+        "table.forbidden_sharding: found " + std::to_string(given.forbidden_sharding) +
+        ", expected a sum of NEUROSHARD_SHARDING_.., not of all: 0 to " + std::to_string(all - 1));
+  }
+  if (given.min_columns != 0) sharding.min_columns = given.min_columns;
+  return {};
+}
+
+std::uint32_t forbidden_sharding(const AllowedSharding& sharding) {
+  std::uint32_t forbidden = 0;
+  for (const auto& [bit, kind] : kShardingBits) {
+    if (!sharding.allows(kind)) forbidden |= bit;
+  }
+  return forbidden;
 }
 
 Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table& table) {
@@ -72,6 +103,7 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
       read_word(given.data_type, "table.data_type", parse_data_type, table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(given.optimizer, "table.optimizer", parse_optimizer, table.optimizer));
+  NEUROSHARD_RETURN_IF_ERROR(read_sharding(given, table.sharding));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(given, batch_size, table));
   NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context("table"));
   return table;
@@ -89,6 +121,8 @@ neuroshard_table c_table(const Table& own) {
   table.reuse_histogram_size = own.reuse_histogram.size();
   table.data_type = text_of(to_string(own.data_type));
   table.optimizer = text_of(to_string(own.optimizer));
+  table.forbidden_sharding = forbidden_sharding(own.sharding);
+  table.min_columns = own.sharding.min_columns;
   return table;
 }
 

@@ -122,6 +122,14 @@ NEUROSHARD_API void neuroshard_bytes_destroy(neuroshard_bytes* bytes);
 
 /* ---- workload: tables and batch size --------------------------------------------------------- */
 
+/* Kinds of sharding, to be added up. */
+enum {
+  NEUROSHARD_SHARDING_WHOLE = 1,        /* on one device */
+  NEUROSHARD_SHARDING_COLUMNS = 2,      /* shards of some of its columns */
+  NEUROSHARD_SHARDING_ROWS = 4,         /* shards of some of its rows; with COLUMNS blocks, too */
+  NEUROSHARD_SHARDING_DATA_PARALLEL = 8 /* whole on every device */
+};
+
 /* One embedding table. */
 typedef struct neuroshard_table {
   size_t struct_size;
@@ -143,6 +151,10 @@ typedef struct neuroshard_table {
   neuroshard_text optimizer;
   int32_t features; /* that look it up, each with an output of `dim` columns; 0: one */
   int32_t weighted; /* 1: lookups have weights of their own; 0 (default): none */
+  /* Kinds that searches may not use, and rather fail: a sum of NEUROSHARD_SHARDING_.., not of all
+     four; 0 (default): they may use all. On a single device every table is whole. */
+  uint32_t forbidden_sharding;
+  int32_t min_columns; /* of the narrowest shard that searches make: a multiple of 4; 0: 4 */
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,

@@ -128,8 +128,10 @@ struct Table {
   std::vector<double> reuse_histogram{};  ///< 17 shares, or empty: from zipf_alpha
   std::string data_type = "fp32";
   std::string optimizer = "sgd";
-  std::int32_t features = 1;  ///< that look it up, each with an output of `dim` columns
-  bool weighted = false;      ///< whether lookups have weights of their own
+  std::int32_t features = 1;             ///< that look it up, each with an output of `dim` columns
+  bool weighted = false;                 ///< whether lookups have weights of their own
+  std::uint32_t forbidden_sharding = 0;  ///< a sum of NEUROSHARD_SHARDING_..
+  std::int32_t min_columns = 4;          ///< of the narrowest shard that searches make
 };
 
 /// Tables and batch size.
@@ -169,6 +171,8 @@ class Workload {
     given.optimizer = detail::text(table.optimizer);
     given.features = table.features;
     given.weighted = table.weighted ? 1 : 0;
+    given.forbidden_sharding = table.forbidden_sharding;
+    given.min_columns = table.min_columns;
     return detail::checked([&](neuroshard_error* error) {
       return neuroshard_workload_add_table(get(), &given, error);
     });
@@ -193,7 +197,9 @@ class Workload {
         std::string(detail::view(own.data_type)),
         std::string(detail::view(own.optimizer)),
         own.features,
-        own.weighted != 0};
+        own.weighted != 0,
+        own.forbidden_sharding,
+        own.min_columns};
   }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 

@@ -143,6 +143,40 @@ BOOST_AUTO_TEST_CASE(features_and_weights_of_a_table_count_and_come_back) {
   BOOST_TEST(cost(1, true) > cost(1, false));
 }
 
+BOOST_AUTO_TEST_CASE(what_sharding_tables_forbid_comes_back) {
+  Workload workload = must(Workload::create(65536));
+  for (std::uint32_t forbidden = 0; forbidden < 15; ++forbidden) {
+    const std::string name = std::to_string(forbidden);
+    BOOST_REQUIRE(workload
+                      .add({.name = name,
+                            .rows = 10,
+                            .dim = 64,
+                            .forbidden_sharding = forbidden,
+                            .min_columns = forbidden == 3 ? 0 : 32})
+                      .ok());
+    const Table back = must(workload.table(forbidden));
+    BOOST_TEST(back.forbidden_sharding == forbidden);
+    BOOST_TEST(back.min_columns == (forbidden == 3 ? 4 : 32));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sharding_of_a_table_file_is_forbidden_in_bits) {
+  const auto forbidden = [](const std::string& allowed) {
+    const Workload workload = must(Workload::parse(
+        R"({"format": "neuroshard-tables", "version": 1, "tables": [{"name": "t", "rows": 10,
+            "dim": 8, "pooling_factor": 1, "sharding": [")" +
+            allowed + "\"]}]}",
+        "f"));
+    return must(workload.table(0)).forbidden_sharding;
+  };
+  const std::uint32_t all = NEUROSHARD_SHARDING_WHOLE + NEUROSHARD_SHARDING_COLUMNS +
+                            NEUROSHARD_SHARDING_ROWS + NEUROSHARD_SHARDING_DATA_PARALLEL;
+  BOOST_TEST(forbidden("whole") == all - NEUROSHARD_SHARDING_WHOLE);
+  BOOST_TEST(forbidden("columns") == all - NEUROSHARD_SHARDING_COLUMNS);
+  BOOST_TEST(forbidden("rows") == all - NEUROSHARD_SHARDING_ROWS);
+  BOOST_TEST(forbidden("data_parallel") == all - NEUROSHARD_SHARDING_DATA_PARALLEL);
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
   Workload workload = must(Workload::create(65536));

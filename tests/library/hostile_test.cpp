@@ -260,6 +260,12 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
   refused([](auto& t) { t.optimizer = text("ftrl"); }, "ftrl");
   refused([](auto& t) { t.features = -1; }, "features is -1");
   refused([](auto& t) { t.weighted = 2; }, "table.weighted: found 2");
+  for (const std::uint32_t forbidden : {15U, 16U, 17U, UINT32_MAX}) {
+    refused([&](auto& t) { t.forbidden_sharding = forbidden; }, "table.forbidden_sharding: found");
+  }
+  for (const std::int32_t columns : {-4, 2, 6, 1048580, INT32_MIN, INT32_MAX}) {
+    refused([&](auto& t) { t.min_columns = columns; }, "min_columns is");
+  }
   refused([](auto& t) { t.name = text("\xff"); }, "UTF-8");
   refused([](auto& t) { t.name = {nullptr, 1}; }, "table.name");
 }
