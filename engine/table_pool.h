@@ -37,6 +37,7 @@ struct TablesSummary {
 
   std::int64_t tables = 0;
   std::int64_t without_lookups = 0;
+  std::int64_t limited_sharding = 0;  ///< tables that do not allow everything
   std::int64_t batch_size = 0;
   bool has_dims = true;  ///< false: some dim is 0 and all sizes below are 0
   std::int64_t total_bytes = 0;

@@ -83,6 +83,7 @@ std::string summary_json(const Workload& workload, const TablesSummary& summary)
   json.begin_object();
   json.key("tables").integer(summary.tables);
   json.key("without_lookups").integer(summary.without_lookups);
+  json.key("limited_sharding").integer(summary.limited_sharding);
   json.key("batch_size").integer(summary.batch_size);
   json.key("has_dims").boolean(summary.has_dims);
   json.key("total_bytes").integer(summary.total_bytes);
@@ -142,6 +143,9 @@ class SummarizeCommand final : public Command {
     TextTable facts({{"", Align::kLeft}, {"", Align::kRight}});
     facts.add({"tables", with_commas(summary.tables)});
     facts.add({"without lookups", with_commas(summary.without_lookups)});
+    if (summary.limited_sharding > 0) {
+      facts.add({"with limited sharding", with_commas(summary.limited_sharding)});
+    }
     facts.add({"rows", count_text(summary.total_rows)});
     if (summary.has_dims) {
       facts.add({"memory", describe_bytes(workload)});

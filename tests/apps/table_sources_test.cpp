@@ -75,6 +75,24 @@ BOOST_AUTO_TEST_CASE(known_tables_keep_what_lookups_do_not_say) {
   expect_refused(imported({"--indices", kLookups, "--tables", few}), few + ": found 1 tables");
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_limit_their_sharding_are_counted_where_there_are_some) {
+  const auto summary = [&](const std::string& limits, std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"tables", "summarize", "--tables", "-"});
+    const std::string tables =
+        R"([{"name": "u", "num_embeddings": 9, "embedding_dim": 8, "pooling_factors": [1]},
+            {"name": "v", "num_embeddings": 9, "embedding_dim": 8, "pooling_factors": [1])" +
+        limits + "}]";
+    return run_command(flags, {.input = tables}).out;
+  };
+  const std::string whole = R"(, "sharding_types": ["table_wise"])";
+  const std::string text = summary(whole, {});
+  BOOST_TEST(text.find("\nwith limited sharding                 1\n") != std::string::npos, text);
+  BOOST_TEST(summary("", {}).find("sharding") == std::string::npos);
+  const std::string json = summary(whole, {"--output", "-"});
+  BOOST_TEST(json.find("\"limited_sharding\": 1,") != std::string::npos, json);
+  BOOST_TEST(summary("", {"--output", "-"}).find("\"limited_sharding\": 0,") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(names_in_any_language_leave_columns_aligned) {
   const TemporaryFolder folder;
   // Six columns each: three wide characters, four with two marks and two, six.

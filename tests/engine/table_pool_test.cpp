@@ -131,6 +131,7 @@ BOOST_AUTO_TEST_CASE(a_summary_adds_up) {
     table.dim = k == 2 ? 8 : 4;
     table.pooling_factor = k;
     table.data_type = k == 1 ? DataType::kFp16 : DataType::kFp32;
+    table.sharding = {.rows = k != 1, .min_columns = k == 2 ? 8 : 4};
     table.reuse_histogram[0] = 1;  // every looked-up row once
     workload.tables.push_back(table);
   }
@@ -142,6 +143,7 @@ BOOST_AUTO_TEST_CASE(a_summary_adds_up) {
   BOOST_TEST(summary.lookups_per_sample == 3);
   BOOST_TEST(summary.distinct_rows_per_batch == 300);
   BOOST_TEST(summary.without_lookups == 1);
+  BOOST_TEST(summary.limited_sharding == 2);
   BOOST_TEST(summary.total_bytes == 1000 * 4 * 4 + 2000 * 4 * 2 + 3000 * 8 * 4);
   BOOST_TEST(summary.largest_bytes == 3000 * 8 * 4);
   BOOST_TEST((summary.dims == std::vector<std::pair<std::int32_t, std::int64_t>>{{4, 2}, {8, 1}}));
