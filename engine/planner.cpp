@@ -11,6 +11,7 @@
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/torchrec_rows.h"
+#include "search/feasibility.h"
 #include "search/lower_bound.h"
 #include "search/row_shapes.h"
 #include "search/sharder.h"
@@ -84,11 +85,11 @@ class OwnWorkload {
 /// kInvalidInput for a table that names devices which the cluster does not have.
 Status check_devices(const Workload& workload, const Cluster& cluster) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const std::vector<std::int32_t> devices = workload.tables[index].devices.devices();
+    const std::vector<std::int32_t>& devices = workload.tables[index].devices.devices();
     if (devices.empty() || devices.back() < cluster.devices) continue;
-    return invalid_input("tables[" + std::to_string(index) + "]: found device " +
-                         std::to_string(devices.back()) + " among its devices, expected below " +
-                         std::to_string(cluster.devices));
+    return invalid_input(search::table_label(workload, static_cast<std::int32_t>(index)) +
+                         ": found device " + std::to_string(devices.back()) +
+                         " among its devices, expected below " + std::to_string(cluster.devices));
   }
   return {};
 }

@@ -175,7 +175,7 @@ TablesSummary summarize(const Workload& workload, std::size_t top) {
     ++dims[table.dim];
     if (table.dim == 0) summary.has_dims = false;
     if (table.pooling_factor == 0) ++summary.without_lookups;
-    if (table.sharding != AllowedSharding{}) ++summary.limited_sharding;
+    if (table.sharding != AllowedSharding{} || !table.devices.all()) ++summary.limited_sharding;
     summary.total_rows += static_cast<double>(table.rows);
     summary.dim_sum += table.dim;
     summary.lookups_per_sample += table.pooling_factor;

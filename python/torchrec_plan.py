@@ -37,6 +37,7 @@ from torchrec.modules.embedding_modules import (
 DATA_TYPES = ("FP32", "FP16")
 MAX_POOLING_FACTOR = 1e9
 MAX_DIM = 1 << 20
+MAX_RANKS = 1 << 16
 # Its words for the optimizers that TorchRec fuses, by the names of their classes.
 OPTIMIZERS = {
     "SGD": "sgd",
@@ -57,7 +58,8 @@ HOST_SHARDING_TYPES = ("table_row_wise", "grid_shard")
 SHOWN_DIFFERENCES = 4
 
 
-def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", constraints=None):
+def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", constraints=None,
+                ranks=None):
     """Describes the tables of a model for `neuroshard --tables`, to be planned together.
 
     `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections are
@@ -69,13 +71,14 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
     others, one of OPTIMIZERS' words ("sgd" keeps nothing). `constraints` are those that TorchRec's
     planner takes, {table: ParameterConstraints} of some tables: searches keep to `sharding_types`
     and `min_partition`, and to types that plans have one of the `compute_kernels` for (`dense` for
-    data_parallel, `fused` for all others).
+    data_parallel, `fused` for all others). `ranks`, {table: list of ranks} of some tables: those that
+    may have shards of it.
 
     Raises ValueError, naming the table or feature, before anything is written: no collections, or
     EmbeddingCollections among them; features without a factor and factors without a feature;
     numbers, data types, optimizers and names that `neuroshard plan` would refuse; constraints of
     tables that the model has not, and those that say otherwise than the model and the factors, or
-    what tables and plans have no place for.
+    what tables and plans have no place for; lists of ranks that are none.
     """
     if optimizer not in OPTIMIZERS.values():
         raise ValueError(f"optimizer: found {optimizer!r}, expected one of "
@@ -99,11 +102,14 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
                 table["module"] = module
             if config.name in (constraints or {}):
                 table.update(_limits(where, constraints[config.name], table))
+            if config.name in (ranks or {}):
+                table["devices"] = _ranks(where, ranks[config.name])
             tables.append(table)
-    strange = sorted(set(constraints or {}) - set(module_of))
-    if strange:
-        raise ValueError(f"constraints: found table {strange[0]!r}, which the model has not, "
-                         f"expected some of {_listed(module_of)}")
+    for what, given in ("constraints", constraints), ("ranks", ranks):
+        strange = sorted(set(given or {}) - set(module_of))
+        if strange:
+            raise ValueError(f"{what}: found table {strange[0]!r}, which the model has not, "
+                             f"expected some of {_listed(module_of)}")
     unknown = sorted(set(factors) - features)
     if unknown:
         raise ValueError(f"pooling_factors: found feature {unknown[0]!r}, which no table looks up, "
@@ -232,6 +238,15 @@ def _integer(what, value, most=None):
         raise ValueError(f"{what}: found {value!r}, expected an integer "
                          + (f"from 1 to {most}" if most else "of at least 1"))
     return integer
+
+
+def _ranks(where, ranks):
+    listed = isinstance(ranks, (list, tuple)) and len(ranks) > 0 and all(
+        type(rank) is int and 0 <= rank < MAX_RANKS for rank in ranks)
+    if not listed or len(set(ranks)) < len(ranks):
+        raise ValueError(f"{where}: found ranks {ranks!r}, expected a list of some from 0 to "
+                         f"{MAX_RANKS - 1}, each once")
+    return sorted(ranks)
 
 
 def _limits(where, constraint, table):

@@ -185,6 +185,14 @@ $neuroshard check --tables "$work/limited.json" --plan "$work/torchrec-towers.js
 $neuroshard plan --tables "$work/limited.json" --devices 2 --device-memory 6MB \
   --algorithm size-greedy --format torchrec --trainer-device cpu --output "$work/whole.json" > /dev/null
 $neuroshard check --tables "$work/limited.json" --plan "$work/whole.json" > /dev/null
+# Each table in the one kind of sharding, or on the one rank, that it may have.
+"$venv/bin/python" tests/torchrec/save_and_load.py bound "$work/bound.json"
+$neuroshard plan --tables "$work/bound.json" --devices 2 --device-memory 8MB --cost-model torchrec \
+  --data-parallel on --evaluations 1000 --format torchrec --trainer-device cpu \
+  --output "$work/torchrec-bound.json" > /dev/null
+$neuroshard check --tables "$work/bound.json" --plan "$work/torchrec-bound.json" > /dev/null
+expect torchrec-bound.json row_wise column_wise data_parallel table_wise
+run 2 "$work/bound.json" "$work/torchrec-bound.json"
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

@@ -102,7 +102,7 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
   result.plan.devices = problem.cluster.devices;
   Rng rng(options.seed);
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const std::vector<std::int32_t> allowed = problem.workload.tables[index].devices.devices();
+    const std::vector<std::int32_t>& allowed = problem.workload.tables[index].devices.devices();
     const bool any = allowed.empty();
     const auto choices = any ? static_cast<std::size_t>(problem.cluster.devices) : allowed.size();
     const auto drawn = rng.below(choices);

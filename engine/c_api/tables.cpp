@@ -5,8 +5,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/c_api/boundary.h"
+#include "engine/core/cluster.h"
 #include "io/tables/tables.h"
 #include "io/text.h"
 
@@ -41,6 +43,24 @@ Status read_sharding(const neuroshard_table& given, AllowedSharding& sharding) {
         ", expected a sum of NEUROSHARD_SHARDING_.., not of all: 0 to " + std::to_string(all - 1));
   }
   if (given.min_columns != 0) sharding.min_columns = given.min_columns;
+  return {};
+}
+
+Status read_devices(const neuroshard_table& given, Table& table) {
+  if (given.devices == nullptr) {
+    return given.device_count == 0 ? Status() : require(nullptr, "table.devices");
+  }
+  if (given.device_count > kMaxDevices) {
+    return invalid_input("table.device_count: found " + std::to_string(given.device_count) +
+                         ", expected at most " + std::to_string(kMaxDevices));
+  }
+  std::vector<std::int32_t> devices(given.devices, given.devices + given.device_count);
+  for (const std::int32_t device : devices) {
+    if (device >= 0 && device < kMaxDevices) continue;
+    return invalid_input("table.devices: found " + std::to_string(device) + ", expected 0 to " +
+                         std::to_string(kMaxDevices - 1));
+  }
+  table.devices = DeviceSet(std::move(devices));
   return {};
 }
 
@@ -104,6 +124,7 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(given.optimizer, "table.optimizer", parse_optimizer, table.optimizer));
   NEUROSHARD_RETURN_IF_ERROR(read_sharding(given, table.sharding));
+  NEUROSHARD_RETURN_IF_ERROR(read_devices(given, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(given, batch_size, table));
   NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context("table"));
   return table;
@@ -123,6 +144,8 @@ neuroshard_table c_table(const Table& own) {
   table.optimizer = text_of(to_string(own.optimizer));
   table.forbidden_sharding = forbidden_sharding(own.sharding);
   table.min_columns = own.sharding.min_columns;
+  table.devices = own.devices.all() ? nullptr : own.devices.devices().data();
+  table.device_count = own.devices.devices().size();
   return table;
 }
 

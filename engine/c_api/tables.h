@@ -14,7 +14,7 @@ namespace neuroshard::c_api {
 /// The table that a caller describes, checked; its reuse is of batches of that size.
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size);
 
-/// A table of ours without its struct_size. Texts and the histogram are the table's own.
+/// A table of ours without its struct_size. Texts, histogram and devices are the table's own.
 neuroshard_table c_table(const Table& own);
 
 }  // namespace neuroshard::c_api

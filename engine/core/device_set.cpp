@@ -1,12 +1,17 @@
 #include "engine/core/device_set.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace neuroshard {
 
-DeviceSet::DeviceSet(const std::vector<std::int32_t>& devices) {
-  for (const std::int32_t device : devices) {
-    const auto word = static_cast<std::size_t>(device) / kBits;
-    if (word >= words_.size()) words_.resize(word + 1);
-    words_[word] |= std::uint64_t{1} << static_cast<std::size_t>(device) % kBits;
+DeviceSet::DeviceSet(std::vector<std::int32_t> devices) : devices_(std::move(devices)) {
+  std::sort(devices_.begin(), devices_.end());
+  devices_.erase(std::unique(devices_.begin(), devices_.end()), devices_.end());
+  for (const std::int32_t device : devices_) {
+    const auto bit = static_cast<std::size_t>(device);
+    words_.resize(bit / kBits + 1);
+    words_.back() |= std::uint64_t{1} << bit % kBits;
   }
 }
 
@@ -17,18 +22,9 @@ bool DeviceSet::has_all(std::int32_t first, std::int32_t count) const {
   return true;
 }
 
-std::vector<std::int32_t> DeviceSet::devices() const {
-  std::vector<std::int32_t> devices;
-  const auto end = static_cast<std::int32_t>(words_.size() * kBits);
-  for (std::int32_t device = 0; device < end; ++device) {
-    if (has(device)) devices.push_back(device);
-  }
-  return devices;
-}
-
 std::string describe(const DeviceSet& set) {
   constexpr std::size_t kMost = 8;
-  const std::vector<std::int32_t> devices = set.devices();
+  const std::vector<std::int32_t>& devices = set.devices();
   if (devices.empty()) return "any device";
   if (devices.size() == 1) return "device " + std::to_string(devices[0]);
   std::string text = "devices ";

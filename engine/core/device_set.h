@@ -12,7 +12,7 @@ class DeviceSet {
  public:
   DeviceSet() = default;
   /// These, each at least 0, in any order; none: all.
-  explicit DeviceSet(const std::vector<std::int32_t>& devices);
+  explicit DeviceSet(std::vector<std::int32_t> devices);
 
   [[nodiscard]] bool all() const { return words_.empty(); }
   [[nodiscard]] bool has(std::int32_t device) const {
@@ -23,13 +23,14 @@ class DeviceSet {
   /// Whether it has all of so many devices from `first` on.
   [[nodiscard]] bool has_all(std::int32_t first, std::int32_t count) const;
   /// In ascending order; empty: all.
-  [[nodiscard]] std::vector<std::int32_t> devices() const;
+  [[nodiscard]] const std::vector<std::int32_t>& devices() const { return devices_; }
 
   friend bool operator==(const DeviceSet&, const DeviceSet&) = default;
 
  private:
   static constexpr std::size_t kBits = 64;
-  std::vector<std::uint64_t> words_;  // the last has a bit
+  std::vector<std::int32_t> devices_;
+  std::vector<std::uint64_t> words_;  // of their bits
 };
 
 /// "devices 0, 1 and 5", or "any device".

@@ -155,6 +155,10 @@ typedef struct neuroshard_table {
      four; 0 (default): they may use all. On a single device every table is whole. */
   uint32_t forbidden_sharding;
   int32_t min_columns; /* of the narrowest shard that searches make: a multiple of 4; 0: 4 */
+  /* Those that may have shards of it, each once or more; a plan must have more devices than the
+     highest. NULL: any. */
+  const int32_t* devices;
+  size_t device_count; /* 0 with NULL */
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,

@@ -132,6 +132,7 @@ struct Table {
   bool weighted = false;                 ///< whether lookups have weights of their own
   std::uint32_t forbidden_sharding = 0;  ///< a sum of NEUROSHARD_SHARDING_..
   std::int32_t min_columns = 4;          ///< of the narrowest shard that searches make
+  std::vector<std::int32_t> devices{};   ///< that may have shards of it; empty: any
 };
 
 /// Tables and batch size.
@@ -173,6 +174,8 @@ class Workload {
     given.weighted = table.weighted ? 1 : 0;
     given.forbidden_sharding = table.forbidden_sharding;
     given.min_columns = table.min_columns;
+    given.devices = table.devices.empty() ? nullptr : table.devices.data();
+    given.device_count = table.devices.size();
     return detail::checked([&](neuroshard_error* error) {
       return neuroshard_workload_add_table(get(), &given, error);
     });
@@ -199,7 +202,8 @@ class Workload {
         own.features,
         own.weighted != 0,
         own.forbidden_sharding,
-        own.min_columns};
+        own.min_columns,
+        std::vector<std::int32_t>(own.devices, own.devices + own.device_count)};
   }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 

@@ -52,17 +52,8 @@ std::vector<std::string> target_faults(const Target& target, const TorchRecTable
   return {status.message()};
 }
 
-/// Why searches would not have placed this table so. One without limits takes shards of any width.
-std::vector<std::string> sharding_faults(const Table& table, std::span<const Shard> shards,
-                                         std::int32_t devices) {
-  if (table.sharding == AllowedSharding{}) return {};
-  const Status status = check_sharding(table, shards, devices);
-  if (status.ok()) return {};
-  return {status.message()};
-}
-
 /// Each table alone, of those that are covered exactly: whether the target would run it and, if so,
-/// whether its sharding allows it.
+/// whether the table allows it.
 void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
                   const Target& target, std::vector<PlanFault>& faults) {
   const ShardsByTable by_table(workload, pieces.document.plan);
@@ -77,7 +68,10 @@ void check_tables(const PlanInput& input, const Workload& workload, const PlanPi
       told = target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
                            table, by_table.of(index));
     }
-    if (told.empty()) told = sharding_faults(table, by_table.of(index), target.devices);
+    if (told.empty()) {
+      const Status allowed = check_sharding(table, by_table.of(index), target.devices);
+      if (!allowed.ok()) told.push_back(allowed.message());
+    }
     for (const std::string& fault : told) {
       faults.push_back({false, describe_table(workload, number) + ": " + fault});
     }

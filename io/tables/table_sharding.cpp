@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/cluster.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -28,6 +29,22 @@ Status read_kinds(const JsonValue& list, const KindsOf& kinds_of, const std::str
     }
     for (const ShardingKind kind : kinds) sharding.set(kind, true);
   }
+  return {};
+}
+
+Status read_devices(JsonObject& object, Table& table) {
+  const std::optional<JsonValue> list = object.find("devices");
+  if (!list) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
+  if (array.size() == 0) return list->error("found an empty array, expected some devices");
+  std::set<std::int64_t> devices;
+  for (const JsonValue value : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t device, value.integer(0, kMaxDevices - 1));
+    if (!devices.insert(device).second) {
+      return value.error("found " + std::to_string(device) + " a second time, expected it once");
+    }
+  }
+  table.devices = DeviceSet(std::vector<std::int32_t>(devices.begin(), devices.end()));
   return {};
 }
 
@@ -70,10 +87,11 @@ Status read_sharding(JsonObject& object, Table& table) {
     }
     table.sharding.min_columns = static_cast<std::int32_t>(least);
   }
-  return {};
+  return read_devices(object, table);
 }
 
 Status read_torchrec_sharding(JsonObject& object, Table& table) {
+  NEUROSHARD_RETURN_IF_ERROR(read_devices(object, table));
   std::int64_t partition = kTorchRecPartition;
   if (const std::optional<JsonValue> least = object.find("min_partition")) {
     NEUROSHARD_ASSIGN_OR_RETURN(partition, least->integer(1, kMaxDim));
@@ -88,7 +106,8 @@ Status read_torchrec_sharding(JsonObject& object, Table& table) {
   return read_kinds(*types, kinds_of, kTorchRecTypes, table.sharding);
 }
 
-void write_sharding(JsonWriter& writer, const AllowedSharding& sharding) {
+void write_sharding(JsonWriter& writer, const Table& table) {
+  const AllowedSharding& sharding = table.sharding;
   if (!sharding.allows_all_kinds()) {
     writer.key("sharding").begin_array(JsonWriter::Layout::kLine);
     for (const ShardingKind kind : {ShardingKind::kWhole, ShardingKind::kColumns,
@@ -100,6 +119,10 @@ void write_sharding(JsonWriter& writer, const AllowedSharding& sharding) {
   if (sharding.min_columns != kLeastColumns) {
     writer.key("min_columns").integer(sharding.min_columns);
   }
+  if (table.devices.all()) return;
+  writer.key("devices").begin_array(JsonWriter::Layout::kLine);
+  for (const std::int32_t device : table.devices.devices()) writer.integer(device);
+  writer.end_array();
 }
 
 }  // namespace neuroshard::io

@@ -8,12 +8,12 @@
 
 namespace neuroshard::io {
 
-/// Our own "sharding", the words of the kinds that are allowed, and "min_columns".
+/// Our own "sharding", the words of the kinds that are allowed, "min_columns" and "devices".
 Status read_sharding(JsonObject& object, Table& table);
-/// TorchRec's "sharding_types" and "min_partition", in our kinds, which are coarser. REQUIRES dim
-/// of `table`.
+/// TorchRec's "sharding_types" and "min_partition", in our kinds, which are coarser, and our own
+/// "devices". REQUIRES dim of `table`.
 Status read_torchrec_sharding(JsonObject& object, Table& table);
 /// Written where they are not the default.
-void write_sharding(JsonWriter& writer, const AllowedSharding& sharding);
+void write_sharding(JsonWriter& writer, const Table& table);
 
 }  // namespace neuroshard::io

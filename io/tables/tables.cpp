@@ -116,7 +116,7 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   writer.key("optimizer").text(to_string(table.optimizer));
   if (table.features != 1) writer.key("features").integer(table.features);
   if (table.weighted) writer.key("weighted").boolean(true);
-  write_sharding(writer, table.sharding);
+  write_sharding(writer, table);
   if (!module.empty()) writer.key("module").text(module);
   writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
   for (const double share : table.reuse_histogram) writer.number(share);

@@ -82,6 +82,36 @@ BOOST_AUTO_TEST_CASE(what_is_not_the_default_is_written_and_read_back) {
   BOOST_TEST(again(text) == text);
 }
 
+BOOST_AUTO_TEST_CASE(devices_of_a_table_are_read_in_any_order_and_written_in_theirs) {
+  const auto devices_of = [](const std::string& file) {
+    return describe(value_of(parse(file)).tables[0].devices);
+  };
+  BOOST_TEST(devices_of(own_file("")) == "any device");
+  BOOST_TEST(devices_of(own_file(R"(, "devices": [5, 0])")) == "devices 0 and 5");
+  BOOST_TEST(devices_of(torchrec_file(R"(, "devices": [65535])")) == "device 65535");
+  const auto again = [](const std::string& file) {
+    return format_tables(value_of(make_workload(value_of(parse(file)), "f")));
+  };
+  BOOST_TEST(again(own_file("")).find("devices") == std::string::npos);
+  const std::string text = again(own_file(R"(, "devices": [5, 0])"));
+  BOOST_TEST(text.find(R"("devices": [0, 5],)") != std::string::npos, text);
+  BOOST_TEST(again(text) == text);
+}
+
+BOOST_AUTO_TEST_CASE(devices_that_are_none_are_refused_with_their_path) {
+  const auto refused = [](const std::string& members, const std::string& message) {
+    check_refused(parse(own_file(members)).status(), {"f: $.tables[0]." + message});
+    check_refused(parse(torchrec_file(members)).status(), {"f: $[0]." + message});
+  };
+  refused(R"(, "devices": [])", "devices: found an empty array, expected some devices");
+  refused(R"(, "devices": 0)", "devices: found 0, expected an array");
+  refused(R"(, "devices": [0, -1])", "devices[1]: found -1, expected an integer from 0 to 65535");
+  refused(R"(, "devices": [65536])",
+          "devices[0]: found 65536, expected an integer from 0 to 65535");
+  refused(R"(, "devices": [1, 2, 1])", "devices[2]: found 1 a second time, expected it once");
+  refused(R"(, "devices": ["cuda:0"])", "devices[0]: found 'cuda:0', expected an integer");
+}
+
 std::string kinds_of_types(const std::string& types, const std::string& members = "") {
   return describe(sharding_of(torchrec_file(", \"sharding_types\": [" + types + "]" + members)));
 }

@@ -160,6 +160,32 @@ BOOST_AUTO_TEST_CASE(what_sharding_tables_forbid_comes_back) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_are_on_the_devices_that_they_name) {
+  const Planner planner = must(Planner::create(must(CostModels::shipped("h200_sim"))));
+  Workload workload = must(Workload::create(65536));
+  for (int k = 0; k < 6; ++k) {
+    BOOST_REQUIRE(
+        workload
+            .add({.name = "t" + std::to_string(k),
+                  .rows = 1000,
+                  .dim = 16,
+                  .pooling_factor = 2,
+                  .devices = k < 3 ? std::vector<std::int32_t>{k, 3} : std::vector<std::int32_t>{}})
+            .ok());
+  }
+  BOOST_TEST(must(workload.table(2)).devices == (std::vector<std::int32_t>{2, 3}),
+             boost::test_tools::per_element());
+  BOOST_TEST(must(workload.table(5)).devices.empty());
+  const Plan plan = must(planner.plan(workload, cluster_of(4), {.evaluations = 1000}));
+  for (const Shard& shard : plan.shards()) {
+    if (shard.table < 3) BOOST_TEST((shard.device == shard.table || shard.device == 3));
+  }
+  const auto refused = planner.plan(workload, cluster_of(3));
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST(refused.error().message ==
+             "table 0 (t0): found device 3 among its devices, expected below 3");
+}
+
 BOOST_AUTO_TEST_CASE(sharding_of_a_table_file_is_forbidden_in_bits) {
   const auto forbidden = [](const std::string& allowed) {
     const Workload workload = must(Workload::parse(

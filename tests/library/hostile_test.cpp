@@ -266,6 +266,22 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
   for (const std::int32_t columns : {-4, 2, 6, 1048580, INT32_MIN, INT32_MAX}) {
     refused([&](auto& t) { t.min_columns = columns; }, "min_columns is");
   }
+  static constexpr std::int32_t kDevices[]{0, -1, 65536};
+  const auto some = [](std::size_t first) {
+    return [first](auto& t) {
+      t.devices = kDevices + first;
+      t.device_count = 1;
+    };
+  };
+  refused(some(1), "table.devices: found -1, expected 0 to 65535");
+  refused(some(2), "table.devices: found 65536, expected 0 to 65535");
+  refused([](auto& t) { t.device_count = 1; }, "table.devices");
+  refused(
+      [](auto& t) {
+        t.devices = kDevices;
+        t.device_count = SIZE_MAX;
+      },
+      "table.device_count: found");
   refused([](auto& t) { t.name = text("\xff"); }, "UTF-8");
   refused([](auto& t) { t.name = {nullptr, 1}; }, "table.name");
 }

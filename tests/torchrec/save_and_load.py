@@ -2,6 +2,7 @@
 
     python save_and_load.py tables TABLES.json     describes the model
     python save_and_load.py limited TABLES.json    the same with constraints that allow little
+    python save_and_load.py bound TABLES.json      the same with one kind or rank for each
     python save_and_load.py refusals PLAN.json     the plan is of this model, and no other is taken
 
 See scripts/test-torchrec.sh.
@@ -191,9 +192,19 @@ def check_constraints(path):
 
     refused(constrained({"usr": ParameterConstraints()}), "constraints: found table 'usr', which the "
             "model has not, expected some of 'brand', 'country', ")
+    def on_ranks(ranks):
+        return lambda: save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 64, ranks=ranks)
+
+    refused(on_ranks({"usr": [0]}), "ranks: found table 'usr', which the model has not")
+    for bad in [], [0, 0], [-1], [1 << 16], [True], [1.0], ["0"], [[]], 0, None:
+        refused(on_ranks({"user": bad}), f"table 'user' of module 'user.1.bags': found ranks {bad!r}")
     refused(constrained({"shop": None}), "table 'shop' of module 'item.1.bags': found the constraint "
             "None, expected ParameterConstraints")
     assert not os.path.exists(path)
+    on_ranks({"shop": (3, 0)})()
+    with open(path, encoding="utf-8") as file:
+        assert [t.get("devices") for t in json.load(file)["tables"]] == [
+            None, None, None, [0, 3], None]
     constrained({"shop": ParameterConstraints(min_partition=16)})()
     with open(path, encoding="utf-8") as file:
         assert [t.get("min_partition") for t in json.load(file)["tables"]] == [
@@ -281,6 +292,14 @@ def main():
         whole = ParameterConstraints(sharding_types=["table_wise"], min_partition=64)
         save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096,
                     constraints={name: whole for name, _, _ in USER + ITEM})
+        return
+    if command == "bound":
+        types = {"user": ["row_wise"], "item": ["column_wise"], "shop": ["data_parallel"],
+                 "brand": ["table_wise"]}
+        save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096,
+                    constraints={name: ParameterConstraints(sharding_types=of, min_partition=32)
+                                 for name, of in types.items()},
+                    ranks={"brand": [1], "country": [1]})
         return
     with tempfile.TemporaryDirectory() as folder:
         check_saving(os.path.join(folder, "tables.json"))
