@@ -120,6 +120,8 @@ class CompareCommand final : public Command {
     bounds_.plans = bounded_plans(models, cluster_.devices, options_);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
+    Status refusal;
+    bool any_taken = false;
     for (std::int64_t index = 0; index < total; ++index) {
       progress.update("comparing", index, total, "tasks");
       const Workload& workload = workloads[static_cast<std::size_t>(index)];
@@ -130,12 +132,27 @@ class CompareCommand final : public Command {
         return cancelled("interrupted in task " + std::to_string(index + 1) + " of " +
                          std::to_string(total) + ", no comparison made");
       }
-      if (!compared.ok()) return compared.status().with_context(where(index));
-      const auto bound = bound_of(known_bound(*compared), workload, cluster_, models, options_);
-      if (bound) bounds_.ms.push_back(*bound);
+      const Status status = compared.status().with_context(where(index));
+      if (status.code() == StatusCode::kInvalidInput) {
+        if (refusal.ok()) refusal = status;
+        compared = refused_by_all(compared.status());
+      } else if (!status.ok()) {
+        return status;
+      } else {
+        any_taken = true;
+        const auto bound = bound_of(known_bound(*compared), workload, cluster_, models, options_);
+        if (bound) bounds_.ms.push_back(*bound);
+      }
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
     }
-    return {};
+    return any_taken ? Status() : refusal;
+  }
+
+  /// What no algorithm takes may be one task's fault: the others are compared.
+  [[nodiscard]] std::vector<ComparedPlan> refused_by_all(const Status& refusal) const {
+    std::vector<ComparedPlan> plans;
+    for (const std::string& name : algorithms_) plans.push_back({name, refusal, 0});
+    return plans;
   }
 
   static std::optional<double> known_bound(const std::vector<ComparedPlan>& compared) {
@@ -174,7 +191,10 @@ class CompareCommand final : public Command {
       }
       if (!entry.result.ok()) continue;
       // What it had when its time was over may be anything but the optimum.
-      if (entry.algorithm == kOptimum && entry.result->stopped_early) continue;
+      if (entry.algorithm == kOptimum && entry.result->stopped_early) {
+        result.refusal = "the time limit ended it before it had seen all plans";
+        continue;
+      }
       result.feasible = true;
       result.plan = std::move(entry.result->plan);
       result.cost = std::move(entry.result->cost);
