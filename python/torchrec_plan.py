@@ -49,6 +49,7 @@ OPTIMIZERS = {
     "PartialRowWiseLAMB": "partial_rowwise_lamb",
     "LarsSGD": "lars_sgd",
 }
+COLLECTIONS = (EmbeddingBagCollectionInterface, EmbeddingCollectionInterface)
 SHARDING_TYPES = [each.value for each in ShardingType]
 # The fields of TorchRec's ParameterConstraints that say how a table may be sharded.
 SHARDING_CONSTRAINTS = ("sharding_types", "compute_kernels", "min_partition")
@@ -62,8 +63,9 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
                 ranks=None):
     """Describes the tables of a model for `neuroshard --tables`, to be planned together.
 
-    `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections are
-    described, each table with the dotted name of its module. It may also be one collection, or
+    `model` is what will be given to DistributedModelParallel: all its EmbeddingBagCollections and
+    EmbeddingCollections (of lookups that are not pooled, which the cost model torchrec alone knows)
+    are described, each table with the dotted name of its module. It may also be one collection, or
     {dotted name: collection} of some of a model. `pooling_factors` has the mean number of lookups
     per sample of every *feature* (a planner that takes 1.0 for those it does not know balances the
     wrong load), `batch_size` is that of all ranks together. What the optimizer keeps counts as
@@ -74,8 +76,8 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
     data_parallel, `fused` for all others). `ranks`, {table: list of ranks} of some tables: those that
     may have shards of it.
 
-    Raises ValueError, naming the table or feature, before anything is written: no collections, or
-    EmbeddingCollections among them; features without a factor and factors without a feature;
+    Raises ValueError, naming the table or feature, before anything is written: no collections;
+    features without a factor and factors without a feature;
     numbers, data types, optimizers and names that `neuroshard plan` would refuse; constraints of
     tables that the model has not, and those that say otherwise than the model and the factors, or
     what tables and plans have no place for; lists of ranks that are none.
@@ -87,7 +89,7 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
     tables, module_of, features = [], {}, set()
     for module, collection in _collections(model).items():
         parameters = dict(collection.named_parameters())
-        for config in collection.embedding_bag_configs():
+        for config in _configs(collection):
             where = _where(config.name, module)
             if config.name in module_of:
                 raise ValueError(f"{where}: found a table of that name in "
@@ -96,7 +98,9 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
             features.update(config.feature_names)
             table = _described(where, config, factors)
             table["optimizer"] = _optimizer(where, parameters, config.name) or optimizer
-            if collection.is_weighted():
+            if not _is_pooled(collection):
+                table["is_pooled"] = False
+            elif collection.is_weighted():
                 table["is_weighted"] = True
             if module:
                 table["module"] = module
@@ -124,7 +128,7 @@ def load_plan(path, model=None):
     """The plan in the file, as DistributedModelParallel's argument `plan` takes it.
 
     With `model`, as for save_tables(), raises ValueError unless the plan places just the tables of
-    just the EmbeddingBagCollections of that model, with their rows and dims: TorchRec leaves modules
+    just the collections of that model, with their rows and dims: TorchRec leaves modules
     unsharded, without a word, when the plan calls them otherwise. Raises it, too, when the plan has
     tables over the ranks of a host, or on GPUs beyond a host's ranks, and hosts here are known to
     have other ranks: by the process group or, before there is one, by LOCAL_WORLD_SIZE.
@@ -168,21 +172,24 @@ def _sharding(entry):
 def _collections(model):
     """{dotted name: collection}, by name "" when the model itself is one."""
     modules = model if isinstance(model, Mapping) else dict(model.named_modules())
-    sequences = [name for name, module in modules.items()
-                 if isinstance(module, EmbeddingCollectionInterface)]
-    if sequences:
-        raise ValueError(f"{_module(sequences[0])}: found an EmbeddingCollection, expected "
-                         "EmbeddingBagCollections: there is no cost model of unpooled lookups. Give "
-                         "{module name: collection} of the others, and plan this one by hand")
-    found = {name: module for name, module in modules.items()
-             if isinstance(module, EmbeddingBagCollectionInterface)}
+    found = {name: module for name, module in modules.items() if isinstance(module, COLLECTIONS)}
     if isinstance(model, Mapping):
         for name in modules.keys() - found.keys():
             raise ValueError(f"{_module(name)}: found {type(modules[name]).__name__}, expected an "
-                             "EmbeddingBagCollection")
+                             "EmbeddingBagCollection or EmbeddingCollection")
     if not found:
-        raise ValueError(f"found no EmbeddingBagCollection in {type(model).__name__}, expected some")
+        raise ValueError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
+                         f"{type(model).__name__}, expected some")
     return found
+
+
+def _is_pooled(collection):
+    return isinstance(collection, EmbeddingBagCollectionInterface)
+
+
+def _configs(collection):
+    return (collection.embedding_bag_configs() if _is_pooled(collection)
+            else collection.embedding_configs())
 
 
 def _described(where, config, factors):
@@ -210,7 +217,9 @@ def _described(where, config, factors):
 
 def _optimizer(where, parameters, table):
     """The word for what apply_optimizer_in_backward() has given the table; None for nothing."""
-    classes = getattr(parameters.get(f"embedding_bags.{table}.weight"), "_optimizer_classes", [])
+    parameter = parameters.get(f"embedding_bags.{table}.weight",
+                               parameters.get(f"embeddings.{table}.weight"))
+    classes = getattr(parameter, "_optimizer_classes", [])
     names = [each.__name__ for each in classes]
     if len(names) > 1 or any(name not in OPTIMIZERS for name in names):
         raise ValueError(f"{where}: found the optimizers {', '.join(names)}, expected one that "
@@ -315,7 +324,7 @@ def _differences(planned, collections):
     for module in planned.keys() & collections.keys():
         tables, shapes = planned[module], {
             config.name: (config.num_embeddings, config.embedding_dim)
-            for config in collections[module].embedding_bag_configs()}
+            for config in _configs(collections[module])}
         for name in sorted(tables.keys() - shapes.keys()):
             found.append(f"{_where(name, module)} is in the plan only")
         for name in sorted(shapes.keys() - tables.keys()):

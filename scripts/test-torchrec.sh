@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Runs exported plans on real TorchRec: EmbeddingBagCollections in DistributedModelParallel on 2, 4
-# and 8 gloo ranks of this CPU, as one host or as two. Placement must be the plan's, outputs those of
-# the unsharded model. What python/torchrec_plan.py refuses is tried as well.
+# Runs exported plans on real TorchRec: EmbeddingBagCollections, and an EmbeddingCollection, in
+# DistributedModelParallel on 2, 4 and 8 gloo ranks of this CPU, as one host or as two. Placement must
+# be the plan's, outputs those of the unsharded model. What python/torchrec_plan.py refuses is tried as
+# well.
 #
 #   scripts/test-torchrec.sh install   makes the environment first (7 GB from the package index)
 #   scripts/test-torchrec.sh           uses it; exit code 77 and "skipped" when it is not there
@@ -193,6 +194,14 @@ $neuroshard plan --tables "$work/bound.json" --devices 2 --device-memory 8MB --c
 $neuroshard check --tables "$work/bound.json" --plan "$work/torchrec-bound.json" > /dev/null
 expect torchrec-bound.json row_wise column_wise data_parallel table_wise
 run 2 "$work/bound.json" "$work/torchrec-bound.json"
+# A collection of bags and one of sequences.
+"$venv/bin/python" tests/torchrec/save_and_load.py sequences "$work/sequences.json"
+$neuroshard plan --tables "$work/sequences.json" --devices 2 --device-memory 5MB --cost-model torchrec \
+  --evaluations 1000 --format torchrec --trainer-device cpu \
+  --output "$work/torchrec-sequences.json" > /dev/null
+$neuroshard check --tables "$work/sequences.json" --plan "$work/torchrec-sequences.json" > /dev/null
+expect torchrec-sequences.json column_wise row_wise table_wise
+run 2 "$work/sequences.json" "$work/torchrec-sequences.json"
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

@@ -37,6 +37,7 @@ warnings.filterwarnings("ignore")
 logging.disable(logging.WARNING)
 
 import torch  # noqa: E402
+from torchrec.distributed.embedding import EmbeddingCollectionSharder  # noqa: E402
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder  # noqa: E402
 from torchrec.distributed.planner import (  # noqa: E402
     EmbeddingShardingPlanner, ParameterConstraints, Topology)
@@ -46,8 +47,10 @@ from torchrec.distributed.planner.storage_reservations import (  # noqa: E402
     FixedPercentageStorageReservation)
 from torchrec.distributed.planner.types import PlannerError, Shard  # noqa: E402
 from torchrec.distributed.types import ShardingType  # noqa: E402
-from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig  # noqa: E402
-from torchrec.modules.embedding_modules import EmbeddingBagCollection  # noqa: E402
+from torchrec.modules.embedding_configs import (  # noqa: E402
+    DataType, EmbeddingBagConfig, EmbeddingConfig)
+from torchrec.modules.embedding_modules import (  # noqa: E402
+    EmbeddingBagCollection, EmbeddingCollection)
 
 ROW_SPLITS = {"off": 1, "even": 2}  # NEUROSHARD_ROW_SPLITS_..
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
@@ -104,17 +107,22 @@ class TorchRec:
     def __init__(self, tables, batch, devices, memory, offered, min_partition):
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
                                  local_world_size=devices_per_host(devices))
-        weighted = {t.get("weighted", False) for t in tables}
-        assert len(weighted) == 1, "a collection has weights for all of its tables or for none"
-        self.model = EmbeddingBagCollection(tables=[
-            EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
-                               data_type=DataType[t.get("data_type", "fp32").upper()],
-                               feature_names=[f"f{k}{t['name']}" for k in range(t.get("features", 1))])
-            for t in tables], is_weighted=True in weighted, device=torch.device("meta"))
+        kinds = {(t.get("pooled", True), t.get("weighted", False)) for t in tables}
+        assert len(kinds) == 1, "a collection pools all of its tables or none, weights likewise"
+        [(pooled, weighted)] = kinds
+        config_of = EmbeddingBagConfig if pooled else EmbeddingConfig
+        configs = [config_of(
+            name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
+            data_type=DataType[t.get("data_type", "fp32").upper()],
+            feature_names=[f"f{k}{t['name']}" for k in range(t.get("features", 1))]) for t in tables]
+        meta = torch.device("meta")
+        self.model = (EmbeddingBagCollection(tables=configs, is_weighted=weighted, device=meta)
+                      if pooled else EmbeddingCollection(tables=configs, device=meta))
         self.constraints = {t["name"]: constraints_of(t, devices, offered, min_partition)
                             for t in tables}
         self.batch = batch // devices
-        self.sharder = EmbeddingBagCollectionSharder()
+        self.sharder = (EmbeddingBagCollectionSharder() if pooled
+                        else EmbeddingCollectionSharder())
 
     def plan(self):
         """Its plan as JSON text, or None, and the seconds of planning, of clock and CPU."""

@@ -74,7 +74,8 @@ std::int64_t even_block(const Table& table, std::int32_t devices) {
 }
 
 std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices) {
-  if (!table.sharding.rows || host_devices < 2) return 0;
+  // Sequences have none in TorchRec, whose formula is the one that knows hosts.
+  if (!table.sharding.rows || !table.pooled || host_devices < 2) return 0;
   const std::int64_t block = even_block(table.rows, host_devices);
   if (table.devices.all()) return block;
   const std::int32_t first = first_host(block);

@@ -101,6 +101,7 @@ Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table&
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size) {
   Table table;
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "table.reserved"));
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved_2, "table.reserved_2"));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(given.name, "table.name"));
   if (io::find_invalid_utf8(name) != std::string_view::npos) {
     return invalid_input("table.name: found " + io::excerpt(name) + ", expected UTF-8");
@@ -114,6 +115,11 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
                          ", expected 0 or 1");
   }
   table.weighted = given.weighted == 1;
+  if (given.unpooled != 0 && given.unpooled != 1) {
+    return invalid_input("table.unpooled: found " + std::to_string(given.unpooled) +
+                         ", expected 0 or 1");
+  }
+  table.pooled = given.unpooled == 0;
   table.pooling_factor = given.pooling_factor;
   if (!(given.pooling_factor >= 0 && given.pooling_factor <= io::kMaxPoolingFactor)) {
     return invalid_input("table.pooling_factor: found " + std::to_string(given.pooling_factor) +
@@ -146,6 +152,7 @@ neuroshard_table c_table(const Table& own) {
   table.min_columns = own.sharding.min_columns;
   table.devices = own.devices.all() ? nullptr : own.devices.devices().data();
   table.device_count = own.devices.devices().size();
+  table.unpooled = own.pooled ? 0 : 1;
   return table;
 }
 

@@ -32,6 +32,8 @@ struct Table {
   ReuseHistogram reuse_histogram{};
   std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
   bool weighted = false;      ///< whether lookups have weights of their own
+  bool pooled =
+      true;  ///< whether the rows of a bag are added up; else each is an output: sequences
   AllowedSharding sharding{};
   DeviceSet devices{};  ///< that its shards may be on
 

@@ -7,6 +7,22 @@
 #include "nn/isa.h"
 
 namespace neuroshard {
+namespace {
+
+/// Outputs that are not pooled are as many times more as a bag has lookups: no guess would do.
+Status check_pooled(const Workload& workload) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    if (table.pooled) continue;
+    return invalid_input("table " + std::to_string(index) +
+                         (table.name.empty() ? "" : " (" + table.name + ")") +
+                         ": lookups are not pooled, networks have learned pooled ones: the cost "
+                         "model torchrec alone knows both");
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
@@ -15,6 +31,7 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
     return std::unique_ptr<CostEvaluator>(
         std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
   }
+  NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
                               MlpEvaluator::create(models, workload, devices, isa));

@@ -31,6 +31,12 @@ double both_passes(const Table& table) {
   return 1 + kBackwardFactor + (table.weighted ? kWeightGradients : 0);
 }
 
+/// Of `dim` columns, as they are written and exchanged: an output for each sample and feature or,
+/// of rows that are not pooled, for each lookup.
+double output_bytes(const Table& table, std::int32_t dim, double samples, double lookups) {
+  return (table.pooled ? samples * table.features : lookups) * dim * element_bytes(table);
+}
+
 }  // namespace
 
 TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_size,
@@ -49,42 +55,37 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
   reduce_ms_per_byte_ = again * (2 * hosts - 1) / hosts / (far * on_host);
 }
 
-/// Of `dim` columns for all samples, one a feature, as they are written and exchanged.
-double TorchRecFormula::output_bytes(const Table& table, std::int32_t dim) const {
-  return samples_ * table.features * dim * element_bytes(table);
-}
-
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim) const {
   const double lookups = table.pooling_factor * samples_;
   const double rows = lookups * std::max(dim, 32) * element_bytes(table);
-  const double written = output_bytes(table, dim);
+  const double written = output_bytes(table, dim, samples_, lookups);
   const double bytes = index_bytes(table, lookups) + rows + written;
   const double forward = bytes * narrow_penalty(dim) / device_bandwidth_;
   const double exchange = all_ms_per_byte_ * written;
   return {forward * both_passes(table), exchange, exchange};
 }
 
-/// A block has its share of the lookups, but the outputs of all samples, whose gradients are
+/// A block has its share of the lookups, but partial sums of all samples, whose gradients are
 /// copied. Narrow rows cost no more than wide ones here.
-double TorchRecFormula::block_compute_ms(const Table& table, std::int32_t dim,
-                                         std::int32_t blocks) const {
+TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, std::int32_t blocks,
+                                         double exchange_ms_per_byte) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
   const double rows = lookups * dim * element_bytes(table);
-  const double written = output_bytes(table, dim);
+  const double written = output_bytes(table, dim, samples_, lookups);
   const double forward = (index_bytes(table, lookups) + rows + written) / device_bandwidth_;
-  return forward * both_passes(table) + written * kGradientCopies / device_bandwidth_;
+  const double exchange = exchange_ms_per_byte * written;
+  return {forward * both_passes(table) + written * kGradientCopies / device_bandwidth_, exchange,
+          exchange};
 }
 
 TorchRecShardCost TorchRecFormula::block_of_all(const Table& table) const {
-  const double exchange = all_ms_per_byte_ * output_bytes(table, table.dim);
-  return {block_compute_ms(table, table.dim, devices_), exchange, exchange};
+  return block(table, table.dim, devices_, all_ms_per_byte_);
 }
 
 /// Partial sums are reduced on the host, each device then has its samples' to send to the others.
 TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim) const {
-  const double exchange = by_host_ms_per_byte_ * output_bytes(table, dim);
-  return {block_compute_ms(table, dim, host_devices_), exchange, exchange};
+  return block(table, dim, host_devices_, by_host_ms_per_byte_);
 }
 
 /// Lookups of a device's own samples, nothing to send forward; then all devices add up the gradient
@@ -93,7 +94,7 @@ TorchRecShardCost TorchRecFormula::replica(const Table& table) const {
   const double bandwidth = kDense * device_bandwidth_;
   const double lookups = table.pooling_factor * samples_ / devices_;
   const double rows = lookups * table.dim * element_bytes(table);
-  const double written = output_bytes(table, table.dim) / devices_;
+  const double written = output_bytes(table, table.dim, samples_ / devices_, lookups);
   const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
   const double gradient = static_cast<double>(table.rows) * table.dim * element_bytes(table);
   return {forward * both_passes(table) + gradient * kOptimizerPasses / bandwidth, 0,

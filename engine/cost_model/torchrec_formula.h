@@ -18,8 +18,8 @@ struct TorchRecShardCost {
 
 /// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels, and the dense
 /// ones of data-parallel tables: shard by shard, nothing waits, and nothing knows of skew. Outputs
-/// have the tables' data type, also where they are exchanged (no quantized communication). A value;
-/// const access is thread-safe.
+/// have the tables' data type, also where they are exchanged (no quantized communication); each
+/// lookup of a table that is not pooled has one. A value; const access is thread-safe.
 class TorchRecFormula {
  public:
   /// REQUIRES batch_size >= 1 and devices >= 1.
@@ -39,9 +39,8 @@ class TorchRecFormula {
   [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
  private:
-  [[nodiscard]] double output_bytes(const Table& table, std::int32_t dim) const;
-  [[nodiscard]] double block_compute_ms(const Table& table, std::int32_t dim,
-                                        std::int32_t blocks) const;
+  [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
+                                        double exchange_ms_per_byte) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;

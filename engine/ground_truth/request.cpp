@@ -9,6 +9,11 @@
 namespace neuroshard {
 
 Status check_has_kernels(const Table& table, const std::string& where) {
+  if (!table.pooled) {
+    return invalid_input(where +
+                         " has lookups that are not pooled, expected pooled ones: there is "
+                         "no ground truth of others");
+  }
   if (table.features > 1 || table.weighted) {
     return invalid_input(where + " has " +
                          (table.weighted ? std::string("lookups with weights")

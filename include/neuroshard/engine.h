@@ -159,6 +159,10 @@ typedef struct neuroshard_table {
      highest. NULL: any. */
   const int32_t* devices;
   size_t device_count; /* 0 with NULL */
+  /* 1: each lookup is an output, as in sequences; 0 (default): those of a bag are added up. The
+     cost model "torchrec" alone knows the former. */
+  int32_t unpooled;
+  int32_t reserved_2; /* 0 */
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,

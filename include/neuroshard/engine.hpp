@@ -133,6 +133,7 @@ struct Table {
   std::uint32_t forbidden_sharding = 0;  ///< a sum of NEUROSHARD_SHARDING_..
   std::int32_t min_columns = 4;          ///< of the narrowest shard that searches make
   std::vector<std::int32_t> devices{};   ///< that may have shards of it; empty: any
+  bool pooled = true;                    ///< whether the rows of a bag are added up
 };
 
 /// Tables and batch size.
@@ -176,6 +177,7 @@ class Workload {
     given.min_columns = table.min_columns;
     given.devices = table.devices.empty() ? nullptr : table.devices.data();
     given.device_count = table.devices.size();
+    given.unpooled = table.pooled ? 0 : 1;
     return detail::checked([&](neuroshard_error* error) {
       return neuroshard_workload_add_table(get(), &given, error);
     });
@@ -203,7 +205,8 @@ class Workload {
         own.weighted != 0,
         own.forbidden_sharding,
         own.min_columns,
-        std::vector<std::int32_t>(own.devices, own.devices + own.device_count)};
+        std::vector<std::int32_t>(own.devices, own.devices + own.device_count),
+        own.unpooled == 0};
   }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 

@@ -57,8 +57,8 @@ Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(st
   return {};
 }
 Status read_optimizer(JsonObject& object, Table& table);
-/// Whether lookups have weights, an optional boolean.
-Status read_weighted(JsonObject& object, std::string_view key, Table& table);
+/// An optional boolean.
+Status read_flag(JsonObject& object, std::string_view key, bool& flag);
 /// Reads every element by `read(element, batch size, file)`, which appends a table to the file's.
 /// Error: a name that is there a second time.
 Status read_each_table(const JsonArray& elements,

@@ -45,7 +45,8 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));
     table.features = static_cast<std::int32_t>(count);
   }
-  NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "weighted", table));
+  NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "weighted", table.weighted));
+  NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "pooled", table.pooled));
   NEUROSHARD_RETURN_IF_ERROR(read_sharding(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
@@ -116,6 +117,7 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   writer.key("optimizer").text(to_string(table.optimizer));
   if (table.features != 1) writer.key("features").integer(table.features);
   if (table.weighted) writer.key("weighted").boolean(true);
+  if (!table.pooled) writer.key("pooled").boolean(false);
   write_sharding(writer, table);
   if (!module.empty()) writer.key("module").text(module);
   writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
@@ -202,10 +204,10 @@ Status read_optimizer(JsonObject& object, Table& table) {
   return read_word(object, "optimizer", parse_optimizer, optimizer_words(), table.optimizer);
 }
 
-Status read_weighted(JsonObject& object, std::string_view key, Table& table) {
+Status read_flag(JsonObject& object, std::string_view key, bool& flag) {
   const std::optional<JsonValue> value = object.find(key);
   if (!value) return {};
-  NEUROSHARD_ASSIGN_OR_RETURN(table.weighted, value->boolean());
+  NEUROSHARD_ASSIGN_OR_RETURN(flag, value->boolean());
   return {};
 }
 

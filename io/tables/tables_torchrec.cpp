@@ -58,7 +58,8 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
-  NEUROSHARD_RETURN_IF_ERROR(read_weighted(object, "is_weighted", table));
+  NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_weighted", table.weighted));
+  NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_pooled", table.pooled));
   NEUROSHARD_RETURN_IF_ERROR(read_torchrec_sharding(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));

@@ -109,9 +109,11 @@ Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices) 
                        "': there is no cost model of another, and it would be lost");
 }
 
-Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<const Shard> shards,
-                                                std::int32_t devices,
-                                                std::int32_t devices_per_host) {
+namespace {
+
+/// What the shards are a case of, in a collection of bags.
+Result<std::string_view> type_of_bags(const Table& table, std::span<const Shard> shards,
+                                      std::int32_t devices, std::int32_t devices_per_host) {
   using Type = std::string_view;
   NEUROSHARD_RETURN_IF_ERROR(check_widths(shards));
   const bool whole_rows = std::all_of(
@@ -138,6 +140,18 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
       "rows over the devices of one host in order (grid_shard), found " +
       describe_shard(shards.front()) + " on device " + std::to_string(shards.front().device) +
       " and " + std::to_string(shards.size() - 1) + " more" + hosts);
+}
+
+}  // namespace
+
+Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<const Shard> shards,
+                                                std::int32_t devices,
+                                                std::int32_t devices_per_host) {
+  const Result<std::string_view> type = type_of_bags(table, shards, devices, devices_per_host);
+  if (table.pooled || !type.ok()) return type;
+  if (*type != "table_row_wise" && *type != "grid_shard") return type;
+  return invalid_input("its lookups are not pooled, TorchRec has no " + std::string(*type) +
+                       " of EmbeddingCollections");
 }
 
 std::vector<std::string> torchrec_faults(const TorchRecTable& written, const Table& table,

@@ -82,8 +82,14 @@ Status write_named_table(const Target& target, const Workload& workload, std::in
       torchrec_sharding_type(table, shards, target.plan.devices, target.options.devices_per_host);
   if (!type.ok()) return type.status().with_context(describe_table(workload, index));
   const std::vector<Shard> all = with_empty_shards(target, *type, shards);
-  if (all.size() != shards.size() && target.options.trainer_device == "cpu") {
+  const bool cpu = target.options.trainer_device == "cpu";
+  if (cpu && all.size() != shards.size()) {
     return invalid_input(describe_table(workload, index) + ": " + torchrec_empty_rank(*type));
+  }
+  if (cpu && !table.pooled && *type == "data_parallel") {
+    return invalid_input(describe_table(workload, index) +
+                         ": is data_parallel and its lookups are not pooled, TorchRec fails on "
+                         "that on CPU");
   }
   target.writer.key(table.name);
   write_table(target, *type, all);

@@ -78,6 +78,40 @@ BOOST_AUTO_TEST_CASE(data_types_features_and_weights_count_as_in_torchrecs_estim
              close);
 }
 
+BOOST_AUTO_TEST_CASE(rows_that_are_not_pooled_are_outputs_each) {
+  Workload workload = example();
+  Table& table = workload.tables[0];  // 1000 rows, dim 128, 3 lookups a sample
+  table.pooled = false;
+  table.features = 2;  // whose lookups are in those three
+  const double gb = 1024.0 * 1024 * 1024 / 1000;
+  const auto close = boost::test_tools::tolerance(1e-12);
+  const double lookups = 65536 * 3;
+  const double bytes = lookups * 128 * 4;  // of the rows that are read, and of the outputs
+  TorchRecEvaluator evaluator({}, workload, 2);
+  BOOST_TEST(evaluator.shape_cost(evaluator.intern({0, 1000, 128})) ==
+                 3 * (lookups * 8 + 2 * bytes) / (897 * gb) + 2 * bytes / (600 * gb),
+             close);
+  // A block has its share of the outputs, too: nothing is summed up.
+  BOOST_TEST(evaluator.shape_cost(evaluator.intern({0, 500, 128, 2})) ==
+                 3 * (lookups * 8 + 2 * bytes) / 2 / (897 * gb) + bytes / 2 * 2.455 / (897 * gb) +
+                     bytes / (600 * gb),
+             close);
+}
+
+BOOST_AUTO_TEST_CASE(networks_refuse_what_is_not_pooled) {
+  Workload workload = example();
+  workload.tables[1].pooled = false;
+  const CostModels networks = load_cost_models("h200_sim")->models;
+  const Cluster cluster{.devices = 2, .memory_bytes = std::int64_t{1} << 40};
+  const Status refused = make_plan(workload, cluster, networks, {}).status();
+  BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(refused.message().find("table 1") == 0U);
+  BOOST_TEST(refused.message().find(
+                 "lookups are not pooled, networks have learned pooled ones: the cost model "
+                 "torchrec alone knows both") != std::string::npos,
+             refused.message());
+}
+
 BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
   const Workload workload = example();
   Rng rng(3);

@@ -147,6 +147,27 @@ BOOST_AUTO_TEST_CASE(torchrec_row_types_get_a_shard_for_every_rank) {
   check_refused(refused("torchrec", grid), {"table 2 'item'", "grid_shard"});
 }
 
+BOOST_AUTO_TEST_CASE(torchrec_has_fewer_types_of_what_is_not_pooled) {
+  Workload workload = three_tables();
+  for (Table& table : workload.tables) table.pooled = false;
+  const auto exported = [&](const PlanDocument& document, const PlanExportOptions& options) {
+    return export_plan("torchrec", workload, document, options).status().message();
+  };
+  const PlanDocument host = document_of(
+      4, {{0, 0, 10, 0, 8, 3}, {1, 0, 6, 0, 4, 0}, {2, 0, 6, 0, 16, 2}, {2, 6, 12, 0, 16, 3}});
+  BOOST_TEST(exported(host, {.devices_per_host = 2}) ==
+             "table 2 'item': its lookups are not pooled, TorchRec has no table_row_wise of "
+             "EmbeddingCollections");
+  const PlanDocument replica = document_of(2, {{0, 0, 10, 0, 8, kEveryDevice},
+                                               {1, 0, 6, 0, 4, 0},
+                                               {2, 0, 6, 0, 16, 0},
+                                               {2, 6, 12, 0, 16, 1}});
+  BOOST_TEST(exported(replica, {}) == "");
+  BOOST_TEST(exported(replica, {.trainer_device = "cpu"}) ==
+             "table 0 'user': is data_parallel and its lookups are not pooled, TorchRec fails on "
+             "that on CPU");
+}
+
 BOOST_AUTO_TEST_CASE(hugectr_plans_are_its_two_lists) {
   const PlanDocument plan = document_of(3, {{0, 0, 10, 0, 8, 1},
                                             {1, 0, 6, 0, 4, kEveryDevice},

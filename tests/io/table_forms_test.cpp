@@ -102,6 +102,18 @@ BOOST_AUTO_TEST_CASE(features_and_weights_are_written_where_they_are_not_the_def
                            {"\"weighted\": true", "\"weighted\": 1", "weighted: found 1"}});
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_are_not_pooled_say_so) {
+  std::string config(kTorchRec);
+  config.replace(config.find("\"is_weighted\": true"), 19, "\"is_pooled\": false");
+  const TableFile file = value_of(parse(config));
+  BOOST_TEST(!file.tables[0].pooled);
+  BOOST_TEST(file.tables[1].pooled);
+  const std::string text = format_tables(value_of(make_workload(file, "f")));
+  BOOST_TEST((value_of(parse(text)).tables == file.tables));
+  BOOST_TEST(text.find("\"pooled\": false") == text.rfind("\"pooled\""));
+  check_all_refused(text, {{"\"pooled\": false", "\"pooled\": 0", "tables[0].pooled: found 0"}});
+}
+
 BOOST_AUTO_TEST_CASE(bad_torchrec_configs_are_named_with_their_path) {
   check_all_refused(
       kTorchRec,

@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
 
 BOOST_AUTO_TEST_CASE(features_and_weights_of_a_table_count_and_come_back) {
   const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
-  const auto cost = [&](std::int32_t features, bool weighted) {
+  const auto cost = [&](std::int32_t features, bool weighted, bool pooled = true) {
     Workload workload = must(Workload::create(65536));
     BOOST_REQUIRE(workload
                       .add({.name = "t",
@@ -130,17 +130,20 @@ BOOST_AUTO_TEST_CASE(features_and_weights_of_a_table_count_and_come_back) {
                             .dim = 128,
                             .pooling_factor = 4,
                             .features = features,
-                            .weighted = weighted})
+                            .weighted = weighted,
+                            .pooled = pooled})
                       .ok());
     const Table back = must(workload.table(0));
     BOOST_TEST(back.features == features);
     BOOST_TEST(back.weighted == weighted);
+    BOOST_TEST(back.pooled == pooled);
     const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
     return must(planner.simulate(workload, must(planner.plan(workload, cluster_of(2), greedy))))
         .cost_ms();
   };
   BOOST_TEST(cost(2, false) > cost(1, false));
   BOOST_TEST(cost(1, true) > cost(1, false));
+  BOOST_TEST(cost(1, false, false) > cost(1, false));
 }
 
 BOOST_AUTO_TEST_CASE(what_sharding_tables_forbid_comes_back) {

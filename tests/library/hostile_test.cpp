@@ -260,6 +260,8 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
   refused([](auto& t) { t.optimizer = text("ftrl"); }, "ftrl");
   refused([](auto& t) { t.features = -1; }, "features is -1");
   refused([](auto& t) { t.weighted = 2; }, "table.weighted: found 2");
+  refused([](auto& t) { t.unpooled = -1; }, "table.unpooled: found -1");
+  refused([](auto& t) { t.reserved_2 = 1; }, "table.reserved_2");
   for (const std::uint32_t forbidden : {15U, 16U, 17U, UINT32_MAX}) {
     refused([&](auto& t) { t.forbidden_sharding = forbidden; }, "table.forbidden_sharding: found");
   }

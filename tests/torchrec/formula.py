@@ -1,10 +1,11 @@
 """Whether `--cost-model torchrec` is TorchRec's estimator: plans of random tables, of both data types,
-some with weights or several features, cost what TorchRec says.
+some with weights or several features, some of sequences, cost what TorchRec says.
 
     python tests/torchrec/formula.py FOLDER
 """
 
 import importlib.util
+import itertools
 import json
 import os
 import random
@@ -23,6 +24,16 @@ def load_study():
     return module
 
 
+def random_tables(kind, kinds):
+    """Twenty of one collection: sequences have one dim and no weights."""
+    tables = [random_table(index, kind == "weighted", kinds) for index in range(20)]
+    if kind == "sequences":
+        for table in tables:
+            del table["weighted"]
+            table.update(dim=tables[0]["dim"], data_type=tables[0]["data_type"], pooled=False)
+    return tables
+
+
 def random_table(index, weighted, kinds):
     table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(3, 7)),
              "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(0, 2), 3),
@@ -37,9 +48,10 @@ def main():
     path = os.path.join(sys.argv[1], "formula.json")
     plan = os.path.join(sys.argv[1], "formula-plan.json")
     kinds = random.Random(1)
-    types = set()
-    for round_, devices in enumerate([4, 8, 16] * ROUNDS):
-        tables = [random_table(index, round_ % 2 == 1, kinds) for index in range(20)]
+    types = {"sequences": set(), "bags": set()}
+    collections = ["plain", "weighted", "sequences"]
+    for kind, devices in itertools.product(collections * ROUNDS, [4, 8, 16]):
+        tables = random_tables(kind, kinds)
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
                        "tables": tables}, file)
@@ -51,14 +63,18 @@ def main():
                                           "--output", "-")[0])["cost_ms"]
         with open(plan, encoding="utf-8") as file:
             written = json.load(file)
-        types.update(entry["sharding_type"] for entry in written["plan"][""].values())
+        types["sequences" if kind == "sequences" else "bags"].update(
+            entry["sharding_type"] for entry in written["plan"][""].values())
         theirs = study.TorchRec(tables, 4096, devices, MEMORY, "all", 4).cost(written)
         if not abs(own / theirs - 1) < 1e-5:
             raise AssertionError(f"{path}, {devices} devices: {own} ms, TorchRec says {theirs}")
-    missing = {"table_wise", "column_wise", "row_wise", "table_row_wise", "data_parallel"} - types
-    if missing:
-        raise AssertionError(f"no plan has a table of these types: {sorted(missing)}")
-    print(f"torchrec-formula: {3 * ROUNDS} plans cost what TorchRec says, {len(types)} sharding types")
+    both = {"table_wise", "column_wise", "row_wise", "data_parallel"}
+    for kind, expected in ("bags", both | {"table_row_wise"}), ("sequences", both):
+        missing = expected - types[kind]
+        if missing:
+            raise AssertionError(f"no plan of {kind} has a table of these types: {sorted(missing)}")
+    print(f"torchrec-formula: {9 * ROUNDS} plans cost what TorchRec says, {len(types['bags'])} sharding "
+          f"types of bags, {len(types['sequences'])} of sequences")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,10 @@
 
     python run_plans.py RANKS [--ranks-per-host N] [--cap-rows N] TABLES.json PLAN.json [..]
 
-For each pair: a model with an EmbeddingBagCollection in every module of the plan is wrapped in
-DistributedModelParallel with that plan. Every shard must stand where the plan says and hold that part
-of the table, and the pooled outputs of random lookups must equal those of the same model unsharded.
+For each pair: a model with an EmbeddingBagCollection in every module of the plan, or an
+EmbeddingCollection where its tables are not pooled, is wrapped in DistributedModelParallel with that
+plan. Every shard must stand where the plan says and hold that part of the table, and the outputs of
+random lookups must equal those of the same model unsharded.
 Prints a line a plan.
 """
 
@@ -32,7 +33,9 @@ def read_case(tables_path, plan_path, cap):
     """Tables and plan, both with rows cut to `cap` to save memory: whole rows or row_wise blocks."""
     with open(tables_path, encoding="utf-8") as file:
         tables = [{"name": t["name"], "rows": t.get("rows", t.get("num_embeddings")),
-                   "dim": t.get("dim", t.get("embedding_dim"))} for t in json.load(file)["tables"]]
+                   "dim": t.get("dim", t.get("embedding_dim")),
+                   "pooled": t.get("pooled", t.get("is_pooled", True))}
+                  for t in json.load(file)["tables"]]
     with open(plan_path, encoding="utf-8") as file:
         modules = json.load(file)["plan"]
     for table in tables if cap else []:
@@ -55,17 +58,21 @@ def read_case(tables_path, plan_path, cap):
     return tables, modules
 
 
-def embedding_bags(tables):
-    from torchrec.modules.embedding_configs import EmbeddingBagConfig
-    from torchrec.modules.embedding_modules import EmbeddingBagCollection
+def collection(tables):
+    from torchrec.modules.embedding_configs import EmbeddingBagConfig, EmbeddingConfig
+    from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
 
-    return EmbeddingBagCollection(device=torch.device("cpu"), tables=[
-        EmbeddingBagConfig(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
-                           feature_names=["feature_" + t["name"]]) for t in tables])
+    pooled = tables[0]["pooled"]
+    assert all(t["pooled"] == pooled for t in tables), "a collection pools all of its tables or none"
+    of, configs = ((EmbeddingBagCollection, EmbeddingBagConfig) if pooled
+                   else (EmbeddingCollection, EmbeddingConfig))
+    return of(device=torch.device("cpu"), tables=[
+        configs(name=t["name"], num_embeddings=t["rows"], embedding_dim=t["dim"],
+                feature_names=["feature_" + t["name"]]) for t in tables])
 
 
 class Model(torch.nn.Module):
-    """Collections at the dotted names of a plan; their pooled outputs by feature."""
+    """Collections at the dotted names of a plan; their outputs by feature."""
 
     def __init__(self, tables, modules):
         super().__init__()
@@ -77,7 +84,7 @@ class Model(torch.nn.Module):
                 if parent not in dict(place.named_children()):
                     place.add_module(parent, torch.nn.Module())
                 place = place.get_submodule(parent)
-            place.add_module(last, embedding_bags([t for t in tables if t["name"] in modules[name]]))
+            place.add_module(last, collection([t for t in tables if t["name"] in modules[name]]))
 
     def forward(self, bags):
         return [self.get_submodule(name)(bags) for name in self.names]
@@ -85,15 +92,18 @@ class Model(torch.nn.Module):
 
 def model_of(tables, modules):
     """The collection itself for a plan of module ""."""
-    return embedding_bags(tables) if "" in modules else Model(tables, modules)
+    return collection(tables) if "" in modules else Model(tables, modules)
 
 
 def outputs(found):
     """By feature, of one collection or several, sharded or not."""
-    pooled = {}
+    by_feature = {}
     for part in found if isinstance(found, list) else [found]:
-        pooled.update((part.wait() if hasattr(part, "wait") else part).to_dict())
-    return pooled
+        part = part.wait() if hasattr(part, "wait") else part
+        # Bags are one KeyedTensor, sequences a JaggedTensor for each feature.
+        by_feature.update({key: jagged.values() for key, jagged in part.items()}
+                          if isinstance(part, dict) else part.to_dict())
+    return by_feature
 
 
 def lookups(tables, rank):
@@ -113,7 +123,8 @@ def check_placement(state, whole, modules, rank):
     shards = 0
     for module, entries in modules.items():
         for name, entry in entries.items():
-            key = f"{module}.embedding_bags.{name}.weight".lstrip(".")
+            key, = (key for key in (f"{module}.embedding_bags.{name}.weight".lstrip("."),
+                                    f"{module}.embeddings.{name}.weight".lstrip(".")) if key in whole)
             held = state[key]
             if "shards" not in entry:
                 assert entry["sharding_type"] == "data_parallel"
@@ -140,6 +151,7 @@ def check_placement(state, whole, modules, rank):
 
 def run_case(rank, tables, modules, plan_of_model):
     from torchrec.distributed import DistributedModelParallel
+    from torchrec.distributed.embedding import EmbeddingCollectionSharder
     from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
     from torchrec.distributed.types import ShardingEnv
 
@@ -147,7 +159,7 @@ def run_case(rank, tables, modules, plan_of_model):
     whole, model = model_of(tables, modules), model_of(tables, modules)
     sharded = DistributedModelParallel(
         module=model, device=torch.device("cpu"), plan=plan_of_model(model),
-        sharders=[EmbeddingBagCollectionSharder()],
+        sharders=[EmbeddingBagCollectionSharder(), EmbeddingCollectionSharder()],
         env=ShardingEnv.from_process_group(dist.group.WORLD))
     shards = check_placement(sharded.state_dict(), whole.state_dict(), modules, rank)
     bags = lookups(tables, rank)

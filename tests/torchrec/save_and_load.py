@@ -3,6 +3,7 @@
     python save_and_load.py tables TABLES.json     describes the model
     python save_and_load.py limited TABLES.json    the same with constraints that allow little
     python save_and_load.py bound TABLES.json      the same with one kind or rank for each
+    python save_and_load.py sequences TABLES.json  saves the tables of a model with sequences
     python save_and_load.py refusals PLAN.json     the plan is of this model, and no other is taken
 
 See scripts/test-torchrec.sh.
@@ -27,6 +28,8 @@ from torchrec_plan import load_plan, save_tables  # noqa: E402
 
 USER = [("user", 20000, 64), ("country", 300, 16)]
 ITEM = [("item", 5000, 128), ("shop", 9000, 32), ("brand", 700, 8)]
+HISTORY = [("clicks", 20000, 32), ("buys", 3000, 32), ("visits", 40, 32)]
+SEQUENCE_FACTORS = {"feature_clicks": 50, "feature_buys": 5, "feature_visits": 20}
 FACTORS = {"feature_user": 40, "feature_country": 1, "feature_item": 30.5, "feature_shop": 12,
            "feature_brand": 2}
 
@@ -37,9 +40,10 @@ def bags(tables, data_type=DataType.FP32):
                            feature_names=["feature_" + name]) for name, rows, dim in tables])
 
 
-def sequences():
-    return EmbeddingCollection(device=torch.device("meta"), tables=[EmbeddingConfig(
-        name="history", num_embeddings=10, embedding_dim=4, feature_names=["clicks"])])
+def sequences(tables):
+    return EmbeddingCollection(device=torch.device("meta"), tables=[
+        EmbeddingConfig(name=name, num_embeddings=rows, embedding_dim=dim,
+                        feature_names=["feature_" + name]) for name, rows, dim in tables])
 
 
 def towers(user, item):
@@ -80,9 +84,11 @@ def check_saving(path):
             "module 'user.1.bags' too")
     for bad in 0, -1, 1.5, None:
         refused(saved(model, batch=bad), "batch_size", repr(bad))
-    refused(saved(towers(bags(USER), sequences())), "module 'item.1.bags'", "EmbeddingCollection")
-    refused(saved(sequences()), "the model itself", "EmbeddingCollection")
-    refused(saved(torch.nn.Linear(1, 1)), "no EmbeddingBagCollection in Linear")
+    refused(saved(towers(bags(USER), sequences(USER[:1]))), "table 'user' of module 'item.1.bags'",
+            "too, expected unique names")
+    refused(saved(sequences(HISTORY)), "no pooling factor of feature 'feature_clicks'")
+    refused(saved(torch.nn.Linear(1, 1)),
+            "neither EmbeddingBagCollection nor EmbeddingCollection in Linear")
     refused(saved({"a": torch.nn.Linear(1, 1)}), "module 'a'", "Linear")
     assert not os.path.exists(path)
     saved({"x.y": model.user[1].bags}, {"feature_user": 1, "feature_country": 2})()
@@ -107,6 +113,19 @@ def check_weights(path):
     assert saved(True)["is_weighted"] is True
     assert "is_weighted" not in saved(False)
     assert saved(False)["pooling_factors"] == [3, 1]
+
+
+def check_sequences(path):
+    """Tables that are not pooled, beside such as are; each with its own optimizer."""
+    history = sequences(HISTORY)
+    apply_optimizer_in_backward(RowWiseAdagrad, history.embeddings["buys"].parameters(), {"lr": 0.1})
+    save_tables(path, towers(bags(USER), history), {
+        "feature_user": 1, "feature_country": 2, **SEQUENCE_FACTORS}, 64)
+    with open(path, encoding="utf-8") as file:
+        tables = json.load(file)["tables"]
+    assert [t.get("is_pooled", True) for t in tables] == [True, True, False, False, False]
+    assert [t["optimizer"] for t in tables] == ["sgd"] * 3 + ["rowwise_adagrad", "sgd"]
+    assert "is_weighted" not in tables[2]
 
 
 def check_optimizers(path):
@@ -293,6 +312,13 @@ def main():
         save_tables(path, towers(bags(USER), bags(ITEM)), FACTORS, 4096,
                     constraints={name: whole for name, _, _ in USER + ITEM})
         return
+    if command == "sequences":
+        types = {"clicks": ["column_wise"], "buys": ["row_wise"], "visits": ["table_wise"]}
+        save_tables(path, towers(bags(USER), sequences(HISTORY)), {
+            "feature_user": 40, "feature_country": 1, **SEQUENCE_FACTORS}, 4096,
+                    constraints={name: ParameterConstraints(sharding_types=of, min_partition=16)
+                                 for name, of in types.items()})
+        return
     if command == "bound":
         types = {"user": ["row_wise"], "item": ["column_wise"], "shop": ["data_parallel"],
                  "brand": ["table_wise"]}
@@ -305,6 +331,7 @@ def main():
         check_saving(os.path.join(folder, "tables.json"))
         check_optimizers(os.path.join(folder, "tables.json"))
         check_weights(os.path.join(folder, "tables.json"))
+        check_sequences(os.path.join(folder, "tables.json"))
         check_constraints(os.path.join(folder, "tables.json"))
         check_hosts(os.path.join(folder, "plan.json"))
     check_loading(path)
