@@ -211,6 +211,7 @@ class PlanCommand final : public Command {
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
+    NEUROSHARD_RETURN_IF_ERROR(check_joined_columns(export_.format, loaded.workload, best.plan));
     io::PlanDocument document;
     document.plan = best.plan;
     document.batch_size = loaded.workload.batch_size;

@@ -6,13 +6,15 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "engine/core/check_sharding.h"
 #include "io/plans/plan_export.h"
+#include "io/plans/plan_tables.h"
 
 namespace neuroshard::apps {
 namespace {
 
 /// Memory per device that a plan of whole tables, which every format has a place for, makes do
-/// with: no limit changes a greedy plan that stays below it.
+/// with: no limit changes a greedy plan that stays below it. kInfeasible: a table may not be whole.
 Result<std::int64_t> memory_for_whole_tables(const Workload& workload, Cluster cluster,
                                              const CostModels& models) {
   cluster.memory_bytes = workload_bytes(workload);
@@ -35,6 +37,18 @@ Status put_as_written(std::string_view format, const Workload& workload, const C
   return {};
 }
 
+Status check_joined_columns(std::string_view format, const Workload& workload, const Plan& plan) {
+  const io::ShardsByTable by_table(workload, plan);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Status status = check_sharding(workload.tables[index], by_table.of(index), plan.devices);
+    if (status.ok()) continue;
+    return status.with_context(io::describe_table(workload, static_cast<std::int32_t>(index)) +
+                               ", its columns on a device joined as " + std::string(format) +
+                               " has them");
+  }
+  return {};
+}
+
 Result<PlanResult> cheapest_writable(std::string_view format, const Workload& workload,
                                      const Cluster& cluster, const CostModels& models,
                                      const std::vector<ComparedPlan>& plans, const Status& refused,
@@ -48,10 +62,14 @@ Result<PlanResult> cheapest_writable(std::string_view format, const Workload& wo
     if (!cheapest || result.cost.cost_ms < cheapest->cost.cost_ms) cheapest = std::move(result);
   }
   if (cheapest) return *std::move(cheapest);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t bytes,
-                              memory_for_whole_tables(workload, cluster, models));
-  return infeasible(refused.message() + "; no plan found that " + std::string(format) +
-                    " has a place for: " + format_bytes_at_least(bytes) +
+  const std::string none =
+      refused.message() + "; no plan found that " + std::string(format) + " has a place for: ";
+  const auto bytes = memory_for_whole_tables(workload, cluster, models);
+  if (bytes.status().code() == StatusCode::kInfeasible) {
+    return infeasible(none + "allowing all tables whole would do");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(bytes.status());
+  return infeasible(none + format_bytes_at_least(*bytes) +
                     " of memory per device would do, with whole tables");
 }
 

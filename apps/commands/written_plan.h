@@ -15,6 +15,10 @@ namespace neuroshard::apps {
 Status put_as_written(std::string_view format, const Workload& workload, const CostModels& models,
                       PlanResult& result);
 
+/// kInvalidInput, naming the table, when a plan as written has one whole that may not be: columns
+/// on one device that the format holds as one.
+Status check_joined_columns(std::string_view format, const Workload& workload, const Plan& plan);
+
 /// Why the format has no place for a plan; OK when it has.
 using Refusal = std::function<Status(const PlanResult&)>;
 

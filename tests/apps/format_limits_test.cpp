@@ -55,6 +55,29 @@ BOOST_AUTO_TEST_CASE(where_a_format_has_no_place_for_the_best_plan_another_is_wr
   BOOST_TEST(planned("45.78MiB", {"--format", "hugectr"}).exit_code == 0);
 }
 
+BOOST_AUTO_TEST_CASE(columns_that_a_format_joins_are_no_whole_table_that_may_not_be) {
+  const TemporaryFolder folder;
+  const auto planned = [&](const std::string& format, const std::string& more) {
+    const std::string tables =
+        folder.write("columns.json",
+                     R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "user", "rows": 1000, "dim": 12, "pooling_factor": 1, "devices": [0], )" +
+                         more + "}]}");
+    return run_command({"plan", "--tables", tables, "--devices", "2", "--device-memory", "1GB",
+                        "--evaluations", "100", "--format", format, "--output", "-"});
+  };
+  const std::string columns = R"("sharding": ["columns"])";
+  for (const std::string format : {"torchrec", "hugectr", "hugectr-python"}) {
+    expect_one_line(planned(format, columns), 3,
+                    "table 0 'user', its columns on a device joined as " + format +
+                        " has them: found it whole on one device, its sharding allows columns; no "
+                        "plan found that " +
+                        format + " has a place for: allowing all tables whole would do");
+    BOOST_TEST(planned(format, R"("sharding": ["columns", "whole"])").exit_code == 0);
+  }
+  BOOST_TEST(planned("json", columns).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_for) {
   const auto planned = [](const std::string& format, const std::string& rows) {
     return run_command({"plan", "--tables", source_file("examples/dlrm_dcnv2.json"), "--devices",
