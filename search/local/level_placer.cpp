@@ -9,6 +9,12 @@ namespace {
 constexpr std::size_t kFew = 16;   // devices that are all asked in one call
 constexpr std::size_t kTried = 8;  // of more, for one piece: later ones are hardly ever taken
 
+/// What comes first: pieces without a choice, those that may not be anywhere, bulky ones by bytes.
+std::int64_t urgency(const CatalogEntry& entry, std::int64_t bulky) {
+  if (entry.only_on == nullptr) return entry.bytes >= bulky ? entry.bytes : 0;
+  return LevelPlacer::kNoneBulky - (entry.only_on->devices().size() == 1 ? 0 : 1);
+}
+
 }  // namespace
 
 LevelPlacer::LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator,
@@ -85,14 +91,12 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
-    items_.push_back({entry.only_on != nullptr ? kNoneBulky
-                      : entry.bytes >= bulky   ? entry.bytes
-                                               : 0,
+    items_.push_back({urgency(entry, bulky),
                       evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim,
                       static_cast<std::int32_t>(piece)});
   }
   std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
-    if (a.bulk != b.bulk) return a.bulk > b.bulk;
+    if (a.urgency != b.urgency) return a.urgency > b.urgency;
     return a.weight != b.weight ? a.weight > b.weight : a.piece > b.piece;
   });
 }

@@ -11,11 +11,11 @@
 
 namespace neuroshard::search {
 
-/// Places pieces in one pass: those first that may not be anywhere, then bulky ones, by bytes, then
-/// the heaviest first, each on the
-/// device that then has the least load of those tried, which are the least loaded with the memory
-/// for it. A device's load is the predicted cost of all its pieces together, and what its dims take
-/// on top. Before them come pieces that several devices hold: an even block or a replica stands for
+/// Places pieces in one pass: those first that may be on one device only, then others that may not
+/// be anywhere, then bulky ones, by bytes, then the heaviest first, each on the device that then
+/// has the least load of those tried, which are the least loaded with the memory for it. A device's
+/// load is the predicted cost of all its pieces together, and what its dims take on top. Before
+/// them come pieces that several devices hold: an even block or a replica stands for
 /// one on each device, a block of a host's for one on each of the host that has the least load
 /// then.
 ///
@@ -42,7 +42,7 @@ class LevelPlacer {
 
  private:
   struct Item {
-    std::int64_t bulk = 0;  // bytes of a bulky piece; the most for one that has no choice of all
+    std::int64_t urgency = 0;
     double weight = 0;
     std::int32_t piece = 0;
   };

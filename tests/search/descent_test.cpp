@@ -59,6 +59,24 @@ BOOST_AUTO_TEST_CASE(placing_by_level_puts_the_heaviest_first_where_least_is) {
   BOOST_TEST(placer.dim_sums()[0] + placer.dim_sums()[1] == 40);
 }
 
+BOOST_AUTO_TEST_CASE(placing_by_level_puts_pieces_without_a_choice_before_others_with_little) {
+  Workload workload;
+  workload.tables.assign(4, test::make_table(10, 8));
+  workload.tables[0].devices = DeviceSet({0, 1});
+  workload.tables[1].devices = DeviceSet({0});
+  workload.tables[2].devices = DeviceSet({1, 2});
+  test::TableEvaluator evaluator(workload, 3, {8, 6, 7, 9});
+  const Cluster cluster = test::make_cluster(3, kPlenty);
+  const ShapeCatalog catalog(workload, evaluator);
+  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
+  // The heaviest of the limited would take device 0 first, and then there would be 14.
+  BOOST_TEST(placer.assignment()[1].device == 0);
+  BOOST_TEST(placer.assignment()[0].device == 1);
+  BOOST_TEST(placer.assignment()[2].device == 2);
+  BOOST_TEST(placer.assignment()[3].device == 0);
+}
+
 BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
   Rng rng(1);
   for (int round = 0; round < 50; ++round) {
