@@ -58,7 +58,8 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .row_parts = known_row_parts(models),
           .devices_per_host = known_devices_per_host(models),
           .replicate = options.data_parallel && knows_replicas(models),
-          .possible_row_splits = std::min(options.possible_row_splits, known)};
+          .possible_row_splits = std::min(options.possible_row_splits, known),
+          .possible_replicas = knows_replicas(models)};
 }
 
 /// What searches are given: on a single device every table is whole, whatever it allows elsewhere,

@@ -1,7 +1,9 @@
 #include "search/feasibility.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "engine/core/bytes.h"
 #include "search/piece_sizes.h"
@@ -15,9 +17,20 @@ std::string devices_of(const Cluster& cluster, std::int64_t proposed) {
          format_bytes_apart(cluster.memory_bytes, proposed);
 }
 
-std::string tables_of(const Workload& workload) {
-  const std::size_t count = workload.tables.size();
+std::string tables_of(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " table" : " tables");
+}
+
+std::string tables_of(const Workload& workload) { return tables_of(workload.tables.size()); }
+
+/// "columns, rows, 32 columns or more, on device 0": all that a table says of its sharding.
+std::string limits_of(const Table& table) {
+  const std::int32_t columns = table.sharding.min_columns;
+  std::string text = describe(table.sharding);
+  if (table.sharding.columns && columns > kLeastColumns) {
+    text += ", " + std::to_string(columns) + " columns or more";
+  }
+  return table.devices.all() ? text : text + ", on " + describe(table.devices);
 }
 
 /// A table's smallest largest piece when it is split as far as it goes, by columns or as `rows`
@@ -73,8 +86,9 @@ Status check_pieces(const Problem& problem, const RowShapes& rows) {
   if (none < 0) return {};
   const Table& table = problem.workload.tables[static_cast<std::size_t>(none)];
   return infeasible(table_label(problem.workload, none) + ": its sharding allows " +
-                    describe(table.sharding) +
-                    ", of which this search can make nothing: allowing whole would do");
+                    limits_of(table) + ", of which this search can make nothing with " +
+                    std::to_string(table.rows) + " rows x " + std::to_string(table.dim) +
+                    " columns: allowing whole would do");
 }
 
 Status check_whole_tables(const Problem& problem) {
@@ -110,14 +124,44 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
   const ShardShape worst = largest_piece(problem, rows);
   const std::int64_t worst_bytes = shard_bytes(workload, worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return std::nullopt;
-  const bool columns = worst.rows == workload.tables[static_cast<std::size_t>(worst.table)].rows;
-  const std::string finest =
-      columns ? std::to_string(worst.dim) + " columns" : std::to_string(worst.rows) + " rows";
+  const Table& table = workload.tables[static_cast<std::size_t>(worst.table)];
+  const bool columns = worst.rows == table.rows;
+  const std::string finest = columns && !table.sharding.columns ? " whole"
+                             : columns ? " even split to " + std::to_string(worst.dim) + " columns"
+                                       : " even split to " + std::to_string(worst.rows) + " rows";
   const std::int64_t memory = problem.cluster.memory_bytes;
   return Shortage{table_label(workload, worst.table) + " needs " +
-                      format_bytes_apart(worst_bytes, memory) + " even split to " + finest +
-                      ", devices have " + format_bytes_apart(memory, worst_bytes),
+                      format_bytes_apart(worst_bytes, memory) + finest + ", devices have " +
+                      format_bytes_apart(memory, worst_bytes),
                   worst_bytes, 0};
+}
+
+std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowShapes&) {
+  struct Bound {
+    std::size_t tables = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::vector<std::int32_t>, Bound> bound_to;
+  for (const Table& table : problem.workload.tables) {
+    if (table.devices.all()) continue;
+    Bound& bound = bound_to[table.devices.devices()];
+    ++bound.tables;
+    bound.bytes += table_bytes(table);
+  }
+  std::optional<Shortage> worst;
+  std::int64_t most = problem.cluster.memory_bytes;
+  for (const auto& [devices, bound] : bound_to) {
+    const auto count = static_cast<std::int32_t>(devices.size());
+    const std::int64_t each = (bound.bytes - 1) / count + 1;
+    if (each <= most) continue;
+    most = each;
+    const Cluster own{.devices = count, .memory_bytes = problem.cluster.memory_bytes};
+    worst = Shortage{tables_of(bound.tables) + " on " + describe(DeviceSet(devices)) +
+                         (bound.tables == 1 ? " needs " : " need ") + format_bytes(bound.bytes) +
+                         ", more than " + devices_of(own, each) + (count == 1 ? " holds" : " hold"),
+                     each, 0};
+  }
+  return worst;
 }
 
 std::string more_devices(const Cluster& cluster, std::int32_t devices) {
@@ -149,11 +193,13 @@ Status check_finest_pieces(const Problem& problem, const RowShapes& rows) {
 
 Status stopped_before_plan() { return cancelled("stopped before any feasible plan was found"); }
 
-Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits) {
-  return infeasible("found no way to fit " + tables_of(problem.workload) + " (" +
-                    format_bytes(workload_bytes(problem.workload)) + "), whole or split, on " +
-                    devices_of(problem.cluster, memory_that_fits) + ": " +
-                    memory_would_do(memory_that_fits));
+Status no_arrangement(const Problem& problem, std::optional<std::int64_t> memory_that_fits) {
+  const std::int64_t proposed = memory_that_fits.value_or(problem.cluster.memory_bytes);
+  return infeasible(
+      "found no way to fit " + tables_of(problem.workload) + " (" +
+      format_bytes(workload_bytes(problem.workload)) + "), whole or split, on " +
+      devices_of(problem.cluster, proposed) + ": " +
+      (memory_that_fits ? memory_would_do(proposed) : "more memory per device may do"));
 }
 
 }  // namespace neuroshard::search

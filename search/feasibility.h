@@ -34,6 +34,9 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
 /// A table's finest split still has a piece that no device holds. Of tables that have pieces.
 std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowShapes& rows = {});
 
+/// Tables that may only be on the same few devices need more than those have together.
+std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowShapes& rows = {});
+
 /// "4 more devices", to be so many.
 std::string more_devices(const Cluster& cluster, std::int32_t devices);
 
@@ -52,7 +55,8 @@ Status check_finest_pieces(const Problem& problem, const RowShapes& rows = {});
 /// kCancelled: a search was stopped before it had any plan to return.
 Status stopped_before_plan();
 
-/// kInfeasible: nothing found although all limits hold; `memory_that_fits` per device would do.
-Status no_arrangement(const Problem& problem, std::int64_t memory_that_fits);
+/// kInfeasible: nothing found although all limits hold; `memory_that_fits` per device would do, if
+/// it is known.
+Status no_arrangement(const Problem& problem, std::optional<std::int64_t> memory_that_fits = {});
 
 }  // namespace neuroshard::search

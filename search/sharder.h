@@ -41,6 +41,8 @@ struct SearchOptions {
   bool replicate = false;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.
   RowSplits possible_row_splits = RowSplits::kAny;
+  /// Whether the cost models know what `replicate` would make: the same.
+  bool possible_replicas = false;
 };
 
 struct SearchResult {

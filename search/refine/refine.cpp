@@ -34,7 +34,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const bool timed = own.time_limit_s > 0;
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
-  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece}) {
+  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
     const std::optional<Shortage> shortage = find_shortage(problem, rows);
     if (shortage) return what_would_do(problem, own, *shortage);
   }
@@ -51,7 +51,8 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
-  if (none && rows.splits_rows()) {
+  // Tables that may only be on every device are not for the packing of columns, either.
+  if (none && (rows.splits_rows() || !check_pieces(problem).ok())) {
     SearchOptions left = own;
     if (timed)
       left.time_limit_s = std::max(kLeastTimeLimit, own.time_limit_s - seconds_since(began));
@@ -84,7 +85,7 @@ Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluat
                                   const SearchOptions& options) {
   Result<SearchResult> found = search_within(problem, evaluator, options);
   if (found.status().code() != StatusCode::kInfeasible) return found;
-  return with_wider_row_splits(problem, options, found.status());
+  return with_wider_options(problem, options, found.status());
 }
 
 }  // namespace neuroshard::search

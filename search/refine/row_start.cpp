@@ -21,12 +21,13 @@ constexpr double kSeconds = 0.02;  // or this much for each, if there is
 
 using Divisions = std::vector<Division>;
 
-/// Blocks over hosts alone, over all devices alone, and halves alone.
+/// Blocks over hosts alone, over all devices alone, and halves alone; or no rows.
 std::vector<RowShapes> ways_of(const RowShapes& rows) {
   std::vector<RowShapes> ways;
   if (rows.host > 1) ways.push_back({0, 1, rows.host, rows.replicas});
   if (rows.blocks > 1) ways.push_back({rows.blocks, 1, 0, rows.replicas});
   if (rows.halves > 1) ways.push_back({0, rows.halves, 0, rows.replicas});
+  if (ways.empty()) ways.push_back(rows);  // replicas
   return ways;
 }
 
@@ -146,6 +147,32 @@ void RowStart::by_memory(Plan packed) {
   found_.push_back(std::move(best));
 }
 
+/// With more row splits, with data-parallel tables, or both: the least change first.
+std::vector<SearchOptions> wider_than(const SearchOptions& options) {
+  std::vector<SearchOptions> all;
+  for (const bool replicate : {false, true}) {
+    const bool changed = replicate != options.replicate;
+    if (changed && !(replicate && options.possible_replicas)) continue;
+    for (const RowSplits splits : {RowSplits::kOff, RowSplits::kEven, RowSplits::kAny}) {
+      if (splits < options.row_splits || splits > options.possible_row_splits) continue;
+      SearchOptions wider = options;
+      wider.row_splits = splits;
+      wider.replicate = replicate;
+      if (changed || splits > options.row_splits) all.push_back(wider);
+    }
+  }
+  return all;
+}
+
+std::string what_is_wider(const SearchOptions& wider, const SearchOptions& options) {
+  std::string text;
+  if (wider.row_splits > options.row_splits) {
+    text = "row splits '" + std::string(to_string(wider.row_splits)) + "'";
+  }
+  if (wider.replicate == options.replicate) return text;
+  return text + (text.empty() ? "" : " and ") + "data-parallel tables";
+}
+
 }  // namespace
 
 Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
@@ -161,29 +188,30 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   if (rows.blocks > 1 && rows.halves > 1) ways.push_back(rows);
   for (const RowShapes& way : ways) {
     if (start.enough()) break;
-    if (way.blocks < 2 && way.halves < 2) continue;  // packing knows no hosts
+    if (way.host > 1) continue;  // packing knows no hosts
     if (auto packed = plan_by_memory_with_rows(problem, way, patience)) {
       start.by_memory(*std::move(packed));
     }
   }
   if (start.any()) return start.take();
   if (patience.stop()) return stopped_before_plan();
-  return what_would_do(problem, rows, patience, why_not_whole);
+  // That tables may not be whole is no reason any more: here they are not, and memory is short.
+  const bool may_be_whole = check_pieces(problem).ok();
+  return what_would_do(problem, rows, patience,
+                       may_be_whole ? why_not_whole : no_arrangement(problem));
 }
 
-Status with_wider_row_splits(const Problem& problem, const SearchOptions& options,
-                             const Status& why_not) {
-  SearchOptions wider = options;
-  wider.time_limit_s = kFirstPlanSeconds;
-  const StopCheck stop(wider);
-  for (const RowSplits splits : {RowSplits::kEven, RowSplits::kAny}) {
-    if (splits <= options.row_splits || splits > options.possible_row_splits) continue;
-    wider.row_splits = splits;
+Status with_wider_options(const Problem& problem, const SearchOptions& options,
+                          const Status& why_not) {
+  SearchOptions patient = options;
+  patient.time_limit_s = kFirstPlanSeconds;
+  const StopCheck stop(patient);
+  for (const SearchOptions& wider : wider_than(options)) {
     const RowShapes rows = row_shapes(wider, problem.cluster.devices);
-    if (!rows.splits_rows() || !check_total_memory(problem, rows).ok()) continue;
+    if (wider.row_splits > options.row_splits && !rows.splits_rows()) continue;
+    if (!check_pieces(problem, rows).ok() || !check_total_memory(problem, rows).ok()) continue;
     if (plan_by_memory_with_rows(problem, rows, stop)) {
-      return infeasible(why_not.message() + "; it fits with row splits '" +
-                        std::string(to_string(splits)) + "'");
+      return infeasible(why_not.message() + "; it fits with " + what_is_wider(wider, options));
     }
   }
   return why_not;

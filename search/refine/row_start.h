@@ -14,14 +14,14 @@ namespace neuroshard::search {
 /// plan_by_memory_with_rows() says which tables have to go by rows, and has at least a plan:
 /// packing is all that can be done then, and goes on for kFirstPlanSeconds at least.
 /// options.time_limit_s: the time left. Errors: kCancelled when it was stopped before a first plan;
-/// kInfeasible, with a memory that would do, or else `why_not_whole`.
+/// kInfeasible, with a memory that would do, or else `why_not_whole`, if that is memory.
 Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
                             const ShapeCatalog& catalog, const RowShapes& rows,
                             const SearchOptions& options, const Status& why_not_whole);
 
-/// `why_not`, a kInfeasible of `options`, and the first wider RowSplits under which packing finds a
-/// plan within a second, if one does.
-Status with_wider_row_splits(const Problem& problem, const SearchOptions& options,
-                             const Status& why_not);
+/// `why_not`, a kInfeasible of `options`, and the first wider RowSplits, or data-parallel tables,
+/// with which packing finds a plan within a second, if one does.
+Status with_wider_options(const Problem& problem, const SearchOptions& options,
+                          const Status& why_not);
 
 }  // namespace neuroshard::search

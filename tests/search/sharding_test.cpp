@@ -12,24 +12,20 @@
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
+#include "tests/search/limited_tables.h"
 
 namespace neuroshard::search {
 BOOST_AUTO_TEST_SUITE(sharding)
 
 namespace {
 
+using test::kOnlyColumns;
+using test::kOnlyReplicas;
+using test::kOnlyRows;
+using test::kOnlyWhole;
+using test::table_of;
+
 constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
-constexpr AllowedSharding kOnlyWhole{.columns = false, .rows = false, .data_parallel = false};
-constexpr AllowedSharding kOnlyColumns{.whole = false, .rows = false, .data_parallel = false};
-constexpr AllowedSharding kOnlyRows{.whole = false, .columns = false, .data_parallel = false};
-constexpr AllowedSharding kOnlyReplicas{.whole = false, .columns = false, .rows = false};
-
-Table table_of(std::int64_t rows, std::int32_t dim, const AllowedSharding& sharding) {
-  Table table = test::make_table(rows, dim);
-  table.sharding = sharding;
-  return table;
-}
-
 /// The widest piece that splitting, and splitting what comes of it, leaves.
 std::int32_t widest_left(const Table& table, std::int32_t dim) {
   const std::int32_t columns = split_point(table, dim);
@@ -285,36 +281,6 @@ BOOST_AUTO_TEST_CASE(in_little_memory_too) {
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
   BOOST_TEST(fault_of(workload, found->plan) == "");
   BOOST_TEST(test::fits(workload, found->plan, cluster));
-}
-
-BOOST_AUTO_TEST_CASE(what_no_search_can_make_is_refused_with_what_would_do) {
-  Workload workload;
-  workload.tables = {table_of(100, 16, {}), table_of(100, 16, kOnlyRows)};
-  workload.tables[1].name = "user";
-  const Cluster cluster = test::make_cluster(2, kPlenty);
-  test::TableEvaluator evaluator(workload, 2, {1, 1});
-  const auto refusal = [&](const char* algorithm, SearchOptions options = {}) {
-    options.evaluations = 100;
-    return find_algorithm(algorithm)
-        ->run({workload, cluster}, evaluator, options)
-        .status()
-        .message();
-  };
-  BOOST_TEST(refusal("size-greedy") ==
-             "table 1 (user): its sharding allows rows, and this algorithm splits no table: one "
-             "that splits would do");
-  BOOST_TEST(refusal("neuroshard") ==
-             "table 1 (user): its sharding allows rows, of which this search can make nothing: "
-             "allowing whole would do");
-  BOOST_TEST(refusal("refine", {.row_parts = 4}) ==
-             "table 1 (user): its sharding allows rows, of which this search can make nothing: "
-             "allowing whole would do; it fits with row splits 'even'");
-  BOOST_TEST(refusal("refine", {.row_splits = RowSplits::kEven, .row_parts = 4}) == "");
-  workload.tables[1].sharding = {
-      .whole = false, .rows = false, .data_parallel = false, .min_columns = 12};
-  BOOST_TEST(refusal("refine").find("its sharding allows columns, of which") != std::string::npos);
-  workload.tables[1].sharding.min_columns = 8;
-  BOOST_TEST(refusal("refine") == "");
 }
 
 BOOST_AUTO_TEST_CASE(bounds_count_with_what_is_allowed) {
