@@ -56,6 +56,8 @@ class RowStart {
 
  private:
   [[nodiscard]] std::optional<Divisions> forced(const RowShapes& way) const;
+  [[nodiscard]] Division row_division(std::int32_t table, const RowShapes& way,
+                                      std::int64_t memory) const;
   [[nodiscard]] Divisions divisions_of(const Assignment& pieces) const;
   [[nodiscard]] StartPlan costed(Plan plan, std::int64_t evaluations);
   [[nodiscard]] StartPlan costed(const FastPlan& fast) {
@@ -87,8 +89,27 @@ StartPlan RowStart::costed(Plan plan, std::int64_t evaluations) {
   return {std::move(plan), cost, evaluations, false};
 }
 
+/// As the way says or, where the table has no such pieces or no device has the memory for them, in
+/// another; the usual division where no rows do.
+Division RowStart::row_division(std::int32_t table, const RowShapes& way,
+                                std::int64_t memory) const {
+  const Division first = way.host > 1     ? Division::kHosts
+                         : way.blocks > 1 ? Division::kBlocks
+                                          : Division::kRows;
+  for (const Division division : {first, Division::kHosts, Division::kBlocks, Division::kRows}) {
+    EntryId finest = undivided(catalog_, table, division);
+    if (finest == kNoEntry) continue;
+    const auto part = division == Division::kRows ? &CatalogEntry::upper : &CatalogEntry::first;
+    const EntryId all = finest;
+    while (catalog_.entry(finest).*part != kNoEntry) finest = catalog_.entry(finest).*part;
+    if (division == Division::kRows && finest == all) continue;  // its rows are not halved
+    if (catalog_.entry(finest).bytes <= memory) return division;
+  }
+  return usual_division(catalog_, table);
+}
+
 /// Rows for the tables that no columns make fit, beside such blocks of others; nothing when there
-/// are none, or one that has no such rows, but columns.
+/// are none, or one that has no rows, but columns.
 std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   std::vector<std::pair<std::int64_t, std::int32_t>> order;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
@@ -100,10 +121,7 @@ std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   for (const auto& [bytes, table] : order) {
     if (-bytes <= memory) break;
     Division& own = divisions[static_cast<std::size_t>(table)];
-    const Division rows = way.host > 1     ? Division::kHosts
-                          : way.blocks > 1 ? Division::kBlocks
-                                           : Division::kRows;
-    if (undivided(catalog_, table, rows) != kNoEntry) own = rows;
+    own = row_division(table, way, memory);
     if (own == Division::kColumns) return std::nullopt;
     const CatalogEntry& entry = catalog_.entry(undivided(catalog_, table, own));
     if (entry.everywhere()) memory -= entry.bytes;

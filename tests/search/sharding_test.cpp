@@ -283,6 +283,22 @@ BOOST_AUTO_TEST_CASE(in_little_memory_too) {
   BOOST_TEST(test::fits(workload, found->plan, cluster));
 }
 
+BOOST_AUTO_TEST_CASE(rows_over_hosts_and_over_all_devices_fit_beside_each_other) {
+  // Blocks of the large table are for all four devices; the other, on the second host alone, fits
+  // beside them in its rows over that host, not whole.
+  Workload workload;
+  workload.tables = {table_of(4000, 16, kOnlyRows), table_of(1000, 16, {.columns = false})};
+  workload.tables[1].devices = DeviceSet({2, 3});
+  test::TableEvaluator evaluator(workload, 4, {1, 1});
+  const Cluster cluster = test::make_cluster(4, 100'000);
+  const auto found = shard_refine(
+      {workload, cluster}, evaluator,
+      {.evaluations = 100, .row_splits = RowSplits::kEven, .row_parts = 4, .devices_per_host = 2});
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(fault_of(workload, found->plan) == "");
+  BOOST_TEST(test::fits(workload, found->plan, cluster));
+}
+
 BOOST_AUTO_TEST_CASE(bounds_count_with_what_is_allowed) {
   Rng rng(7);
   for (int round = 0; round < 60; ++round) {
