@@ -101,14 +101,25 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
   });
 }
 
-/// A block on each device of the least loaded host with the memory; false: there is none.
-bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
-  const CatalogEntry& entry = catalog_.entry(id);
+/// The rank of the least loaded host with the memory for a block, beside what is expected or not;
+/// hosts_.size(): none.
+std::size_t LevelPlacer::host_for(EntryId id, bool beside_expected) const {
+  const std::int64_t memory = memory_bytes_ - catalog_.entry(id).bytes;
   const auto takes = [&](const DeviceLoad& host) {
-    return host.bytes <= memory_bytes_ - entry.bytes && catalog_.goes_on_host(id, host.device);
+    const std::int64_t not_there = beside_expected ? 0 : expected_on(host).bytes;
+    return host.bytes - not_there <= memory && catalog_.goes_on_host(id, host.device);
   };
   std::size_t rank = 0;
   while (rank < hosts_.size() && !takes(hosts_[rank])) ++rank;
+  return rank;
+}
+
+/// A block on each device of the least loaded host with the memory; false: there is none.
+bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
+  const CatalogEntry& entry = catalog_.entry(id);
+  std::size_t rank = host_for(id, true);
+  // What is expected may in the end be split, or go to others of its devices.
+  if (rank == hosts_.size()) rank = host_for(id, false);
   if (rank == hosts_.size()) return false;
   const std::int32_t first = hosts_[rank].device * host_devices_;
   for (std::int32_t device = first; device < first + host_devices_; ++device) {
@@ -120,8 +131,46 @@ bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_di
   const auto index = static_cast<std::size_t>(first);
   assignment_[static_cast<std::size_t>(piece)] = {id, first};
   const double load = compute_ms_[index] + ms_per_dim * static_cast<double>(dim_sums_[index]);
-  hosts_.add(rank, load, entry.bytes, entry.dim);
+  hosts_.add(rank, load + expected_on(hosts_[rank]).load, entry.bytes, entry.dim);
   return true;
+}
+
+/// Fills in expected_: pieces that may be on no more devices than a host has, on each of them its
+/// share; false when there are none.
+bool LevelPlacer::expect_bound(std::span<const EntryId> pieces, double ms_per_dim) {
+  bound_.assign(compute_ms_.size(), {});
+  bool any = false;
+  for (const EntryId id : pieces) {
+    const CatalogEntry& entry = catalog_.entry(id);
+    if (entry.only_on == nullptr || !entry.moves()) continue;
+    const std::vector<std::int32_t>& devices = entry.only_on->devices();
+    const auto count = static_cast<std::int64_t>(devices.size());
+    if (count > host_devices_) continue;
+    any = true;
+    const double weight = evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim;
+    for (const std::int32_t device : devices) {
+      DeviceLoad& bound = bound_[static_cast<std::size_t>(device)];
+      bound.load += weight / static_cast<double>(count);
+      bound.bytes += entry.bytes / count;
+    }
+  }
+  expected_.assign(compute_ms_.size() / static_cast<std::size_t>(host_devices_), {});
+  for (std::size_t device = 0; any && device < bound_.size(); ++device) {
+    DeviceLoad& host = expected_[device / static_cast<std::size_t>(host_devices_)];
+    host.load = std::max(host.load, bound_[device].load);
+    host.bytes = std::max(host.bytes, bound_[device].bytes);
+  }
+  return any;
+}
+
+/// Puts what is expected on hosts_, or takes it off.
+void LevelPlacer::add_expected(int sign) {
+  for (std::size_t host = 0; host < expected_.size(); ++host) {
+    std::size_t rank = 0;
+    while (hosts_[rank].device != static_cast<std::int32_t>(host)) ++rank;
+    const double load = hosts_[rank].load + sign * expected_[host].load;
+    hosts_.add(rank, load, sign * expected_[host].bytes, 0);
+  }
 }
 
 bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim) {
@@ -129,10 +178,13 @@ bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_
   list(pieces, Spread::kHost, ms_per_dim, kNoneBulky);
   if (items_.empty()) return true;
   hosts_.reset(static_cast<std::int32_t>(compute_ms_.size()) / host_devices_, each_);
+  const bool bound = expect_bound(pieces, ms_per_dim);
+  if (bound) add_expected(1);
   for (const Item& item : items_) {
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     if (!place_on_host(item.piece, id, ms_per_dim)) return false;
   }
+  if (bound) add_expected(-1);
   order_.reset(hosts_, host_devices_);
   return true;
 }

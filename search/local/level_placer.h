@@ -15,9 +15,9 @@ namespace neuroshard::search {
 /// be anywhere, then bulky ones, by bytes, then the heaviest first, each on the device that then
 /// has the least load of those tried, which are the least loaded with the memory for it. A device's
 /// load is the predicted cost of all its pieces together, and what its dims take on top. Before
-/// them come pieces that several devices hold: an even block or a replica stands for
-/// one on each device, a block of a host's for one on each of the host that has the least load
-/// then.
+/// them come pieces that several devices hold: an even block or a replica stands for one on each
+/// device, a block of a host's for one on each of the host that has the least load then, with what
+/// is bound to its devices.
 ///
 /// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
 class LevelPlacer {
@@ -50,6 +50,12 @@ class LevelPlacer {
   void list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim, std::int64_t bulky);
   bool place_blocks(std::span<const EntryId> pieces, double ms_per_dim);
   bool place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim);
+  bool expect_bound(std::span<const EntryId> pieces, double ms_per_dim);
+  void add_expected(int sign);
+  [[nodiscard]] std::size_t host_for(EntryId id, bool beside_expected) const;
+  [[nodiscard]] const DeviceLoad& expected_on(const DeviceLoad& host) const {
+    return expected_[static_cast<std::size_t>(host.device)];
+  }
   bool place_on_host(std::int32_t piece, EntryId id, double ms_per_dim);
   [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
 
@@ -60,6 +66,8 @@ class LevelPlacer {
   const std::int32_t host_devices_;
   DeviceLoad each_;  // after place_blocks()
   DeviceOrder hosts_;
+  std::vector<DeviceLoad> bound_;     // what pieces bound to few devices bring each of them
+  std::vector<DeviceLoad> expected_;  // of each host's fullest device, from pieces bound to them
   DeviceOrder order_;
   AlignedVector<float> states_;  // [devices, state_size]
   std::vector<Item> items_;

@@ -124,6 +124,36 @@ BOOST_AUTO_TEST_CASE(placing_gives_each_device_of_the_least_loaded_host_a_block)
   BOOST_TEST(!tighter.place(pieces, {}));
 }
 
+BOOST_AUTO_TEST_CASE(hosts_count_with_what_is_bound_to_their_devices) {
+  Workload workload;
+  workload.tables = {test::make_table(40, 8), test::make_table(40, 8), test::make_table(40, 8)};
+  workload.tables[0].devices = DeviceSet({5});
+  test::TableEvaluator evaluator(workload, kDevices, {20, 12, 8});
+  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1), catalog.host_block(2)};
+  // Both blocks on the host without: by load and, where the table fills its device, by memory.
+  for (const std::int64_t memory : {kPlenty, std::int64_t{40 * 8 * 4}}) {
+    LevelPlacer placer({workload, test::make_cluster(kDevices, memory)}, evaluator, catalog);
+    BOOST_REQUIRE(placer.place(pieces, {}));
+    const std::vector<float> expected{5, 5, 5, 5, 0, 20, 0, 0};
+    BOOST_TEST(placer.compute_ms() == expected, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_may_go_elsewhere_leaves_blocks_their_only_host) {
+  // 1,280 bytes on device 3 or 5, and 704 on each of the first host's.
+  Workload workload;
+  workload.tables = {test::make_table(40, 8), test::make_table(88, 8)};
+  workload.tables[0].devices = DeviceSet({3, 5});
+  workload.tables[1].devices = DeviceSet({0, 1, 2, 3});
+  test::TableEvaluator evaluator(workload, kDevices, {20, 12});
+  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1)};
+  LevelPlacer placer({workload, test::make_cluster(kDevices, 40 * 8 * 4)}, evaluator, catalog);
+  BOOST_REQUIRE(placer.place(pieces, {}));
+  BOOST_TEST(placer.assignment()[0].device == 5);
+}
+
 BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   Rng rng(4);
   const Workload workload{{test::make_table(kOfHost, 4)}};
