@@ -23,6 +23,11 @@ Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> b
 Status read_tbe_config(const JsonValue& root, std::optional<std::int64_t> batch_size,
                        TableFile& file);
 
+/// The reference's table_configs.json. Tables are called "table_0", "table_1", ..; all have dims or
+/// none.
+Status read_reference_tables(const JsonArray& root, std::optional<std::int64_t> batch_size,
+                             TableFile& file);
+
 /// A heading line, then a line a table.
 Status read_csv_tables(std::string_view bytes, const std::string& source,
                        std::optional<std::int64_t> batch_size, TableFile& file);
@@ -40,6 +45,9 @@ inline constexpr double kMaxZipfQ = 1e9;
 Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, TableFile& file);
 /// The file's own batch size, unless `given`, which is the caller's.
 Status read_batch_size(JsonObject& object, std::optional<std::int64_t> given, TableFile& file);
+
+/// `dim`, in the range of tables.
+Result<std::int32_t> read_dim(JsonObject& object);
 
 /// Core validate() with the table's place in front.
 Status check_table(const JsonValue& place, const Table& table);

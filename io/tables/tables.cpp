@@ -16,11 +16,6 @@ namespace {
 constexpr std::string_view kFormat = "neuroshard-tables";
 constexpr std::int64_t kVersion = 1;
 
-Result<std::int32_t> read_dim(JsonObject& object) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t dim, object.integer("dim", 1, kMaxDim));
-  return static_cast<std::int32_t>(dim);
-}
-
 Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shares, value.array(kReuseBins));
   std::size_t bin = 0;
@@ -65,48 +60,6 @@ Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableF
   return read_each_table(tables, read_table, file);
 }
 
-/// One entry of the reference's table_configs.json.
-Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bool has_dims) {
-  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
-  Table table;
-  table.name = "table_" + std::to_string(index);
-  NEUROSHARD_ASSIGN_OR_RETURN(table.rows, object.integer("row", 1));
-  NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
-                              object.number("pooling_factor", 0, kMaxPoolingFactor));
-  for (std::size_t bin = 0; bin < kReuseBins; ++bin) {
-    NEUROSHARD_ASSIGN_OR_RETURN(table.reuse_histogram[bin],
-                                object.number("bin_" + std::to_string(bin), 0, 1));
-  }
-  if (has_dims) {
-    NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
-  } else if (const std::optional<JsonValue> dim = object.find("dim")) {
-    return dim->error("found a dim, expected none as the first table has none");
-  }
-  NEUROSHARD_RETURN_IF_ERROR(object.finish());
-  Table checked = table;
-  if (!has_dims) checked.dim = 1;
-  NEUROSHARD_RETURN_IF_ERROR(check_table(value, checked));
-  const Status given = check_given_histogram(table);
-  if (!given.ok()) return value.error("bin_0 to bin_16: " + given.message());
-  return table;
-}
-
-Status read_reference(const JsonArray& root, std::optional<std::int64_t> batch_size,
-                      TableFile& file) {
-  file.batch_size = batch_size;
-  for (const JsonValue value : root) {
-    if (file.tables.empty()) {
-      NEUROSHARD_ASSIGN_OR_RETURN(JsonObject first, value.object());
-      file.has_dims = first.has("dim");
-    }
-    NEUROSHARD_ASSIGN_OR_RETURN(Table table,
-                                read_reference_table(value, file.tables.size(), file.has_dims));
-    ++file.recorded_histograms;
-    file.tables.push_back(std::move(table));
-  }
-  return {};
-}
-
 void write_table(JsonWriter& writer, const Table& table, const std::string& module) {
   writer.begin_object();
   writer.key("name").text(table.name);
@@ -147,7 +100,7 @@ Status read_json_tables(const JsonValue& root, std::optional<std::int64_t> batch
   if (root.is_array()) {
     if (first_has(root, "num_embeddings")) return read_torchrec_tables(root, batch_size, file);
     NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, root.array());
-    return read_reference(array, batch_size, file);
+    return read_reference_tables(array, batch_size, file);
   }
   if (!root.is_object()) {
     return root.unexpected("a neuroshard-tables object or an array of table configs");
@@ -164,6 +117,11 @@ Status read_json_tables(const JsonValue& root, std::optional<std::int64_t> batch
 }
 
 }  // namespace
+
+Result<std::int32_t> read_dim(JsonObject& object) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t dim, object.integer("dim", 1, kMaxDim));
+  return static_cast<std::int32_t>(dim);
+}
 
 Status read_batch_size(JsonObject& object, std::optional<std::int64_t> given, TableFile& file) {
   if (const std::optional<JsonValue> value = object.find("batch_size")) {
