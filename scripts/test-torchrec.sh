@@ -203,6 +203,9 @@ $neuroshard check --tables "$work/sequences.json" --plan "$work/torchrec-sequenc
 expect torchrec-sequences.json column_wise row_wise table_wise
 run 2 "$work/sequences.json" "$work/torchrec-sequences.json"
 
+# Planned by the ranks themselves.
+test_program plan_in_trainer.py $neuroshard
+
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.
 $neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 --device-memory 80GB \

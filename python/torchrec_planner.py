@@ -1,0 +1,64 @@
+"""Plans a TorchRec model inside its trainer, in the place of TorchRec's planner.
+
+    from torchrec_planner import make_plan
+    plan = make_plan(model, {"user": 40.0, "item": 3.5}, batch_size=65536, device_memory="70GB")
+    model = DistributedModelParallel(model, plan=plan)
+
+Needs torchrec_plan.py beside it and the command `neuroshard`, on the first rank alone.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch.distributed as dist
+from torchrec.distributed.collective_utils import invoke_on_rank_and_broadcast_result
+from torchrec.distributed.comm import get_local_size
+
+from torchrec_plan import load_plan, plan_of, save_tables
+
+
+def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), command="neuroshard",
+              device="cuda", **described):
+    """The plan that `neuroshard plan` makes for the ranks there are, as DistributedModelParallel's
+    argument `plan` takes it.
+
+    A collective call: the first rank saves the tables, as save_tables() does (`described`: its other
+    arguments), runs the command with `flags` on top (["--cost-model", "torchrec"], say) and holds the
+    plan against the model and the hosts, as load_plan() does; all ranks get it. `device_memory` is
+    what embeddings may take of each, such as "70GB"; `device` where the trainer runs, cuda or cpu.
+
+    Raises ValueError, on all ranks and with one line, for what those functions and the command refuse.
+    """
+    if not dist.is_initialized():
+        raise ValueError("found no process group, expected init_process_group() before: a plan is for "
+                         "ranks")
+    arguments = ["--devices", dist.get_world_size(), "--device-memory", device_memory,
+                 "--devices-per-host", get_local_size(), "--format", "torchrec", "--trainer-device",
+                 device, *flags]
+    tables = {"pooling_factors": pooling_factors, "batch_size": batch_size, **described}
+    modules, fault = invoke_on_rank_and_broadcast_result(
+        dist.group.WORLD, 0, _planned, model, tables, [command, "plan", *map(str, arguments)])
+    if fault:
+        raise ValueError(fault)
+    return plan_of(modules)
+
+
+def _planned(model, tables, command):
+    """The plan's modules and "", or None and why there are none: the other ranks wait for either."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            described, plan = os.path.join(folder, "tables.json"), os.path.join(folder, "plan.json")
+            save_tables(described, model, **tables)
+            done = subprocess.run([*command, "--tables", described, "--output", plan],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                return None, done.stderr.strip() or f"{command[0]}: exit code {done.returncode}"
+            sys.stderr.write(done.stderr)  # notes
+            load_plan(plan, model)
+            with open(plan, encoding="utf-8") as file:
+                return json.load(file)["plan"], ""
+    except (OSError, ValueError) as error:
+        return None, str(error)

@@ -1,0 +1,69 @@
+"""Ranks plan their model by python/torchrec_planner.py and run it by that plan. See
+scripts/test-torchrec.sh.
+
+    python plan_in_trainer.py NEUROSHARD
+"""
+
+import os
+import sys
+import tempfile
+import warnings
+
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
+from run_plans import Model, leave_groups, run_case  # noqa: E402
+
+RANKS = 2
+MODULES = {"user.bags": ["user", "country"], "item.history": ["clicks", "buys"]}
+TABLES = [{"name": "user", "rows": 20000, "dim": 64, "pooled": True},
+          {"name": "country", "rows": 300, "dim": 16, "pooled": True},
+          {"name": "clicks", "rows": 9000, "dim": 32, "pooled": False},
+          {"name": "buys", "rows": 500, "dim": 32, "pooled": False}]
+FACTORS = {"feature_user": 20, "feature_country": 1, "feature_clicks": 30, "feature_buys": 2}
+
+
+def refused(call, part):
+    try:
+        call()
+    except ValueError as error:
+        assert part in str(error) and "\n" not in str(error), str(error)
+        return
+    raise AssertionError(f"not refused: {part}")
+
+
+def run_rank(rank, folder, command):
+    from torchrec_planner import make_plan
+
+    warnings.filterwarnings("ignore")
+    model = Model(TABLES, MODULES)
+
+    def planned(memory="5MB", **other):
+        arguments = {"command": command, "device": "cpu", "flags": [
+            "--cost-model", "torchrec", "--evaluations", "1000"], **other}
+        return make_plan(model, FACTORS, 4096, memory, **arguments)
+
+    refused(planned, "found no process group")
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_RANK=str(rank),
+                      LOCAL_WORLD_SIZE=str(RANKS))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
+                            world_size=RANKS)
+    # Every rank is told, and none waits.
+    refused(lambda: planned("1KB"), "neuroshard plan: 4 tables need ")
+    refused(lambda: planned(flags=["--algorithm", "best"]), "--algorithm: found 'best'")
+    refused(lambda: planned(command=os.path.join(folder, "nothing")), "No such file")
+    refused(lambda: planned(ranks={"usr": [0]}), "ranks: found table 'usr'")
+    plan = planned(ranks={"buys": [1]})
+    modules = plan._serialize()["plan"]
+    assert modules["item.history"]["buys"]["ranks"] == [1]
+    shards, worst = run_case(rank, TABLES, modules, lambda _: plan)
+    if rank == 0:
+        print(f"torchrec_planner: {len(TABLES)} tables in {len(MODULES)} modules, planned on rank 0 of "
+              f"{RANKS}: {shards} shards in place, outputs differ by {worst:.1g} at most", flush=True)
+    leave_groups()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as working:
+        mp.spawn(run_rank, args=(working, os.path.abspath(sys.argv[1])), nprocs=RANKS)
