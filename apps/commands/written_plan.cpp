@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
-#include "engine/core/check_sharding.h"
 #include "io/plans/plan_export.h"
 #include "io/plans/plan_tables.h"
 
@@ -38,15 +37,8 @@ Status put_as_written(std::string_view format, const Workload& workload, const C
 }
 
 Status check_joined_columns(std::string_view format, const Workload& workload, const Plan& plan) {
-  const io::ShardsByTable by_table(workload, plan);
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Status status = check_sharding(workload.tables[index], by_table.of(index), plan.devices);
-    if (status.ok()) continue;
-    return status.with_context(io::describe_table(workload, static_cast<std::int32_t>(index)) +
-                               ", its columns on a device joined as " + std::string(format) +
-                               " has them");
-  }
-  return {};
+  return io::check_plan_sharding(workload, plan)
+      .with_context("columns on a device joined as " + std::string(format) + " has them");
 }
 
 Result<PlanResult> cheapest_writable(std::string_view format, const Workload& workload,

@@ -9,6 +9,7 @@
 #include "engine/c_api/inputs.h"
 #include "engine/planner.h"
 #include "io/file.h"
+#include "io/plans/plan_tables.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -173,6 +174,7 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
     const Plan& own = plan->document.plan;
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, own));
+    NEUROSHARD_RETURN_IF_ERROR(io::check_plan_sharding(workload->workload, own));
     if (cluster == nullptr) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
     const Cluster& devices = given.devices;

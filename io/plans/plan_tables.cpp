@@ -1,5 +1,6 @@
 #include "io/plans/plan_tables.h"
 
+#include "engine/core/check_sharding.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -27,6 +28,17 @@ Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Wo
 std::string describe_table(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + " " +
          excerpt(workload.tables[static_cast<std::size_t>(table)].name);
+}
+
+Status check_plan_sharding(const Workload& workload, Plan plan) {
+  canonicalize(plan);
+  const ShardsByTable by_table(workload, plan);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Status status = check_sharding(workload.tables[index], by_table.of(index), plan.devices);
+    if (status.ok()) continue;
+    return status.with_context(describe_table(workload, static_cast<std::int32_t>(index)));
+  }
+  return {};
 }
 
 }  // namespace neuroshard::io

@@ -35,6 +35,10 @@ Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Wo
 /// "table 3 'user'": how refusals name what they refuse, with describe_shard() behind it.
 std::string describe_table(const Workload& workload, std::int32_t table);
 
+/// kInvalidInput, naming the first table that the plan has in a way, or on a device, that the table
+/// does not allow: core check_sharding(). REQUIRES a plan that is valid for the workload.
+Status check_plan_sharding(const Workload& workload, Plan plan);
+
 /// Devices of one host: `devices_per_host`, or when it is 0, as nobody has said, of the usual ones.
 inline std::int32_t host_size(std::int32_t devices, std::int32_t devices_per_host) {
   if (devices_per_host != 0) return devices_per_host;

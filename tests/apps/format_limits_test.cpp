@@ -69,8 +69,9 @@ BOOST_AUTO_TEST_CASE(columns_that_a_format_joins_are_no_whole_table_that_may_not
   const std::string columns = R"("sharding": ["columns"])";
   for (const std::string format : {"torchrec", "hugectr", "hugectr-python"}) {
     expect_one_line(planned(format, columns), 3,
-                    "table 0 'user', its columns on a device joined as " + format +
-                        " has them: found it whole on one device, its sharding allows columns; no "
+                    "columns on a device joined as " + format +
+                        " has them: table 0 'user': found it whole on one device, its sharding "
+                        "allows columns; no "
                         "plan found that " +
                         format + " has a place for: allowing all tables whole would do");
     BOOST_TEST(planned(format, R"("sharding": ["columns", "whole"])").exit_code == 0);

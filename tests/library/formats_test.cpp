@@ -183,6 +183,11 @@ BOOST_AUTO_TEST_CASE(tables_are_on_the_devices_that_they_name) {
   for (const Shard& shard : plan.shards()) {
     if (shard.table < 3) BOOST_TEST((shard.device == shard.table || shard.device == 3));
   }
+  BOOST_TEST(plan.check(workload, cluster_of(4)).ok());
+  const auto elsewhere = whole_tables(workload, 2).check(workload, cluster_of(2));
+  BOOST_REQUIRE(!elsewhere.ok());
+  BOOST_TEST(elsewhere.error().message ==
+             "table 2 't2': found a shard on device 0, it may be on devices 2 and 3");
   const auto refused = planner.plan(workload, cluster_of(3));
   BOOST_REQUIRE(!refused.ok());
   BOOST_TEST(refused.error().message ==
