@@ -32,6 +32,7 @@ from torchrec.modules.embedding_modules import (
     EmbeddingBagCollectionInterface,
     EmbeddingCollectionInterface,
 )
+from torchrec.modules.mc_embedding_modules import BaseManagedCollisionEmbeddingCollection
 
 # What `neuroshard --tables` takes.
 DATA_TYPES = ("FP32", "FP16")
@@ -76,11 +77,11 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
     data_parallel, `fused` for all others). `ranks`, {table: list of ranks} of some tables: those that
     may have shards of it.
 
-    Raises ValueError, naming the table or feature, before anything is written: no collections;
-    features without a factor and factors without a feature;
-    numbers, data types, optimizers and names that `neuroshard plan` would refuse; constraints of
-    tables that the model has not, and those that say otherwise than the model and the factors, or
-    what tables and plans have no place for; lists of ranks that are none.
+    Raises ValueError, naming the table or feature, before anything is written: no collections, or
+    some with managed collisions; features without a factor and factors without a feature; numbers,
+    data types, optimizers and names that `neuroshard plan` would refuse; constraints of tables that
+    the model has not, and those that say otherwise than the model and the factors, or what tables
+    and plans have no place for; lists of ranks that are none.
     """
     if optimizer not in OPTIMIZERS.values():
         raise ValueError(f"optimizer: found {optimizer!r}, expected one of "
@@ -177,6 +178,10 @@ def _collections(model):
         for name in modules.keys() - found.keys():
             raise ValueError(f"{_module(name)}: found {type(modules[name]).__name__}, expected an "
                              "EmbeddingBagCollection or EmbeddingCollection")
+    for name, module in modules.items():
+        if isinstance(module, BaseManagedCollisionEmbeddingCollection):
+            raise ValueError(f"{_module(name)}: found {type(module).__name__}, expected none: plans "
+                             "have no place for what remaps its ids, and every rank would remap alone")
     if not found:
         raise ValueError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
                          f"{type(model).__name__}, expected some")

@@ -20,6 +20,12 @@ from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.distributed.types import BoundsCheckMode, CacheParams, ShardingType
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
+from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingCollection
+from torchrec.modules.mc_modules import (
+    DistanceLFU_EvictionPolicy,
+    ManagedCollisionCollection,
+    MCHManagedCollisionModule,
+)
 from torchrec.optim import PartialRowWiseAdam, RowWiseAdagrad
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
@@ -44,6 +50,16 @@ def sequences(tables):
     return EmbeddingCollection(device=torch.device("meta"), tables=[
         EmbeddingConfig(name=name, num_embeddings=rows, embedding_dim=dim,
                         feature_names=["feature_" + name]) for name, rows, dim in tables])
+
+
+def managed(table):
+    """A collection of sequences whose ids are remapped."""
+    name, rows, _ = table
+    history = sequences([table])
+    remapped = MCHManagedCollisionModule(rows, torch.device("cpu"), DistanceLFU_EvictionPolicy(), 1,
+                                         input_hash_size=1 << 20)
+    return ManagedCollisionEmbeddingCollection(history, ManagedCollisionCollection(
+        {name: remapped}, history.embedding_configs()))
 
 
 def towers(user, item):
@@ -87,6 +103,8 @@ def check_saving(path):
     refused(saved(towers(bags(USER), sequences(USER[:1]))), "table 'user' of module 'item.1.bags'",
             "too, expected unique names")
     refused(saved(sequences(HISTORY)), "no pooling factor of feature 'feature_clicks'")
+    refused(saved(towers(bags(USER), managed(HISTORY[0]))), "module 'item.1.bags'",
+            "ManagedCollisionEmbeddingCollection", "every rank would remap alone")
     refused(saved(torch.nn.Linear(1, 1)),
             "neither EmbeddingBagCollection nor EmbeddingCollection in Linear")
     refused(saved({"a": torch.nn.Linear(1, 1)}), "module 'a'", "Linear")
