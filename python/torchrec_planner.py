@@ -30,7 +30,8 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
     plan against the model and the hosts, as load_plan() does; all ranks get it. `device_memory` is
     what embeddings may take of each, such as "70GB"; `device` where the trainer runs, cuda or cpu.
 
-    Raises ValueError, on all ranks and with one line, for what those functions and the command refuse.
+    Raises ValueError, on all ranks and with one line, for what those functions and the command refuse,
+    and where the command fails otherwise.
     """
     if not dist.is_initialized():
         raise ValueError("found no process group, expected init_process_group() before: a plan is for "
@@ -47,18 +48,35 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
 
 
 def _planned(model, tables, command):
-    """The plan's modules and "", or None and why there are none: the other ranks wait for either."""
+    """The plan's modules and "", or None and why there are none, in a line: the other ranks wait for
+    either, whatever happens."""
     try:
         with tempfile.TemporaryDirectory() as folder:
             described, plan = os.path.join(folder, "tables.json"), os.path.join(folder, "plan.json")
             save_tables(described, model, **tables)
-            done = subprocess.run([*command, "--tables", described, "--output", plan],
-                                  capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                return None, done.stderr.strip() or f"{command[0]}: exit code {done.returncode}"
-            sys.stderr.write(done.stderr)  # notes
+            _run([*command, "--tables", described, "--output", plan])
             load_plan(plan, model)
             with open(plan, encoding="utf-8") as file:
                 return json.load(file)["plan"], ""
     except (OSError, ValueError) as error:
-        return None, str(error)
+        return None, _line(error)
+    except Exception as error:
+        return None, f"{type(error).__name__}: {_line(error)}"
+
+
+def _run(command):
+    """Notes go to stderr. Raises ValueError with the last line there, the error, where it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    lines = done.stderr.splitlines()
+    fault = None
+    if done.returncode < 0:
+        fault = f"{command[0]}: ended by signal {-done.returncode}"
+    elif done.returncode > 0:
+        fault = lines.pop() if lines else f"{command[0]}: exit code {done.returncode}"
+    sys.stderr.writelines(line + "\n" for line in lines)
+    if fault:
+        raise ValueError(fault)
+
+
+def _line(error):
+    return " ".join(str(error).split()) or type(error).__name__

@@ -33,6 +33,36 @@ def refused(call, part):
     raise AssertionError(f"not refused: {part}")
 
 
+def scripts(rank, folder):
+    """Commands that fail as no planner should: paths by name."""
+    written = {"killed": "echo a note >&2; kill -9 $$", "silent": "exit 5",
+               "notes": "echo a note >&2; echo the fault >&2; exit 2",
+               "nothing": "exit 0", "other": 'for last; do :; done; echo "{}" > "$last"'}
+    paths = {name: os.path.join(folder, name) for name in written}
+    if rank == 0:
+        for name, text in written.items():
+            with open(paths[name], "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\n" + text + "\n")
+            os.chmod(paths[name], 0o755)
+    return paths
+
+
+def check_failures(rank, folder, planned):
+    """Every rank is told, in a line, and none waits."""
+    refused(lambda: planned("1KB"), "neuroshard plan: 4 tables need ")
+    refused(lambda: planned(flags=["--algorithm", "best"]), "--algorithm: found 'best'")
+    refused(lambda: planned(command=os.path.join(folder, "missing")), "No such file")
+    refused(lambda: planned(ranks={"usr": [0]}), "ranks: found table 'usr'")
+    refused(lambda: planned(rank={"buys": [1]}), "unexpected keyword argument 'rank'")
+    refused(lambda: planned(flags=["--cost-model", "h200_sim"]), "lookups are not pooled")
+    paths = scripts(rank, folder)
+    refused(lambda: planned(command=paths["killed"]), "killed: ended by signal 9")
+    refused(lambda: planned(command=paths["silent"]), "silent: exit code 5")
+    refused(lambda: planned(command=paths["notes"]), "the fault")
+    refused(lambda: planned(command=paths["nothing"]), "plan.json")
+    refused(lambda: planned(command=paths["other"]), "KeyError: 'plan'")
+
+
 def run_rank(rank, folder, command):
     from torchrec_planner import make_plan
 
@@ -49,11 +79,7 @@ def run_rank(rank, folder, command):
                       LOCAL_WORLD_SIZE=str(RANKS))
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
                             world_size=RANKS)
-    # Every rank is told, and none waits.
-    refused(lambda: planned("1KB"), "neuroshard plan: 4 tables need ")
-    refused(lambda: planned(flags=["--algorithm", "best"]), "--algorithm: found 'best'")
-    refused(lambda: planned(command=os.path.join(folder, "nothing")), "No such file")
-    refused(lambda: planned(ranks={"usr": [0]}), "ranks: found table 'usr'")
+    check_failures(rank, folder, planned)
     plan = planned(ranks={"buys": [1]})
     modules = plan._serialize()["plan"]
     assert modules["item.history"]["buys"]["ranks"] == [1]
