@@ -36,8 +36,13 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
     if not dist.is_initialized():
         raise ValueError("found no process group, expected init_process_group() before: a plan is for "
                          "ranks")
+    hosts = [None] * dist.get_world_size()
+    dist.all_gather_object(hosts, get_local_size())
+    if len(set(hosts)) > 1:
+        raise ValueError(f"LOCAL_WORLD_SIZE: found ranks that count {sorted(set(hosts))} ranks to a "
+                         "host, expected one number")
     arguments = ["--devices", dist.get_world_size(), "--device-memory", device_memory,
-                 "--devices-per-host", get_local_size(), "--format", "torchrec", "--trainer-device",
+                 "--devices-per-host", hosts[0], "--format", "torchrec", "--trainer-device",
                  device, *flags]
     tables = {"pooling_factors": pooling_factors, "batch_size": batch_size, **described}
     modules, fault = invoke_on_rank_and_broadcast_result(

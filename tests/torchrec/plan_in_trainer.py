@@ -75,10 +75,12 @@ def run_rank(rank, folder, command):
         return make_plan(model, FACTORS, 4096, memory, **arguments)
 
     refused(planned, "found no process group")
-    os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_RANK=str(rank),
-                      LOCAL_WORLD_SIZE=str(RANKS))
+    os.environ["LOCAL_WORLD_SIZE"] = str(rank + 1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
                             world_size=RANKS)
+    refused(planned, "LOCAL_WORLD_SIZE: found ranks that count [1, 2] ranks to a host")
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_RANK=str(rank),
+                      LOCAL_WORLD_SIZE=str(RANKS))
     check_failures(rank, folder, planned)
     plan = planned(ranks={"buys": [1]})
     modules = plan._serialize()["plan"]
