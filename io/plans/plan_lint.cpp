@@ -5,6 +5,7 @@
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
+#include "io/trainers/torchrec_columns.h"
 
 namespace neuroshard::io {
 namespace {
@@ -52,11 +53,12 @@ std::vector<std::string> target_faults(const Target& target, const TorchRecTable
   return {status.message()};
 }
 
-/// Each table alone, of those that are covered exactly: whether the target would run it and, if so,
-/// whether the table allows it.
+/// Each table of those that are covered exactly: whether the target would run it, beside the
+/// columns of others in its module, and, if so, whether the table allows it.
 void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
                   const Target& target, std::vector<PlanFault>& faults) {
   const ShardsByTable by_table(workload, pieces.document.plan);
+  SequenceColumns sequences;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const auto number = static_cast<std::int32_t>(index);
     if (pieces.unusable.count(number) > 0) continue;
@@ -67,6 +69,11 @@ void check_tables(const PlanInput& input, const Workload& workload, const PlanPi
     if (target.name != "hugectr" || input.format() != "hugectr") {
       told = target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
                            table, by_table.of(index));
+    }
+    if (told.empty() && target.name == "torchrec" && written != pieces.torchrec.end()) {
+      const TorchRecTable& own = *written->second;
+      std::string unequal = sequences.add(own.module, table, own.sharding_type, by_table.of(index));
+      if (!unequal.empty()) told.push_back(std::move(unequal));
     }
     if (told.empty()) {
       const Status allowed = check_sharding(table, by_table.of(index), target.devices);

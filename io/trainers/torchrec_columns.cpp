@@ -87,6 +87,19 @@ std::string unequal_widths(std::span<const Shard> shards) {
   return {};
 }
 
+std::string SequenceColumns::add(std::string_view module, const Table& table,
+                                 std::string_view sharding_type, std::span<const Shard> shards) {
+  if (table.pooled || sharding_type != "column_wise") return {};
+  for (const Shard& shard : shards) {
+    const std::int32_t first = widths_.emplace(module, shard.dim()).first->second;
+    if (first == shard.dim()) continue;
+    return "its lookups are not pooled, and shards of its module have " + std::to_string(first) +
+           " and " + std::to_string(shard.dim()) +
+           " columns, TorchRec takes those of an EmbeddingCollection for equally wide";
+  }
+  return {};
+}
+
 Plan torchrec_plan(Plan plan) {
   canonicalize(plan);
   std::vector<Shard> written;

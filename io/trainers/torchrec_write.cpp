@@ -16,6 +16,7 @@ struct Target {
   const PlanExportOptions& options;
   std::int32_t host;
   JsonWriter& writer;
+  SequenceColumns& sequences;
 };
 
 /// "rank:9/cuda:1": the rank and its device on its host.
@@ -75,8 +76,8 @@ void write_table(const Target& target, std::string_view type, std::span<const Sh
 }
 
 /// The table under its name, or why TorchRec cannot hold it so.
-Status write_named_table(const Target& target, const Workload& workload, std::int32_t index,
-                         std::span<const Shard> shards) {
+Status write_named_table(const Target& target, const Workload& workload, std::string_view module,
+                         std::int32_t index, std::span<const Shard> shards) {
   const Table& table = workload.tables[static_cast<std::size_t>(index)];
   const Result<std::string_view> type =
       torchrec_sharding_type(table, shards, target.plan.devices, target.options.devices_per_host);
@@ -90,6 +91,10 @@ Status write_named_table(const Target& target, const Workload& workload, std::in
     return invalid_input(describe_table(workload, index) +
                          ": is data_parallel and its lookups are not pooled, TorchRec fails on "
                          "that on CPU");
+  }
+  std::string unequal = target.sequences.add(module, table, *type, shards);
+  if (!unequal.empty()) {
+    return invalid_input(describe_table(workload, index) + ": " + unequal);
   }
   target.writer.key(table.name);
   write_table(target, *type, all);
@@ -148,7 +153,9 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   const Plan plan = torchrec_plan(document.plan);
   const ShardsByTable by_table(workload, plan);
   JsonWriter writer;
-  const Target target{plan, options, host_size(plan.devices, options.devices_per_host), writer};
+  SequenceColumns sequences;
+  const Target target{plan, options, host_size(plan.devices, options.devices_per_host), writer,
+                      sequences};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Module> modules,
                               modules_of(workload, document.places, options));
   writer.begin_object();
@@ -157,7 +164,7 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
     writer.key(module.name).begin_object();
     for (const std::size_t table : module.tables) {
       NEUROSHARD_RETURN_IF_ERROR(write_named_table(
-          target, workload, static_cast<std::int32_t>(table), by_table.of(table)));
+          target, workload, module.name, static_cast<std::int32_t>(table), by_table.of(table)));
     }
     writer.end_object();
   }

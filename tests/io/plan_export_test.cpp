@@ -166,6 +166,15 @@ BOOST_AUTO_TEST_CASE(torchrec_has_fewer_types_of_what_is_not_pooled) {
   BOOST_TEST(exported(replica, {.trainer_device = "cpu"}) ==
              "table 0 'user': is data_parallel and its lookups are not pooled, TorchRec fails on "
              "that on CPU");
+  PlanDocument columns = document_of(2, {{0, 0, 10, 0, 4, 0},
+                                         {0, 0, 10, 4, 8, 1},
+                                         {1, 0, 6, 0, 4, 0},
+                                         {2, 0, 12, 0, 8, 0},
+                                         {2, 0, 12, 8, 16, 1}});
+  BOOST_TEST(exported(columns, {}) ==
+             "table 2 'item': its lookups are not pooled, and shards of its module have 4 and 8 "
+             "columns, TorchRec takes those of an EmbeddingCollection for equally wide");
+  BOOST_TEST(exported(columns, {.table_modules = {"a", "a", "b"}}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(hugectr_plans_are_its_two_lists) {

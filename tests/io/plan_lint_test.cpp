@@ -100,6 +100,28 @@ BOOST_AUTO_TEST_CASE(the_linter_knows_torchrecs_rules) {
   BOOST_TEST(faults_of(changed(kTorchRec, "\"table_wise\"", "\"column_wise\""), two).empty());
 }
 
+BOOST_AUTO_TEST_CASE(columns_of_an_embedding_collection_are_equally_wide) {
+  Workload sequences = three_tables();
+  for (Table& table : sequences.tables) table.pooled = false;
+  const auto faults = [&](const std::string& text) {
+    return value_of(lint_plan(value_of(parse_plan(text)), sequences, {.devices = 2}));
+  };
+  const std::string unequal(kTorchRec);  // 4 and 12 columns
+  BOOST_REQUIRE(faults(unequal).size() == 1U);
+  BOOST_TEST(faults(unequal)[0].text ==
+             "table 2 'item': its lookups are not pooled, and shards of its module have 4 and 12 "
+             "columns, TorchRec takes those of an EmbeddingCollection for equally wide");
+  const std::string equal = changed(
+      changed(changed(unequal, "[12, 4]", "[12, 8]"), "[0, 4]", "[0, 8]"), "[12, 12]", "[12, 8]");
+  BOOST_TEST(faults(equal).empty());
+  // One shard of 4 columns, called column_wise, in another module and in the same.
+  sequences.tables[0].dim = 4;
+  const std::string narrow =
+      changed(changed(equal, "table_wise", "column_wise"), "[10, 8]", "[10, 4]");
+  BOOST_TEST(faults(narrow).empty());
+  BOOST_TEST(faults(changed(narrow, "}},\n \"other\": {", "},")).size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(row_wise_shards_are_even_and_stand_in_rank_order) {
   const auto faults = [](std::int64_t cut, int first, int second) {
     const auto shard = [](std::int64_t begin, std::int64_t rows, int rank) {
