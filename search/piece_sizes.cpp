@@ -22,12 +22,16 @@ bool has_halves(const Table& table, std::int32_t parts) {
 
 std::int32_t split_point(const Table& table, std::int32_t dim) {
   if (!table.sharding.columns) return 0;
+  // In TorchRec, columns of sequences are all equally wide, those of other tables, too: equal
+  // halves.
+  if (!table.pooled && (dim != table.dim || dim % (2 * kGrain) != 0)) return 0;
   const std::int32_t first = (dim / kGrain + 1) / 2 * kGrain;
   return std::min(first, dim - first) < table.sharding.min_columns ? 0 : first;
 }
 
 std::int32_t finest_dim(const Table& table) {
   if (!table.sharding.columns) return table.dim;
+  if (!table.pooled) return split_point(table, table.dim) > 0 ? table.dim / 2 : table.dim;
   // After k splits, all pieces but the one with the odd columns have the quotient by 2^k, rounded
   // down or up; that one has it rounded down, and is split as long as those are.
   std::int32_t fewer = table.dim / kGrain;

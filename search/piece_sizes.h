@@ -12,6 +12,7 @@ namespace neuroshard::search {
 
 /// Columns of the first part when a shard of `dim` of the table's columns is split in two as evenly
 /// as parts of a multiple of 4 columns allow; 0 when one would be narrower than the table allows.
+/// Tables that are not pooled are split into equal halves, once.
 std::int32_t split_point(const Table& table, std::int32_t dim);
 
 /// Columns of the widest piece left when the table is split by columns as far as it goes.

@@ -127,6 +127,17 @@ BOOST_AUTO_TEST_CASE(no_piece_is_narrower_than_its_table_allows) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(sequences_are_in_equal_halves_of_columns_or_none) {
+  for (std::int32_t dim = 1; dim <= 300; ++dim) {
+    Table table = table_of(10, dim, {.min_columns = 8});
+    table.pooled = false;
+    const std::int32_t columns = split_point(table, dim);
+    BOOST_TEST(columns == (dim % 8 == 0 && dim >= 16 ? dim / 2 : 0));
+    if (columns > 0) BOOST_TEST(split_point(table, columns) == 0);
+    BOOST_TEST(finest_dim(table) == widest_left(table, dim));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(every_search_keeps_to_what_tables_allow) {
   Rng rng(4);
   int solved = 0;
