@@ -72,8 +72,10 @@ void check_tables(const PlanInput& input, const Workload& workload, const PlanPi
     }
     if (told.empty() && target.name == "torchrec" && written != pieces.torchrec.end()) {
       const TorchRecTable& own = *written->second;
-      std::string unequal = sequences.add(own.module, table, own.sharding_type, by_table.of(index));
-      if (!unequal.empty()) told.push_back(std::move(unequal));
+      std::string fault = sequences.add(own.module, table, own.sharding_type, by_table.of(index));
+      const bool cpu = pieces.document.places.device == "cpu";
+      if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, own.sharding_type);
+      if (!fault.empty()) told.push_back(std::move(fault));
     }
     if (told.empty()) {
       const Status allowed = check_sharding(table, by_table.of(index), target.devices);

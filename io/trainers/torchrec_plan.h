@@ -89,6 +89,10 @@ std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
 /// Says that a table of such a type has a shard of 0 rows where ranks are CPUs.
 std::string torchrec_empty_rank(std::string_view sharding_type);
 
+/// Why TorchRec fails on a table of that type where ranks are CPUs: data_parallel lookups that are
+/// not pooled. "" where it does not.
+std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type);
+
 /// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
 /// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types
 /// and compute kernels and malformed placements among them. Says nothing about coverage.

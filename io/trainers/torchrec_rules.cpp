@@ -99,6 +99,11 @@ std::string torchrec_empty_rank(std::string_view sharding_type) {
   return std::string(sharding_type) + " leaves a rank without rows, TorchRec fails on that on CPU";
 }
 
+std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type) {
+  if (table.pooled || sharding_type != "data_parallel") return {};
+  return "is data_parallel and its lookups are not pooled, TorchRec fails on that on CPU";
+}
+
 Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices) {
   std::string ranks = unequal_ranks(written, devices);
   if (!ranks.empty()) return invalid_input(std::move(ranks));

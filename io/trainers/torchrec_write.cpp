@@ -87,15 +87,9 @@ Status write_named_table(const Target& target, const Workload& workload, std::st
   if (cpu && all.size() != shards.size()) {
     return invalid_input(describe_table(workload, index) + ": " + torchrec_empty_rank(*type));
   }
-  if (cpu && !table.pooled && *type == "data_parallel") {
-    return invalid_input(describe_table(workload, index) +
-                         ": is data_parallel and its lookups are not pooled, TorchRec fails on "
-                         "that on CPU");
-  }
-  std::string unequal = target.sequences.add(module, table, *type, shards);
-  if (!unequal.empty()) {
-    return invalid_input(describe_table(workload, index) + ": " + unequal);
-  }
+  std::string fault = target.sequences.add(module, table, *type, shards);
+  if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, *type);
+  if (!fault.empty()) return invalid_input(describe_table(workload, index) + ": " + fault);
   target.writer.key(table.name);
   write_table(target, *type, all);
   return {};

@@ -173,6 +173,24 @@ BOOST_AUTO_TEST_CASE(ranks_without_rows_are_a_fault_on_cpus_alone) {
   BOOST_TEST(faults(gpus).empty());
 }
 
+BOOST_AUTO_TEST_CASE(sequences_on_every_rank_are_a_fault_on_cpus_alone) {
+  Workload sequences = three_tables();
+  sequences.tables[1].pooled = false;
+  const auto faults = [&](const std::string& text) {
+    return value_of(lint_plan(value_of(parse_plan(text)), sequences, {.devices = 2}));
+  };
+  BOOST_TEST(faults(std::string(kTorchRec)).empty());
+  std::string cpus(kTorchRec);
+  for (const char* placement : {"1/cuda:1", "0/cuda:0", "1/cuda:1"}) {
+    cpus = changed(cpus, placement, std::string(1, placement[0]) + "/cpu");
+  }
+  BOOST_REQUIRE(faults(cpus).size() == 1U);
+  BOOST_TEST(
+      faults(cpus)[0].text ==
+      "table 1 'ad': is data_parallel and its lookups are not pooled, TorchRec fails on that "
+      "on CPU");
+}
+
 BOOST_AUTO_TEST_CASE(the_linter_knows_hugectrs_rules) {
   check_fault(changed(kHugeCtr, "[\"user\", 2]", "[\"user\", 8]"), {},
               {"'user'", "8 column blocks on 4 GPUs"});
