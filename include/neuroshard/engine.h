@@ -441,8 +441,8 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neurosha
                                                                   neuroshard_error* error);
 
 /* Whether the shards cover every table of `workload` exactly once, in ways and on devices that it
-   allows (else INVALID_INPUT), and every device of `cluster` has the memory (else INFEASIBLE, naming
-   the fullest device). `cluster` may be NULL: no check of memory and device count. */
+   allows (else INVALID_INPUT), and every device of `cluster` has the memory (else INFEASIBLE,
+   naming the fullest device). `cluster` may be NULL: no check of memory and device count. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
                                                        const neuroshard_workload* workload,
                                                        const neuroshard_cluster* cluster,
