@@ -111,7 +111,7 @@ std::size_t GridPlacer::first_fit(const PlacementItem& item, const Rule& rule) {
   for (std::size_t rank = 0; rank < devices_.size(); ++rank) {
     const DeviceLoad& device = devices_[rank];
     if (device.bytes > rule.memory - item.bytes) continue;
-    if (item.only_on != nullptr && !item.only_on->has(device.device)) continue;
+    if (!may_be_on(item.only_on, device.device)) continue;
     const auto dims = static_cast<double>(device.dims + item.dim);
     if (dims <= rule.cap) return rank;
     next_cap_ = std::min(next_cap_, dims);

@@ -84,8 +84,8 @@ std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices) {
   if (table.devices.all()) return block;
   const std::int32_t first = first_host(block);
   for (const std::int32_t device : table.devices.devices()) {
-    const bool leads = device % host_devices == 0 && device / host_devices >= first;
-    if (leads && table.devices.has_all(device, host_devices)) return block;
+    const std::int32_t host = device / host_devices;
+    if (host >= first && has_host(table.devices, host, host_devices)) return block;
   }
   return 0;
 }

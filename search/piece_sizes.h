@@ -43,6 +43,11 @@ std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices);
 /// devices gets one row, as if dealt out to all devices.
 inline std::int32_t first_host(std::int64_t block) { return block == 1 ? 1 : 0; }
 
+/// Whether all devices of that host are among the set.
+inline bool has_host(const DeviceSet& devices, std::int32_t host, std::int32_t host_devices) {
+  return devices.has_all(host * host_devices, host_devices);
+}
+
 /// Whether every device may have the whole table.
 bool may_be_replicated(const Table& table);
 

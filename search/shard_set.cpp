@@ -20,9 +20,9 @@ bool larger(const PlacementItem& a, const PlacementItem& b) {
 
 PlacementItem item_of(const ShardShape& shape, ShapeId id, std::int32_t index,
                       const Workload& workload, const PlanEvaluator& evaluator) {
-  const DeviceSet& devices = workload.tables[static_cast<std::size_t>(shape.table)].devices;
-  return {evaluator.shape_cost(id),          shard_bytes(workload, shape), shape.dim, id, index,
-          devices.all() ? nullptr : &devices};
+  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+  return {evaluator.shape_cost(id), shard_bytes(workload, shape), shape.dim, id, index,
+          limit_of(table.devices)};
 }
 
 }  // namespace

@@ -33,6 +33,15 @@ class DeviceSet {
   std::vector<std::uint64_t> words_;  // of their bits
 };
 
+/// The set, or null where it is all devices: hot loops then look at no table, and ask may_be_on().
+inline const DeviceSet* limit_of(const DeviceSet& devices) {
+  return devices.all() ? nullptr : &devices;
+}
+/// Whether what has that limit may be on the device.
+inline bool may_be_on(const DeviceSet* only_on, std::int32_t device) {
+  return only_on == nullptr || only_on->has(device);
+}
+
 /// "devices 0, 1 and 5", or "any device".
 std::string describe(const DeviceSet& set);
 

@@ -57,8 +57,8 @@ EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t d
 
 bool ShapeCatalog::goes_on_host(EntryId id, std::int32_t host) const {
   const CatalogEntry& block = entry(id);
-  return host >= first_host(block.rows) &&
-         (block.only_on == nullptr || block.only_on->has_all(host * rows_.host, rows_.host));
+  if (host < first_host(block.rows)) return false;
+  return block.only_on == nullptr || has_host(*block.only_on, host, rows_.host);
 }
 
 EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
@@ -87,8 +87,7 @@ EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spr
   entry.dim = shape.dim;
   entry.bytes = shard_bytes(workload, shape);
   entry.spread = spread;
-  const DeviceSet& devices = workload.tables[static_cast<std::size_t>(shape.table)].devices;
-  if (!devices.all()) entry.only_on = &devices;
+  entry.only_on = limit_of(workload.tables[static_cast<std::size_t>(shape.table)].devices);
   return id;
 }
 

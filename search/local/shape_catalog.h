@@ -41,9 +41,7 @@ struct CatalogEntry {
 
   /// By itself, from one device to another.
   [[nodiscard]] bool moves() const { return spread == Spread::kNone; }
-  [[nodiscard]] bool goes_on(std::int32_t device) const {
-    return only_on == nullptr || only_on->has(device);
-  }
+  [[nodiscard]] bool goes_on(std::int32_t device) const { return may_be_on(only_on, device); }
   [[nodiscard]] bool everywhere() const {
     return spread == Spread::kAll || spread == Spread::kReplicas;
   }

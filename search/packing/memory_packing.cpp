@@ -62,8 +62,7 @@ class Packing {
   }
 
   [[nodiscard]] bool goes_on(std::size_t piece, std::size_t device) const {
-    const DeviceSet* only_on = pieces_[piece].only_on;
-    return only_on == nullptr || only_on->has(static_cast<std::int32_t>(device));
+    return may_be_on(pieces_[piece].only_on, static_cast<std::int32_t>(device));
   }
 
   bool gather_for(const std::vector<std::size_t>& left, const StopCheck& stop) {

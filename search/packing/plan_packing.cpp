@@ -63,9 +63,8 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
   for (std::size_t count = 1;; count *= 2) {
     std::vector<PackedPiece> to_pack;
     for (const Piece& piece : pieces) {
-      const DeviceSet& allowed = piece.table->devices;
       to_pack.push_back(
-          {shard_bytes(workload, shape_of(piece.shard)), allowed.all() ? nullptr : &allowed});
+          {shard_bytes(workload, shape_of(piece.shard)), limit_of(piece.table->devices)});
     }
     // In between, splits do more in less time.
     const bool first_or_last =
