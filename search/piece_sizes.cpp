@@ -9,6 +9,13 @@ namespace {
 constexpr std::int64_t kTooLarge = std::numeric_limits<std::int64_t>::max();
 constexpr std::int32_t kGrain = kLeastColumns;
 
+/// Columns of the narrowest piece. Those of sequences are all equally wide in TorchRec, of other
+/// tables, too: equal halves, as no other two parts have half of the columns each.
+std::int32_t least_columns(const Table& table) {
+  const std::int32_t least = table.sharding.min_columns;
+  return table.pooled ? least : std::max(least, table.dim - table.dim / 2);
+}
+
 /// Of a table that may be in columns: whole, or in two of them at least.
 bool has_columns(const Table& table) {
   return table.sharding.whole || split_point(table, table.dim) > 0;
@@ -22,23 +29,18 @@ bool has_halves(const Table& table, std::int32_t parts) {
 
 std::int32_t split_point(const Table& table, std::int32_t dim) {
   if (!table.sharding.columns) return 0;
-  // In TorchRec, columns of sequences are all equally wide, those of other tables, too: equal
-  // halves.
-  if (!table.pooled && (dim != table.dim || dim % (2 * kGrain) != 0)) return 0;
   const std::int32_t first = (dim / kGrain + 1) / 2 * kGrain;
-  return std::min(first, dim - first) < table.sharding.min_columns ? 0 : first;
+  return std::min(first, dim - first) < least_columns(table) ? 0 : first;
 }
 
 std::int32_t finest_dim(const Table& table) {
   if (!table.sharding.columns) return table.dim;
-  if (!table.pooled) return split_point(table, table.dim) > 0 ? table.dim / 2 : table.dim;
   // After k splits, all pieces but the one with the odd columns have the quotient by 2^k, rounded
   // down or up; that one has it rounded down, and is split as long as those are.
   std::int32_t fewer = table.dim / kGrain;
   std::int32_t more = fewer;
-  const auto splits = [&](std::int32_t grains) {
-    return grains / 2 * kGrain >= table.sharding.min_columns;
-  };
+  const std::int32_t least = least_columns(table);
+  const auto splits = [&](std::int32_t grains) { return grains / 2 * kGrain >= least; };
   while (splits(fewer)) {
     fewer /= 2;
     more = (more + 1) / 2;
