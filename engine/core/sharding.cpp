@@ -25,6 +25,8 @@ auto& flag_of(Allowed& allowed, ShardingKind kind) {
 
 }  // namespace
 
+std::span<const ShardingKind> all_sharding_kinds() { return kKinds; }
+
 std::string_view to_string(ShardingKind kind) {
   switch (kind) {
     case ShardingKind::kColumns:

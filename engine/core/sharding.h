@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ enum class ShardingKind {
   kRows,          ///< shards of some of its rows, perhaps of some of those columns
   kDataParallel,  ///< whole on every device
 };
+
+/// All of them, in the order of messages and files.
+std::span<const ShardingKind> all_sharding_kinds();
 
 /// The words of the file formats: "whole", "columns", "rows", "data_parallel".
 std::string_view to_string(ShardingKind kind);

@@ -32,8 +32,7 @@ struct Table {
   ReuseHistogram reuse_histogram{};
   std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
   bool weighted = false;      ///< whether lookups have weights of their own
-  bool pooled =
-      true;  ///< whether the rows of a bag are added up; else each is an output: sequences
+  bool pooled = true;         ///< whether a bag's rows are added up; if not, each is an output
   AllowedSharding sharding{};
   DeviceSet devices{};  ///< that its shards may be on
 

@@ -5,6 +5,7 @@
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "nn/isa.h"
+#include "search/feasibility.h"
 
 namespace neuroshard {
 namespace {
@@ -12,10 +13,8 @@ namespace {
 /// Outputs that are not pooled are as many times more as a bag has lookups: no guess would do.
 Status check_pooled(const Workload& workload) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    if (table.pooled) continue;
-    return invalid_input("table " + std::to_string(index) +
-                         (table.name.empty() ? "" : " (" + table.name + ")") +
+    if (workload.tables[index].pooled) continue;
+    return invalid_input(search::table_label(workload, static_cast<std::int32_t>(index)) +
                          ": lookups are not pooled, networks have learned pooled ones: the cost "
                          "model torchrec alone knows both");
   }

@@ -82,8 +82,7 @@ std::string dropped_samples(const NamedCostModels& models, std::int32_t devices,
                             std::int64_t batch_size);
 
 /// "times below 0 (forward), ..", with the name in front: which of these times are, as no real
-/// ones;
-/// "" where none is.
+/// ones; "" where none is.
 std::string negative_times(const NamedCostModels& models, std::span<const DeviceCost> costs);
 
 /// describe(), and behind it device_guess() where that says something.

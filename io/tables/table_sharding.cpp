@@ -18,7 +18,7 @@ Status read_kinds(const JsonValue& list, const KindsOf& kinds_of, const std::str
                   AllowedSharding& sharding) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list.array());
   if (array.size() == 0) return list.error("found an empty array, expected some of " + expected);
-  sharding.whole = sharding.columns = sharding.rows = sharding.data_parallel = false;
+  for (const ShardingKind kind : all_sharding_kinds()) sharding.set(kind, false);
   std::set<std::string_view> words;
   for (const JsonValue value : array) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view word, value.text());
@@ -110,8 +110,7 @@ void write_sharding(JsonWriter& writer, const Table& table) {
   const AllowedSharding& sharding = table.sharding;
   if (!sharding.allows_all_kinds()) {
     writer.key("sharding").begin_array(JsonWriter::Layout::kLine);
-    for (const ShardingKind kind : {ShardingKind::kWhole, ShardingKind::kColumns,
-                                    ShardingKind::kRows, ShardingKind::kDataParallel}) {
+    for (const ShardingKind kind : all_sharding_kinds()) {
       if (sharding.allows(kind)) writer.text(to_string(kind));
     }
     writer.end_array();

@@ -26,6 +26,7 @@ using test::kOnlyWhole;
 using test::table_of;
 
 constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
+
 /// The widest piece that splitting, and splitting what comes of it, leaves.
 std::int32_t widest_left(const Table& table, std::int32_t dim) {
   const std::int32_t columns = split_point(table, dim);
@@ -52,8 +53,7 @@ std::string fault_of(const Workload& workload, Plan plan) {
 AllowedSharding random_sharding(Rng& rng) {
   AllowedSharding sharding;
   while (true) {
-    for (const auto kind : {ShardingKind::kWhole, ShardingKind::kColumns, ShardingKind::kRows,
-                            ShardingKind::kDataParallel}) {
+    for (const ShardingKind kind : all_sharding_kinds()) {
       sharding.set(kind, rng.below(2) == 0);
     }
     sharding.min_columns = static_cast<std::int32_t>(4 * rng.between(1, 6));
