@@ -23,6 +23,15 @@ std::string tables_of(std::size_t count) {
 
 std::string tables_of(const Workload& workload) { return tables_of(workload.tables.size()); }
 
+/// "2 tables on device 0 need 4.0 GiB, more than 1 device of 2.0 GiB holds": so many tables,
+/// `which` of all; with `proposed` memory each, the devices would hold them.
+std::string need_more(std::size_t tables, const std::string& which, std::int64_t bytes,
+                      const Cluster& cluster, std::int64_t proposed) {
+  return tables_of(tables) + which + (tables == 1 ? " needs " : " need ") + format_bytes(bytes) +
+         ", more than " + devices_of(cluster, proposed) +
+         (cluster.devices == 1 ? " holds" : " hold");
+}
+
 /// "columns, rows, 32 columns or more, on device 0": all that a table says of its sharding.
 std::string limits_of(const Table& table) {
   const std::int32_t columns = table.sharding.min_columns;
@@ -110,9 +119,7 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
   Shortage shortage;
   shortage.memory_bytes = std::max((total - 1) / problem.cluster.devices + 1, piece);
   shortage.blame =
-      tables_of(problem.workload) + (problem.workload.tables.size() == 1 ? " needs " : " need ") +
-      format_bytes(total) + ", more than " + devices_of(problem.cluster, shortage.memory_bytes) +
-      (problem.cluster.devices == 1 ? " holds" : " hold");
+      need_more(problem.workload.tables.size(), "", total, problem.cluster, shortage.memory_bytes);
   // No number of devices helps a piece that is larger than any of them.
   const bool devices_help = piece <= memory && needed <= kMaxDevices;
   if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
@@ -156,10 +163,9 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
     if (each <= most) continue;
     most = each;
     const Cluster own{.devices = count, .memory_bytes = problem.cluster.memory_bytes};
-    worst = Shortage{tables_of(bound.tables) + " on " + describe(DeviceSet(devices)) +
-                         (bound.tables == 1 ? " needs " : " need ") + format_bytes(bound.bytes) +
-                         ", more than " + devices_of(own, each) + (count == 1 ? " holds" : " hold"),
-                     each, 0};
+    worst = Shortage{
+        need_more(bound.tables, " on " + describe(DeviceSet(devices)), bound.bytes, own, each),
+        each, 0};
   }
   return worst;
 }
