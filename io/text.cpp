@@ -18,7 +18,9 @@ bool is_shown(char32_t code) {
   const bool separates_or_turns = code == 0x200E || code == 0x200F ||
                                   (code >= 0x2028 && code <= 0x202E) ||
                                   (code >= 0x2066 && code <= 0x2069);
-  return !control && !separates_or_turns;
+  // Blanks of no width; joiners (0x200C, 0x200D) stay, as letters change their form with them.
+  const bool has_no_width = code == 0x200B || code == 0x2060 || code == 0xFEFF;
+  return !control && !separates_or_turns && !has_no_width;
 }
 
 /// As much of `text` as `bytes` hold without cutting a character.

@@ -10,8 +10,9 @@
 namespace neuroshard::io {
 
 /// `text` as part of a line: what is no UTF-8 and what a terminal obeys instead of showing it
-/// (control characters, line separators, marks that turn the direction of writing) as \xNN, so that
-/// no input can break or fake a line.
+/// (control characters, line separators, marks that turn the direction of writing) or does not show
+/// (blanks of no width, a byte order mark among them) as \xNN, so that no input can break or fake a
+/// line and names that differ look different.
 std::string printable(std::string_view text);
 /// The same in single quotes, cut to 40 bytes: how messages show what was found.
 std::string excerpt(std::string_view text);

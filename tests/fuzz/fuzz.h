@@ -22,7 +22,7 @@ inline void require(bool holds, const char* promise, const std::string& detail =
 }
 
 /// Whether `text` is UTF-8 that a terminal shows: no control characters, no line separators, no
-/// marks that turn the direction of writing.
+/// marks that turn the direction of writing, no blanks of no width.
 inline bool prints_as_one_line(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i]);
@@ -42,7 +42,8 @@ inline bool prints_as_one_line(std::string_view text) {
     const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
     const bool separates = code >= 0x2028 && code <= 0x202E;
     const bool turns = code == 0x200E || code == 0x200F || (code >= 0x2066 && code <= 0x2069);
-    if (control || separates || turns) return false;
+    const bool hidden = code == 0x200B || code == 0x2060 || code == 0xFEFF;
+    if (control || separates || turns || hidden) return false;
   }
   return true;
 }

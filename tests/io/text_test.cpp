@@ -31,6 +31,8 @@ BOOST_AUTO_TEST_CASE(any_language_is_shown_but_nothing_a_terminal_obeys) {
   BOOST_TEST(printable("\u200E\u200F") == "\\xe2\\x80\\x8e\\xe2\\x80\\x8f");
   BOOST_TEST(printable("\u2028\u202E") == "\\xe2\\x80\\xa8\\xe2\\x80\\xae");
   BOOST_TEST(printable("\u2066\u2069") == "\\xe2\\x81\\xa6\\xe2\\x81\\xa9");
+  BOOST_TEST(printable("\u200B\u2060") == "\\xe2\\x80\\x8b\\xe2\\x81\\xa0");
+  BOOST_TEST(printable("\uFEFFuser") == "\\xef\\xbb\\xbfuser");
   BOOST_TEST(printable("a\xE6\x97z\x7F") == "a\\xe6\\x97z\\x7f");
 }
 
