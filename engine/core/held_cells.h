@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// Which cells of the tables each device holds under a plan: what has to travel before another plan
+/// of the same tables can run. Immutable; thread-safe. What it is made from must outlive it.
+class HeldCells {
+ public:
+  /// REQUIRES a plan that is valid for `workload`.
+  HeldCells(const Workload& workload, const Plan& plan);
+
+  /// Bytes of the shard, weights and optimizer states, that its device does not hold: nothing where
+  /// it has all of those cells, in whatever shards. Of one that every device is to have, those of
+  /// all devices.
+  [[nodiscard]] std::int64_t missing_bytes(const Shard& shard) const;
+  /// The device that holds most of the shard's cells, the first of equals; kEveryDevice where all
+  /// do.
+  [[nodiscard]] std::int32_t home_of(const Shard& shard) const;
+
+ private:
+  [[nodiscard]] std::int64_t held_bytes(const Shard& shard, std::int32_t device) const;
+  [[nodiscard]] std::int64_t missing_on(const Shard& shard, std::int32_t device) const;
+
+  const Workload& workload_;
+  std::int32_t devices_;
+  std::vector<std::vector<Shard>> of_table_;
+};
+
+/// Bytes that change from `from` to `to` brings to devices that do not hold them: weights and
+/// optimizer states, each as often as devices get it. REQUIRES plans valid for `workload`.
+std::int64_t moved_bytes(const Workload& workload, const Plan& from, const Plan& to);
+
+}  // namespace neuroshard

@@ -1,0 +1,102 @@
+// What has to travel before another plan of the same tables can run.
+#include "engine/core/held_cells.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "engine/core/rng.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(held_cells)
+
+namespace {
+
+constexpr std::int64_t kRows = 100;
+
+Workload one_table(Optimizer optimizer = Optimizer::kSgd) {
+  Table table;
+  table.rows = kRows;
+  table.dim = 16;
+  table.optimizer = optimizer;
+  return {{table}, 1024};
+}
+
+Shard columns(std::int32_t begin, std::int32_t end, std::int32_t device) {
+  return {0, 0, kRows, begin, end, device};
+}
+
+/// Fp32 weights of so many columns.
+std::int64_t weights(std::int32_t dim) { return kRows * dim * 4; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_shard_brings_what_its_device_does_not_hold) {
+  const Workload workload = one_table();
+  const HeldCells held(workload, {2, {columns(0, 8, 0), columns(8, 16, 1)}});
+  BOOST_TEST(held.missing_bytes(columns(0, 8, 0)) == 0);
+  BOOST_TEST(held.missing_bytes(columns(4, 8, 0)) == 0);
+  BOOST_TEST(held.missing_bytes(columns(0, 8, 1)) == weights(8));
+  BOOST_TEST(held.missing_bytes(columns(0, 16, 1)) == weights(8));
+  BOOST_TEST(held.missing_bytes(columns(4, 12, 0)) == weights(4));
+  BOOST_TEST(held.missing_bytes({0, 0, 50, 0, 16, 1}) == weights(8) / 2);
+  BOOST_TEST(held.home_of(columns(4, 16, 0)) == 1);
+  BOOST_TEST(held.home_of(columns(4, 12, 1)) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(optimizer_states_travel_with_their_weights) {
+  const Workload workload = one_table(Optimizer::kRowwiseAdagrad);
+  const HeldCells held(workload, {2, {columns(0, 8, 0), columns(8, 16, 0)}});
+  BOOST_TEST(held.missing_bytes(columns(0, 8, 1)) == weights(8) + kRows * 4);
+  // The two parts have a number a row each, the whole has one.
+  BOOST_TEST(held.missing_bytes(columns(0, 16, 0)) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_is_on_every_device) {
+  const Workload workload = one_table();
+  Shard replica = columns(0, 16, kEveryDevice);
+  const HeldCells held(workload, {3, {replica}});
+  BOOST_TEST(held.missing_bytes(columns(0, 16, 2)) == 0);
+  BOOST_TEST(held.missing_bytes(replica) == 0);
+  BOOST_TEST(held.home_of(columns(0, 16, 2)) == kEveryDevice);
+  const HeldCells on_one(workload, {3, {columns(0, 16, 1)}});
+  BOOST_TEST(on_one.missing_bytes(replica) == 2 * weights(16));
+}
+
+BOOST_AUTO_TEST_CASE(moved_bytes_are_those_of_all_cells_one_by_one) {
+  Rng rng(1);
+  const Workload workload = one_table();
+  const auto random_plan = [&] {
+    Plan plan{3, {}};
+    const auto row = static_cast<std::int64_t>(rng.between(1, kRows - 1));
+    const auto column = static_cast<std::int32_t>(rng.between(1, 15));
+    for (const auto& [row_begin, row_end] : {std::pair(std::int64_t{0}, row), {row, kRows}}) {
+      for (const auto& [begin, end] : {std::pair(0, column), {column, 16}}) {
+        const auto device = static_cast<std::int32_t>(rng.below(3));
+        plan.shards.push_back({0, row_begin, row_end, begin, end, device});
+      }
+    }
+    return plan;
+  };
+  const auto device_of = [](const Plan& plan, std::int64_t row, std::int32_t column) {
+    for (const Shard& shard : plan.shards) {
+      if (row >= shard.row_begin && row < shard.row_end && column >= shard.column_begin &&
+          column < shard.column_end) {
+        return shard.device;
+      }
+    }
+    return kEveryDevice;
+  };
+  for (int trial = 0; trial < 50; ++trial) {
+    const Plan from = random_plan();
+    const Plan to = random_plan();
+    std::int64_t cells = 0;
+    for (std::int64_t row = 0; row < kRows; ++row) {
+      for (std::int32_t column = 0; column < 16; ++column) {
+        if (device_of(from, row, column) != device_of(to, row, column)) ++cells;
+      }
+    }
+    BOOST_TEST(moved_bytes(workload, from, to) == cells * 4);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
