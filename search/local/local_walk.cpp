@@ -24,9 +24,10 @@ WalkOptions default_walk(std::int32_t devices) {
 }
 
 LocalWalk::LocalWalk(const Problem& problem, const PlanEvaluator& evaluator,
-                     const ShapeCatalog& catalog)
+                     const ShapeCatalog& catalog, MoveGuard* guard)
     : evaluator_(evaluator),
       memory_bytes_(problem.cluster.memory_bytes),
+      guard_(guard),
       plan_(problem, evaluator, catalog),
       coster_(evaluator) {}
 
@@ -63,6 +64,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
     if (!wander(source, temperature, rng)) continue;
     if (!verify(temperature, rng)) {
       take_back_to(standing);
+      if (guard_ != nullptr) guard_->take_back();
       estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
       continue;
     }
@@ -81,6 +83,7 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
     if (!source.draw(plan_, estimate_.busiest(k % 2 == 1), rng, move)) continue;
     const double bound = estimate_.objective() + allowance(temperature, rng);
     if (!(estimate_.objective_after(plan_, move) <= bound)) continue;
+    if (guard_ != nullptr && !guard_->admit(plan_, move)) continue;
     estimate_.accept(plan_, move);
     for (int edit = 0; edit < move.edit_count; ++edit) {
       journal_.push_back(plan_.apply(move.edits[static_cast<std::size_t>(edit)]));
@@ -102,10 +105,12 @@ bool LocalWalk::verify(double temperature, Rng& rng) {
   standing_objective_ = estimate_.objective();
   ready_ms_ = coster_.ready_ms();
   total_ms_ = coster_.total_ms();
-  if (cost < best_cost_ - kRealGain * std::abs(best_cost_)) {
+  const bool best = cost < best_cost_ - kRealGain * std::abs(best_cost_);
+  if (best) {
     best_cost_ = cost;
     new_best();
   }
+  if (guard_ != nullptr) guard_->stand(best);
   return true;
 }
 

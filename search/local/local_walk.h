@@ -7,6 +7,7 @@
 #include "engine/core/rng.h"
 #include "search/local/cost_estimate.h"
 #include "search/local/local_plan.h"
+#include "search/local/move_guard.h"
 #include "search/local/moves.h"
 #include "search/local/plan_coster.h"
 
@@ -42,7 +43,9 @@ struct WalkResult {
 /// arguments alone, not on the walks before.
 class LocalWalk {
  public:
-  LocalWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
+  /// With a `guard`, only moves that it admits are made; it has to know the start of every walk.
+  LocalWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+            MoveGuard* guard = nullptr);
 
   /// Walks from `start`, which has to be within the memory limit, and returns the best plan seen:
   /// `start` itself when there is none better.
@@ -64,6 +67,7 @@ class LocalWalk {
 
   const PlanEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
+  MoveGuard* const guard_;
   LocalPlan plan_;
   PlanCoster coster_;
   std::vector<double> ready_ms_;  // of the last plan that stands

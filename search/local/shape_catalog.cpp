@@ -1,5 +1,7 @@
 #include "search/local/shape_catalog.h"
 
+#include <algorithm>
+
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -11,7 +13,19 @@ constexpr std::size_t kTogether = 256;  // entries interned at once, at least
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
                            const RowShapes& rows, const CancelToken* cancel)
+    : ShapeCatalog(workload, evaluator, rows, nullptr, cancel) {}
+
+ShapeCatalog ShapeCatalog::around(const Plan& plan, const Workload& workload,
+                                  PlanEvaluator& evaluator, const CancelToken* cancel) {
+  return {workload, evaluator, RowShapes(), &plan, cancel};
+}
+
+ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+                           const RowShapes& rows, const Plan* plan, const CancelToken* cancel)
     : rows_(rows) {
+  const std::vector<ShardShape> shapes =
+      plan == nullptr ? std::vector<ShardShape>() : shapes_of(*plan);
+  std::span<const ShardShape> left = shapes;
   std::size_t interned = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
@@ -26,6 +40,11 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     entries_[static_cast<std::size_t>(id)].only_parts = !sharding.whole;
     if (rows.halves > 1 && sharding.rows) add_rows(workload, whole, rows.halves);
     add_spread(workload, table);
+    const auto others = std::find_if(left.begin(), left.end(),
+                                     [&](const ShardShape& shape) { return shape.table != table; });
+    const auto own = static_cast<std::size_t>(others - left.begin());
+    add_shards(workload, left.first(own));
+    left = left.subspan(own);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
   intern(evaluator, interned);
@@ -38,8 +57,7 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   for (std::size_t k = begin; k < entries_.size(); ++k) {
     const CatalogEntry& entry = entries_[k];
     const bool replicated = entry.spread == Spread::kReplicas;
-    const std::int32_t blocks = entry.moves() || replicated ? 0 : holders(static_cast<EntryId>(k));
-    shapes.push_back({entry.table, entry.rows, entry.dim, blocks, replicated});
+    shapes.push_back({entry.table, entry.rows, entry.dim, entry.row_blocks, replicated});
   }
   for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
 }
@@ -86,6 +104,7 @@ EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spr
   entry.rows = shape.rows;
   entry.dim = shape.dim;
   entry.bytes = shard_bytes(workload, shape);
+  entry.row_blocks = shape.row_blocks;
   entry.spread = spread;
   entry.only_on = limit_of(workload.tables[static_cast<std::size_t>(shape.table)].devices);
   return id;
@@ -99,9 +118,11 @@ EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& sh
   const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
   const std::int32_t columns = split_point(table, shape.dim);
   if (columns == 0) return id;
-  const EntryId first = add_columns(workload, {shape.table, shape.rows, columns}, spread);
-  const EntryId rest =
-      add_columns(workload, {shape.table, shape.rows, shape.dim - columns}, spread);
+  ShardShape part = shape;
+  part.dim = columns;
+  const EntryId first = add_columns(workload, part, spread);
+  part.dim = shape.dim - columns;
+  const EntryId rest = add_columns(workload, part, spread);
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
@@ -122,16 +143,26 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape
   return id;
 }
 
+/// Of one table's shards in a plan.
+void ShapeCatalog::add_shards(const Workload& workload, std::span<const ShardShape> shapes) {
+  for (const ShardShape& shape : shapes) {
+    const bool all_rows = shape.rows == workload.tables[static_cast<std::size_t>(shape.table)].rows;
+    of_plan_.push_back(shape.replicated ? add(workload, shape, Spread::kReplicas)
+                       : all_rows       ? add_columns(workload, shape)
+                                        : add(workload, shape, Spread::kFixed));
+  }
+}
+
 void ShapeCatalog::add_spread(const Workload& workload, std::int32_t table) {
   const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   if (rows_.blocks > 1) {
     const std::int64_t rows = even_block(whole, rows_.blocks);
-    const ShardShape block{table, rows, whole.dim};
+    const ShardShape block{table, rows, whole.dim, rows_.blocks};
     blocks_.push_back(rows == 0 ? kNoEntry : add(workload, block, Spread::kAll));
   }
   if (rows_.host > 1) {
     const std::int64_t rows = even_block_of_host(whole, rows_.host);
-    const ShardShape block{table, rows, whole.dim};
+    const ShardShape block{table, rows, whole.dim, rows_.host};
     host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
   }
   if (rows_.replicas > 1) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/device_set.h"
+#include "engine/core/plan.h"
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
 #include "search/plan_evaluator.h"
@@ -21,6 +23,7 @@ enum class Spread : unsigned char {
   kHost,      ///< those of one host, each an even block of the same columns' rows
   kAll,       ///< all, each an even block of the table's rows
   kReplicas,  ///< all, each the whole table
+  kFixed,     ///< one, some of the rows, of a plan whose row shards stay where they are
 };
 
 /// One size that pieces of a table may have: some of the columns, or some of the rows. Which ones
@@ -30,6 +33,7 @@ struct CatalogEntry {
   std::int64_t rows = 0;
   std::int32_t dim = 0;
   std::int64_t bytes = 0;
+  std::int32_t row_blocks = 0;  ///< as in ShardShape
   ShapeId shape = 0;
   EntryId first = kNoEntry;  ///< the two pieces it is split into; none: it stays whole
   EntryId rest = kNoEntry;
@@ -58,7 +62,15 @@ class ShapeCatalog {
   ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows = {},
                const CancelToken* cancel = nullptr);
 
+  /// Of a plan to go on from: all of the above of columns, the same of the widths of its shards,
+  /// and its row shards and replicas as pieces that do not move. REQUIRES a valid plan in canonical
+  /// order.
+  static ShapeCatalog around(const Plan& plan, const Workload& workload, PlanEvaluator& evaluator,
+                             const CancelToken* cancel = nullptr);
+
   [[nodiscard]] bool complete() const { return complete_; }
+  /// The entry of each shard of the plan it is made of.
+  [[nodiscard]] std::span<const EntryId> of_plan() const { return of_plan_; }
 
   [[nodiscard]] const CatalogEntry& entry(EntryId id) const {
     return entries_[static_cast<std::size_t>(id)];
@@ -119,6 +131,9 @@ class ShapeCatalog {
   [[nodiscard]] EntryId joined_on_host(EntryId one, EntryId other) const;
 
  private:
+  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows,
+               const Plan* plan, const CancelToken* cancel);
+  void add_shards(const Workload& workload, std::span<const ShardShape> shapes);
   EntryId add(const Workload& workload, const ShardShape& shape, Spread spread = Spread::kNone);
   EntryId add_columns(const Workload& workload, const ShardShape& shape,
                       Spread spread = Spread::kNone);
@@ -132,6 +147,7 @@ class ShapeCatalog {
   std::vector<EntryId> blocks_;       // per table, or empty
   std::vector<EntryId> host_blocks_;  // per table, or empty
   std::vector<EntryId> replicas_;     // per table, or empty
+  std::vector<EntryId> of_plan_;      // per shard of a plan, or empty
   bool complete_ = true;
 };
 

@@ -29,7 +29,6 @@ constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tabl
 constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
 constexpr double kLaterHeat = 0.5;            // of the generations after the first, of its heat
 constexpr double kHottestWalk = 30;           // times the coolest, of the kWalks
-constexpr double kCycleGrowth = 2;            // of a cycle's seconds, over the one before
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
 constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
 constexpr int kRivalGenerations = 4;          // first ones, that go on from two plans
@@ -187,9 +186,6 @@ void Refinement::join_best() {
   });
 }
 
-/// A budget of candidates is one cycle. Time is dealt out in longer and longer ones, the last to
-/// the limit, so that whoever interrupts a long search has the plan of a finished one. A budget too
-/// large for the time limit is given up early for what time is left, all of which is then used.
 void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
                      std::optional<double> bound) {
   best_ = std::move(start);
@@ -203,18 +199,8 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   best_cost_ = walker(0).cost(best_);
   if (!rival_.empty()) rival_cost_ = walker(0).cost(rival_);
   response_ = walker(0).probe(best_);
-  if (options_.evaluations > evaluations_so_far) {
-    pace_.begin_cycle(options_.evaluations - evaluations_so_far, options_.time_limit_s);
-    run_cycle();
-  }
-  if (options_.evaluations == 0 || pace_.too_late()) {
-    for (double length = kRefineSeconds; !pace_.over() && !proven(); length *= kCycleGrowth) {
-      const double end = pace_.now() + length;
-      const bool last = end + kCycleGrowth * length > options_.time_limit_s;
-      pace_.begin_cycle(0, last ? options_.time_limit_s : end);
-      run_cycle();
-    }
-  }
+  pace_.run_cycles(
+      evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); });
   join_best();
   stopped_early_ = pace_.over() && !proven();
 }

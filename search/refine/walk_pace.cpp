@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/core/elapsed.h"
+#include "search/refine/refine.h"
 
 namespace neuroshard::search {
 namespace {
@@ -11,11 +12,13 @@ namespace {
 constexpr double kLateness = 2;         // times a walk's share of the time ..
 constexpr double kLateShare = 0.1;      // .. and of the limit: the budget is too large
 constexpr double kReportSeconds = 0.1;  // between two progress reports
+constexpr double kCycleGrowth = 2;      // of a cycle's seconds, over the one before
 
 }  // namespace
 
-WalkPace::WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks)
-    : options_(options), began_(began), threads_(threads), walks_(walks) {}
+WalkPace::WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks,
+                   std::string_view name)
+    : options_(options), began_(began), threads_(threads), walks_(walks), name_(name) {}
 
 bool WalkPace::cancelled() const {
   return options_.cancel != nullptr && options_.cancel->cancelled();
@@ -24,6 +27,21 @@ bool WalkPace::cancelled() const {
 double WalkPace::now() const { return seconds_since(began_); }
 
 bool WalkPace::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
+
+void WalkPace::run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
+                          const std::function<bool()>& ended) {
+  if (options_.evaluations > evaluations_so_far) {
+    begin_cycle(options_.evaluations - evaluations_so_far, options_.time_limit_s);
+    run_cycle();
+  }
+  if (options_.evaluations > 0 && !too_late()) return;
+  for (double length = kRefineSeconds; !over() && !ended(); length *= kCycleGrowth) {
+    const double end = now() + length;
+    const bool last = end + kCycleGrowth * length > options_.time_limit_s;
+    begin_cycle(0, last ? options_.time_limit_s : end);
+    run_cycle();
+  }
+}
 
 void WalkPace::begin_cycle(std::int64_t budget, double end) {
   budget_ = budget;
@@ -63,10 +81,10 @@ void WalkPace::report(std::int64_t candidates) {
   if (seconds - reported_ < kReportSeconds) return;
   reported_ = seconds;
   if (budget_ == 0) {
-    options_.progress->update("refine", static_cast<std::int64_t>(seconds),
+    options_.progress->update(name_, static_cast<std::int64_t>(seconds),
                               static_cast<std::int64_t>(std::ceil(options_.time_limit_s)), "s");
   } else {
-    options_.progress->update("refine", candidates_ + candidates, budget_, "candidates");
+    options_.progress->update(name_, candidates_ + candidates, budget_, "candidates");
   }
 }
 

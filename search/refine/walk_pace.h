@@ -3,6 +3,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <string_view>
 
 #include "search/sharder.h"
 
@@ -23,7 +25,9 @@ class WalkPace {
   };
 
   /// The options' time limit counts from `began`; `walks` go on at a time, on so many threads.
-  WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks);
+  /// `name` is what progress is told of.
+  WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks,
+           std::string_view name = "refine");
 
   [[nodiscard]] bool cancelled() const;
   /// Cancelled, or out of time.
@@ -31,8 +35,14 @@ class WalkPace {
   /// Seconds since the beginning.
   [[nodiscard]] double now() const;
 
-  /// A cycle of so many candidates, or until that moment, in seconds since the beginning.
-  void begin_cycle(std::int64_t budget, double end);
+  /// A budget of candidates, of which some are used up before, is one cycle. Time is dealt out in
+  /// longer and longer ones, the last to the limit, so that whoever interrupts a long search has
+  /// the plan of a finished one. A budget too large for the time limit is given up early for what
+  /// time is left, all of which is then used. None begins when `ended` says so.
+  void run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
+                  const std::function<bool()>& ended);
+
+  /// Of the cycle, in candidates; 0: no limit.
   [[nodiscard]] std::int64_t budget() const { return budget_; }
   /// Whether walks have taken so long that the budget cannot be used up within the time.
   [[nodiscard]] bool too_late() const { return too_late_; }
@@ -48,6 +58,7 @@ class WalkPace {
   [[nodiscard]] std::int64_t candidates() const { return candidates_; }
 
  private:
+  void begin_cycle(std::int64_t budget, double end);
   [[nodiscard]] bool timed() const { return options_.time_limit_s > 0; }
   void report(std::int64_t candidates);
 
@@ -55,6 +66,7 @@ class WalkPace {
   const Clock::time_point began_;
   const int threads_;
   const int walks_;
+  const std::string_view name_;
   std::int64_t budget_ = 0;  // candidates of the cycle; 0: no limit
   double cycle_end_ = 0;     // seconds after began_
   std::int64_t candidates_ = 0;

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/held_cells.h"
+#include "search/local/local_plan.h"
+#include "search/local/move_guard.h"
+#include "search/replan/cell_plan.h"
+
+namespace neuroshard::search {
+
+/// Which cells the pieces of a walk's plan are, and how many bytes are on devices that do not hold
+/// them now: those may not be more than a limit. Pieces are joined only where their cells are side
+/// by side, and of a split piece that half leaves which costs fewer bytes.
+class MovedCells final : public MoveGuard {
+ public:
+  /// What it is made from must outlive it.
+  MovedCells(const HeldCells& held, const ShapeCatalog& catalog, std::int64_t limit_bytes)
+      : held_(held), catalog_(catalog), limit_bytes_(limit_bytes) {}
+
+  /// Starts over with that plan. REQUIRES cells for all of its pieces.
+  void start(const CellPlan& plan);
+
+  bool admit(const LocalPlan& plan, const Move& move) override;
+  void stand(bool best) override;
+  void take_back() override;
+
+  /// By piece; a piece not in use has any.
+  [[nodiscard]] const std::vector<Shard>& cells() const { return cells_; }
+  /// The same of the last plan that stood as the best, or of the start.
+  [[nodiscard]] const std::vector<Shard>& best() const { return best_; }
+  [[nodiscard]] std::int64_t moved_bytes() const { return moved_bytes_; }
+  [[nodiscard]] std::int64_t moved_bytes(std::int32_t piece) const {
+    return bytes_[static_cast<std::size_t>(piece)];
+  }
+
+ private:
+  struct Piece {
+    std::int32_t number = kNoPiece;
+    Shard cells;
+    std::int64_t bytes = 0;  // that move
+  };
+  /// What a move makes of the pieces it touches.
+  struct Change {
+    std::array<Piece, 3> pieces;
+    std::size_t count = 0;
+
+    void add(std::int32_t number, Shard cells, std::int32_t device) {
+      cells.device = device;
+      pieces[count++] = {number, cells, 0};
+    }
+  };
+  [[nodiscard]] const Shard& cells_of(std::int32_t piece) const {
+    return cells_[static_cast<std::size_t>(piece)];
+  }
+  bool describe(const LocalPlan& plan, const Move& move, Change& change) const;
+  void describe_split(const Move& move, Change& change) const;
+  bool describe_merge(const Move& move, Change& change) const;
+  void put(const Piece& piece);
+
+  const HeldCells& held_;
+  const ShapeCatalog& catalog_;
+  const std::int64_t limit_bytes_;
+  std::vector<Shard> cells_;
+  std::vector<std::int64_t> bytes_;
+  std::int64_t moved_bytes_ = 0;
+  std::vector<Piece> undo_;  // since moves last stood
+  std::vector<Shard> best_;
+};
+
+}  // namespace neuroshard::search

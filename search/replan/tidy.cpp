@@ -1,0 +1,123 @@
+#include "search/replan/tidy.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "search/local/moves.h"
+#include "search/local/plan_coster.h"
+#include "search/replan/moved_cells.h"
+
+namespace neuroshard::search {
+namespace {
+
+class Tidying {
+ public:
+  Tidying(const CellPlan& start, const HeldCells& held, const Problem& problem,
+          const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+          const std::function<bool()>& stop)
+      : held_(held),
+        memory_bytes_(problem.cluster.memory_bytes),
+        stop_(stop),
+        cells_(held, catalog, std::numeric_limits<std::int64_t>::max()),
+        plan_(problem, evaluator, catalog),
+        coster_(evaluator) {
+    plan_.assign(start.pieces);
+    cells_.start(start);
+    cost_ = cost();
+  }
+
+  CellPlan run() {
+    send_home();
+    join_neighbours();
+    return {plan_.assignment(), cells_.cells()};
+  }
+
+ private:
+  double cost() { return coster_.cost(plan_.compute_ms(), plan_.dim_sums()); }
+  [[nodiscard]] const Shard& cells_of(std::int32_t piece) const {
+    return cells_.cells()[static_cast<std::size_t>(piece)];
+  }
+
+  /// Whether the plan may have the move and gets no dearer by it.
+  bool make(Move move) {
+    if (!price(plan_, memory_bytes_, move) || !cells_.admit(plan_, move)) return false;
+    std::array<Edit, 3> undo;
+    for (int edit = 0; edit < move.edit_count; ++edit) {
+      const auto index = static_cast<std::size_t>(edit);
+      undo[index] = plan_.apply(move.edits[index]);
+    }
+    const double moved = cost();
+    if (moved <= cost_) {
+      cost_ = moved;
+      cells_.stand(false);
+      return true;
+    }
+    for (int edit = move.edit_count; edit > 0; --edit) {
+      plan_.apply(undo[static_cast<std::size_t>(edit) - 1]);
+    }
+    cells_.take_back();
+    return false;
+  }
+
+  void send_home() {
+    std::vector<std::int32_t> away;
+    for (std::int32_t piece = 0; piece < std::ssize(cells_.cells()); ++piece) {
+      if (cells_.moved_bytes(piece) > 0) away.push_back(piece);
+    }
+    std::stable_sort(away.begin(), away.end(), [&](std::int32_t a, std::int32_t b) {
+      return cells_.moved_bytes(a) > cells_.moved_bytes(b);
+    });
+    for (const std::int32_t piece : away) {
+      if (stop_()) return;
+      const std::int32_t home = held_.home_of(cells_of(piece));
+      if (home != kEveryDevice && home != plan_.placed(piece).device) {
+        make(shift_of(plan_, piece, home));
+      }
+    }
+  }
+
+  void join_neighbours() {
+    const std::span<const std::int32_t> split = plan_.split_tables();
+    std::vector<std::int32_t> tables(split.begin(), split.end());
+    std::sort(tables.begin(), tables.end());
+    for (const std::int32_t table : tables) {
+      while (!stop_() && join_two(table)) {
+      }
+    }
+  }
+
+  bool join_two(std::int32_t table) {
+    const std::span<const std::int32_t> of_table = plan_.pieces_of(table);
+    std::vector<std::int32_t> pieces(of_table.begin(), of_table.end());
+    std::sort(pieces.begin(), pieces.end(), [&](std::int32_t a, std::int32_t b) {
+      return cells_of(a).column_begin < cells_of(b).column_begin;
+    });
+    for (std::size_t k = 1; k < pieces.size(); ++k) {
+      const Placed first = plan_.placed(pieces[k - 1]);
+      const Placed next = plan_.placed(pieces[k]);
+      if (first.device != next.device) continue;
+      const EntryId joined = plan_.catalog().joined(first.entry, next.entry);
+      if (joined == kNoEntry) continue;
+      if (make(merge_of(plan_, pieces[k - 1], pieces[k], joined, kNoPiece))) return true;
+    }
+    return false;
+  }
+
+  const HeldCells& held_;
+  const std::int64_t memory_bytes_;
+  const std::function<bool()>& stop_;
+  MovedCells cells_;
+  LocalPlan plan_;
+  PlanCoster coster_;
+  double cost_ = 0;
+};
+
+}  // namespace
+
+CellPlan tidy(const CellPlan& start, const HeldCells& held, const Problem& problem,
+              const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+              const std::function<bool()>& stop) {
+  return Tidying(start, held, problem, evaluator, catalog, stop).run();
+}
+
+}  // namespace neuroshard::search
