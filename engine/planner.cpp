@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "engine/cost_model/torchrec_rows.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
+#include "search/replan/replan.h"
 #include "search/row_shapes.h"
 #include "search/sharder.h"
 
@@ -95,11 +97,13 @@ Status check_devices(const Workload& workload, const Cluster& cluster) {
   return {};
 }
 
+using Search = std::function<Result<search::SearchResult>(
+    const search::Problem&, search::PlanEvaluator&, const search::SearchOptions&)>;
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
-Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
-                               const CostModels& models, const PlanOptions& options,
-                               double& seconds) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
+Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
+                              const CostModels& models, const PlanOptions& options,
+                              const Search& run, double& seconds) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
@@ -112,14 +116,13 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   own.pool = pool.get();
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = algorithm->run({tables.get(), cluster}, *evaluator, own);
+  Result<search::SearchResult> found = run({tables.get(), cluster}, *evaluator, own);
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
   result.plan = std::move(found->plan);
   canonicalize(result.plan);
   result.cost = evaluator->evaluate(result.plan);
-  result.algorithm = options.algorithm;
   result.evaluations = found->evaluations;
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;
@@ -131,6 +134,16 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   return result;
 }
 
+Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
+                               const CostModels& models, const PlanOptions& options,
+                               double& seconds) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      PlanResult result, run_search(workload, cluster, models, options, algorithm->run, seconds));
+  result.algorithm = options.algorithm;
+  return result;
+}
+
 }  // namespace
 
 std::string_view default_algorithm() { return search::kDefaultAlgorithm; }
@@ -139,6 +152,36 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options) {
   double seconds = 0;
   return search_plan(workload, cluster, models, options, seconds);
+}
+
+Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
+                          const CostModels& models, const Plan& now, std::int64_t limit_bytes,
+                          const PlanOptions& options) {
+  if (limit_bytes < 0) {
+    return invalid_input("move limit: found " + std::to_string(limit_bytes) +
+                         " bytes, expected 0 or more");
+  }
+  if (now.devices != cluster.devices) {
+    return invalid_input("devices: found " + std::to_string(cluster.devices) +
+                         ", expected the plan's " + std::to_string(now.devices));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(simulate(workload, now, models).status());
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, now, cluster.memory_bytes));
+  Plan canonical = now;
+  canonicalize(canonical);
+  double seconds = 0;
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      PlanResult result, run_search(
+                             workload, cluster, models, options,
+                             [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+                                 const search::SearchOptions& own) {
+                               return search::replan(problem, evaluator, own, canonical,
+                                                     limit_bytes);
+                             },
+                             seconds));
+  result.algorithm = kReplan;
+  return result;
 }
 
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models) {

@@ -64,6 +64,20 @@ struct PlanResult {
 Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options);
 
+/// PlanResult::algorithm of replan().
+inline constexpr std::string_view kReplan = "replan";
+
+/// Goes on from `now`, a plan that runs, on the same devices: a plan that costs no more under
+/// `models`, for which at most `limit_bytes` of weights and optimizer states come to devices that
+/// do not hold them (moved_bytes()). Whole tables and columns move and are split; row shards and
+/// replicas stay as they are. Of `options`, the algorithm, row splits and replicas change nothing.
+/// Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and
+/// a plan that simulate() refuses, is for another number of devices, or a limit below 0);
+/// kInfeasible when `now` is beyond the memory. Thread-safe.
+Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
+                          const CostModels& models, const Plan& now, std::int64_t limit_bytes,
+                          const PlanOptions& options);
+
 /// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the
 /// workload, has a replicated table that the models know nothing of, or the models do not fit it.
 /// Says nothing about memory limits: see check_memory(). Thread-safe.
