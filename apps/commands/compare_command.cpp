@@ -13,6 +13,7 @@
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
+#include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/planner.h"
@@ -62,12 +63,7 @@ class CompareCommand final : public Command {
     algorithms_.emplace_back(default_algorithm());
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
                &algorithms_);
-    declare_time_limit(flags, &options_.time_limit_s);
-    declare_evaluations(flags, &options_.evaluations);
-    declare_row_splits(flags, &row_splits_);
-    declare_data_parallel(flags, &data_parallel_);
-    declare_search_threads(flags, &options_.threads).default_text("1, so that seconds compare");
-    flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
+    declare_search(flags, &search_);
     flags
         .text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
               &output_)
@@ -87,9 +83,8 @@ class CompareCommand final : public Command {
     io::CompareReport report{cluster_.devices, models.name,
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
-    options_.row_splits = row_splits_of(row_splits_);
-    options_.data_parallel = data_parallel_ == "on";
-    note_search_flags(flags, row_splits_, options_.data_parallel, algorithms_, models);
+    settle(&search_);
+    note_search_flags(flags, search_, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, cluster_.devices, all_tables_of(pool, tasks), costs_in(report));
     if (output_) {
@@ -115,9 +110,8 @@ class CompareCommand final : public Command {
 
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
-    options_.cancel = &cancel_token();
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
-    bounds_.plans = bounded_plans(models, cluster_.devices, options_);
+    bounds_.plans = bounded_plans(models, cluster_.devices, search_.options);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
     Status refusal;
@@ -126,7 +120,7 @@ class CompareCommand final : public Command {
       progress.update("comparing", index, total, "tasks");
       const Workload& workload = workloads[static_cast<std::size_t>(index)];
       Result<std::vector<ComparedPlan>> compared =
-          compare_plans(workload, cluster_, models, algorithms_, options_);
+          compare_plans(workload, cluster_, models, algorithms_, search_.options);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) {
         return cancelled("interrupted in task " + std::to_string(index + 1) + " of " +
@@ -140,7 +134,8 @@ class CompareCommand final : public Command {
         return status;
       } else {
         any_taken = true;
-        const auto bound = bound_of(known_bound(*compared), workload, cluster_, models, options_);
+        const auto bound =
+            bound_of(known_bound(*compared), workload, cluster_, models, search_.options);
         if (bound) bounds_.ms.push_back(*bound);
       }
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
@@ -209,11 +204,9 @@ class CompareCommand final : public Command {
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   TorchRecBandwidths bandwidths_;
-  std::string row_splits_ = "even";
-  std::string data_parallel_ = "off";
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
-  PlanOptions options_{.threads = 1};
+  SearchFlags search_{.options = {.threads = 1}};
   TaskBounds bounds_;
 };
 

@@ -15,6 +15,7 @@
 #include "apps/flags/common_flags.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
+#include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/cost_model/validate_models.h"
@@ -40,14 +41,9 @@ class PlanCommand final : public Command {
                  "one of " + join(algorithm_names(), ", ") +
                      "; where --format has no place for the default's plan, the cheapest of the "
                      "baselines' that it has one for",
-                 &options_.algorithm, algorithm_names());
-    declare_time_limit(flags, &options_.time_limit_s);
-    declare_evaluations(flags, &options_.evaluations);
-    declare_row_splits(flags, &row_splits_,
-                       "no more than the format of the plan takes: torchrec even, hugectr off; ");
-    declare_data_parallel(flags, &data_parallel_);
-    declare_search_threads(flags, &options_.threads);
-    flags.seed("seed", "of the algorithms that draw random numbers", &options_.seed);
+                 &search_.options.algorithm, algorithm_names());
+    declare_search(flags, &search_,
+                   "no more than the format of the plan takes: torchrec even, hugectr off; ");
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
@@ -73,15 +69,13 @@ class PlanCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
     }
-    options_.cancel = &cancel_token();
-    options_.row_splits = row_splits_of(row_splits_);
-    options_.data_parallel = data_parallel_ == "on";
+    settle(&search_);
     note_unused_flags(flags, export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
-    note_search_flags(flags, row_splits_, options_.data_parallel, {&options_.algorithm, 1}, models);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
@@ -117,7 +111,7 @@ class PlanCommand final : public Command {
 
   Result<PlanResult> search(const Workload& workload, const CostModels& models) {
     ProgressBar progress;
-    PlanOptions options = options_;
+    PlanOptions options = search_.options;
     options.progress = &progress;
     Result<PlanResult> best = make_plan(workload, cluster_, models, options);
     if (best.status().code() == StatusCode::kInfeasible && format().equal_columns) {
@@ -142,7 +136,8 @@ class PlanCommand final : public Command {
 
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
                                               const PlanResult& best) const {
-    return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds, options_);
+    return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds,
+                             search_.options);
   }
 
   /// To show beside a plan, which is what counts.
@@ -199,14 +194,14 @@ class PlanCommand final : public Command {
   /// No more row shards than the format has a place for; no other note is about those then.
   void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
     const RowSplits held = format().row_splits;
-    options_.possible_row_splits = held;
-    if (options_.row_splits <= held) return;
-    options_.row_splits = held;
+    search_.options.possible_row_splits = held;
+    if (search_.options.row_splits <= held) return;
+    search_.options.row_splits = held;
     if (!flags.given("row-splits") || known_row_splits(models.models) <= held) return;
-    if (!makes_row_shards({&options_.algorithm, 1})) return;
-    print_note("--row-splits " + row_splits_ + ": " + export_.format + " has no place for such, " +
-               instead_of_row_splits(held));
-    row_splits_ = to_string(held);
+    if (!makes_row_shards({&search_.options.algorithm, 1})) return;
+    print_note("--row-splits " + search_.row_splits + ": " + export_.format +
+               " has no place for such, " + instead_of_row_splits(held));
+    search_.row_splits = to_string(held);
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
@@ -216,7 +211,8 @@ class PlanCommand final : public Command {
     document.plan = best.plan;
     document.batch_size = loaded.workload.batch_size;
     document.cost = best.cost;
-    document.provenance = provenance_of(models, loaded.sha256, best.algorithm, options_.seed);
+    document.provenance =
+        provenance_of(models, loaded.sha256, best.algorithm, search_.options.seed);
     export_.options.memory_limit = cluster_.memory_bytes;
     export_.options.cost_origin = describe_costs(models, cluster_.devices);
     export_.options.baselines = baseline_costs(others);
@@ -228,7 +224,7 @@ class PlanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
-                       options_);
+                       search_.options);
     if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";
@@ -240,11 +236,9 @@ class PlanCommand final : public Command {
   std::optional<std::int64_t> batch_size_;
   std::string cost_model_ = kDefaultCostModel;
   TorchRecBandwidths bandwidths_;
-  std::string row_splits_ = "even";
-  std::string data_parallel_ = "off";
   std::optional<std::string> output_;
   ExportFlags export_;
-  PlanOptions options_{.threads = 0};
+  SearchFlags search_;
 };
 
 }  // namespace

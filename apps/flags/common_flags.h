@@ -21,31 +21,10 @@ FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out);
 FlagSet::Flag& declare_devices(FlagSet& flags, std::int32_t* out);
 FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
-/// The same of a search, which time may end.
-FlagSet::Flag& declare_search_threads(FlagSet& flags, int* out);
-/// --time-limit of one search; 0 stays when it is not given.
-FlagSet::Flag& declare_time_limit(FlagSet& flags, double* out);
-/// --evaluations of one search; 0 stays when it is not given.
-FlagSet::Flag& declare_evaluations(FlagSet& flags, std::int64_t* out);
-/// --row-splits of one search: which row shards refine may make. `limit` is what help says of where
-/// the command allows fewer; "" where it does not.
-FlagSet::Flag& declare_row_splits(FlagSet& flags, std::string* out, const std::string& limit = "");
-/// --data-parallel of one search, off or on: whether refine may have tables whole on every device.
-FlagSet::Flag& declare_data_parallel(FlagSet& flags, std::string* out);
-/// Whether any of the algorithms goes by --row-splits.
-bool makes_row_shards(std::span<const std::string> algorithms);
-/// Remarks when --row-splits or --data-parallel asks for what none of the algorithms makes or the
-/// cost models know nothing of, and when none goes by --evaluations.
-void note_search_flags(const FlagSet& flags, const std::string& row_splits, bool data_parallel,
-                       std::span<const std::string> algorithms, const NamedCostModels& models);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
 /// or do not count all samples of the batch, and when `costs`, which are shown, have times below 0.
 void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload,
                   std::span<const DeviceCost> costs);
-/// REQUIRES one of that flag's words.
-RowSplits row_splits_of(const std::string& word);
-/// How a note ends that says that wider ones than `used` are not made.
-std::string instead_of_row_splits(RowSplits used);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 

@@ -1,0 +1,112 @@
+#include "apps/flags/search_flags.h"
+
+#include <algorithm>
+
+#include "apps/console/output.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/interrupt.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// The algorithms that have a trait.
+std::vector<std::string> algorithms_that(bool AlgorithmInfo::*trait) {
+  std::vector<std::string> names;
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.*trait) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+bool any_of(std::span<const std::string> algorithms, const std::vector<std::string>& known) {
+  return std::find_first_of(algorithms.begin(), algorithms.end(), known.begin(), known.end()) !=
+         algorithms.end();
+}
+
+/// REQUIRES one of the flag's words.
+RowSplits row_splits_of(const std::string& word) {
+  RowSplits row_splits = RowSplits::kOff;
+  for (const RowSplits one : {RowSplits::kEven, RowSplits::kAny}) {
+    if (word == to_string(one)) row_splits = one;
+  }
+  return row_splits;
+}
+
+}  // namespace
+
+void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) {
+  constexpr double kLongest = 1e6;
+  flags
+      .number(
+          "time-limit", "SECONDS",
+          "then a search stops with the best plan so far; one that has none goes on to a second",
+          &out->options.time_limit_s, {0, kLongest})
+      .default_text("no limit, but 1 for refine and anneal");
+  flags
+      .integer("evaluations",
+               "plans, costed in full or estimated, after which refine and anneal stop, a few more "
+               "for what they begin with and "
+               "each walk ends with, instead of after a time: then the plan "
+               "depends on neither the machine's speed nor --threads, only on its instruction set",
+               &out->options.evaluations, 1, std::int64_t{1} << 50)
+      .default_text("no limit");
+  flags.choice("row-splits", "NAME",
+               "row shards that refine may make: off, even (a table over all devices, "
+               "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
+                   limit + "whole rows with cost models that know no row shards",
+               &out->row_splits, {"off", "even", "any"});
+  flags.choice("data-parallel", "NAME",
+               "whether refine may have small tables whole on every device (TorchRec's "
+               "data_parallel), off or on; the cost model torchrec alone knows their cost",
+               &out->data_parallel, {"off", "on"});
+  flags
+      .integer("threads", "threads; results do not depend on it, but for searches that time ends",
+               &out->options.threads, 1, kMaxThreads)
+      .default_text(out->options.threads == 1 ? "1, so that seconds compare"
+                                              : "one per hardware thread");
+  flags.seed("seed", "of the algorithms that draw random numbers", &out->options.seed);
+}
+
+void settle(SearchFlags* search) {
+  search->options.row_splits = row_splits_of(search->row_splits);
+  search->options.data_parallel = search->data_parallel == "on";
+  search->options.cancel = &cancel_token();
+}
+
+bool makes_row_shards(std::span<const std::string> algorithms) {
+  return any_of(algorithms, algorithms_that(&AlgorithmInfo::makes_row_shards));
+}
+
+void note_search_flags(const FlagSet& flags, const SearchFlags& search,
+                       std::span<const std::string> algorithms, const NamedCostModels& models) {
+  const std::string& row_splits = search.row_splits;
+  const bool data_parallel = search.options.data_parallel;
+  const std::vector<std::string> heeding = algorithms_that(&AlgorithmInfo::heeds_evaluations);
+  if (flags.given("evaluations") && !any_of(algorithms, heeding)) {
+    print_note("--evaluations: changes nothing, only " + join(heeding, ", ") + " go by it");
+  }
+  const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
+  if (data_parallel && !makes_row_shards(algorithms)) {
+    print_note("--data-parallel on: changes nothing, only " + makers + " goes by it");
+  } else if (data_parallel && !knows_replicas(models.models)) {
+    print_note("--data-parallel on: changes nothing, " + models.name +
+               " knows no data-parallel tables");
+  }
+  if (!flags.given("row-splits") || row_splits == "off") return;
+  if (!makes_row_shards(algorithms)) {
+    print_note("--row-splits " + row_splits + ": changes nothing, only " + makers +
+               " makes row shards");
+    return;
+  }
+  const RowSplits known = known_row_splits(models.models);
+  if (row_splits_of(row_splits) <= known) return;
+  print_note("--row-splits " + row_splits + ": " + models.name + " knows no such row shards, " +
+             instead_of_row_splits(known));
+}
+
+std::string instead_of_row_splits(RowSplits used) {
+  return used == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even";
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "apps/flags/flags.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+
+namespace neuroshard::apps {
+
+/// What the flags say about how to search, all but the algorithm. `options` is where they begin.
+struct SearchFlags {
+  PlanOptions options{.threads = 0};
+  std::string row_splits = "even";
+  std::string data_parallel = "off";
+};
+
+/// --time-limit, --evaluations, --row-splits, --data-parallel, --threads and --seed. `limit` is
+/// what help says of where the command allows fewer row splits; "" where it does not.
+void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit = "");
+
+/// Completes the options by the words; from now on an interrupt ends searches, not the command.
+void settle(SearchFlags* search);
+
+/// Whether any of the algorithms goes by --row-splits.
+bool makes_row_shards(std::span<const std::string> algorithms);
+
+/// Remarks when --row-splits or --data-parallel asks for what none of the algorithms makes or the
+/// cost models know nothing of, and when none goes by --evaluations. REQUIRES settled flags.
+void note_search_flags(const FlagSet& flags, const SearchFlags& search,
+                       std::span<const std::string> algorithms, const NamedCostModels& models);
+
+/// How a note ends that says that wider ones than `used` are not made.
+std::string instead_of_row_splits(RowSplits used);
+
+}  // namespace neuroshard::apps
