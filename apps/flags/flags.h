@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -116,6 +117,8 @@ class FlagSet {
   Flag& seed(std::string name, std::string help, std::uint64_t* out);
   /// A size above 0 such as 80GB.
   Flag& bytes(std::string name, std::string help, std::int64_t* out);
+  /// Such sizes separated by commas, none twice.
+  Flag& sizes(std::string name, std::string help, std::vector<std::int64_t>* out);
   /// One word of `words`; `Text` is std::string or std::optional<std::string>.
   template <typename Text>
   Flag& choice(std::string name, std::string value_name, std::string help, Text* out,
@@ -132,19 +135,25 @@ class FlagSet {
   /// Words separated by commas, none empty, none twice.
   Flag& list(std::string name, std::string value_name, std::string help,
              std::vector<std::string>* out);
+  /// Whether a list may have a value twice.
+  enum class Repeats { kAllowed, kRefused };
   /// Integers in [low, high] separated by commas.
   template <typename Int>
   Flag& integers(std::string name, std::string help, std::vector<Int>* out, std::int64_t low,
-                 std::int64_t high) {
+                 std::int64_t high, Repeats repeats = Repeats::kAllowed) {
     std::vector<std::string> defaults;
     for (const Int value : *out) defaults.push_back(std::to_string(value));
     return add(std::move(name), "N,N,..", std::move(help), join(defaults, ","),
-               [out, low, high](const std::string& text) {
+               [out, low, high, repeats](const std::string& text) {
                  std::vector<Int> values;
                  for (const std::string& word : split(text, ',')) {
                    std::int64_t value = 0;
                    NEUROSHARD_RETURN_IF_ERROR(parse_integer(word, low, high, value));
-                   values.push_back(static_cast<Int>(value));
+                   const auto item = static_cast<Int>(value);
+                   if (repeats == Repeats::kRefused) {
+                     NEUROSHARD_RETURN_IF_ERROR(check_new(values, item, text, word));
+                   }
+                   values.push_back(item);
                  }
                  *out = std::move(values);
                  return Status();
@@ -208,6 +217,15 @@ class FlagSet {
 
   static Status parse_integer(std::string_view word, std::int64_t low, std::int64_t high,
                               std::int64_t& out);
+  static Status parse_size(const std::string& word, std::int64_t& out);
+  static Status found_twice(const std::string& text, const std::string& word);
+  /// An error when `value`, which `word` of the list `text` says, is among `values`.
+  template <typename Value>
+  static Status check_new(const std::vector<Value>& values, const Value& value,
+                          const std::string& text, const std::string& word) {
+    const bool known = std::find(values.begin(), values.end(), value) != values.end();
+    return known ? found_twice(text, word) : Status();
+  }
   static Status parse_number(std::string_view word, Range range, double& out);
 
   Flag& add(std::string name, std::string value_name, std::string help, std::string default_text,
