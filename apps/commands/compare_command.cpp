@@ -86,7 +86,7 @@ class CompareCommand final : public Command {
     settle(&search_);
     note_search_flags(flags, search_, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
-    note_guesses(models, cluster_.devices, all_tables_of(pool, tasks), costs_in(report));
+    note_guesses(models, {&cluster_.devices, 1}, all_tables_of(pool, tasks), costs_in(report));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_compare(report)));
       if (*output_ == "-") {

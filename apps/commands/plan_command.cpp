@@ -18,7 +18,6 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/cost_model/validate_models.h"
 #include "engine/planner.h"
 #include "io/file.h"
 #include "io/plans/plan_file.h"
@@ -26,8 +25,7 @@
 namespace neuroshard::apps {
 namespace {
 
-const std::string kEndedByTime =
-    "time ended the search, the next run may find another plan: --evaluations makes it repeatable";
+const std::string kEndedByTime = ended_by_time("the search", "another plan");
 
 class PlanCommand final : public Command {
  public:
@@ -62,7 +60,7 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, per_host, cluster_.devices, bandwidths_));
-    NEUROSHARD_RETURN_IF_ERROR(check_batch(loaded.workload, models.models));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
     if (output_) {
@@ -84,7 +82,7 @@ class PlanCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, text.status(), best, others));
       text = plan_text(loaded, models, best, {});
     }
-    note_guesses(models, cluster_.devices, loaded.workload, best.cost.per_device);
+    note_guesses(models, {&cluster_.devices, 1}, loaded.workload, best.cost.per_device);
     note_end_of_search(best);
     NEUROSHARD_RETURN_IF_ERROR(text.status());
     return hand_over(loaded, models, best, *text, others);
@@ -175,14 +173,6 @@ class PlanCommand final : public Command {
                refused.message() + "): this is that of " + best.algorithm +
                ", the cheapest of the others that it has a place for");
     return {};
-  }
-
-  [[nodiscard]] Status check_batch(const Workload& workload, const CostModels& models) const {
-    const Status status = check_batch_size(models, workload.batch_size);
-    if (status.ok()) return status;
-    const std::string from = batch_size_ ? "--batch-size" : io::source_name(tables_);
-    return invalid_input(from + ": " + status.message() +
-                         (batch_size_ ? "" : "; --batch-size overrides the file's"));
   }
 
   [[nodiscard]] const io::PlanFormat& format() const {

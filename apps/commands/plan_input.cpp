@@ -69,7 +69,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
   }
   Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
-  note_guesses(named, plan.devices, input.loaded.workload, cost->per_device);
+  note_guesses(named, {&plan.devices, 1}, input.loaded.workload, cost->per_device);
   return cost;
 }
 

@@ -11,8 +11,6 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr int kBarColumns = 20;
-
 std::vector<std::int64_t> shards_per_device(const Plan& plan) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {
@@ -66,13 +64,21 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
   return table.render(console);
 }
 
+std::string describe_workload(const Workload& workload) {
+  return counted(std::ssize(workload.tables), "table") + ", " + describe_bytes(workload) +
+         ", batch " + with_commas(workload.batch_size);
+}
+
+std::string ended_by_time(const std::string& searches, const std::string& others) {
+  return "time ended " + searches + ", the next run may find " + others +
+         ": --evaluations makes it repeatable";
+}
+
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
                         const NamedCostModels& models, const PlanResult& result) {
   const double cost_ms = result.cost.cost_ms;
-  return counted(std::ssize(workload.tables), "table") + ", " + describe_bytes(workload) +
-         ", batch " + with_commas(workload.batch_size) + ", on " +
-         counted(cluster.devices, "device") + " of " + format_bytes(cluster.memory_bytes) +
-         "\ncost model " + describe(models) + "\n\n" +
+  return describe_workload(workload) + ", on " + counted(cluster.devices, "device") + " of " +
+         format_bytes(cluster.memory_bytes) + "\ncost model " + describe(models) + "\n\n" +
          plan_table(console, result.plan, result.cost, cluster.memory_bytes) + "\n" +
          console.paint("plan cost " + milliseconds(cost_ms, cost_ms) + " ms", Style::kBold) + " (" +
          result.algorithm + ", " + counted(std::ssize(result.plan.shards), "shard") + ", " +
@@ -91,13 +97,16 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
   return known && *known > 0 ? known : std::nullopt;
 }
 
+double above_bound(double cost_ms, double bound_ms) {
+  return std::max(0.0, cost_ms / bound_ms - 1);
+}
+
 std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
                        const Cluster& cluster, const CostModels& models,
                        const PlanOptions& options) {
   const std::optional<double> bound = bound_of(known, workload, cluster, models, options);
   if (!bound) return "";
-  const double gap = std::max(0.0, cost_ms / *bound - 1);
-  return "at most " + fixed_decimals(100 * gap, 2) + " % above the best " +
+  return "at most " + fixed_decimals(100 * above_bound(cost_ms, *bound), 2) + " % above the best " +
          bounded_plans(models, cluster.devices, options) + " (a lower bound of " +
          milliseconds(*bound, cost_ms) + " ms)\n";
 }

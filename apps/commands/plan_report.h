@@ -16,6 +16,15 @@ namespace neuroshard::apps {
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit);
 
+/// Columns of the bar beside a cost.
+inline constexpr int kBarColumns = 20;
+
+/// "26 tables, 97.4 GiB, batch 65,536".
+std::string describe_workload(const Workload& workload);
+
+/// That time ended `searches`, so that the next run may find `others`.
+std::string ended_by_time(const std::string& searches, const std::string& others);
+
 /// What was planned, for what, plan_table(), and what the plan costs and took to find.
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
                         const NamedCostModels& models, const PlanResult& result);
@@ -28,6 +37,8 @@ std::string milliseconds(double value, double largest);
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options);
+/// How far above a bound a cost is: 0.01 for one per cent, and not below 0.
+double above_bound(double cost_ms, double bound_ms);
 /// A line for people: how far from the best possible a plan of `cost_ms` is at most; "" where there
 /// is no such bound.
 std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,

@@ -2,13 +2,11 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
 #include "engine/core/cluster.h"
-#include "engine/planner.h"
+#include "engine/cost_model/validate_models.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
 
@@ -70,11 +68,13 @@ FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
       .default_text("one per hardware thread");
 }
 
-void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload,
-                  std::span<const DeviceCost> costs) {
+void note_guesses(const NamedCostModels& models, std::span<const std::int32_t> devices,
+                  const Workload& workload, std::span<const DeviceCost> costs) {
   note_if_any(device_guess(models, devices));
   note_if_any(table_guess(models, workload.tables));
-  note_if_any(dropped_samples(models, devices, workload.batch_size));
+  for (const std::int32_t count : devices) {
+    note_if_any(dropped_samples(models, count, workload.batch_size));
+  }
   note_if_any(negative_times(models, costs));
 }
 
@@ -93,6 +93,15 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   loaded.batch_note = io::other_batch_note(file, source);
   NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload, io::make_workload(file, source));
   return loaded;
+}
+
+Status check_batch(const CostModels& models, const LoadedWorkload& loaded, const std::string& path,
+                   std::optional<std::int64_t> batch_size) {
+  const Status status = check_batch_size(models, loaded.workload.batch_size);
+  if (status.ok()) return status;
+  const std::string from = batch_size ? "--batch-size" : io::source_name(path);
+  return invalid_input(from + ": " + status.message() +
+                       (batch_size ? "" : "; --batch-size overrides the file's"));
 }
 
 }  // namespace neuroshard::apps

@@ -23,8 +23,9 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
 /// or do not count all samples of the batch, and when `costs`, which are shown, have times below 0.
-void note_guesses(const NamedCostModels& models, std::int32_t devices, const Workload& workload,
-                  std::span<const DeviceCost> costs);
+/// `devices` are the numbers of them that there are costs of.
+void note_guesses(const NamedCostModels& models, std::span<const std::int32_t> devices,
+                  const Workload& workload, std::span<const DeviceCost> costs);
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 
@@ -40,5 +41,10 @@ struct LoadedWorkload {
 /// else the file's, else 65,536. Errors: unreadable, malformed, or tables without dims.
 Result<LoadedWorkload> load_workload(const std::string& path,
                                      std::optional<std::int64_t> batch_size);
+
+/// check_batch_size(), of what load_workload() has made of these: the error names the one that says
+/// the size.
+Status check_batch(const CostModels& models, const LoadedWorkload& loaded, const std::string& path,
+                   std::optional<std::int64_t> batch_size);
 
 }  // namespace neuroshard::apps

@@ -17,17 +17,30 @@ FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {
                        {kMinTorchRecGbps, kMaxTorchRecGbps, true});
 }
 
+Result<NamedCostModels> load_models_with(const std::string& name_or_path,
+                                         std::int32_t devices_per_host,
+                                         const TorchRecBandwidths& bandwidths) {
+  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_cost_models(name_or_path));
+  set_bandwidths(bandwidths, models);
+  if (devices_per_host > 0) set_hosts(devices_per_host, models);
+  return models;
+}
+
+Status check_hosts(const NamedCostModels& models, std::int32_t devices_per_host,
+                   std::int32_t devices) {
+  if (devices_per_host == 0 || !models.models.torchrec || devices % devices_per_host == 0) {
+    return {};
+  }
+  return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
+                       ", expected a divisor of " + std::to_string(devices) + " devices");
+}
+
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths) {
-  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_cost_models(name_or_path));
-  set_bandwidths(bandwidths, models);
-  if (devices_per_host == 0 || !models.models.torchrec) return models;
-  if (devices % devices_per_host != 0) {
-    return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
-                         ", expected a divisor of " + std::to_string(devices) + " devices");
-  }
-  set_hosts(devices_per_host, models);
+  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models,
+                              load_models_with(name_or_path, devices_per_host, bandwidths));
+  NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host, devices));
   return models;
 }
 

@@ -16,9 +16,15 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
 /// --bandwidths; what it holds stays when it is not given.
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);
 
-/// load_cost_models() for `devices` devices; TorchRec's formula counts with hosts of so many of
-/// them (0: of as many as it does by itself) and those bandwidths, others have the hosts they were
-/// trained on. kInvalidInput, too, when the devices are no whole number of such hosts.
+/// load_cost_models(); TorchRec's formula counts with hosts of so many devices (0: of as many as it
+/// does by itself) and those bandwidths, others have the hosts they were trained on.
+Result<NamedCostModels> load_models_with(const std::string& name_or_path,
+                                         std::int32_t devices_per_host,
+                                         const TorchRecBandwidths& bandwidths);
+/// kInvalidInput when the models go by hosts and the devices are no whole number of such.
+Status check_hosts(const NamedCostModels& models, std::int32_t devices_per_host,
+                   std::int32_t devices);
+/// Both for `devices` devices.
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
                                               std::int32_t devices_per_host, std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths = {});

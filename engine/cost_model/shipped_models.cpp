@@ -131,14 +131,19 @@ std::string describe(const NamedCostModels& named) {
   return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
-std::string device_guess(const NamedCostModels& named, std::int32_t devices) {
+std::string device_guess(const NamedCostModels& named, std::span<const std::int32_t> devices) {
   if (!named.models.comm || named.models.comm->max_devices == 0) return "";
   const CommModels& comm = *named.models.comm;
-  if (devices == 1 || (devices >= comm.min_devices && devices <= comm.max_devices)) return "";
+  std::string unknown;
+  for (const std::int32_t count : devices) {
+    if (count == 1 || (count >= comm.min_devices && count <= comm.max_devices)) continue;
+    unknown += (unknown.empty() ? "" : ", ") + std::to_string(count);
+  }
+  if (unknown.empty()) return "";
   const std::string least =
       comm.min_devices < comm.max_devices ? std::to_string(comm.min_devices) + " to " : "";
   return named.name + ": trained on " + least + std::to_string(comm.max_devices) +
-         " devices, what it says of " + std::to_string(devices) + " is a guess";
+         " devices, what it says of " + unknown + " is a guess";
 }
 
 std::string table_guess(const NamedCostModels& named, std::span<const Table> tables) {

@@ -66,10 +66,13 @@ std::string describe(const ModelOrigin& origin);
 /// whatever is simulated says so.
 std::string describe(const NamedCostModels& models);
 
-/// "trained on 2 to 128 devices, what it says of 200 is a guess", with the name in front; "" for a
-/// number of devices that the training data has on both sides of it, for one device, which
-/// exchanges nothing, or where that is not known.
-std::string device_guess(const NamedCostModels& models, std::int32_t devices);
+/// "trained on 2 to 128 devices, what it says of 200 is a guess", with the name in front; "" for
+/// numbers of devices that the training data has on both sides of them, for one device, which
+/// exchanges nothing, or where that is not known. Of several numbers it names those that are.
+std::string device_guess(const NamedCostModels& models, std::span<const std::int32_t> devices);
+inline std::string device_guess(const NamedCostModels& models, std::int32_t devices) {
+  return device_guess(models, {&devices, 1});
+}
 
 /// "trained on fp32 tables, what it says of 3 others is a guess", with the name in front; "" where
 /// all are fp32 with optimizers that ground truth has, as in all data that `collect` makes, or

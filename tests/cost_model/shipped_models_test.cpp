@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_
   BOOST_TEST(device_guess(named, 128).empty());
   BOOST_TEST(device_guess(named, 129) ==
              "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess");
+  const std::vector<std::int32_t> several{1, 8, 129, 256};
+  BOOST_TEST(device_guess(named, several) ==
+             "h200_sim: trained on 2 to 128 devices, what it says of 129, 256 is a guess");
   BOOST_TEST(device_guess(load_shipped_models("torchrec").value(), 129).empty());
   NamedCostModels one = named;
   one.models.comm->min_devices = one.models.comm->max_devices = 4;
