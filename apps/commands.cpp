@@ -35,6 +35,10 @@ constexpr std::array kCommands{
                  "  neuroshard compare --tables pool.json --tasks examples/tasks.txt --devices 4 "
                  "--device-memory 8GiB\n",
                  make_compare_command},
+    CommandEntry{"sweep", "how many devices tables need, and what a step costs on each number",
+                 "  neuroshard sweep --tables examples/dlrm_dcnv2.json --devices 4,8,16 "
+                 "--device-memory 20GB,80GB --time-limit 0.1\n",
+                 make_sweep_command},
     CommandEntry{"collect compute", "measure what sets of tables cost on one device",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "
                  "--output h200_compute\n",

@@ -49,7 +49,8 @@ BOOST_AUTO_TEST_CASE(compute_of_fp16_tables_is_called_a_guess_unless_a_formula_k
   };
   const std::string note =
       "h200_sim: trained on fp32 tables, what it says of the compute of 1 other is a guess\n";
-  for (const auto& arguments : {planned, simulated, compared(tasks)}) {
+  const std::vector<std::string> swept{"sweep", "--devices", "2", "--algorithm", "size-greedy"};
+  for (const auto& arguments : {planned, simulated, swept, compared(tasks)}) {
     BOOST_TEST(notes(arguments, "h200_sim") == note);
     BOOST_TEST(notes(arguments, "torchrec").empty());
   }
@@ -143,6 +144,7 @@ BOOST_AUTO_TEST_CASE(samples_that_torchrecs_formula_drops_are_told) {
       {"plan", "--devices", "8", "--algorithm", "size-greedy", "--output", plan},
       {"simulate", "--plan", plan},
       {"export", "--plan", plan, "--format", "html"},
+      {"sweep", "--devices", "8", "--algorithm", "size-greedy"},
       {"compare", "--devices", "8", "--tasks", folder.write("tasks.txt", "0 8\n"), "--algorithms",
        "size-greedy"}};
   const auto notes = [&](const std::vector<std::string>& command, const std::string& batch) {
@@ -180,6 +182,7 @@ BOOST_AUTO_TEST_CASE(times_below_0_are_told_of_the_costs_that_are_shown) {
   const std::vector<std::vector<std::string>> commands{
       {"plan", "--devices", "2", "--algorithm", "size-greedy", "--output", plan},
       {"simulate", "--plan", plan},
+      {"sweep", "--devices", "2", "--algorithm", "size-greedy"},
       {"compare", "--devices", "2", "--tasks", folder.write("tasks.txt", "0,1 8,8\n"),
        "--algorithms", "size-greedy"}};
   const std::string tables =

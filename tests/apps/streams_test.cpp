@@ -293,4 +293,34 @@ BOOST_AUTO_TEST_CASE(an_interrupted_comparison_compares_no_search_that_was_cut_s
   BOOST_TEST(!std::filesystem::exists(output));
 }
 
+BOOST_AUTO_TEST_CASE(an_interrupted_sweep_shows_the_clusters_that_it_has_done) {
+  // One device has one plan, at the lower bound; more are searched for until time ends that.
+  const TemporaryFolder folder;
+  const std::string output = folder.file("sweep.json");
+  const auto interrupted = [&](const std::string& devices) {
+    Process process(
+        {NEUROSHARD_COMMAND, "sweep", "--tables", source_file("examples/dlrm_dcnv2.json"),
+         "--devices", devices, "--device-memory", "4TB", "--cost-model", "torchrec", "--time-limit",
+         "60", "--output", output},
+        {});
+    wait_until_caught(process, SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    process.send_signal(SIGINT);
+    return process.wait();
+  };
+  const Outcome none = interrupted("8");
+  BOOST_TEST(none.exit_code == 1);
+  BOOST_TEST(none.out.empty());
+  BOOST_TEST(contains(none.err, "interrupted in cluster 1 of 1, no plan made"), none.err);
+  BOOST_TEST(!std::filesystem::exists(output));
+  const Outcome some = interrupted("1,8");
+  if (some.exit_code == 1) {  // not even one device done
+    BOOST_TEST(contains(some.err, "interrupted in cluster 1 of 2, no plan made"), some.err);
+  } else {
+    BOOST_TEST(some.exit_code == 0, some.err);
+    BOOST_TEST(some.err == "interrupted in cluster 2 of 2: those before it are shown\n");
+    BOOST_TEST(!contains(slurp(output), "\"devices\": 8"));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

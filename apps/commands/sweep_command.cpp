@@ -1,0 +1,224 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/commands/plan_report.h"
+#include "apps/commands/sweep_summary.h"
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
+#include "apps/flags/search_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/planner.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Most clusters of one sweep: a bound for mistyped lists, hours of searches by themselves.
+constexpr std::size_t kMaxClusters = 256;
+
+/// What a search reports, with which cluster it is for.
+class ClusterProgress final : public ProgressSink {
+ public:
+  explicit ClusterProgress(std::size_t clusters) : clusters_(clusters) {}
+  void next() { ++cluster_; }
+  void update(std::string_view phase, std::int64_t done, std::int64_t total,
+              std::string_view unit) override {
+    bar_.update("cluster " + std::to_string(cluster_) + " of " + std::to_string(clusters_) + ": " +
+                    std::string(phase),
+                done, total, unit);
+  }
+
+ private:
+  ProgressBar bar_;
+  std::size_t clusters_;
+  std::size_t cluster_ = 0;
+};
+
+class SweepCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required().reads();
+    flags
+        .integers("devices", "numbers of devices", &devices_, 1, kMaxDevices,
+                  FlagSet::Repeats::kRefused)
+        .required();
+    flags
+        .sizes("device-memory", "sizes of the memory for tables on each device, such as 40GB,80GB",
+               &memory_bytes_)
+        .required();
+    declare_batch_size(flags, &batch_size_);
+    declare_cost_model(flags, &cost_model_);
+    flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
+                 &search_.options.algorithm, algorithm_names());
+    declare_search(flags, &search_);
+    flags.text("output", "FILE", "write the table as JSON; - = to stdout only", &output_).writes();
+    declare_devices_per_host(flags, &devices_per_host_)
+        .default_text("8: the cost model torchrec alone goes by it");
+    declare_bandwidths(flags, &bandwidths_);
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters, clusters_asked_for());
+    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
+                                load_models_with(cost_model_, devices_per_host_, bandwidths_));
+    NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
+    note_if_any(loaded.batch_note);
+    note_unknown_hosts(flags, models);
+    note_unknown_bandwidths(flags, models);
+    settle(&search_);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
+    const Workload& workload = loaded.workload;
+    const ModelOrigin origin = origin_of(models.models);
+    report_ = {models.name,
+               origin.hardware,
+               std::string(word_of(origin.provenance)),
+               workload.batch_size,
+               std::ssize(workload.tables),
+               {}};
+    NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
+    note_guesses(models, planned_devices(), workload, {&least_, 1});
+    NEUROSHARD_RETURN_IF_ERROR(hand_over(workload, models));
+    return outcome();
+  }
+
+ private:
+  /// Sorted by devices, then memory.
+  [[nodiscard]] Result<std::vector<Cluster>> clusters_asked_for() {
+    if (devices_.size() * memory_bytes_.size() > kMaxClusters) {
+      return invalid_input("--devices, --device-memory: found " + std::to_string(devices_.size()) +
+                           " x " + std::to_string(memory_bytes_.size()) +
+                           " clusters, expected at most " + std::to_string(kMaxClusters));
+    }
+    std::sort(devices_.begin(), devices_.end());
+    std::sort(memory_bytes_.begin(), memory_bytes_.end());
+    std::vector<Cluster> clusters;
+    for (const std::int32_t devices : devices_) {
+      for (const std::int64_t memory : memory_bytes_) clusters.push_back({devices, memory});
+    }
+    return clusters;
+  }
+
+  /// A plan for each cluster. What only some of them are refused is their outcome.
+  Status sweep(const Workload& workload, const std::vector<Cluster>& clusters,
+               const NamedCostModels& models) {
+    ClusterProgress progress(clusters.size());
+    search_.options.progress = &progress;
+    Status refusal;
+    bool any_taken = false;
+    for (const Cluster& cluster : clusters) {
+      progress.next();
+      const Result<ComparedPlan> planned = plan_for(workload, cluster, models);
+      // A search that was cut short may have returned a plan, which would not compare.
+      if (cancel_token().cancelled()) return interrupted(clusters);
+      const Status& status = planned.ok() ? planned->result.status() : planned.status();
+      if (status.code() == StatusCode::kInvalidInput) {
+        if (refusal.ok()) refusal = status;
+      } else if (status.ok() || status.code() == StatusCode::kInfeasible) {
+        any_taken = true;
+      } else {
+        return status.with_context(size_text(cluster));
+      }
+      add_row(workload, cluster, models.models, status, planned);
+    }
+    return any_taken ? Status() : refusal;
+  }
+
+  [[nodiscard]] Result<ComparedPlan> plan_for(const Workload& workload, const Cluster& cluster,
+                                              const NamedCostModels& models) const {
+    NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host_, cluster.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> plans,
+                                compare_plans(workload, cluster, models.models,
+                                              {&search_.options.algorithm, 1}, search_.options));
+    return std::move(plans.front());
+  }
+
+  void add_row(const Workload& workload, const Cluster& cluster, const CostModels& models,
+               const Status& status, const Result<ComparedPlan>& planned) {
+    io::SweepCluster row{.cluster = cluster, .refusal = status.message()};
+    if (planned.ok()) row.seconds = planned->seconds;
+    if (status.ok()) {
+      const PlanResult& plan = planned->result.value();
+      row.feasible = true;
+      row.cost_ms = plan.cost.cost_ms;
+      for (const DeviceCost& device : plan.cost.per_device) {
+        row.memory_bytes = std::max(row.memory_bytes, device.memory_bytes);
+        least_.compute_ms = std::min(least_.compute_ms, device.compute_ms);
+        least_.forward_comm_ms = std::min(least_.forward_comm_ms, device.forward_comm_ms);
+        least_.backward_comm_ms = std::min(least_.backward_comm_ms, device.backward_comm_ms);
+      }
+      row.shards = std::ssize(plan.plan.shards);
+      row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options);
+      row.stopped_early = plan.stopped_early;
+      row.skipped = plan.skipped;
+    }
+    report_.clusters.push_back(std::move(row));
+  }
+
+  /// What is there is shown, if that has a plan.
+  [[nodiscard]] Status interrupted(const std::vector<Cluster>& clusters) const {
+    const std::size_t done = report_.clusters.size();
+    const std::string where = "interrupted in cluster " + std::to_string(done + 1) + " of " +
+                              std::to_string(clusters.size());
+    if (planned_devices().empty()) return cancelled(where + ", no plan made");
+    print_note(where + ": those before it are shown");
+    return {};
+  }
+
+  /// Each once.
+  [[nodiscard]] std::vector<std::int32_t> planned_devices() const {
+    std::vector<std::int32_t> counts;
+    for (const io::SweepCluster& row : report_.clusters) {
+      const std::int32_t devices = row.cluster.devices;
+      if (row.feasible && (counts.empty() || counts.back() != devices)) counts.push_back(devices);
+    }
+    return counts;
+  }
+
+  [[nodiscard]] Status hand_over(const Workload& workload, const NamedCostModels& models) const {
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_sweep(report_)));
+      if (*output_ == "-") {
+        for (const std::string& remark : time_remarks(report_)) print_note(remark);
+        return {};
+      }
+    }
+    return print(describe_workload(workload) + "\ncost model " + describe(models) + "\n\n" +
+                 sweep_summary(Console::of(STDOUT_FILENO), report_,
+                               bounded_plans(models.models, devices_.back(), search_.options)));
+  }
+
+  /// kInfeasible where no cluster has a plan, with what the largest would need.
+  [[nodiscard]] Status outcome() const {
+    if (!planned_devices().empty()) return {};
+    const io::SweepCluster& largest = report_.clusters.back();
+    return infeasible("no plan on any of " + counted(std::ssize(report_.clusters), "cluster") +
+                      "; on " + size_text(largest.cluster) + ": " + largest.refusal);
+  }
+
+  std::string tables_;
+  std::vector<std::int32_t> devices_;
+  std::vector<std::int64_t> memory_bytes_;
+  std::optional<std::int64_t> batch_size_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::int32_t devices_per_host_ = 0;
+  TorchRecBandwidths bandwidths_;
+  std::optional<std::string> output_;
+  SearchFlags search_;
+  io::SweepReport report_;
+  DeviceCost least_;  ///< each time the least of all devices of all plans, or 0
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_sweep_command() { return std::make_unique<SweepCommand>(); }
+
+}  // namespace neuroshard::apps
