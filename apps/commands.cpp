@@ -12,6 +12,13 @@ constexpr std::array kCommands{
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
                  "--device-memory 80GB\n",
                  make_plan_command},
+    CommandEntry{"replan", "a cheaper plan near one that runs, moving few bytes",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
+                 "  neuroshard plan --tables pool.json --devices 8 --device-memory 40GB "
+                 "--algorithm random --output now.json\n"
+                 "  neuroshard replan --tables pool.json --plan now.json --device-memory 40GB "
+                 "--move-limit 1GB --output next.json\n",
+                 make_replan_command},
     CommandEntry{"simulate", "what a plan costs, device by device",
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
                  "--device-memory 80GB --output plan.json\n"

@@ -10,6 +10,9 @@
 namespace neuroshard::apps {
 namespace {
 
+constexpr double kLongest = 1e6;  // seconds
+constexpr std::int64_t kMostEvaluations = std::int64_t{1} << 50;
+
 /// The algorithms that have a trait.
 std::vector<std::string> algorithms_that(bool AlgorithmInfo::*trait) {
   std::vector<std::string> names;
@@ -33,10 +36,17 @@ RowSplits row_splits_of(const std::string& word) {
   return row_splits;
 }
 
+void declare_threads_and_seed(FlagSet& flags, PlanOptions* out) {
+  flags
+      .integer("threads", "threads; results do not depend on it, but for searches that time ends",
+               &out->threads, 1, kMaxThreads)
+      .default_text(out->threads == 1 ? "1, so that seconds compare" : "one per hardware thread");
+  flags.seed("seed", "of the algorithms that draw random numbers", &out->seed);
+}
+
 }  // namespace
 
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) {
-  constexpr double kLongest = 1e6;
   flags
       .number(
           "time-limit", "SECONDS",
@@ -49,7 +59,7 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                "for what they begin with and "
                "each walk ends with, instead of after a time: then the plan "
                "depends on neither the machine's speed nor --threads, only on its instruction set",
-               &out->options.evaluations, 1, std::int64_t{1} << 50)
+               &out->options.evaluations, 1, kMostEvaluations)
       .default_text("no limit");
   flags.choice("row-splits", "NAME",
                "row shards that refine may make: off, even (a table over all devices, "
@@ -60,12 +70,22 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                "whether refine may have small tables whole on every device (TorchRec's "
                "data_parallel), off or on; the cost model torchrec alone knows their cost",
                &out->data_parallel, {"off", "on"});
+  declare_threads_and_seed(flags, &out->options);
+}
+
+void declare_replanning(FlagSet& flags, PlanOptions* out) {
   flags
-      .integer("threads", "threads; results do not depend on it, but for searches that time ends",
-               &out->options.threads, 1, kMaxThreads)
-      .default_text(out->options.threads == 1 ? "1, so that seconds compare"
-                                              : "one per hardware thread");
-  flags.seed("seed", "of the algorithms that draw random numbers", &out->options.seed);
+      .number("time-limit", "SECONDS", "then the search stops with the best plan so far",
+              &out->time_limit_s, {0, kLongest})
+      .default_text("1, or no limit with --evaluations");
+  flags
+      .integer("evaluations",
+               "plans, costed in full or estimated, after which the search stops, a few more for "
+               "what each walk ends with, instead of after a time: then the plan depends on "
+               "neither the machine's speed nor --threads, only on its instruction set",
+               &out->evaluations, 1, kMostEvaluations)
+      .default_text("no limit");
+  declare_threads_and_seed(flags, out);
 }
 
 void settle(SearchFlags* search) {

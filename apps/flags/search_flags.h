@@ -20,6 +20,9 @@ struct SearchFlags {
 /// what help says of where the command allows fewer row splits; "" where it does not.
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit = "");
 
+/// --time-limit, --evaluations, --threads and --seed of replan().
+void declare_replanning(FlagSet& flags, PlanOptions* out);
+
 /// Completes the options by the words; from now on an interrupt ends searches, not the command.
 void settle(SearchFlags* search);
 

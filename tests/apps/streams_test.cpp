@@ -234,6 +234,26 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_its_best_plan) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_interrupted_search_near_a_plan_gives_the_best_so_far) {
+  const TemporaryFolder folder;
+  const std::string tables = source_file("examples/dlrm_dcnv2.json");
+  const std::string now = folder.file("now.json");
+  BOOST_TEST_REQUIRE(run_command({"plan", "--tables", tables, "--devices", "8", "--device-memory",
+                                  "80GB", "--algorithm", "size-greedy", "--output", now})
+                         .exit_code == 0);
+  const std::string next = folder.file("next.json");
+  Process process(
+      {NEUROSHARD_COMMAND, "replan", "--tables", tables, "--plan", now, "--device-memory", "80GB",
+       "--move-limit", "16GB", "--time-limit", "600", "--output", next},
+      {});
+  wait_until_caught(process, SIGINT);
+  process.send_signal(SIGINT);
+  const Outcome outcome = process.wait();
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(contains(outcome.err, "interrupted: this is the best plan so far"), outcome.err);
+  BOOST_TEST(contains(slurp(next), "neuroshard-plan"));
+}
+
 BOOST_AUTO_TEST_CASE(a_second_signal_at_once_is_the_first_and_a_later_one_ends_the_command) {
   const TemporaryFolder folder;
   const std::string output = folder.file("plan.json");

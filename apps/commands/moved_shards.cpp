@@ -1,0 +1,70 @@
+#include "apps/commands/moved_shards.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "apps/commands/plan_report.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
+#include "engine/core/held_cells.h"
+#include "io/text.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr std::size_t kMostRows = 10;
+
+using Moved = std::pair<std::int64_t, Shard>;  // bytes, and to where
+
+std::vector<Moved> moved_shards(const HeldCells& held, const Plan& to) {
+  std::vector<Moved> moved;
+  for (const Shard& shard : to.shards) {
+    const std::int64_t bytes = held.missing_bytes(shard);
+    if (bytes > 0) moved.emplace_back(bytes, shard);
+  }
+  std::stable_sort(moved.begin(), moved.end(),
+                   [](const Moved& a, const Moved& b) { return a.first > b.first; });
+  return moved;
+}
+
+std::string columns_of(const Table& table, const Shard& shard) {
+  if (shard.dim() == table.dim) return "all";
+  return std::to_string(shard.column_begin) + " to " + std::to_string(shard.column_end - 1);
+}
+
+}  // namespace
+
+std::string gain_text(const std::string& source, double now_ms, double cost_ms) {
+  const std::string now = source + " costs " + milliseconds(now_ms, now_ms) + " ms";
+  if (cost_ms >= now_ms) return now + ", and no cheaper plan was found within the limit\n";
+  return now + ": this plan is " + fixed_decimals(100 * (1 - cost_ms / now_ms), 1) +
+         " % cheaper, " + milliseconds(now_ms - cost_ms, now_ms) + " ms a step\n";
+}
+
+std::string moves_text(const Console& console, const Workload& workload, const Plan& from,
+                       const Plan& to, std::int64_t limit_bytes) {
+  const HeldCells held(workload, from);
+  const std::vector<Moved> moved = moved_shards(held, to);
+  std::string text = "moves " + format_bytes(moved_bytes(workload, from, to)) + " of " +
+                     format_bytes(workload_bytes(workload)) + ", at most " +
+                     format_bytes(limit_bytes) + ", in " + counted(std::ssize(moved), "shard") +
+                     "\n";
+  if (moved.empty()) return text;
+  TextTable table({{"table", Align::kLeft}, {"columns"}, {"memory"}, {"from"}, {"to"}});
+  for (std::size_t k = 0; k < std::min(kMostRows, moved.size()); ++k) {
+    const auto& [bytes, shard] = moved[k];
+    const Table& of = workload.tables[static_cast<std::size_t>(shard.table)];
+    table.add({io::printable(of.name), columns_of(of, shard), format_bytes(bytes),
+               std::to_string(held.home_of(shard)), std::to_string(shard.device)});
+  }
+  text += "\n" + table.render(console);
+  if (moved.size() > kMostRows) {
+    text += "and " + std::to_string(moved.size() - kMostRows) + " more\n";
+  }
+  return text;
+}
+
+}  // namespace neuroshard::apps

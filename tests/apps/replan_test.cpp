@@ -1,0 +1,140 @@
+// Plans near one that runs, through the real command.
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/core/held_cells.h"
+#include "io/plans/plan_file.h"
+#include "io/tables/tables.h"
+#include "tests/apps/json_output.h"
+#include "tests/apps/one_line.h"
+#include "tests/apps/process.h"
+
+namespace {
+
+using neuroshard::moved_bytes;
+using neuroshard::Plan;
+using neuroshard::Workload;
+using neuroshard::test::expect_one_line;
+using neuroshard::test::Outcome;
+using neuroshard::test::parsed;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::TemporaryFolder;
+
+const std::string kTables = source_file("examples/dlrm_dcnv2.json");
+constexpr std::int64_t kLimit = 16'000'000'000;
+
+/// A plan of the example's tables on 8 devices that leaves much to be gained.
+std::string plan_in(const TemporaryFolder& folder) {
+  const std::string plan = folder.file("now.json");
+  const Outcome made =
+      run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+                   "--algorithm", "size-greedy", "--output", plan});
+  BOOST_TEST_REQUIRE(made.exit_code == 0, made.err);
+  return plan;
+}
+
+Outcome replanned(const std::string& plan, const std::vector<std::string>& flags) {
+  std::vector<std::string> arguments{"replan", "--tables",        kTables, "--plan",
+                                     plan,     "--device-memory", "80GB"};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  return run_command(arguments);
+}
+
+double cost_in(const std::string& plan) { return parsed(slurp(plan)).at("cost_ms").as_double(); }
+
+Plan plan_of(const std::string& path) {
+  const auto document = neuroshard::io::parse_plan(slurp(path), path);
+  BOOST_TEST_REQUIRE(document.ok());
+  return document->plan;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(replan)
+
+BOOST_AUTO_TEST_CASE(the_plan_is_cheaper_within_the_limit_and_says_what_moves) {
+  const TemporaryFolder folder;
+  const std::string now = plan_in(folder);
+  const std::string next = folder.file("next.json");
+  const Outcome made =
+      replanned(now, {"--move-limit", "16GB", "--evaluations", "5000", "--output", next});
+  BOOST_TEST(made.exit_code == 0);
+  BOOST_TEST(made.err.empty(), made.err);
+  BOOST_TEST(cost_in(next) < 0.8 * cost_in(now));
+  const auto tables = neuroshard::io::read_tables(kTables);
+  BOOST_TEST_REQUIRE(tables.ok());
+  const Workload workload{tables->tables};
+  const std::int64_t moved = moved_bytes(workload, plan_of(now), plan_of(next));
+  BOOST_TEST(moved > 0);
+  BOOST_TEST(moved <= kLimit);
+  BOOST_TEST(made.out.find(now + " costs 6.465 ms: this plan is ") != std::string::npos);
+  BOOST_TEST(made.out.find(" of 97.4 GiB, at most 14.9 GiB, in ") != std::string::npos);
+  const Outcome checked = run_command({"check", "--tables", kTables, "--plan", next,
+                                       "--device-memory", "80GB", "--target", "torchrec"});
+  BOOST_TEST(checked.exit_code == 0, checked.out);
+}
+
+BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_file_on_any_number_of_threads) {
+  const TemporaryFolder folder;
+  const std::string now = plan_in(folder);
+  std::vector<std::string> plans;
+  for (const std::string threads : {"1", "3"}) {
+    const Outcome made = replanned(now, {"--move-limit", "1GB", "--evaluations", "5000",
+                                         "--threads", threads, "--output", "-"});
+    BOOST_TEST(made.exit_code == 0);
+    plans.push_back(made.out);
+  }
+  BOOST_TEST(plans[0] == plans[1]);
+  BOOST_TEST(parsed(plans[0]).at("provenance").at("algorithm") == "replan");
+}
+
+BOOST_AUTO_TEST_CASE(a_torchrec_plan_stays_one_with_its_module) {
+  const TemporaryFolder folder;
+  const std::string now = plan_in(folder);
+  const std::string torchrec = folder.file("torchrec.json");
+  const std::string next = folder.file("next.json");
+  BOOST_TEST_REQUIRE(
+      run_command({"export", "--tables", kTables, "--plan", now, "--format", "torchrec",
+                   "--torchrec-module", "arch.ebc", "--output", torchrec})
+          .exit_code == 0);
+  const Outcome made = replanned(torchrec, {"--move-limit", "4GB", "--evaluations", "2000",
+                                            "--format", "torchrec", "--output", next});
+  BOOST_TEST(made.exit_code == 0, made.err);
+  BOOST_TEST(parsed(slurp(next)).at("plan").as_object().contains("arch.ebc"));
+}
+
+BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("tables.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "a", "rows": 1000, "dim": 4, "pooling_factor": 1},
+          {"name": "b", "rows": 1000, "dim": 4, "pooling_factor": 1}]})");
+  const std::string now = folder.write(
+      "now.json", R"({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 65536,
+          "shards": [{"table": 0, "rows": [0, 1000], "columns": [0, 4], "device": 0},
+                     {"table": 1, "rows": [0, 1000], "columns": [0, 4], "device": 1}]})");
+  const Outcome made = run_command({"replan", "--tables", tables, "--plan", now, "--device-memory",
+                                    "1GB", "--move-limit", "1GB", "--evaluations", "500"});
+  BOOST_TEST(made.exit_code == 0, made.err);
+  BOOST_TEST(made.out.find("no cheaper plan was found") != std::string::npos);
+  BOOST_TEST(made.out.find("moves 0 B of ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_replanned_is_refused_in_one_line) {
+  const TemporaryFolder folder;
+  const std::string now = plan_in(folder);
+  expect_one_line(replanned(now, {}), 2, "--move-limit");
+  expect_one_line(replanned(now, {"--move-limit", "0"}), 2, "--move-limit: found '0'");
+  expect_one_line(replanned(now, {"--move-limit", "1GB", "--devices", "4"}), 2,
+                  "expected one for 4");
+  expect_one_line(replanned(now, {"--move-limit", "1GB", "--format", "torchrec"}), 2,
+                  "without --output");
+  expect_one_line(run_command({"replan", "--tables", kTables, "--plan", now, "--device-memory",
+                               "10GB", "--move-limit", "1GB"}),
+                  3, now + ": device");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
