@@ -7,6 +7,7 @@
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
 #include "engine/c_api/inputs.h"
+#include "engine/core/held_cells.h"
 #include "engine/planner.h"
 #include "io/file.h"
 #include "io/plans/plan_tables.h"
@@ -183,6 +184,29 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
                            " devices, expected " + std::to_string(devices.devices));
     }
     return check_memory(workload->workload, own, devices.memory_bytes);
+  });
+}
+
+neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
+                                              const neuroshard_plan* to,
+                                              const neuroshard_workload* workload, int64_t* bytes,
+                                              neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(from);
+    NEUROSHARD_REQUIRE(to);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_REQUIRE(bytes);
+    const Plan& now = from->document.plan;
+    const Plan& next = to->document.plan;
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, now).with_context("from"));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, next).with_context("to"));
+    if (now.devices != next.devices) {
+      return invalid_input("to: found a plan for " + std::to_string(next.devices) +
+                           " devices, expected " + std::to_string(now.devices));
+    }
+    *bytes = moved_bytes(workload->workload, now, next);
+    return {};
   });
 }
 

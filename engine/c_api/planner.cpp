@@ -1,6 +1,7 @@
 // The planner: searching and costing with one set of cost models.
 #include "engine/planner.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -106,17 +107,19 @@ void log_result(const neuroshard_planner& planner, const PlanResult& result) {
                std::to_string(result.seconds) + " s");
 }
 
+using Search = std::function<Result<PlanResult>(const CostModels&, const PlanOptions&)>;
+
+/// What `search` finds, with all that plans know of themselves.
 Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const GivenCluster& cluster,
-                               const neuroshard_plan_options& given) {
+                               const neuroshard_plan_options& given, const Search& search) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
   const std::int32_t devices = cluster.devices.devices;
   const Models models = models_for(planner, cluster.devices_per_host);
   warn_of_guesses(planner, devices, workload.workload);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result, make_plan(workload.workload, cluster.devices, models->models, options));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(*models, "", result.algorithm, options.seed);
   plan->document.places.devices_per_host = cluster.devices_per_host;
@@ -170,7 +173,38 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster devices, read_cluster(cluster));
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
-    return search_plan(*planner, *workload, devices, given);
+    return search_plan(*planner, *workload, devices, given,
+                       [&](const CostModels& models, const PlanOptions& own) {
+                         return make_plan(workload->workload, devices.devices, models, own);
+                       });
+  });
+}
+
+neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
+                                            const neuroshard_workload* workload,
+                                            const neuroshard_cluster* cluster,
+                                            const neuroshard_plan* now, int64_t move_limit_bytes,
+                                            const neuroshard_plan_options* options,
+                                            neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<PlanHandle> {
+    NEUROSHARD_REQUIRE(planner);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_REQUIRE(now);
+    NEUROSHARD_ASSIGN_OR_RETURN(GivenCluster devices, read_cluster(cluster));
+    NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
+                                read_optional_struct(options, "options"));
+    const io::TrainerPlaces& places = now->document.places;
+    if (devices.devices_per_host == 0) devices.devices_per_host = places.devices_per_host;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        PlanHandle found, search_plan(*planner, *workload, devices, given,
+                                      [&](const CostModels& models, const PlanOptions& own) {
+                                        return replan(workload->workload, devices.devices, models,
+                                                      now->document.plan, move_limit_bytes, own);
+                                      }));
+    const std::int32_t per_host = found->document.places.devices_per_host;
+    found->document.places = places;
+    found->document.places.devices_per_host = per_host;
+    return found;
   });
 }
 

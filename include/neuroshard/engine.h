@@ -331,6 +331,17 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          const neuroshard_plan_options* options,
                                                          neuroshard_plan** plan,
                                                          neuroshard_error* error);
+/* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
+   cost models and brings at most `move_limit_bytes` to devices that do not hold them
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split; row shards and
+   tables on every device stay as they are. The workload may have another batch size than `now`. Of
+   `options`, algorithm, row_splits and data_parallel change nothing. Errors: as
+   neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover the workload exactly or
+   is for another number of devices; INFEASIBLE when a device has not the memory for it. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
+    const neuroshard_planner* planner, const neuroshard_workload* workload,
+    const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,
+    const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
 /* The same shards with what they cost under this planner's cost models. Says nothing about memory
    limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
    workload exactly, or holds a table on every device, whose cost "torchrec" alone knows. */
@@ -447,6 +458,15 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* pl
                                                        const neuroshard_workload* workload,
                                                        const neuroshard_cluster* cluster,
                                                        neuroshard_error* error);
+
+/* Bytes that come to devices which do not hold them when `to` takes the place of `from`: weights
+   and optimizer states, each as often as devices get it. Errors: INVALID_INPUT when one of them
+   does not cover the workload exactly, or they have not as many devices. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
+                                                             const neuroshard_plan* to,
+                                                             const neuroshard_workload* workload,
+                                                             int64_t* bytes,
+                                                             neuroshard_error* error);
 
 /* The formats of neuroshard_plan_export(): "json" (the engine's own plan file), "torchrec", .. Out
    of range: empty text. */

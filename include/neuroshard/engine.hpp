@@ -355,6 +355,15 @@ class Plan {
       return neuroshard_plan_check(get(), workload.get(), &devices, error);
     });
   }
+  /// Bytes that it brings to devices which do not hold them when it takes the place of `from`.
+  [[nodiscard]] Result<std::int64_t> moved_bytes(const Workload& workload, const Plan& from) const {
+    std::int64_t bytes = 0;
+    const Result<void> done = detail::checked([&](neuroshard_error* error) {
+      return neuroshard_plan_moved_bytes(from.get(), get(), workload.get(), &bytes, error);
+    });
+    if (!done) return done.error();
+    return bytes;
+  }
   /// The bytes of a file of that format; empty means "json", the engine's own plan file.
   [[nodiscard]] Result<std::string> export_as(const Workload& workload,
                                               std::string_view format = {},
@@ -414,6 +423,33 @@ class Planner {
   [[nodiscard]] Result<Plan> plan(const Workload& workload, const Cluster& cluster,
                                   const PlanOptions& options = {}) const {
     const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_plan(get(), workload.get(), &devices, &given, out, error);
+    });
+  }
+  /// A plan that costs no more than `now`, one that runs, and brings at most so many bytes to
+  /// devices that do not hold them.
+  [[nodiscard]] Result<Plan> replan(const Workload& workload, const Cluster& cluster,
+                                    const Plan& now, std::int64_t move_limit_bytes,
+                                    const PlanOptions& options = {}) const {
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_replan(get(), workload.get(), &devices, now.get(), move_limit_bytes,
+                                       &given, out, error);
+    });
+  }
+  /// The same shards with what they cost under this planner's models.
+  [[nodiscard]] Result<Plan> simulate(const Workload& workload, const Plan& plan) const {
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_simulate(get(), workload.get(), plan.get(), out, error);
+    });
+  }
+  [[nodiscard]] const neuroshard_planner* get() const { return handle_.get(); }
+
+ private:
+  static neuroshard_plan_options c_struct(const PlanOptions& options) {
     auto given = detail::versioned<neuroshard_plan_options>();
     given.algorithm = detail::text(options.algorithm);
     given.seed = options.seed;
@@ -427,19 +463,8 @@ class Planner {
       given.progress = hand_on;
       given.progress_user_data = const_cast<PlanOptions*>(&options);
     }
-    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
-      return neuroshard_planner_plan(get(), workload.get(), &devices, &given, out, error);
-    });
+    return given;
   }
-  /// The same shards with what they cost under this planner's models.
-  [[nodiscard]] Result<Plan> simulate(const Workload& workload, const Plan& plan) const {
-    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
-      return neuroshard_planner_simulate(get(), workload.get(), plan.get(), out, error);
-    });
-  }
-  [[nodiscard]] const neuroshard_planner* get() const { return handle_.get(); }
-
- private:
   static void hand_on(void* options, neuroshard_text phase, std::int64_t done, std::int64_t total,
                       neuroshard_text unit) {
     static_cast<const PlanOptions*>(options)->progress(detail::view(phase), done, total,

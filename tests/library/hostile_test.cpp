@@ -89,6 +89,11 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
       "found NULL");
   EXPECT_REFUSED(neuroshard_planner_simulate(planner.get(), workload.get(), nullptr, &plan, e),
                  "plan: found NULL");
+  EXPECT_REFUSED(neuroshard_planner_replan(planner.get(), workload.get(), &cluster, nullptr, 1,
+                                           nullptr, &plan, e),
+                 "now: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_moved_bytes(nullptr, nullptr, workload.get(), nullptr, e),
+                 "from: found NULL");
   EXPECT_REFUSED(neuroshard_plan_create(2, 1, nullptr, 3, &plan, e), "shards: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_info(nullptr, nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_shards(nullptr, nullptr, 0, e), "plan: found NULL");

@@ -1,0 +1,75 @@
+// Plans near one that runs, through the library.
+#include <cstdint>
+#include <vector>
+
+#include "tests/library/support.h"
+
+namespace {
+
+using namespace neuroshard;
+using namespace neuroshard::test;
+
+/// All tables on the first of `devices`.
+Plan crowded(const Workload& workload, std::int32_t devices) {
+  std::vector<Shard> shards;
+  for (std::size_t i = 0; i < workload.table_count(); ++i) {
+    const Table table = must(workload.table(i));
+    shards.push_back({0, table.rows, 0, table.dim, static_cast<std::int32_t>(i), 0});
+  }
+  return must(Plan::create(devices, workload.batch_size(), shards));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(replan)
+
+BOOST_AUTO_TEST_CASE(a_plan_near_one_that_runs_is_cheaper_within_the_limit) {
+  const Workload workload = make_workload(12);
+  const Planner planner = make_planner();
+  const Plan now = crowded(workload, 4);
+  const double before = must(planner.simulate(workload, now)).cost_ms();
+  const PlanOptions options{.evaluations = 3000};
+  double last = before;
+  for (const std::int64_t limit : {std::int64_t{0}, std::int64_t{5'000'000}, INT64_MAX}) {
+    const Plan next = must(planner.replan(workload, cluster_of(4), now, limit, options));
+    const std::int64_t moved = must(next.moved_bytes(workload, now));
+    BOOST_TEST(moved <= limit);
+    BOOST_TEST((moved > 0) == (limit > 0));
+    BOOST_TEST(next.cost_ms() <= last);
+    BOOST_TEST(must(planner.simulate(workload, next)).cost_ms() == next.cost_ms());
+    BOOST_TEST(next.check(workload, cluster_of(4)).ok());
+    last = next.cost_ms();
+  }
+  BOOST_TEST(last < before);
+}
+
+BOOST_AUTO_TEST_CASE(lookups_may_be_those_of_another_batch) {
+  const Plan now = crowded(make_workload(6), 2);
+  Workload other = must(Workload::create(8192));
+  for (std::size_t i = 0; i < 6; ++i)
+    BOOST_REQUIRE(other.add(must(make_workload(6).table(i))).ok());
+  const Plan next =
+      must(make_planner().replan(other, cluster_of(2), now, INT64_MAX, {.evaluations = 500}));
+  BOOST_TEST(next.info().batch_size == 8192);
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_replanned_is_refused) {
+  const Workload workload = make_workload(4);
+  const Planner planner = make_planner();
+  const Plan now = crowded(workload, 4);
+  const auto message = [&](const Workload& tables, const Cluster& cluster, std::int64_t limit) {
+    const Result<Plan> refused = planner.replan(tables, cluster, now, limit);
+    BOOST_REQUIRE(!refused);
+    return refused.error().message;
+  };
+  BOOST_TEST(message(workload, cluster_of(4), -1) ==
+             "move limit: found -1 bytes, expected 0 or more");
+  BOOST_TEST(message(workload, cluster_of(3), 1) == "devices: found 3, expected the plan's 4");
+  BOOST_TEST(!message(make_workload(5), cluster_of(4), 1).empty());
+  BOOST_TEST(
+      planner.replan(workload, {.devices = 4, .memory_bytes = 1000}, now, 1).error().status ==
+      NEUROSHARD_INFEASIBLE);
+  BOOST_TEST(!crowded(workload, 3).moved_bytes(workload, now).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
