@@ -1,6 +1,6 @@
 // What `refine` is worth, in ratios of one run: against every other algorithm on given tasks, the
-// optimum of small ones, tight memory, few tables a device, thousands of tables and devices, and
-// more threads.
+// optimum of small ones, tight memory, few tables a device, lookups that have changed, thousands of
+// tables and devices, and more threads.
 //
 //   refine_bench --tables POOL [--cost-model M] [--tasks F --devices N] [--seconds S |
 //   --evaluations E]
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "apps/flags/common_flags.h"
+#include "bench/refine/drift.h"
 #include "bench/refine/scaling.h"
 #include "bench/refine/setup.h"
 #include "bench/refine/versus.h"
@@ -55,6 +56,7 @@ void run(const Setup& setup) {
   against_optimum(setup);
   tight_memory(setup);
   few_tables(setup);
+  drifted_lookups(setup);
   Workload all;
   all.batch_size = setup.models.models.batch_size;
   all.tables = setup.pool.tables;
