@@ -131,6 +131,12 @@ for ranks in 2 4; do
     $neuroshard check --tables "$work/tables.json" --plan "$work/torchrec-$plan$ranks.json" > /dev/null
     cases+=("$work/tables.json" "$work/torchrec-$plan$ranks.json")
   done
+  # A plan near one of TorchRec's, whose row_wise table stays.
+  $neuroshard replan --tables "$work/tables.json" --plan "$work/torchrec-rows$ranks.json" \
+    --device-memory 1GB --move-limit 1MB --evaluations 2000 --format torchrec \
+    --output "$work/torchrec-replanned$ranks.json" | grep -q ' cheaper, '
+  expect torchrec-replanned$ranks.json row_wise
+  cases+=("$work/tables.json" "$work/torchrec-replanned$ranks.json")
   $neuroshard plan --tables "$work/dear.json" --devices $ranks --device-memory 1GB --format torchrec \
     --evaluations 20000 --trainer-device cpu --output "$work/torchrec-refine-rows$ranks.json" > /dev/null
   expect torchrec-refine-rows$ranks.json row_wise
