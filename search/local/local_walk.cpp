@@ -53,7 +53,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   moves_per_plan_ = 1;
   estimate_ = CostEstimate(response, options.level_weight);
   estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
-  standing_objective_ = estimate_.objective();
+  standing_objective_ = objective();
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
   const double first = options.first_heat * std::abs(best_cost_);
   const double cooling = std::log(options.last_heat / options.first_heat);
@@ -73,6 +73,10 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   return {best(), best_cost_, candidates_};
 }
 
+double LocalWalk::objective() const {
+  return estimate_.objective() + (guard_ == nullptr ? 0 : guard_->weight_ms());
+}
+
 /// Makes moves that the estimate lets pass; false when there was none.
 bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
   const int moves = static_cast<int>(moves_per_plan_);
@@ -82,8 +86,9 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
     ++candidates_;
     if (!source.draw(plan_, estimate_.busiest(k % 2 == 1), rng, move)) continue;
     const double bound = estimate_.objective() + allowance(temperature, rng);
-    if (!(estimate_.objective_after(plan_, move) <= bound)) continue;
-    if (guard_ != nullptr && !guard_->admit(plan_, move)) continue;
+    const double price = guard_ == nullptr ? 0 : guard_->price_ms(plan_, move);
+    if (!(estimate_.objective_after(plan_, move) + price <= bound)) continue;
+    if (guard_ != nullptr) guard_->make();
     estimate_.accept(plan_, move);
     for (int edit = 0; edit < move.edit_count; ++edit) {
       journal_.push_back(plan_.apply(move.edits[static_cast<std::size_t>(edit)]));
@@ -98,11 +103,11 @@ bool LocalWalk::verify(double temperature, Rng& rng) {
   ++candidates_;
   const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
-  const bool stands = estimate_.objective() <= standing_objective_ + allowance(temperature, rng);
+  const bool stands = objective() <= standing_objective_ + allowance(temperature, rng);
   moves_per_plan_ =
       std::clamp(moves_per_plan_ * (stands ? kMoreMoves : kFewerMoves), 1.0, kMostMovesPerPlan);
   if (!stands) return false;
-  standing_objective_ = estimate_.objective();
+  standing_objective_ = objective();
   ready_ms_ = coster_.ready_ms();
   total_ms_ = coster_.total_ms();
   const bool best = cost < best_cost_ - kRealGain * std::abs(best_cost_);

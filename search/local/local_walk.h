@@ -43,7 +43,7 @@ struct WalkResult {
 /// arguments alone, not on the walks before.
 class LocalWalk {
  public:
-  /// With a `guard`, only moves that it admits are made; it has to know the start of every walk.
+  /// With a `guard`, moves cost what it says, too; it has to know the start of every walk.
   LocalWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
             MoveGuard* guard = nullptr);
 
@@ -58,6 +58,7 @@ class LocalWalk {
   CommResponse probe(const Assignment& assignment);
 
  private:
+  [[nodiscard]] double objective() const;
   bool wander(const MoveSource& source, double heat, Rng& rng);
   bool verify(double heat, Rng& rng);
   void take_back_to(std::size_t size);

@@ -1,10 +1,11 @@
 #include "search/replan/moved_cells.h"
 
-#include <algorithm>
+#include <limits>
 
 namespace neuroshard::search {
 
-void MovedCells::start(const CellPlan& plan) {
+void MovedCells::start(const CellPlan& plan, double ms_per_byte) {
+  ms_per_byte_ = ms_per_byte;
   cells_ = plan.cells;
   bytes_.clear();
   moved_bytes_ = 0;
@@ -17,18 +18,22 @@ void MovedCells::start(const CellPlan& plan) {
   best_ = cells_;
 }
 
-bool MovedCells::admit(const LocalPlan& plan, const Move& move) {
-  Change change;
-  if (!describe(plan, move, change)) return false;
-  std::int64_t after = moved_bytes_;
-  const std::span<Piece> pieces(change.pieces.data(), change.count);
-  for (Piece& piece : pieces) {
+double MovedCells::price_ms(const LocalPlan& plan, const Move& move) {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  priced_.count = 0;
+  if (!describe(plan, move, priced_)) return kNever;
+  std::int64_t more = 0;
+  for (Piece& piece : priced()) {
     const auto index = static_cast<std::size_t>(piece.number);
     piece.bytes = piece.cells.device == kNoDevice ? 0 : held_.missing_bytes(piece.cells);
-    after += piece.bytes - (index < bytes_.size() ? bytes_[index] : 0);
+    more += piece.bytes - (index < bytes_.size() ? bytes_[index] : 0);
   }
-  if (after > limit_bytes_) return false;
-  for (const Piece& piece : pieces) {
+  if (moved_bytes_ + more > limit_bytes_) return kNever;
+  return ms_per_byte_ * static_cast<double>(more);
+}
+
+void MovedCells::make() {
+  for (const Piece& piece : priced()) {
     const auto index = static_cast<std::size_t>(piece.number);
     if (index >= cells_.size()) {
       cells_.resize(index + 1);
@@ -38,7 +43,6 @@ bool MovedCells::admit(const LocalPlan& plan, const Move& move) {
     undo_.push_back({piece.number, cells_[index], bytes_[index]});
     put(piece);
   }
-  return true;
 }
 
 void MovedCells::put(const Piece& piece) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/held_cells.h"
@@ -21,12 +22,17 @@ class MovedCells final : public MoveGuard {
   MovedCells(const HeldCells& held, const ShapeCatalog& catalog, std::int64_t limit_bytes)
       : held_(held), catalog_(catalog), limit_bytes_(limit_bytes) {}
 
-  /// Starts over with that plan. REQUIRES cells for all of its pieces.
-  void start(const CellPlan& plan);
+  /// Starts over with that plan; a byte that moves weighs `ms_per_byte`. REQUIRES cells for all of
+  /// its pieces.
+  void start(const CellPlan& plan, double ms_per_byte);
 
-  bool admit(const LocalPlan& plan, const Move& move) override;
+  double price_ms(const LocalPlan& plan, const Move& move) override;
+  void make() override;
   void stand(bool best) override;
   void take_back() override;
+  [[nodiscard]] double weight_ms() const override {
+    return ms_per_byte_ * static_cast<double>(moved_bytes_);
+  }
 
   /// By piece; a piece not in use has any.
   [[nodiscard]] const std::vector<Shard>& cells() const { return cells_; }
@@ -53,6 +59,7 @@ class MovedCells final : public MoveGuard {
       pieces[count++] = {number, cells, 0};
     }
   };
+  std::span<Piece> priced() { return {priced_.pieces.data(), priced_.count}; }
   [[nodiscard]] const Shard& cells_of(std::int32_t piece) const {
     return cells_[static_cast<std::size_t>(piece)];
   }
@@ -67,6 +74,8 @@ class MovedCells final : public MoveGuard {
   std::vector<Shard> cells_;
   std::vector<std::int64_t> bytes_;
   std::int64_t moved_bytes_ = 0;
+  double ms_per_byte_ = 0;
+  Change priced_;
   std::vector<Piece> undo_;  // since moves last stood
   std::vector<Shard> best_;
 };

@@ -25,9 +25,13 @@ namespace neuroshard::search {
 namespace {
 
 constexpr int kGenerations = 8;
-constexpr int kWalks = 4;                         // of a generation
-constexpr double kLaterHeat = 0.5;                // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;               // times the coolest, of the kWalks
+constexpr int kWalks = 4;            // of a generation
+constexpr double kLaterHeat = 0.5;   // of the generations after the first, of its heat
+constexpr double kHottestWalk = 30;  // times the coolest, of the kWalks
+// Share of the cost that as many bytes weigh as may move, so that what gains nothing stays where it
+// is, and of that in each generation over the one before.
+constexpr double kByteWeight = 0.02;
+constexpr double kLaterWeight = 0.5;
 constexpr int kRivalGenerations = 4;              // first ones, that go on from two plans
 constexpr int kFreshPart = 4;                     // of the budget, for a plan from nothing
 constexpr double kFreshShare = 1.0 / kFreshPart;  // of the time
@@ -136,7 +140,9 @@ class Replanning {
     if (generation > 0) options.first_heat *= kLaterHeat;
     options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index) / (kWalks - 1));
     Walker& own = walker(worker);
-    own.cells.start(lineage(index));
+    const double weight = kByteWeight * std::pow(kLaterWeight, generation) * best_cost_;
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, limit_bytes_));
+    own.cells.start(lineage(index), weight / most);
     const WalkPace::Clock::time_point began = WalkPace::Clock::now();
     WalkResult found = own.walk.run(
         lineage(index).pieces, options, response,

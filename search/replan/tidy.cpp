@@ -1,6 +1,7 @@
 #include "search/replan/tidy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "search/local/moves.h"
@@ -22,7 +23,7 @@ class Tidying {
         plan_(problem, evaluator, catalog),
         coster_(evaluator) {
     plan_.assign(start.pieces);
-    cells_.start(start);
+    cells_.start(start, 0);
     cost_ = cost();
   }
 
@@ -40,7 +41,9 @@ class Tidying {
 
   /// Whether the plan may have the move and gets no dearer by it.
   bool make(Move move) {
-    if (!price(plan_, memory_bytes_, move) || !cells_.admit(plan_, move)) return false;
+    if (!price(plan_, memory_bytes_, move)) return false;
+    if (std::isinf(cells_.price_ms(plan_, move))) return false;
+    cells_.make();
     std::array<Edit, 3> undo;
     for (int edit = 0; edit < move.edit_count; ++edit) {
       const auto index = static_cast<std::size_t>(edit);
