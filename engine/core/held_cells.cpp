@@ -1,16 +1,35 @@
 #include "engine/core/held_cells.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace neuroshard {
 namespace {
 
-/// Bytes of what two shards of a table have in common.
-std::int64_t common_bytes(const Table& table, const Shard& a, const Shard& b) {
+struct Common {
+  std::int64_t rows = 0;
+  std::int32_t dim = 0;
+};
+
+/// What two shards of a table have in common: cells, or nothing.
+Common common(const Shard& a, const Shard& b) {
   const std::int64_t rows = std::min(a.row_end, b.row_end) - std::max(a.row_begin, b.row_begin);
   const std::int32_t dim =
       std::min(a.column_end, b.column_end) - std::max(a.column_begin, b.column_begin);
-  return rows > 0 && dim > 0 ? rows * row_bytes(table, dim) : 0;
+  return rows > 0 && dim > 0 ? Common{rows, dim} : Common{};
+}
+
+/// Rows of the shard of which none of `held`, which overlap it, has a cell.
+std::int64_t rows_without(const Shard& shard, std::vector<Shard> held) {
+  std::sort(held.begin(), held.end(),
+            [](const Shard& a, const Shard& b) { return a.row_begin < b.row_begin; });
+  std::int64_t rows = 0;
+  std::int64_t next = shard.row_begin;
+  for (const Shard& own : held) {
+    rows += std::max<std::int64_t>(0, own.row_begin - next);
+    next = std::max(next, own.row_end);
+  }
+  return rows + std::max<std::int64_t>(0, shard.row_end - next);
 }
 
 }  // namespace
@@ -20,23 +39,36 @@ HeldCells::HeldCells(const Workload& workload, const Plan& plan)
   for (const Shard& shard : plan.shards) {
     of_table_[static_cast<std::size_t>(shard.table)].push_back(shard);
   }
-}
-
-std::int64_t HeldCells::held_bytes(const Shard& shard, std::int32_t device) const {
-  const auto table = static_cast<std::size_t>(shard.table);
-  std::int64_t held = 0;
-  for (const Shard& own : of_table_[table]) {
-    if (own.device != device && own.device != kEveryDevice) continue;
-    held += common_bytes(workload_.tables[table], shard, own);
+  for (std::vector<Shard>& shards : of_table_) {
+    std::stable_sort(shards.begin(), shards.end(),
+                     [](const Shard& a, const Shard& b) { return a.device < b.device; });
   }
-  return held;
 }
 
-/// Two parts of a row have a number of the optimizer each where a row-wise one keeps one for the
-/// whole: there is never less than nothing to bring.
+/// A table that every device holds is one shard.
+std::span<const Shard> HeldCells::held_by(std::int32_t table, std::int32_t device) const {
+  const std::vector<Shard>& shards = of_table_[static_cast<std::size_t>(table)];
+  if (!shards.empty() && shards[0].device == kEveryDevice) return shards;
+  const auto [first, last] =
+      std::equal_range(shards.begin(), shards.end(), Shard{.device = device},
+                       [](const Shard& a, const Shard& b) { return a.device < b.device; });
+  return {first, last};
+}
+
 std::int64_t HeldCells::missing_on(const Shard& shard, std::int32_t device) const {
-  const std::int64_t bytes = shard_bytes(workload_, shape_of(shard));
-  return std::max<std::int64_t>(0, bytes - held_bytes(shard, device));
+  const Table& table = workload_.tables[static_cast<std::size_t>(shard.table)];
+  const std::int64_t of_cell = row_bytes(table, 2) - row_bytes(table, 1);
+  const std::int64_t of_row = row_bytes(table, 1) - of_cell;
+  std::int64_t cells = shard.rows() * shard.dim();
+  std::vector<Shard> held;
+  for (const Shard& own : held_by(shard.table, device)) {
+    const Common both = common(shard, own);
+    if (both.rows == 0) continue;
+    cells -= both.rows * both.dim;
+    if (of_row > 0) held.push_back(own);
+  }
+  const std::int64_t rows = of_row > 0 ? rows_without(shard, std::move(held)) : 0;
+  return cells * of_cell + rows * of_row;
 }
 
 std::int64_t HeldCells::missing_bytes(const Shard& shard) const {
@@ -46,15 +78,24 @@ std::int64_t HeldCells::missing_bytes(const Shard& shard) const {
   return bytes;
 }
 
+std::vector<std::int32_t> HeldCells::holders_of(const Shard& shard) const {
+  std::vector<std::int32_t> devices;
+  for (const Shard& own : of_table_[static_cast<std::size_t>(shard.table)]) {
+    if (own.device == kEveryDevice) return {};
+    if (common(shard, own).rows == 0) continue;
+    if (devices.empty() || devices.back() != own.device) devices.push_back(own.device);
+  }
+  return devices;
+}
+
 std::int32_t HeldCells::home_of(const Shard& shard) const {
   std::int32_t home = kEveryDevice;
-  std::int64_t most = -1;
-  for (const Shard& own : of_table_[static_cast<std::size_t>(shard.table)]) {
-    if (own.device == kEveryDevice) return kEveryDevice;
-    const std::int64_t held = held_bytes(shard, own.device);
-    if (held < most || (held == most && own.device >= home)) continue;
-    most = held;
-    home = own.device;
+  std::int64_t least = 0;
+  for (const std::int32_t device : holders_of(shard)) {
+    const std::int64_t missing = missing_on(shard, device);
+    if (home != kEveryDevice && missing >= least) continue;
+    home = device;
+    least = missing;
   }
   return home;
 }

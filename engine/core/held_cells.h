@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/plan.h"
@@ -16,20 +17,22 @@ class HeldCells {
   HeldCells(const Workload& workload, const Plan& plan);
 
   /// Bytes of the shard, weights and optimizer states, that its device does not hold: nothing where
-  /// it has all of those cells, in whatever shards. Of one that every device is to have, those of
-  /// all devices.
+  /// it has all of those cells, in whatever shards. A number that an optimizer keeps for a row is
+  /// there where any of the row's cells of the shard are. Of a shard that every device is to have,
+  /// those of all devices.
   [[nodiscard]] std::int64_t missing_bytes(const Shard& shard) const;
-  /// The device that holds most of the shard's cells, the first of equals; kEveryDevice where all
-  /// do.
+  /// The devices that hold cells of the shard, in order; nothing where every device holds all.
+  [[nodiscard]] std::vector<std::int32_t> holders_of(const Shard& shard) const;
+  /// The one of them with the most, the first of equals; kEveryDevice where every device holds all.
   [[nodiscard]] std::int32_t home_of(const Shard& shard) const;
 
  private:
-  [[nodiscard]] std::int64_t held_bytes(const Shard& shard, std::int32_t device) const;
+  [[nodiscard]] std::span<const Shard> held_by(std::int32_t table, std::int32_t device) const;
   [[nodiscard]] std::int64_t missing_on(const Shard& shard, std::int32_t device) const;
 
   const Workload& workload_;
   std::int32_t devices_;
-  std::vector<std::vector<Shard>> of_table_;
+  std::vector<std::vector<Shard>> of_table_;  // by device
 };
 
 /// Bytes that change from `from` to `to` brings to devices that do not hold them: weights and

@@ -2,6 +2,8 @@
 #include "engine/core/held_cells.h"
 
 #include <boost/test/unit_test.hpp>
+#include <utility>
+#include <vector>
 
 #include "engine/core/rng.h"
 
@@ -48,6 +50,24 @@ BOOST_AUTO_TEST_CASE(optimizer_states_travel_with_their_weights) {
   BOOST_TEST(held.missing_bytes(columns(0, 8, 1)) == weights(8) + kRows * 4);
   // The two parts have a number a row each, the whole has one.
   BOOST_TEST(held.missing_bytes(columns(0, 16, 0)) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_rows_that_go_pay_for_no_weights_that_come) {
+  const Workload workload = one_table(Optimizer::kRowwiseAdagrad);
+  const HeldCells held(workload, {2, {columns(0, 4, 0), columns(4, 8, 0), columns(8, 16, 1)}});
+  BOOST_TEST(held.missing_bytes(columns(0, 12, 0)) == weights(4));
+  // Rows of which nothing is there bring their numbers, too.
+  const HeldCells upper(workload, {2, {{0, 0, 60, 0, 16, 0}, {0, 60, kRows, 0, 16, 1}}});
+  BOOST_TEST(upper.missing_bytes(columns(0, 16, 0)) == 40 * (16 * 4 + 4));
+  BOOST_TEST(upper.missing_bytes({0, 50, 70, 0, 8, 1}) == 10 * (8 * 4 + 4));
+}
+
+BOOST_AUTO_TEST_CASE(holders_are_the_devices_with_some_of_the_cells) {
+  const Workload workload = one_table();
+  const HeldCells held(workload, {4, {columns(0, 4, 3), columns(4, 8, 0), columns(8, 16, 3)}});
+  BOOST_TEST((held.holders_of(columns(2, 6, 1)) == std::vector<std::int32_t>{0, 3}));
+  BOOST_TEST((held.holders_of(columns(4, 8, 1)) == std::vector<std::int32_t>{0}));
+  BOOST_TEST(held.home_of(columns(0, 16, 1)) == 3);
 }
 
 BOOST_AUTO_TEST_CASE(a_replica_is_on_every_device) {
