@@ -155,32 +155,35 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 }
 
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
-                          const CostModels& models, const Plan& now, std::int64_t limit_bytes,
+                          const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options) {
-  if (limit_bytes < 0) {
-    return invalid_input("move limit: found " + std::to_string(limit_bytes) +
+  if (limit.bytes < 0) {
+    return invalid_input("move limit: found " + std::to_string(limit.bytes) +
                          " bytes, expected 0 or more");
   }
   if (now.devices != cluster.devices) {
     return invalid_input("devices: found " + std::to_string(cluster.devices) +
                          ", expected the plan's " + std::to_string(now.devices));
   }
-  NEUROSHARD_RETURN_IF_ERROR(simulate(workload, now, models).status());
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, now, models));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, now, cluster.memory_bytes));
   Plan canonical = now;
   canonicalize(canonical);
+  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+                         const search::SearchOptions& own) {
+    return search::replan(problem, evaluator, own, canonical, limit);
+  };
   double seconds = 0;
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result, run_search(
-                             workload, cluster, models, options,
-                             [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
-                                 const search::SearchOptions& own) {
-                               return search::replan(problem, evaluator, own, canonical,
-                                                     limit_bytes);
-                             },
-                             seconds));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
+                              run_search(workload, cluster, models, options, run, seconds));
   result.algorithm = kReplan;
+  // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
+  // rows are dealt to others alone.
+  if (result.cost.cost_ms > cost.cost_ms) {
+    result.plan = std::move(canonical);
+    result.cost = std::move(cost);
+  }
   return result;
 }
 

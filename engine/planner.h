@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/cluster.h"
+#include "engine/core/move_limit.h"
 #include "engine/core/plan.h"
 #include "engine/core/progress.h"
 #include "engine/core/status.h"
@@ -68,14 +69,15 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 inline constexpr std::string_view kReplan = "replan";
 
 /// Goes on from `now`, a plan that runs, on the same devices: a plan that costs no more under
-/// `models`, for which at most `limit_bytes` of weights and optimizer states come to devices that
-/// do not hold them (moved_bytes()). Whole tables and columns move and are split; row shards and
-/// replicas stay as they are. Of `options`, the algorithm, row splits and replicas change nothing.
-/// Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and
-/// a plan that simulate() refuses, is for another number of devices, or a limit below 0);
-/// kInfeasible when `now` is beyond the memory. Thread-safe.
+/// `models`, for which no more weights and optimizer states come to devices that do not hold them
+/// (moved_bytes()) than `limit` says. Whole tables and columns move and are split; row shards and
+/// replicas stay as they are, and no device gets a second block of a table. Of `options`, the
+/// algorithm, row splits and replicas change nothing. Same input and seed, same plan, unless
+/// stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate() refuses, is for
+/// another number of devices, or a limit below 0); kInfeasible when `now` is beyond the memory.
+/// Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
-                          const CostModels& models, const Plan& now, std::int64_t limit_bytes,
+                          const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);
 
 /// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the

@@ -16,6 +16,7 @@ namespace neuroshard::apps {
 namespace {
 
 constexpr std::size_t kMostRows = 10;
+constexpr int kMostDonors = 3;
 
 using Moved = std::pair<std::int64_t, Shard>;  // bytes, and to where
 
@@ -35,13 +36,27 @@ std::string columns_of(const Table& table, const Shard& shard) {
   return std::to_string(shard.column_begin) + " to " + std::to_string(shard.column_end - 1);
 }
 
+/// The devices, but its own, that hold what the shard has to get: "3", "0, 3", "0, 3, ..".
+std::string donors_of(const HeldCells& held, const Shard& shard) {
+  std::string text;
+  int named = 0;
+  for (const std::int32_t device : held.holders_of(shard)) {
+    if (device == shard.device) continue;
+    if (named++ == kMostDonors) return text + ", ..";
+    text += (text.empty() ? "" : ", ") + std::to_string(device);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string gain_text(const std::string& source, double now_ms, double cost_ms) {
   const std::string now = source + " costs " + milliseconds(now_ms, now_ms) + " ms";
   if (cost_ms >= now_ms) return now + ", and no cheaper plan was found within the limit\n";
-  return now + ": this plan is " + fixed_decimals(100 * (1 - cost_ms / now_ms), 1) +
-         " % cheaper, " + milliseconds(now_ms - cost_ms, now_ms) + " ms a step\n";
+  const double percent = 100 * (1 - cost_ms / now_ms);
+  const std::string much = percent < 0.05 ? "less than 0.1" : fixed_decimals(percent, 1);
+  return now + ": this plan is " + much + " % cheaper, " + milliseconds(now_ms - cost_ms, now_ms) +
+         " ms a step\n";
 }
 
 std::string moves_text(const Console& console, const Workload& workload, const Plan& from,
@@ -53,12 +68,12 @@ std::string moves_text(const Console& console, const Workload& workload, const P
                      format_bytes(limit_bytes) + ", in " + counted(std::ssize(moved), "shard") +
                      "\n";
   if (moved.empty()) return text;
-  TextTable table({{"table", Align::kLeft}, {"columns"}, {"memory"}, {"from"}, {"to"}});
+  TextTable table({{"table", Align::kLeft}, {"columns"}, {"moves"}, {"from"}, {"to"}});
   for (std::size_t k = 0; k < std::min(kMostRows, moved.size()); ++k) {
     const auto& [bytes, shard] = moved[k];
     const Table& of = workload.tables[static_cast<std::size_t>(shard.table)];
     table.add({io::printable(of.name), columns_of(of, shard), format_bytes(bytes),
-               std::to_string(held.home_of(shard)), std::to_string(shard.device)});
+               donors_of(held, shard), std::to_string(shard.device)});
   }
   text += "\n" + table.render(console);
   if (moved.size() > kMostRows) {

@@ -40,12 +40,17 @@ void note_other_tables(const PlanAndTables& input) {
   print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
 }
 
-Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) {
+Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices) {
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
                               io::bind_plan(input.plan, input.loaded.workload, devices));
   for (const std::string& note : bound.notes) print_note(note);
-  note_other_tables(input);
   return std::move(bound.document);
+}
+
+Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) {
+  Result<io::PlanDocument> document = bind_to_any(input, devices);
+  if (document.ok()) note_other_tables(input);
+  return document;
 }
 
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,

@@ -32,8 +32,9 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags,
 /// A remark on standard error when the plan was made of another table file.
 void note_other_tables(const PlanAndTables& input);
 
-/// The plan in the terms of its tables; remarks of the conversion and note_other_tables() go to
-/// standard error.
+/// The plan in the terms of its tables; remarks of the conversion go to standard error.
+Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices);
+/// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
 /// A remark on standard error about what a file in that format does not keep of a trainer's plan.

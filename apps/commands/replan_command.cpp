@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/commands/moved_shards.h"
 #include "apps/commands/plan_input.h"
 #include "apps/commands/plan_report.h"
-#include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -19,6 +19,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/planner.h"
+#include "io/plans/plan_export.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -51,7 +52,8 @@ class ReplanCommand final : public Command {
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
     note_if_any(input.loaded.batch_note);
-    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind_to_any(input, input_.devices));
+    put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
     export_.options.table_modules = input.loaded.modules;
@@ -69,50 +71,80 @@ class ReplanCommand final : public Command {
     if (hosts == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult best, search(input, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
-    return hand_over(input, document, models, best);
+    if (!output_) return report(input, document, models, best);
+    NEUROSHARD_RETURN_IF_ERROR(write(input, document, models, best));
+    return *output_ == "-" ? Status() : report(input, document, models, best);
   }
 
  private:
+  /// A trainer runs what its format holds.
+  void put_as_it_runs(const PlanAndTables& input, io::PlanDocument& document) const {
+    if (!output_) return;
+    Plan written = io::plan_as_written(export_.format, document.plan);
+    canonicalize(document.plan);
+    if (written == document.plan) return;
+    document.plan = std::move(written);
+    print_note(input.plan.source + ": " + export_.format +
+               " has blocks of a table that are on one device joined: that is the plan that runs");
+  }
+
+  /// HugeCTR's lists do not say which columns a GPU has, and TorchRec wants the tables of a module
+  /// that are not pooled split alike: there, only whole tables move.
+  [[nodiscard]] bool only_whole_tables(const Workload& workload) const {
+    if (!output_) return false;
+    if (export_.format.starts_with("hugectr")) return true;
+    return export_.format == "torchrec" &&
+           std::any_of(workload.tables.begin(), workload.tables.end(),
+                       [](const Table& table) { return !table.pooled; });
+  }
+
   Result<PlanResult> search(const PlanAndTables& input, const Plan& now, const CostModels& models) {
     ProgressBar progress;
     PlanOptions options = options_;
     options.progress = &progress;
     options.cancel = &cancel_token();
     const Workload& workload = input.loaded.workload;
-    Result<PlanResult> best = replan(workload, cluster_, models, now, move_limit_, options);
-    if (!best.ok()) return best.status().with_context(input.plan.source);
-    if (output_) {
-      NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
-    }
-    return best;
+    const MoveLimit limit{move_limit_, only_whole_tables(workload)};
+    Result<PlanResult> best = replan(workload, cluster_, models, now, limit, options);
+    return best.ok() ? std::move(best) : best.status().with_context(input.plan.source);
   }
 
-  Status hand_over(const PlanAndTables& input, const io::PlanDocument& now,
-                   const NamedCostModels& models, const PlanResult& best) {
-    if (output_) {
-      io::PlanDocument document = now;
-      document.plan = best.plan;
-      document.batch_size = input.loaded.workload.batch_size;
-      document.cost = best.cost;
-      document.provenance =
-          provenance_of(models, input.loaded.sha256, best.algorithm, options_.seed);
-      export_.options.memory_limit = cluster_.memory_bytes;
-      export_.options.cost_origin = describe_costs(models, cluster_.devices);
-      NEUROSHARD_ASSIGN_OR_RETURN(
-          const std::string text,
-          io::export_plan(export_.format, input.loaded.workload, document, export_.options));
-      note_lost_places(input, document, export_.format);
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
-      if (*output_ == "-") {
-        if (best.stopped_early && !cancel_token().cancelled()) {
-          print_note(ended_by_time("the search", "another plan"));
-        }
-        return {};
-      }
+  /// The plan in its format or, where that has no place for it, the one that runs.
+  Status write(const PlanAndTables& input, const io::PlanDocument& now,
+               const NamedCostModels& models, PlanResult& best) {
+    Result<std::string> text = plan_text(input, now, models, best);
+    if (text.status().code() == StatusCode::kInvalidInput) {
+      const std::string refusal = text.status().message();
+      PlanResult same = best;
+      same.plan = now.plan;
+      same.cost = now.cost;
+      text = plan_text(input, now, models, same);
+      if (!text.ok()) return text.status();
+      best = std::move(same);
+      print_note(export_.format + " has no place for the plan found (" + refusal +
+                 "): this is the one that runs");
     }
-    return report(input, now, models, best);
+    NEUROSHARD_RETURN_IF_ERROR(text.status());
+    note_lost_places(input, now, export_.format);
+    NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
+    if (*output_ == "-" && best.stopped_early && !cancel_token().cancelled()) {
+      print_note(ended_by_time("the search", "another plan"));
+    }
+    return {};
+  }
+
+  Result<std::string> plan_text(const PlanAndTables& input, const io::PlanDocument& now,
+                                const NamedCostModels& models, const PlanResult& best) {
+    io::PlanDocument document = now;
+    document.plan = best.plan;
+    document.batch_size = input.loaded.workload.batch_size;
+    document.cost = best.cost;
+    document.provenance = provenance_of(models, input.loaded.sha256, best.algorithm, options_.seed);
+    export_.options.memory_limit = cluster_.memory_bytes;
+    export_.options.cost_origin = describe_costs(models, cluster_.devices);
+    return io::export_plan(export_.format, input.loaded.workload, document, export_.options);
   }
 
   [[nodiscard]] Status report(const PlanAndTables& input, const io::PlanDocument& now,

@@ -127,6 +127,9 @@ class SweepCommand final : public Command {
       } else {
         return status.with_context(size_text(cluster));
       }
+      if (status.code() == StatusCode::kInfeasible) {
+        shortage_ = "; on " + size_text(cluster) + ": " + status.message();
+      }
       add_row(workload, cluster, models.models, status, planned);
     }
     return any_taken ? Status() : refusal;
@@ -196,12 +199,11 @@ class SweepCommand final : public Command {
                                bounded_plans(models.models, devices_.back(), search_.options)));
   }
 
-  /// kInfeasible where no cluster has a plan, with what the largest would need.
+  /// kInfeasible where no cluster has a plan, with what the largest that was searched would need.
   [[nodiscard]] Status outcome() const {
     if (!planned_devices().empty()) return {};
-    const io::SweepCluster& largest = report_.clusters.back();
     return infeasible("no plan on any of " + counted(std::ssize(report_.clusters), "cluster") +
-                      "; on " + size_text(largest.cluster) + ": " + largest.refusal);
+                      shortage_);
   }
 
   std::string tables_;
@@ -214,7 +216,8 @@ class SweepCommand final : public Command {
   std::optional<std::string> output_;
   SearchFlags search_;
   io::SweepReport report_;
-  DeviceCost least_;  ///< each time the least of all devices of all plans, or 0
+  std::string shortage_;  ///< of the last cluster that has not the memory
+  DeviceCost least_;      ///< each time the least of all devices of all plans, or 0
 };
 
 }  // namespace

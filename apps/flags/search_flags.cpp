@@ -36,12 +36,12 @@ RowSplits row_splits_of(const std::string& word) {
   return row_splits;
 }
 
-void declare_threads_and_seed(FlagSet& flags, PlanOptions* out) {
+void declare_threads_and_seed(FlagSet& flags, PlanOptions* out, const std::string& seed) {
   flags
       .integer("threads", "threads; results do not depend on it, but for searches that time ends",
                &out->threads, 1, kMaxThreads)
       .default_text(out->threads == 1 ? "1, so that seconds compare" : "one per hardware thread");
-  flags.seed("seed", "of the algorithms that draw random numbers", &out->seed);
+  flags.seed("seed", seed, &out->seed);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                "whether refine may have small tables whole on every device (TorchRec's "
                "data_parallel), off or on; the cost model torchrec alone knows their cost",
                &out->data_parallel, {"off", "on"});
-  declare_threads_and_seed(flags, &out->options);
+  declare_threads_and_seed(flags, &out->options, "of the algorithms that draw random numbers");
 }
 
 void declare_replanning(FlagSet& flags, PlanOptions* out) {
@@ -85,7 +85,7 @@ void declare_replanning(FlagSet& flags, PlanOptions* out) {
                "neither the machine's speed nor --threads, only on its instruction set",
                &out->evaluations, 1, kMostEvaluations)
       .default_text("no limit");
-  declare_threads_and_seed(flags, out);
+  declare_threads_and_seed(flags, out, "of the random numbers");
 }
 
 void settle(SearchFlags* search) {

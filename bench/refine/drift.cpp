@@ -61,7 +61,7 @@ void drifted_lookups(const Setup& setup) {
     for (std::size_t k = 0; k < kShares.size(); ++k) {
       const auto limit = static_cast<std::int64_t>(kShares[k] * bytes);
       near[k].add(workload, now, now_ms,
-                  must(replan(workload, cluster, models, now, limit, options)));
+                  must(replan(workload, cluster, models, now, {.bytes = limit}, options)));
     }
   }
   std::printf(

@@ -195,12 +195,13 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
                                 read_optional_struct(options, "options"));
     const io::TrainerPlaces& places = now->document.places;
     if (devices.devices_per_host == 0) devices.devices_per_host = places.devices_per_host;
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        PlanHandle found, search_plan(*planner, *workload, devices, given,
-                                      [&](const CostModels& models, const PlanOptions& own) {
-                                        return replan(workload->workload, devices.devices, models,
-                                                      now->document.plan, move_limit_bytes, own);
-                                      }));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanHandle found,
+                                search_plan(*planner, *workload, devices, given,
+                                            [&](const CostModels& models, const PlanOptions& own) {
+                                              return replan(workload->workload, devices.devices,
+                                                            models, now->document.plan,
+                                                            {.bytes = move_limit_bytes}, own);
+                                            }));
     const std::int32_t per_host = found->document.places.devices_per_host;
     found->document.places = places;
     found->document.places.devices_per_host = per_host;

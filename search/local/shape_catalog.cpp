@@ -13,19 +13,17 @@ constexpr std::size_t kTogether = 256;  // entries interned at once, at least
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
                            const RowShapes& rows, const CancelToken* cancel)
-    : ShapeCatalog(workload, evaluator, rows, nullptr, cancel) {}
+    : ShapeCatalog(workload, evaluator, rows, Around{}, cancel) {}
 
-ShapeCatalog ShapeCatalog::around(const Plan& plan, const Workload& workload,
+ShapeCatalog ShapeCatalog::around(const Plan& plan, bool whole_tables, const Workload& workload,
                                   PlanEvaluator& evaluator, const CancelToken* cancel) {
-  return {workload, evaluator, RowShapes(), &plan, cancel};
+  return {workload, evaluator, RowShapes(), Around{shapes_of(plan), whole_tables}, cancel};
 }
 
 ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
-                           const RowShapes& rows, const Plan* plan, const CancelToken* cancel)
+                           const RowShapes& rows, const Around& around, const CancelToken* cancel)
     : rows_(rows) {
-  const std::vector<ShardShape> shapes =
-      plan == nullptr ? std::vector<ShardShape>() : shapes_of(*plan);
-  std::span<const ShardShape> left = shapes;
+  std::span<const ShardShape> left = around.shapes;
   std::size_t interned = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
@@ -43,7 +41,7 @@ ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
     const auto others = std::find_if(left.begin(), left.end(),
                                      [&](const ShardShape& shape) { return shape.table != table; });
     const auto own = static_cast<std::size_t>(others - left.begin());
-    add_shards(workload, left.first(own));
+    add_shards(workload, left.first(own), around.whole_tables);
     left = left.subspan(own);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
@@ -144,11 +142,13 @@ EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape
 }
 
 /// Of one table's shards in a plan.
-void ShapeCatalog::add_shards(const Workload& workload, std::span<const ShardShape> shapes) {
+void ShapeCatalog::add_shards(const Workload& workload, std::span<const ShardShape> shapes,
+                              bool whole_tables) {
   for (const ShardShape& shape : shapes) {
-    const bool all_rows = shape.rows == workload.tables[static_cast<std::size_t>(shape.table)].rows;
+    const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+    const bool moves = shape.rows == table.rows && (shape.dim == table.dim || !whole_tables);
     of_plan_.push_back(shape.replicated ? add(workload, shape, Spread::kReplicas)
-                       : all_rows       ? add_columns(workload, shape)
+                       : moves          ? add_columns(workload, shape)
                                         : add(workload, shape, Spread::kFixed));
   }
 }

@@ -23,7 +23,7 @@ enum class Spread : unsigned char {
   kHost,      ///< those of one host, each an even block of the same columns' rows
   kAll,       ///< all, each an even block of the table's rows
   kReplicas,  ///< all, each the whole table
-  kFixed,     ///< one, some of the rows, of a plan whose row shards stay where they are
+  kFixed,     ///< one, part of a table, of a plan in which it stays where it is
 };
 
 /// One size that pieces of a table may have: some of the columns, or some of the rows. Which ones
@@ -63,10 +63,10 @@ class ShapeCatalog {
                const CancelToken* cancel = nullptr);
 
   /// Of a plan to go on from: all of the above of columns, the same of the widths of its shards,
-  /// and its row shards and replicas as pieces that do not move. REQUIRES a valid plan in canonical
-  /// order.
-  static ShapeCatalog around(const Plan& plan, const Workload& workload, PlanEvaluator& evaluator,
-                             const CancelToken* cancel = nullptr);
+  /// and its row shards and replicas, if `whole_tables` all but whole tables, as pieces that do not
+  /// move. REQUIRES a valid plan in canonical order.
+  static ShapeCatalog around(const Plan& plan, bool whole_tables, const Workload& workload,
+                             PlanEvaluator& evaluator, const CancelToken* cancel = nullptr);
 
   [[nodiscard]] bool complete() const { return complete_; }
   /// The entry of each shard of the plan it is made of.
@@ -131,9 +131,14 @@ class ShapeCatalog {
   [[nodiscard]] EntryId joined_on_host(EntryId one, EntryId other) const;
 
  private:
+  /// What a catalog around a plan is made of.
+  struct Around {
+    std::vector<ShardShape> shapes;
+    bool whole_tables = false;
+  };
   ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows,
-               const Plan* plan, const CancelToken* cancel);
-  void add_shards(const Workload& workload, std::span<const ShardShape> shapes);
+               const Around& around, const CancelToken* cancel);
+  void add_shards(const Workload& workload, std::span<const ShardShape> shapes, bool whole_tables);
   EntryId add(const Workload& workload, const ShardShape& shape, Spread spread = Spread::kNone);
   EntryId add_columns(const Workload& workload, const ShardShape& shape,
                       Spread spread = Spread::kNone);

@@ -5,6 +5,7 @@
 
 #include "engine/core/elapsed.h"
 #include "search/refine/refine.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
@@ -61,6 +62,14 @@ WalkPace::Share WalkPace::share(int slices, int left) const {
     share.seconds = std::max(1e-6, time * slices / (left * in_turn));
   }
   return share;
+}
+
+SearchOptions WalkPace::share_of_cycle(double share) const {
+  SearchOptions options = options_;
+  if (timed()) options.time_limit_s = std::max(kLeastTimeLimit, share * (cycle_end_ - now()));
+  const auto left = static_cast<double>(budget_ - candidates_);
+  if (budget_ > 0) options.evaluations = static_cast<std::int64_t>(std::max(1.0, share * left));
+  return options;
 }
 
 double WalkPace::done(const Share& share, Clock::time_point began, std::int64_t candidates,

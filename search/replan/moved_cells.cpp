@@ -1,5 +1,6 @@
 #include "search/replan/moved_cells.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace neuroshard::search {
@@ -61,7 +62,8 @@ void MovedCells::take_back() {
   for (; !undo_.empty(); undo_.pop_back()) put(undo_.back());
 }
 
-/// False for a move that no cells go with: pieces joined that are not side by side.
+/// False for a move that may not be made: pieces joined that are not side by side, or blocks that
+/// come beside others.
 bool MovedCells::describe(const LocalPlan& plan, const Move& move, Change& change) const {
   const std::span<const Edit> edits(move.edits.data(), static_cast<std::size_t>(move.edit_count));
   const Edit& first = edits[0];
@@ -77,7 +79,26 @@ bool MovedCells::describe(const LocalPlan& plan, const Move& move, Change& chang
   for (const Edit& edit : edits.subspan(described)) {
     change.add(edit.piece, cells_of(edit.piece), edit.to.device);
   }
-  return true;
+  const std::span<const Piece> pieces(change.pieces.data(), change.count);
+  return std::all_of(pieces.begin(), pieces.end(),
+                     [&](const Piece& piece) { return alone(plan, change, piece); });
+}
+
+/// Whether its device has no other block of its table after the move. Also true of one that goes.
+bool MovedCells::alone(const LocalPlan& plan, const Change& change, const Piece& piece) const {
+  const std::span<const Piece> touched(change.pieces.data(), change.count);
+  const Shard& cells = piece.cells;
+  if (cells.device == kNoDevice) return true;
+  for (const Piece& other : touched) {
+    const bool beside = other.cells.device == cells.device && other.cells.table == cells.table;
+    if (other.number != piece.number && beside) return false;
+  }
+  const std::span<const std::int32_t> siblings = plan.pieces_of(cells.table);
+  return std::none_of(siblings.begin(), siblings.end(), [&](std::int32_t other) {
+    return plan.placed(other).device == cells.device &&
+           std::none_of(touched.begin(), touched.end(),
+                        [&](const Piece& own) { return own.number == other; });
+  });
 }
 
 /// The half that stays may be the first or the last columns.

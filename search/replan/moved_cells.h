@@ -15,7 +15,9 @@ namespace neuroshard::search {
 
 /// Which cells the pieces of a walk's plan are, and how many bytes are on devices that do not hold
 /// them now: those may not be more than a limit. Pieces are joined only where their cells are side
-/// by side, and of a split piece that half leaves which costs fewer bytes.
+/// by side, and of a split piece that half leaves which costs fewer bytes. Beside another block of
+/// its table on a device nothing comes, is split or joined: the device would look its indices up
+/// once more for it, and trainers have such blocks in ways of their own.
 class MovedCells final : public MoveGuard {
  public:
   /// What it is made from must outlive it.
@@ -66,6 +68,7 @@ class MovedCells final : public MoveGuard {
   bool describe(const LocalPlan& plan, const Move& move, Change& change) const;
   void describe_split(const Move& move, Change& change) const;
   bool describe_merge(const Move& move, Change& change) const;
+  [[nodiscard]] bool alone(const LocalPlan& plan, const Change& change, const Piece& piece) const;
   void put(const Piece& piece);
 
   const HeldCells& held_;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <set>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "search/local/plan_coster.h"
 
@@ -19,45 +21,44 @@ constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
 class Reverting {
  public:
-  Reverting(const Plan& now, const HeldCells& held, const Problem& problem,
-            const PlanEvaluator& evaluator, const ShapeCatalog& catalog)
-      : memory_bytes_(problem.cluster.memory_bytes),
-        catalog_(catalog),
-        held_(held),
-        now_(problem.workload.tables.size()),
+  Reverting(const RunningPlan& now, std::int64_t most, std::int64_t& evaluations,
+            const std::function<bool()>& stop)
+      : memory_bytes_(now.problem.cluster.memory_bytes),
+        whole_tables_(now.limit.whole_tables),
+        catalog_(now.catalog),
+        held_(now.held),
+        most_(most),
+        evaluations_(evaluations),
+        stop_(stop),
+        now_(now.problem.workload.tables.size()),
         moved_(now_.size()),
-        plan_(problem, evaluator, catalog),
-        coster_(evaluator) {
-    const CellPlan own = search::cells_of(now, catalog);
+        plan_(now.problem, now.evaluator, now.catalog),
+        coster_(now.evaluator) {
+    const CellPlan own = search::cells_of(now.plan, now.catalog);
     for (std::size_t k = 0; k < own.pieces.size(); ++k) {
       now_[static_cast<std::size_t>(own.cells[k].table)].push_back({own.pieces[k], own.cells[k]});
     }
   }
 
-  /// Of tables with pieces that do not move, what there is now. False when a shard has no entry.
-  bool start(const Plan& plan) {
-    CellPlan all;
-    const auto add = [&](const Placed& piece, const Shard& cells) {
-      all.pieces.push_back(piece);
-      all.cells.push_back(cells);
-    };
-    for (std::size_t table = 0; table < now_.size(); ++table) {
-      if (!stays(table)) continue;
-      for (const auto& [piece, cells] : now_[table]) add(piece, cells);
-    }
+  /// Of tables that have to stay, what there is now.
+  void start(const Plan& plan) {
+    std::vector<Pieces> wanted(now_.size());
     for (const Shard& shard : plan.shards) {
-      const auto table = static_cast<std::size_t>(shard.table);
-      if (stays(table)) continue;
       const EntryId entry = catalog_.find(shard.table, shard.rows(), shard.dim());
-      if (entry == kNoEntry) return false;
-      add({entry, shard.device}, shard);
-      moved_[table] += held_.missing_bytes(shard);
+      wanted[static_cast<std::size_t>(shard.table)].push_back({{entry, shard.device}, shard});
     }
-    cells_ = std::move(all.cells);
-    plan_.assign(all.pieces);
+    Assignment pieces;
+    for (std::size_t table = 0; table < now_.size(); ++table) {
+      const bool stays = !all_move(now_[table]) || !can_be(wanted[table]);
+      for (const auto& [piece, cells] : stays ? now_[table] : wanted[table]) {
+        pieces.push_back(piece);
+        cells_.push_back(cells);
+        if (!stays) moved_[table] += held_.missing_bytes(cells);
+      }
+    }
+    plan_.assign(pieces);
     moved_bytes_ = std::accumulate(moved_.begin(), moved_.end(), std::int64_t{0});
     cost_ = cost();
-    return true;
   }
 
   /// Milliseconds of the whole plan.
@@ -75,15 +76,18 @@ class Reverting {
     double least = 0;
     std::size_t tried = 0;
     for (const std::int32_t table : most_moved_first()) {
-      if (tried++ >= affordable() && best >= 0) break;
-      const std::int64_t bytes = std::min(counted, moved_[static_cast<std::size_t>(table)]);
+      if (tried >= affordable() || ended()) break;
       revert(table);
-      const double price = (cost() - cost_) / static_cast<double>(bytes);
-      const bool possible = fits();
+      if (fits()) {
+        ++tried;
+        const std::int64_t bytes = std::min(counted, moved_[static_cast<std::size_t>(table)]);
+        const double price = (cost() - cost_) / static_cast<double>(bytes);
+        if (best < 0 || price < least) {
+          best = table;
+          least = price;
+        }
+      }
       take_back();
-      if (!possible || (best >= 0 && price >= least)) continue;
-      best = table;
-      least = price;
     }
     if (best < 0) return false;
     revert(best);
@@ -93,12 +97,29 @@ class Reverting {
   }
 
  private:
-  [[nodiscard]] bool stays(std::size_t table) const {
-    return std::any_of(now_[table].begin(), now_[table].end(),
-                       [&](const auto& own) { return !catalog_.entry(own.first.entry).moves(); });
+  using Pieces = std::vector<std::pair<Placed, Shard>>;
+
+  [[nodiscard]] bool all_move(const Pieces& pieces) const {
+    return std::all_of(pieces.begin(), pieces.end(),
+                       [&](const auto& own) { return catalog_.entry(own.first.entry).moves(); });
   }
 
-  double cost() { return coster_.cost(plan_.compute_ms(), plan_.dim_sums()); }
+  /// Sizes that the catalog has, and no two blocks on a device; one piece where only whole tables
+  /// move.
+  [[nodiscard]] bool can_be(const Pieces& pieces) const {
+    if (whole_tables_ && pieces.size() > 1) return false;
+    std::set<std::int32_t> devices;
+    return std::all_of(pieces.begin(), pieces.end(), [&](const auto& own) {
+      return own.first.entry != kNoEntry && devices.insert(own.first.device).second;
+    });
+  }
+
+  [[nodiscard]] bool ended() const { return evaluations_ >= most_ || stop_(); }
+
+  double cost() {
+    ++evaluations_;
+    return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  }
 
   [[nodiscard]] std::size_t affordable() const {
     return std::clamp<std::size_t>(kTriedInAll / now_.size(), 1, kTried);
@@ -148,10 +169,14 @@ class Reverting {
   }
 
   const std::int64_t memory_bytes_;
+  const bool whole_tables_;
   const ShapeCatalog& catalog_;
   const HeldCells& held_;
-  std::vector<std::vector<std::pair<Placed, Shard>>> now_;  // by table
-  std::vector<std::int64_t> moved_;                         // bytes, by table
+  const std::int64_t most_;
+  std::int64_t& evaluations_;
+  const std::function<bool()>& stop_;
+  std::vector<Pieces> now_;          // by table
+  std::vector<std::int64_t> moved_;  // bytes, by table
   std::int64_t moved_bytes_ = 0;
   LocalPlan plan_;
   PlanCoster coster_;
@@ -162,24 +187,22 @@ class Reverting {
 
 }  // namespace
 
-std::optional<CellPlan> partial_plan(const Plan& plan, const Plan& now, const HeldCells& held,
-                                     const Problem& problem, const PlanEvaluator& evaluator,
-                                     const ShapeCatalog& catalog, std::int64_t limit_bytes,
-                                     const std::function<bool()>& stop) {
+std::optional<CellPlan> partial_plan(const Plan& plan, const RunningPlan& now, std::int64_t most,
+                                     std::int64_t& evaluations, const std::function<bool()>& stop) {
   std::optional<CellPlan> best;
   double least = 0;
   // Beyond the limit, bytes below it are of no use; but another way there may be cheaper.
   for (const bool down_to_limit : {true, false}) {
-    Reverting reverting(now, held, problem, evaluator, catalog);
-    if (!reverting.start(plan)) return std::nullopt;
+    Reverting reverting(now, most, evaluations, stop);
+    reverting.start(plan);
     std::int64_t beyond = 0;
     do {
-      beyond = reverting.moved_bytes() - limit_bytes;
+      beyond = reverting.moved_bytes() - now.limit.bytes;
       if (beyond > 0 || !reverting.fits()) continue;
       if (best && reverting.cost_ms() >= least) continue;
       best = reverting.plan();
       least = reverting.cost_ms();
-    } while (!stop() && reverting.revert_one(down_to_limit && beyond > 0 ? beyond : kAll));
+    } while (reverting.revert_one(down_to_limit && beyond > 0 ? beyond : kAll));
   }
   return best;
 }

@@ -5,18 +5,18 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
+#include "engine/core/elapsed.h"
 #include "engine/core/held_cells.h"
 #include "search/local/local_walk.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
 #include "search/refine/walk_pace.h"
+#include "search/replan/fresh_start.h"
 #include "search/replan/moved_cells.h"
-#include "search/replan/near_plan.h"
-#include "search/replan/partial_plan.h"
+#include "search/replan/running_plan.h"
 #include "search/replan/tidy.h"
 #include "search/stop_check.h"
 #include "search/workers.h"
@@ -32,37 +32,28 @@ constexpr double kHottestWalk = 30;  // times the coolest, of the kWalks
 // is, and of that in each generation over the one before.
 constexpr double kByteWeight = 0.02;
 constexpr double kLaterWeight = 0.5;
-constexpr int kRivalGenerations = 4;              // first ones, that go on from two plans
-constexpr int kFreshPart = 4;                     // of the budget, for a plan from nothing
-constexpr double kFreshShare = 1.0 / kFreshPart;  // of the time
+constexpr int kRivalGenerations = 4;  // first ones of a cycle, that go on from two plans
+constexpr double kFreshShare = 0.25;  // of a cycle, for a plan from nothing
+constexpr std::int64_t kTidied =
+    1000;                           // plans that tidying costs at most, or a tenth of the budget
+constexpr double kTidyShare = 0.1;  // of the time limit, beyond it
 
 class Replanning {
  public:
-  Replanning(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-             const HeldCells& held, std::int64_t limit_bytes, const SearchOptions& options,
-             std::chrono::steady_clock::time_point began)
-      : problem_(problem),
+  Replanning(const RunningPlan& now, PlanEvaluator& evaluator, const SearchOptions& options)
+      : now_(now),
         evaluator_(evaluator),
-        catalog_(catalog),
-        held_(held),
-        limit_bytes_(limit_bytes),
         options_(options),
         threads_(workers_of(options.pool)),
-        pace_(options, began, threads_, kWalks, "replan"),
+        pace_(options, std::chrono::steady_clock::now(), threads_, kWalks, "replan"),
         walkers_(static_cast<std::size_t>(threads_)) {}
 
-  /// From `now` or, if that is known, `partial`, whichever leads further.
-  void run(CellPlan now, std::optional<CellPlan> partial, std::int64_t evaluations_so_far) {
-    best_ = std::move(now);
+  void run() {
+    best_ = cells_of(now_.plan, now_.catalog);
     best_cost_ = walker(0).walk.cost(best_.pieces);
-    if (partial) {
-      rival_ = *std::move(partial);
-      rival_cost_ = walker(0).walk.cost(rival_.pieces);
-    }
     pace_.run_cycles(
-        evaluations_so_far, [&] { run_cycle(); }, [] { return false; });
-    take_better();
-    best_ = tidy(best_, held_, problem_, evaluator_, catalog_, [&] { return pace_.cancelled(); });
+        1, [&] { run_cycle(); }, [] { return false; });
+    tidy_best();
   }
 
   [[nodiscard]] const CellPlan& best() const { return best_; }
@@ -71,9 +62,9 @@ class Replanning {
 
  private:
   struct Walker {
-    Walker(const Replanning& of)
-        : cells(of.held_, of.catalog_, of.limit_bytes_),
-          walk(of.problem_, of.evaluator_, of.catalog_, &cells) {}
+    explicit Walker(const RunningPlan& now)
+        : cells(now.held, now.catalog, now.limit.bytes),
+          walk(now.problem, now.evaluator, now.catalog, &cells) {}
     MovedCells cells;
     LocalWalk walk;
   };
@@ -85,18 +76,29 @@ class Replanning {
 
   Walker& walker(int worker) {
     std::unique_ptr<Walker>& own = walkers_[static_cast<std::size_t>(worker)];
-    if (!own) own = std::make_unique<Walker>(*this);
+    if (!own) own = std::make_unique<Walker>(now_);
     return *own;
   }
 
+  /// Half of the first walks go on from another plan, made from nothing.
   void run_cycle() {
+    std::int64_t evaluations = 0;
+    SearchOptions share = pace_.share_of_cycle(kFreshShare);
+    share.seed += cycle_++;
+    rival_ = fresh_start(now_, evaluator_, share, evaluations).value_or(CellPlan{});
+    pace_.add(evaluations);
+    if (!rival_.pieces.empty()) rival_cost_ = walker(0).walk.cost(rival_.pieces);
+    run_generations();
+    take_better();
+  }
+
+  void run_generations() {
     for (int left = kGenerations; left > 0 && !pace_.over(); --left) {
       if (pace_.budget() > 0 && pace_.too_late()) return;
       run_generation(kGenerations - left, pace_.share(1, left));
     }
   }
 
-  /// The first generations go on from two plans.
   [[nodiscard]] bool for_rival(std::int64_t index) const {
     return !rival_.pieces.empty() && index % 2 == 1;
   }
@@ -137,11 +139,12 @@ class Replanning {
               const CommResponse& response) {
     WalkOptions options = default_walk(evaluator_.devices());
     options.mix.exchange = 0;  // of all that two devices have
+    if (now_.limit.whole_tables) options.mix.split = 0;
     if (generation > 0) options.first_heat *= kLaterHeat;
     options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index) / (kWalks - 1));
     Walker& own = walker(worker);
     const double weight = kByteWeight * std::pow(kLaterWeight, generation) * best_cost_;
-    const auto most = static_cast<double>(std::max<std::int64_t>(1, limit_bytes_));
+    const auto most = static_cast<double>(std::max<std::int64_t>(1, now_.limit.bytes));
     own.cells.start(lineage(index), weight / most);
     const WalkPace::Clock::time_point began = WalkPace::Clock::now();
     WalkResult found = own.walk.run(
@@ -153,65 +156,48 @@ class Replanning {
     return {std::move(best), found.cost, found.candidates};
   }
 
-  const Problem& problem_;
-  const PlanEvaluator& evaluator_;
-  const ShapeCatalog& catalog_;
-  const HeldCells& held_;
-  const std::int64_t limit_bytes_;
+  /// Thousands of pieces take time beyond the limit.
+  void tidy_best() {
+    const WalkPace::Clock::time_point began = WalkPace::Clock::now();
+    const std::int64_t most = std::max(kTidied, options_.evaluations / 10);
+    std::int64_t evaluations = 0;
+    best_ = tidy(best_, now_, evaluations, [&] {
+      if (pace_.cancelled()) return true;
+      if (!paced_by_time(options_)) return evaluations >= most;
+      return seconds_since(began) > kTidyShare * options_.time_limit_s;
+    });
+    pace_.add(evaluations);
+  }
+
+  const RunningPlan& now_;
+  PlanEvaluator& evaluator_;  // of the same
   const SearchOptions& options_;
   const int threads_;
   WalkPace pace_;
   std::vector<std::unique_ptr<Walker>> walkers_;  // one a worker, made when it is needed
   std::uint64_t next_walk_ = 0;                   // number of its stream of random numbers
+  std::uint64_t cycle_ = 0;
   CellPlan best_;
   double best_cost_ = 0;
   CellPlan rival_;  // no pieces: none
   double rival_cost_ = 0;
 };
 
-/// A plan from nothing, as far as the limit lets it be: what walks from `now` would have to become
-/// dearer for on their way.
-std::optional<CellPlan> partial_start(const Problem& problem, PlanEvaluator& evaluator,
-                                      const ShapeCatalog& catalog, const HeldCells& held,
-                                      const Plan& now, std::int64_t limit_bytes,
-                                      const SearchOptions& options, std::int64_t& evaluations) {
-  SearchOptions share = options;
-  share.row_splits = RowSplits::kOff;
-  share.replicate = false;
-  share.time_limit_s *= kFreshShare;
-  if (options.evaluations > 0) {
-    share.evaluations = std::max<std::int64_t>(1, options.evaluations / kFreshPart);
-  }
-  Result<SearchResult> fresh = shard_refine(problem, evaluator, share);
-  if (!fresh.ok()) return std::nullopt;
-  evaluations += fresh->evaluations;
-  canonicalize(fresh->plan);
-  const std::vector<Table>& tables = problem.workload.tables;
-  const bool alike = evaluator.devices_alike() &&
-                     std::all_of(tables.begin(), tables.end(),
-                                 [](const Table& table) { return table.devices.all(); });
-  const Plan near = brought_near(fresh->plan, now, problem.workload, alike);
-  const StopCheck stop(share);
-  return partial_plan(near, now, held, problem, evaluator, catalog, limit_bytes,
-                      [&] { return stop.stop(); });
-}
-
 }  // namespace
 
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
-                    const Plan& now, std::int64_t limit_bytes) {
+                    const Plan& now, const MoveLimit& limit) {
   SearchOptions own = options;
   if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
   if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
-  const ShapeCatalog catalog = ShapeCatalog::around(now, problem.workload, evaluator, own.cancel);
+  const ShapeCatalog catalog =
+      ShapeCatalog::around(now, limit.whole_tables, problem.workload, evaluator, own.cancel);
   SearchResult result{now, 1, !catalog.complete()};
   if (problem.cluster.devices == 1 || !catalog.complete()) return result;
   const HeldCells held(problem.workload, now);
-  const auto began = std::chrono::steady_clock::now();
-  std::optional<CellPlan> partial =
-      partial_start(problem, evaluator, catalog, held, now, limit_bytes, own, result.evaluations);
-  Replanning replanning(problem, evaluator, catalog, held, limit_bytes, own, began);
-  replanning.run(cells_of(now, catalog), std::move(partial), result.evaluations);
+  const RunningPlan running{problem, evaluator, catalog, now, held, limit};
+  Replanning replanning(running, evaluator, own);
+  replanning.run();
   result.evaluations += replanning.candidates();
   result.stopped_early = replanning.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.

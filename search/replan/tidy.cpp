@@ -13,15 +13,15 @@ namespace {
 
 class Tidying {
  public:
-  Tidying(const CellPlan& start, const HeldCells& held, const Problem& problem,
-          const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+  Tidying(const CellPlan& start, const RunningPlan& now, std::int64_t& evaluations,
           const std::function<bool()>& stop)
-      : held_(held),
-        memory_bytes_(problem.cluster.memory_bytes),
+      : held_(now.held),
+        memory_bytes_(now.problem.cluster.memory_bytes),
+        evaluations_(evaluations),
         stop_(stop),
-        cells_(held, catalog, std::numeric_limits<std::int64_t>::max()),
-        plan_(problem, evaluator, catalog),
-        coster_(evaluator) {
+        cells_(now.held, now.catalog, std::numeric_limits<std::int64_t>::max()),
+        plan_(now.problem, now.evaluator, now.catalog),
+        coster_(now.evaluator) {
     plan_.assign(start.pieces);
     cells_.start(start, 0);
     cost_ = cost();
@@ -34,7 +34,10 @@ class Tidying {
   }
 
  private:
-  double cost() { return coster_.cost(plan_.compute_ms(), plan_.dim_sums()); }
+  double cost() {
+    ++evaluations_;
+    return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  }
   [[nodiscard]] const Shard& cells_of(std::int32_t piece) const {
     return cells_.cells()[static_cast<std::size_t>(piece)];
   }
@@ -108,6 +111,7 @@ class Tidying {
 
   const HeldCells& held_;
   const std::int64_t memory_bytes_;
+  std::int64_t& evaluations_;
   const std::function<bool()>& stop_;
   MovedCells cells_;
   LocalPlan plan_;
@@ -117,10 +121,9 @@ class Tidying {
 
 }  // namespace
 
-CellPlan tidy(const CellPlan& start, const HeldCells& held, const Problem& problem,
-              const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+CellPlan tidy(const CellPlan& start, const RunningPlan& now, std::int64_t& evaluations,
               const std::function<bool()>& stop) {
-  return Tidying(start, held, problem, evaluator, catalog, stop).run();
+  return Tidying(start, now, evaluations, stop).run();
 }
 
 }  // namespace neuroshard::search

@@ -106,6 +106,53 @@ BOOST_AUTO_TEST_CASE(a_torchrec_plan_stays_one_with_its_module) {
   BOOST_TEST(parsed(slurp(next)).at("plan").as_object().contains("arch.ebc"));
 }
 
+BOOST_AUTO_TEST_CASE(hugectr_plans_stay_within_what_its_lists_can_say) {
+  const TemporaryFolder folder;
+  const std::string now = folder.write(
+      "now.json",
+      R"({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 65536, "shards": [
+          {"table": 0, "rows": [0, 100000], "columns": [0, 64], "device": 0},
+          {"table": 0, "rows": [0, 100000], "columns": [64, 128], "device": 1},
+          {"table": 1, "rows": [0, 100000], "columns": [0, 128], "device": 0},
+          {"table": 2, "rows": [0, 1000], "columns": [0, 64], "device": 0}]})");
+  const std::string tables =
+      folder.write("tables.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "a", "rows": 100000, "dim": 128, "pooling_factor": 10},
+          {"name": "b", "rows": 100000, "dim": 128, "pooling_factor": 40},
+          {"name": "c", "rows": 1000, "dim": 64, "pooling_factor": 20}]})");
+  const std::string next = folder.file("next.json");
+  const Outcome made = run_command({"replan", "--tables", tables, "--plan", now, "--device-memory",
+                                    "1GB", "--move-limit", "1GB", "--evaluations", "2000",
+                                    "--format", "hugectr", "--output", next});
+  BOOST_TEST(made.exit_code == 0, made.err);
+  // Only c, whole: splitting b would level the two devices better.
+  BOOST_TEST(made.out.find("in 1 shard\n") != std::string::npos, made.out);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_a_format_joins_are_joined_before_anything_moves) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("tables.json",
+                   R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "a", "rows": 1000, "dim": 64, "pooling_factor": 9},
+          {"name": "b", "rows": 1000, "dim": 64, "pooling_factor": 9}]})");
+  // Of a, device 0 has columns of two widths around those of device 1.
+  const std::string now = folder.write(
+      "now.json",
+      R"({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 65536, "shards": [
+          {"table": 0, "rows": [0, 1000], "columns": [0, 16], "device": 0},
+          {"table": 0, "rows": [0, 1000], "columns": [16, 32], "device": 1},
+          {"table": 0, "rows": [0, 1000], "columns": [32, 64], "device": 0},
+          {"table": 1, "rows": [0, 1000], "columns": [0, 64], "device": 1}]})");
+  const Outcome made = run_command({"replan", "--tables", tables, "--plan", now, "--device-memory",
+                                    "1GB", "--move-limit", "1", "--evaluations", "200", "--format",
+                                    "torchrec", "--output", folder.file("next.json")});
+  BOOST_TEST(made.exit_code == 0);
+  expect_one_line({0, {}, made.err}, 0, "are on one device joined: that is the plan that runs");
+  BOOST_TEST(made.out.find("moves 0 B of ") != std::string::npos, made.out);
+}
+
 BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
   const TemporaryFolder folder;
   const std::string tables =

@@ -223,6 +223,29 @@ BOOST_AUTO_TEST_CASE(replicas_that_do_not_pay_make_no_plan_dearer) {
   BOOST_TEST(with.cost.cost_ms <= without.cost.cost_ms);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_near_one_whose_blocks_leave_devices_out_is_no_dearer) {
+  Rng rng(3);
+  for (int trial = 0; trial < 20; ++trial) {
+    Workload workload;
+    workload.tables.push_back(table_of("dealt", 10, 128, 60));  // TorchRec charges all eight
+    Plan now{8, {}};
+    for (std::int32_t rank = 0; rank < 5; ++rank) {
+      now.shards.push_back({0, 2 * rank, 2 * (rank + 1), 0, 128, rank});
+    }
+    for (std::int32_t table = 1; table < 17; ++table) {
+      workload.tables.push_back(table_of("whole", 1000, 64, 1 + 9 * rng.uniform()));
+      now.shards.push_back(whole_table(workload, table, table % 8));
+    }
+    const Cluster cluster{.devices = 8, .memory_bytes = std::int64_t{1} << 40};
+    const double before = simulate(workload, now, torchrec()).value().cost_ms;
+    const PlanResult next = replan(workload, cluster, torchrec(), now,
+                                   {.bytes = cluster.memory_bytes}, {.evaluations = 2000})
+                                .value();
+    BOOST_TEST(next.cost.cost_ms <= before);
+    BOOST_TEST(simulate(workload, next.plan, torchrec()).value().cost_ms == next.cost.cost_ms);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard

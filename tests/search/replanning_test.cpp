@@ -1,15 +1,17 @@
 // Plans near one that runs: cheaper, and with few bytes on other devices than now.
-#include "search/replan/replan.h"
-
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <functional>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "engine/core/held_cells.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
+#include "search/replan/fresh_start.h"
 #include "search/replan/near_plan.h"
+#include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
@@ -73,7 +75,8 @@ BOOST_AUTO_TEST_CASE(plans_keep_to_the_limit_and_memory_and_are_never_dearer) {
         test::make_cluster(devices, fullest(workload, now) + rng.between(0, 20'000));
     const auto limit = static_cast<std::int64_t>(rng.uniform() * rng.uniform() *
                                                  static_cast<double>(workload_bytes(workload)));
-    const SearchResult found = replan({workload, cluster}, evaluator, budget(3000), now, limit);
+    const SearchResult found =
+        replan({workload, cluster}, evaluator, budget(3000), now, {.bytes = limit});
     BOOST_TEST(test::fits(workload, found.plan, cluster));
     BOOST_TEST(moved_bytes(workload, now, found.plan) <= limit);
     const double cost = plan_cost(found.plan, evaluator);
@@ -90,13 +93,83 @@ BOOST_AUTO_TEST_CASE(row_shards_and_replicas_stay_as_they_are) {
     const Workload workload = test::many_tables(rng, 12);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Plan now = random_plan(rng, workload, 4);
-    const SearchResult found =
-        replan({workload, test::make_cluster(4, kPlenty)}, evaluator, budget(3000), now, kPlenty);
+    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
+                                      budget(3000), now, {.bytes = kPlenty});
     for (const Shard& shard : now.shards) {
       if (shard.device != kEveryDevice && !has_part_of_rows(workload, shard)) continue;
       const auto& shards = found.plan.shards;
       BOOST_TEST((std::find(shards.begin(), shards.end(), shard) != shards.end()));
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_device_gets_a_second_block_of_a_table) {
+  Rng rng(15);
+  for (int trial = 0; trial < 30; ++trial) {
+    const Workload workload = test::many_tables(rng, 10);
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
+    const Plan now = random_plan(rng, workload, 3);
+    const SearchResult found = replan({workload, test::make_cluster(3, kPlenty)}, evaluator,
+                                      budget(3000), now, {.bytes = kPlenty});
+    const auto blocks = [](const Plan& plan) {
+      std::map<std::pair<std::int32_t, std::int32_t>, int> count;  // by table and device
+      for (const Shard& shard : plan.shards) ++count[{shard.table, shard.device}];
+      return count;
+    };
+    const auto before = blocks(now);
+    for (const auto& [place, count] : blocks(found.plan)) {
+      const auto own = before.find(place);
+      BOOST_TEST(count <= std::max(1, own == before.end() ? 0 : own->second));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_whole_tables_move_where_that_is_asked_for) {
+  Rng rng(16);
+  int moved = 0;
+  for (int trial = 0; trial < 20; ++trial) {
+    const Workload workload = test::many_tables(rng, 12);
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
+    const Plan now = random_plan(rng, workload, 4);
+    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
+                                      budget(3000), now, {.bytes = kPlenty, .whole_tables = true});
+    BOOST_TEST(found.plan.shards.size() == now.shards.size());
+    for (const Shard& shard : found.plan.shards) {
+      if (std::find(now.shards.begin(), now.shards.end(), shard) != now.shards.end()) continue;
+      BOOST_TEST((shard == whole_table(workload, shard.table, shard.device)));
+      ++moved;
+    }
+  }
+  BOOST_TEST(moved > 20);
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
+  Rng rng(17);
+  for (int trial = 0; trial < 10; ++trial) {
+    Workload workload = test::many_tables(rng, 25);
+    workload.tables[0] = test::make_table(400, 8);
+    workload.tables[0].sharding = {.whole = false, .columns = false, .data_parallel = false};
+    test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
+    Plan now{4, {}};
+    for (std::int32_t device = 0; device < 4; ++device) {
+      now.shards.push_back({0, 100 * device, 100 * (device + 1), 0, 8, device});
+    }
+    for (std::int32_t table = 1; table < 25; ++table) {
+      now.shards.push_back(whole_table(workload, table, table % 2));
+    }
+    const ShapeCatalog catalog = ShapeCatalog::around(now, false, workload, evaluator);
+    const Cluster cluster = test::make_cluster(4, kPlenty);
+    const Problem problem{workload, cluster};
+    const HeldCells held(workload, now);
+    const MoveLimit limit{.bytes = kPlenty};
+    std::int64_t evaluations = 0;
+    const auto fresh = fresh_start({problem, evaluator, catalog, now, held, limit}, evaluator,
+                                   budget(5000), evaluations);
+    BOOST_REQUIRE(fresh.has_value());
+    const Plan plan = plan_of(*fresh, catalog, 4);
+    BOOST_TEST(test::fits(workload, plan, cluster));
+    BOOST_TEST(std::equal(now.shards.begin(), now.shards.begin() + 4, plan.shards.begin()));
+    BOOST_TEST(plan_cost(plan, evaluator) < 0.8 * plan_cost(now, evaluator));
   }
 }
 
@@ -107,7 +180,7 @@ BOOST_AUTO_TEST_CASE(nothing_moves_within_a_limit_of_nothing) {
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
     const Plan now = random_plan(rng, workload, 3);
     const SearchResult found =
-        replan({workload, test::make_cluster(3, kPlenty)}, evaluator, budget(2000), now, 0);
+        replan({workload, test::make_cluster(3, kPlenty)}, evaluator, budget(2000), now, {});
     BOOST_TEST(moved_bytes(workload, now, found.plan) == 0);
   }
 }
@@ -142,8 +215,8 @@ BOOST_AUTO_TEST_CASE(few_whole_tables_are_moved_as_well_as_can_be) {
       }
     };
     place_rest(0);
-    const SearchResult found =
-        replan({workload, test::make_cluster(3, kPlenty)}, evaluator, budget(20'000), now, limit);
+    const SearchResult found = replan({workload, test::make_cluster(3, kPlenty)}, evaluator,
+                                      budget(20'000), now, {.bytes = limit});
     BOOST_TEST(plan_cost(found.plan, evaluator) <= best * (1 + 1e-5));
   }
 }
@@ -160,7 +233,8 @@ BOOST_AUTO_TEST_CASE(without_a_limit_a_plan_is_about_as_good_as_one_from_nothing
     }
     const auto fresh = shard_refine({workload, cluster}, evaluator, budget(20'000));
     BOOST_REQUIRE(fresh.ok());
-    const SearchResult found = replan({workload, cluster}, evaluator, budget(20'000), now, kPlenty);
+    const SearchResult found =
+        replan({workload, cluster}, evaluator, budget(20'000), now, {.bytes = kPlenty});
     BOOST_TEST(plan_cost(found.plan, evaluator) <=
                1.02 * test::canonical_cost(fresh->plan, evaluator));
   }
@@ -173,11 +247,13 @@ BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_plan_on_any_number_of_threads) {
   const Plan now = random_plan(rng, workload, 5);
   const Cluster cluster = test::make_cluster(5, kPlenty);
   const std::int64_t limit = workload_bytes(workload) / 5;
-  const SearchResult alone = replan({workload, cluster}, evaluator, budget(20'000), now, limit);
+  const SearchResult alone =
+      replan({workload, cluster}, evaluator, budget(20'000), now, {.bytes = limit});
   ThreadPool threads(3);
   SearchOptions options = budget(20'000);
   options.pool = &threads;
-  const SearchResult together = replan({workload, cluster}, evaluator, options, now, limit);
+  const SearchResult together =
+      replan({workload, cluster}, evaluator, options, now, {.bytes = limit});
   BOOST_TEST((alone.plan == together.plan));
   BOOST_TEST(alone.evaluations == together.evaluations);
 }
@@ -228,8 +304,8 @@ BOOST_AUTO_TEST_CASE(tables_move_only_to_devices_that_they_may_be_on) {
     for (std::int32_t table = 0; table < 12; ++table) {
       now.shards.push_back(whole_table(workload, table, 1 + table % 2));
     }
-    const SearchResult found =
-        replan({workload, test::make_cluster(4, kPlenty)}, evaluator, budget(5000), now, kPlenty);
+    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
+                                      budget(5000), now, {.bytes = kPlenty});
     BOOST_TEST(moved_bytes(workload, now, found.plan) > 0);
     for (const Shard& shard : found.plan.shards) {
       if (shard.table < 6) BOOST_TEST((shard.device == 1 || shard.device == 2));

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "engine/core/held_cells.h"
+#include "engine/core/move_limit.h"
+#include "search/local/shape_catalog.h"
+#include "search/sharder.h"
+
+namespace neuroshard::search {
+
+/// A plan that runs, in canonical order, and what searches near it go by. Nothing here is owned.
+struct RunningPlan {
+  const Problem& problem;
+  const PlanEvaluator& evaluator;
+  const ShapeCatalog& catalog;  ///< ShapeCatalog::around() the plan
+  const Plan& plan;
+  const HeldCells& held;  ///< by the plan
+  const MoveLimit& limit;
+};
+
+}  // namespace neuroshard::search
