@@ -60,14 +60,16 @@ std::int64_t HeldCells::missing_on(const Shard& shard, std::int32_t device) cons
   const std::int64_t of_cell = row_bytes(table, 2) - row_bytes(table, 1);
   const std::int64_t of_row = row_bytes(table, 1) - of_cell;
   std::int64_t cells = shard.rows() * shard.dim();
-  std::vector<Shard> held;
+  bool all_rows = of_row == 0;
+  std::vector<Shard> held;  // of some of the rows: searches ask often, and columns have all
   for (const Shard& own : held_by(shard.table, device)) {
     const Common both = common(shard, own);
     if (both.rows == 0) continue;
     cells -= both.rows * both.dim;
-    if (of_row > 0) held.push_back(own);
+    all_rows = all_rows || both.rows == shard.rows();
+    if (!all_rows) held.push_back(own);
   }
-  const std::int64_t rows = of_row > 0 ? rows_without(shard, std::move(held)) : 0;
+  const std::int64_t rows = all_rows ? 0 : rows_without(shard, std::move(held));
   return cells * of_cell + rows * of_row;
 }
 

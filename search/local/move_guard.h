@@ -5,9 +5,9 @@
 
 namespace neuroshard::search {
 
-/// What a walk asks about a move beside costs and memory: whether it may be made, and what it weighs
-/// in the objective. It may keep account of the plan, as it hears of every move that is made, stands
-/// or is taken back. Not thread-safe; one a walk.
+/// What a walk asks about a move beside costs and memory: whether it may be made, and what it
+/// weighs in the objective. It may keep account of the plan, as it hears of every move that is
+/// made, stands or is taken back. Not thread-safe; one a walk.
 class MoveGuard {
  public:
   virtual ~MoveGuard() = default;

@@ -34,9 +34,9 @@ constexpr double kByteWeight = 0.02;
 constexpr double kLaterWeight = 0.5;
 constexpr int kRivalGenerations = 4;  // first ones of a cycle, that go on from two plans
 constexpr double kFreshShare = 0.25;  // of a cycle, for a plan from nothing
-constexpr std::int64_t kTidied =
-    1000;                           // plans that tidying costs at most, or a tenth of the budget
-constexpr double kTidyShare = 0.1;  // of the time limit, beyond it
+constexpr double kTidyShare = 0.1;    // of the time limit, beyond it
+// Plans that tidying puts a cost on at most, or a tenth of the budget.
+constexpr std::int64_t kTidied = 1000;
 
 class Replanning {
  public:
