@@ -52,7 +52,9 @@ std::string donors_of(const HeldCells& held, const Shard& shard) {
 
 std::string gain_text(const std::string& source, double now_ms, double cost_ms) {
   const std::string now = source + " costs " + milliseconds(now_ms, now_ms) + " ms";
-  if (cost_ms >= now_ms) return now + ", and no cheaper plan was found within the limit\n";
+  if (cost_ms >= now_ms) return now + ", and no cheaper plan was found to take its place\n";
+  if (now_ms <= 0)
+    return now + ", this plan " + milliseconds(now_ms - cost_ms, now_ms) + " ms less\n";
   const double percent = 100 * (1 - cost_ms / now_ms);
   const std::string much = percent < 0.05 ? "less than 0.1" : fixed_decimals(percent, 1);
   return now + ": this plan is " + much + " % cheaper, " + milliseconds(now_ms - cost_ms, now_ms) +
@@ -63,16 +65,18 @@ std::string moves_text(const Console& console, const Workload& workload, const P
                        const Plan& to, std::int64_t limit_bytes) {
   const HeldCells held(workload, from);
   const std::vector<Moved> moved = moved_shards(held, to);
-  std::string text = "moves " + format_bytes(moved_bytes(workload, from, to)) + " of " +
+  std::int64_t bytes = 0;  // in the plan to which tables move no table is on every device
+  for (const Moved& one : moved) bytes += one.first;
+  std::string text = "moves " + format_bytes(bytes) + " of " +
                      format_bytes(workload_bytes(workload)) + ", at most " +
                      format_bytes(limit_bytes) + ", in " + counted(std::ssize(moved), "shard") +
                      "\n";
   if (moved.empty()) return text;
   TextTable table({{"table", Align::kLeft}, {"columns"}, {"moves"}, {"from"}, {"to"}});
   for (std::size_t k = 0; k < std::min(kMostRows, moved.size()); ++k) {
-    const auto& [bytes, shard] = moved[k];
+    const auto& [missing, shard] = moved[k];
     const Table& of = workload.tables[static_cast<std::size_t>(shard.table)];
-    table.add({io::printable(of.name), columns_of(of, shard), format_bytes(bytes),
+    table.add({io::printable(of.name), columns_of(of, shard), format_bytes(missing),
                donors_of(held, shard), std::to_string(shard.device)});
   }
   text += "\n" + table.render(console);

@@ -122,7 +122,8 @@ class SweepCommand final : public Command {
       const Status& status = planned.ok() ? planned->result.status() : planned.status();
       if (status.code() == StatusCode::kInvalidInput) {
         if (refusal.ok()) refusal = status;
-      } else if (status.ok() || status.code() == StatusCode::kInfeasible) {
+      } else if (status.ok() || status.code() == StatusCode::kInfeasible ||
+                 status.code() == StatusCode::kCancelled) {  // by time, without any plan
         any_taken = true;
       } else {
         return status.with_context(size_text(cluster));

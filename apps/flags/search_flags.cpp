@@ -79,11 +79,12 @@ void declare_replanning(FlagSet& flags, PlanOptions* out) {
               &out->time_limit_s, {0, kLongest})
       .default_text("1, or no limit with --evaluations");
   flags
-      .integer("evaluations",
-               "plans, costed in full or estimated, after which the search stops, a few more for "
-               "what each walk ends with, instead of after a time: then the plan depends on "
-               "neither the machine's speed nor --threads, only on its instruction set",
-               &out->evaluations, 1, kMostEvaluations)
+      .integer(
+          "evaluations",
+          "plans, costed in full or estimated, after which the search stops, some more for what "
+          "it ends with, instead of after a time: then the plan depends on "
+          "neither the machine's speed nor --threads, only on its instruction set",
+          &out->evaluations, 1, kMostEvaluations)
       .default_text("no limit");
   declare_threads_and_seed(flags, out, "of the random numbers");
 }

@@ -1,10 +1,17 @@
 #include "engine/core/held_cells.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace neuroshard {
 namespace {
+
+/// Or the most that there is: a table as large as may be that many devices get has more.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return a > kMost - b ? kMost : a + b;
+}
 
 struct Common {
   std::int64_t rows = 0;
@@ -76,7 +83,9 @@ std::int64_t HeldCells::missing_on(const Shard& shard, std::int32_t device) cons
 std::int64_t HeldCells::missing_bytes(const Shard& shard) const {
   if (shard.device != kEveryDevice) return missing_on(shard, shard.device);
   std::int64_t bytes = 0;
-  for (std::int32_t device = 0; device < devices_; ++device) bytes += missing_on(shard, device);
+  for (std::int32_t device = 0; device < devices_; ++device) {
+    bytes = sum(bytes, missing_on(shard, device));
+  }
   return bytes;
 }
 
@@ -105,7 +114,7 @@ std::int32_t HeldCells::home_of(const Shard& shard) const {
 std::int64_t moved_bytes(const Workload& workload, const Plan& from, const Plan& to) {
   const HeldCells held(workload, from);
   std::int64_t bytes = 0;
-  for (const Shard& shard : to.shards) bytes += held.missing_bytes(shard);
+  for (const Shard& shard : to.shards) bytes = sum(bytes, held.missing_bytes(shard));
   return bytes;
 }
 

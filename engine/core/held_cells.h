@@ -19,7 +19,7 @@ class HeldCells {
   /// Bytes of the shard, weights and optimizer states, that its device does not hold: nothing where
   /// it has all of those cells, in whatever shards. A number that an optimizer keeps for a row is
   /// there where any of the row's cells of the shard are. Of a shard that every device is to have,
-  /// those of all devices.
+  /// those of all devices, or 2^63 - 1 for more.
   [[nodiscard]] std::int64_t missing_bytes(const Shard& shard) const;
   /// The devices that hold cells of the shard, in order; nothing where every device holds all.
   [[nodiscard]] std::vector<std::int32_t> holders_of(const Shard& shard) const;

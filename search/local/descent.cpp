@@ -66,10 +66,7 @@ void Descent::price_best(Target target, std::int32_t from) {
 
 /// Makes the move if the whole plan gets no dearer by it.
 bool Descent::make(const Move& move) {
-  std::array<Edit, 3> undo;
-  for (int edit = 0; edit < move.edit_count; ++edit) {
-    undo[static_cast<std::size_t>(edit)] = plan_.apply(move.edits[static_cast<std::size_t>(edit)]);
-  }
+  const std::array<Edit, 3> undo = search::make(plan_, move);
   ++candidates_;
   const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
   const bool gains = cost < cost_ - kRealGain * std::abs(cost_);
@@ -80,9 +77,7 @@ bool Descent::make(const Move& move) {
     estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
     return true;
   }
-  for (int edit = move.edit_count; edit > 0; --edit) {
-    plan_.apply(undo[static_cast<std::size_t>(edit) - 1]);
-  }
+  take_back(plan_, move, undo);
   return false;
 }
 

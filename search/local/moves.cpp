@@ -169,6 +169,21 @@ Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, Entr
   return move;
 }
 
+std::array<Edit, 3> make(LocalPlan& plan, const Move& move) {
+  std::array<Edit, 3> undo;
+  for (int edit = 0; edit < move.edit_count; ++edit) {
+    const auto index = static_cast<std::size_t>(edit);
+    undo[index] = plan.apply(move.edits[index]);
+  }
+  return undo;
+}
+
+void take_back(LocalPlan& plan, const Move& move, const std::array<Edit, 3>& undo) {
+  for (int edit = move.edit_count; edit > 0; --edit) {
+    plan.apply(undo[static_cast<std::size_t>(edit) - 1]);
+  }
+}
+
 bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
   if (!fits(plan, memory_bytes, move)) return false;
   for (std::size_t k = 0; k < 2; ++k) {

@@ -33,6 +33,10 @@ Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId 
 Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
               std::int32_t other);
 
+/// Makes the move. Returns what takes it back, edit by edit.
+std::array<Edit, 3> make(LocalPlan& plan, const Move& move);
+void take_back(LocalPlan& plan, const Move& move, const std::array<Edit, 3>& undo);
+
 /// Fills in dims and compute costs; false when a device has not the memory or may not have a piece.
 bool price(LocalPlan& plan, std::int64_t memory_bytes, Move& move);
 

@@ -10,6 +10,7 @@
 #include "search/local/join.h"
 #include "search/local/redraw.h"
 #include "search/refine/refine.h"
+#include "search/refine/walk_heat.h"
 #include "search/stop_check.h"
 #include "search/workers.h"
 
@@ -18,20 +19,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Found best on the reference tasks and small ones, at 60,000 candidates a task.
-constexpr int kGenerations = 8;
+// Found best as those of walk_heat.h were.
 constexpr std::int64_t kFewTables = 24;  // tables squared, over theirs: slices of a generation
 constexpr std::int64_t kMostSlices = 8;
-constexpr std::int64_t kShortestWalk = 64;  // of a slice, in candidates
-constexpr int kWalks = 4;                   // of a generation, or the next multiple of the threads
-constexpr int kRedrawWalk = 3;              // of the kWalks, the one whose steps redraw tables
-constexpr std::int32_t kRedrawTables = 32;  // it is worth its time for few tables only, ..
+constexpr std::int64_t kShortestWalk = 64;    // of a slice, in candidates
+constexpr int kRedrawWalk = 3;                // of the kWalks, the one whose steps redraw tables
+constexpr std::int32_t kRedrawTables = 32;    // it is worth its time for few tables only, ..
 constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
-constexpr double kLaterHeat = 0.5;            // of the generations after the first, of its heat
-constexpr double kHottestWalk = 30;           // times the coolest, of the kWalks
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
 constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
-constexpr int kRivalGenerations = 4;          // first ones, that go on from two plans
 constexpr int kSpreadGenerations = 4;  // most generations whose walks begin with tables spread
 
 // Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
@@ -106,9 +102,7 @@ Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) co
 /// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkPace::Share& share) {
-  WalkOptions options = default_walk(evaluator_.devices());
-  if (generation > 0) options.first_heat *= kLaterHeat;
-  options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
+  const WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool only_redraws =
       to_spread_.empty() && index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();

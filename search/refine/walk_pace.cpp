@@ -66,7 +66,10 @@ WalkPace::Share WalkPace::share(int slices, int left) const {
 
 SearchOptions WalkPace::share_of_cycle(double share) const {
   SearchOptions options = options_;
-  if (timed()) options.time_limit_s = std::max(kLeastTimeLimit, share * (cycle_end_ - now()));
+  options.evaluations = 0;
+  const double end = budget_ > 0 ? options_.time_limit_s : cycle_end_;
+  const double of_time = budget_ > 0 ? 1 : share;  // a budget is never paced by time
+  if (timed()) options.time_limit_s = std::max(kLeastTimeLimit, of_time * (end - now()));
   const auto left = static_cast<double>(budget_ - candidates_);
   if (budget_ > 0) options.evaluations = static_cast<std::int64_t>(std::max(1.0, share * left));
   return options;

@@ -49,7 +49,8 @@ class WalkPace {
 
   /// Of a walk in a generation of `slices`, while `left` of the cycle are left.
   [[nodiscard]] Share share(int slices, int left) const;
-  /// The options for another search, within that share of what is left of the cycle.
+  /// The options for another search, within that share of what is left of the cycle: of the budget,
+  /// where it has one, or else of its time.
   [[nodiscard]] SearchOptions share_of_cycle(double share) const;
   /// What of its share a walk that began then has used up with these candidates; 1: all. `reports`:
   /// whether it may tell the progress sink, which one thread may.

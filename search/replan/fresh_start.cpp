@@ -46,12 +46,16 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, PlanEvaluator& evalu
     table.sharding = {};
     table.devices = {};
   }
+  if (now.limit.whole_tables) {
+    for (Table& table : workload.tables) table.sharding.columns = !table.sharding.whole;
+  }
   Cluster cluster = now.problem.cluster;
   cluster.memory_bytes -= staying_bytes(now, staying);
   if (cluster.memory_bytes < 1) return std::nullopt;
   SearchOptions own = options;
   own.row_splits = RowSplits::kOff;
   own.replicate = false;
+  own.progress = nullptr;
   Result<SearchResult> fresh = shard_refine({workload, cluster}, evaluator, own);
   if (!fresh.ok()) return std::nullopt;
   evaluations += fresh->evaluations;
@@ -60,7 +64,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, PlanEvaluator& evalu
   const bool alike = evaluator.devices_alike() &&
                      std::all_of(tables.begin(), tables.end(),
                                  [](const Table& table) { return table.devices.all(); });
-  const Plan near = brought_near(fresh->plan, now.plan, now.problem.workload, alike);
+  const Plan near = brought_near(fresh->plan, now.plan, now.problem.workload, staying, alike);
   const StopCheck stop(own);  // as long again
   const std::int64_t most = own.evaluations > 0 ? own.evaluations : kMostCosted;
   return partial_plan(near, now, evaluations + most, evaluations, [&] { return stop.stop(); });

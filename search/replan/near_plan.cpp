@@ -21,13 +21,6 @@ std::vector<std::span<const Shard>> by_table(const Plan& plan, std::size_t table
   return shards;
 }
 
-/// Whether the table is whole or in columns.
-bool has_all_rows(std::span<const Shard> shards, const Table& table) {
-  return std::all_of(shards.begin(), shards.end(), [&](const Shard& shard) {
-    return shard.rows() == table.rows && shard.device != kEveryDevice;
-  });
-}
-
 using Widths = std::map<std::int32_t, std::int32_t>;  // columns by device
 
 Widths widths_of(std::span<const Shard> shards) {
@@ -97,20 +90,22 @@ void lay_columns(std::span<Shard> shards, std::span<const Shard> now, std::int32
 
 }  // namespace
 
-Plan brought_near(const Plan& plan, const Plan& now, const Workload& workload, bool alike) {
+Plan brought_near(const Plan& plan, const Plan& now, const Workload& workload,
+                  const std::set<std::int32_t>& staying, bool alike) {
   const std::size_t tables = workload.tables.size();
   const auto wanted = by_table(plan, tables);
   const auto held = by_table(now, tables);
+  const auto stays = [&](std::size_t table) {
+    return staying.contains(static_cast<std::int32_t>(table));
+  };
   Matching matching(plan.devices);
   for (std::size_t table = 0; table < tables && alike; ++table) {
-    if (has_all_rows(held[table], workload.tables[table])) {
-      matching.add(wanted[table], held[table], workload.tables[table]);
-    }
+    if (!stays(table)) matching.add(wanted[table], held[table], workload.tables[table]);
   }
   const std::vector<std::int32_t> numbers = matching.numbers();
   Plan near{plan.devices, {}};
   for (std::size_t table = 0; table < tables; ++table) {
-    if (!has_all_rows(held[table], workload.tables[table])) {
+    if (stays(table)) {
       near.shards.insert(near.shards.end(), held[table].begin(), held[table].end());
       continue;
     }

@@ -16,6 +16,7 @@ namespace {
 // Tables that may go back next: at most, and of all steps together.
 constexpr std::size_t kTried = 8;
 constexpr std::size_t kTriedInAll = 20000;
+constexpr std::size_t kLookedAt = 8;  // times as many, where memory has no room for some
 
 constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
@@ -75,7 +76,7 @@ class Reverting {
     std::int32_t best = -1;
     double least = 0;
     std::size_t tried = 0;
-    for (const std::int32_t table : most_moved_first()) {
+    for (const std::int32_t table : most_moved()) {
       if (tried >= affordable() || ended()) break;
       revert(table);
       if (fits()) {
@@ -125,8 +126,8 @@ class Reverting {
     return std::clamp<std::size_t>(kTriedInAll / now_.size(), 1, kTried);
   }
 
-  /// Tables that are not as they are now; those that are looked at first are sorted.
-  [[nodiscard]] std::vector<std::int32_t> most_moved_first() const {
+  /// Of the tables that are not as they are now, as many as are looked at.
+  [[nodiscard]] std::vector<std::int32_t> most_moved() const {
     std::vector<std::int32_t> tables;
     for (std::size_t table = 0; table < moved_.size(); ++table) {
       if (moved_[table] > 0) tables.push_back(static_cast<std::int32_t>(table));
@@ -136,9 +137,10 @@ class Reverting {
       const std::int64_t other = moved_[static_cast<std::size_t>(b)];
       return one != other ? one > other : a < b;
     };
-    const std::size_t first = std::min(affordable(), tables.size());
-    std::partial_sort(tables.begin(), tables.begin() + static_cast<std::ptrdiff_t>(first),
+    const std::size_t looked_at = std::min(kLookedAt * affordable(), tables.size());
+    std::partial_sort(tables.begin(), tables.begin() + static_cast<std::ptrdiff_t>(looked_at),
                       tables.end(), more_moved);
+    tables.resize(looked_at);
     return tables;
   }
 

@@ -47,20 +47,14 @@ class Tidying {
     if (!price(plan_, memory_bytes_, move)) return false;
     if (std::isinf(cells_.price_ms(plan_, move))) return false;
     cells_.make();
-    std::array<Edit, 3> undo;
-    for (int edit = 0; edit < move.edit_count; ++edit) {
-      const auto index = static_cast<std::size_t>(edit);
-      undo[index] = plan_.apply(move.edits[index]);
-    }
+    const std::array<Edit, 3> undo = search::make(plan_, move);
     const double moved = cost();
     if (moved <= cost_) {
       cost_ = moved;
       cells_.stand(false);
       return true;
     }
-    for (int edit = move.edit_count; edit > 0; --edit) {
-      plan_.apply(undo[static_cast<std::size_t>(edit) - 1]);
-    }
+    take_back(plan_, move, undo);
     cells_.take_back();
     return false;
   }

@@ -81,9 +81,17 @@ BOOST_AUTO_TEST_CASE(a_replica_is_on_every_device) {
   BOOST_TEST(on_one.missing_bytes(replica) == 2 * weights(16));
 }
 
+BOOST_AUTO_TEST_CASE(more_bytes_than_fit_into_a_number_are_the_most_that_do) {
+  Workload workload = one_table();
+  workload.tables[0].rows = std::int64_t{1} << 56;
+  const Shard whole{0, 0, workload.tables[0].rows, 0, 16, 0};
+  Shard everywhere = whole;
+  everywhere.device = kEveryDevice;
+  BOOST_TEST(moved_bytes(workload, {1000, {whole}}, {1000, {everywhere}}) == INT64_MAX);
+}
+
 BOOST_AUTO_TEST_CASE(moved_bytes_are_those_of_all_cells_one_by_one) {
   Rng rng(1);
-  const Workload workload = one_table();
   const auto random_plan = [&] {
     Plan plan{3, {}};
     const auto row = static_cast<std::int64_t>(rng.between(1, kRows - 1));
@@ -109,12 +117,20 @@ BOOST_AUTO_TEST_CASE(moved_bytes_are_those_of_all_cells_one_by_one) {
     const Plan from = random_plan();
     const Plan to = random_plan();
     std::int64_t cells = 0;
-    for (std::int64_t row = 0; row < kRows; ++row) {
-      for (std::int32_t column = 0; column < 16; ++column) {
-        if (device_of(from, row, column) != device_of(to, row, column)) ++cells;
+    std::int64_t rows = 0;  // of shards, without a cell of theirs on the device
+    for (const Shard& shard : to.shards) {
+      for (std::int64_t row = shard.row_begin; row < shard.row_end; ++row) {
+        std::int32_t missing = 0;
+        for (std::int32_t column = shard.column_begin; column < shard.column_end; ++column) {
+          missing += device_of(from, row, column) != shard.device;
+        }
+        cells += missing;
+        rows += missing == shard.dim();
       }
     }
-    BOOST_TEST(moved_bytes(workload, from, to) == cells * 4);
+    BOOST_TEST(moved_bytes(one_table(), from, to) == cells * 4);
+    BOOST_TEST(moved_bytes(one_table(Optimizer::kRowwiseAdagrad), from, to) ==
+               cells * 4 + rows * 4);
   }
 }
 

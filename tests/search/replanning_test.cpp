@@ -173,6 +173,21 @@ BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_time_limit_that_is_not_reached_changes_nothing) {
+  Rng rng(18);
+  const Workload workload = test::many_tables(rng, 40);
+  test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
+  const Plan now = random_plan(rng, workload, 4);
+  const Cluster cluster = test::make_cluster(4, kPlenty);
+  const MoveLimit limit{.bytes = workload_bytes(workload) / 3};
+  const SearchResult usual = replan({workload, cluster}, evaluator, budget(20'000), now, limit);
+  SearchOptions options = budget(20'000);
+  options.time_limit_s = 1000;
+  const SearchResult timed = replan({workload, cluster}, evaluator, options, now, limit);
+  BOOST_TEST((usual.plan == timed.plan));
+  BOOST_TEST(!timed.stopped_early);
+}
+
 BOOST_AUTO_TEST_CASE(nothing_moves_within_a_limit_of_nothing) {
   Rng rng(9);
   for (int trial = 0; trial < 10; ++trial) {
@@ -272,8 +287,8 @@ BOOST_AUTO_TEST_CASE(another_name_for_a_device_moves_nothing) {
   canonicalize(now);
   Plan renamed = now;
   for (Shard& shard : renamed.shards) shard.device = (shard.device + 2) % 6;
-  BOOST_TEST((brought_near(renamed, now, workload, true) == now));
-  BOOST_TEST((brought_near(renamed, now, workload, false) != now));
+  BOOST_TEST((brought_near(renamed, now, workload, {}, true) == now));
+  BOOST_TEST((brought_near(renamed, now, workload, {}, false) != now));
 }
 
 BOOST_AUTO_TEST_CASE(columns_stay_where_they_are_in_whatever_order_a_plan_has_them) {
@@ -290,7 +305,7 @@ BOOST_AUTO_TEST_CASE(columns_stay_where_they_are_in_whatever_order_a_plan_has_th
   };
   const Plan now = plan_of_columns({{4, 2}, {12, 0}, {8, 1}});
   const Plan other = plan_of_columns({{8, 1}, {4, 2}, {12, 0}});
-  BOOST_TEST((brought_near(other, now, workload, false) == now));
+  BOOST_TEST((brought_near(other, now, workload, {}, false) == now));
 }
 
 BOOST_AUTO_TEST_CASE(tables_move_only_to_devices_that_they_may_be_on) {

@@ -58,6 +58,10 @@ int main(int argc, char** argv) {
   neuroshard_error* error = neuroshard_error_create();
   expect(argc == 3, "two arguments");
   expect(strcmp(neuroshard_version(), NEUROSHARD_VERSION) == 0, "header and library are of a kind");
+  char version[64];
+  snprintf(version, sizeof version, "%d.%d.%d", NEUROSHARD_VERSION_MAJOR, NEUROSHARD_VERSION_MINOR,
+           NEUROSHARD_VERSION_PATCH);
+  expect(strcmp(version, NEUROSHARD_VERSION) == 0, "the version's parts are those of the whole");
   check_small_workload(error);
   plan_file(argv[1], argv[2], error);
   neuroshard_error_destroy(error);
