@@ -197,16 +197,8 @@ class PlanCommand final : public Command {
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     NEUROSHARD_RETURN_IF_ERROR(check_joined_columns(export_.format, loaded.workload, best.plan));
-    io::PlanDocument document;
-    document.plan = best.plan;
-    document.batch_size = loaded.workload.batch_size;
-    document.cost = best.cost;
-    document.provenance =
-        provenance_of(models, loaded.sha256, best.algorithm, search_.options.seed);
-    export_.options.memory_limit = cluster_.memory_bytes;
-    export_.options.cost_origin = describe_costs(models, cluster_.devices);
     export_.options.baselines = baseline_costs(others);
-    return io::export_plan(export_.format, loaded.workload, document, export_.options);
+    return text_of(export_, loaded, cluster_, models, best, search_.options.seed);
   }
 
   Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,

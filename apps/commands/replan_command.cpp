@@ -9,6 +9,7 @@
 #include "apps/commands/moved_shards.h"
 #include "apps/commands/plan_input.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -114,13 +115,14 @@ class ReplanCommand final : public Command {
   /// The plan in its format or, where that has no place for it, the one that runs.
   Status write(const PlanAndTables& input, const io::PlanDocument& now,
                const NamedCostModels& models, PlanResult& best) {
-    Result<std::string> text = plan_text(input, now, models, best);
+    Result<std::string> text =
+        text_of(export_, input.loaded, cluster_, models, best, options_.seed, now);
     if (text.status().code() == StatusCode::kInvalidInput) {
       const std::string refusal = text.status().message();
       PlanResult same = best;
       same.plan = now.plan;
       same.cost = now.cost;
-      text = plan_text(input, now, models, same);
+      text = text_of(export_, input.loaded, cluster_, models, same, options_.seed, now);
       if (!text.ok()) return text.status();
       best = std::move(same);
       print_note(export_.format + " has no place for the plan found (" + refusal +
@@ -133,18 +135,6 @@ class ReplanCommand final : public Command {
       print_note(ended_by_time("the search", "another plan"));
     }
     return {};
-  }
-
-  Result<std::string> plan_text(const PlanAndTables& input, const io::PlanDocument& now,
-                                const NamedCostModels& models, const PlanResult& best) {
-    io::PlanDocument document = now;
-    document.plan = best.plan;
-    document.batch_size = input.loaded.workload.batch_size;
-    document.cost = best.cost;
-    document.provenance = provenance_of(models, input.loaded.sha256, best.algorithm, options_.seed);
-    export_.options.memory_limit = cluster_.memory_bytes;
-    export_.options.cost_origin = describe_costs(models, cluster_.devices);
-    return io::export_plan(export_.format, input.loaded.workload, document, export_.options);
   }
 
   [[nodiscard]] Status report(const PlanAndTables& input, const io::PlanDocument& now,

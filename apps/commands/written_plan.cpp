@@ -41,6 +41,19 @@ Status check_joined_columns(std::string_view format, const Workload& workload, c
       .with_context("columns on a device joined as " + std::string(format) + " has them");
 }
 
+Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
+                            const Cluster& cluster, const NamedCostModels& models,
+                            const PlanResult& result, std::uint64_t seed,
+                            io::PlanDocument document) {
+  document.plan = result.plan;
+  document.batch_size = loaded.workload.batch_size;
+  document.cost = result.cost;
+  document.provenance = provenance_of(models, loaded.sha256, result.algorithm, seed);
+  flags.options.memory_limit = cluster.memory_bytes;
+  flags.options.cost_origin = describe_costs(models, cluster.devices);
+  return io::export_plan(flags.format, loaded.workload, document, flags.options);
+}
+
 Result<PlanResult> cheapest_writable(std::string_view format, const Workload& workload,
                                      const Cluster& cluster, const CostModels& models,
                                      const std::vector<ComparedPlan>& plans, const Status& refused,

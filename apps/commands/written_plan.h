@@ -1,10 +1,15 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "apps/flags/common_flags.h"
+#include "apps/flags/export_flags.h"
 #include "engine/planner.h"
+#include "io/plans/plan_file.h"
 
 // A search minds no file format: what it finds is put as the format has it, and where the format
 // has no place for it, another algorithm's plan may do.
@@ -18,6 +23,13 @@ Status put_as_written(std::string_view format, const Workload& workload, const C
 /// kInvalidInput, naming the table, when a plan as written has one whole that may not be: columns
 /// on one device that the format holds as one.
 Status check_joined_columns(std::string_view format, const Workload& workload, const Plan& plan);
+
+/// The text of `document`, which holds what a trainer's plan says beside shards, with the plan of
+/// `result` in it and where it comes from.
+Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
+                            const Cluster& cluster, const NamedCostModels& models,
+                            const PlanResult& result, std::uint64_t seed,
+                            io::PlanDocument document = {});
 
 /// Why the format has no place for a plan; OK when it has.
 using Refusal = std::function<Status(const PlanResult&)>;

@@ -333,11 +333,13 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          neuroshard_error* error);
 /* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
    cost models and brings at most `move_limit_bytes` to devices that do not hold them
-   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split; row shards and
-   tables on every device stay as they are. The workload may have another batch size than `now`. Of
-   `options`, algorithm, row_splits and data_parallel change nothing. Errors: as
-   neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover the workload exactly or
-   is for another number of devices; INFEASIBLE when a device has not the memory for it. */
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split (so that HugeCTR's
+   lists may have no place for the plan); row shards and tables on every device stay as they are.
+   Where `cluster` says no devices per host, those of `now` count. The workload may have another
+   batch size than `now`. Of `options`, algorithm, row_splits and data_parallel change nothing.
+   Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover the workload
+   exactly or is for another number of devices; INFEASIBLE when a device has not the memory for it.
+ */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,

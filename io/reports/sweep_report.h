@@ -46,8 +46,8 @@ inline constexpr double kWorthwhile = 0.01;
 /// much memory. (Pareto, with that margin, over cost, devices and memory per device.)
 std::vector<bool> worth_it(std::span<const SweepCluster> clusters);
 
-/// The text of docs/FILE_FORMATS.md, "Sweep". Of an infeasible cluster all but what was asked for,
-/// the refusal and the seconds is null. Deterministic.
+/// The text of docs/FILE_FORMATS.md, "Sweep": of an infeasible cluster, what only a plan has is
+/// null. Deterministic.
 std::string format_sweep(const SweepReport& report);
 
 }  // namespace neuroshard::io
