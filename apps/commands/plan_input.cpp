@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "apps/console/output.h"
+#include "apps/console/words.h"
 #include "engine/core/cluster.h"
 #include "engine/planner.h"
 #include "io/plans/plan_export.h"
@@ -31,6 +32,19 @@ Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags, io::Plan
   // The plan says which batch it is for; the tables' own value may have been overridden.
   if (!batch_size && plan.batch_size() > 0) batch_size = plan.batch_size();
   NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(flags.tables, batch_size));
+  return PlanAndTables{std::move(plan), std::move(loaded)};
+}
+
+Result<PlanAndTables> load_plan_and_new_tables(const PlanInputFlags& flags) {
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanInput plan,
+                              io::read_plan_input(flags.plan, io::PlanUse::kBind));
+  NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(flags.tables, flags.batch_size));
+  const std::int64_t before = plan.batch_size();
+  if (!flags.batch_size && before > 0 && before != loaded.workload.batch_size) {
+    print_note(plan.source + ": was made for a batch of " + with_commas(before) +
+               ", the tables' is " + with_commas(loaded.workload.batch_size) +
+               "; --batch-size says otherwise");
+  }
   return PlanAndTables{std::move(plan), std::move(loaded)};
 }
 

@@ -29,6 +29,10 @@ struct PlanAndTables {
 Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags,
                                            io::PlanUse use = io::PlanUse::kBind);
 
+/// The same of tables that the plan was not made of: their own batch size counts before the plan's,
+/// and a remark on standard error says so where the two differ.
+Result<PlanAndTables> load_plan_and_new_tables(const PlanInputFlags& flags);
+
 /// A remark on standard error when the plan was made of another table file.
 void note_other_tables(const PlanAndTables& input);
 

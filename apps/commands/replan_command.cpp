@@ -51,7 +51,7 @@ class ReplanCommand final : public Command {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind_to_any(input, input_.devices));
     put_as_it_runs(input, document);

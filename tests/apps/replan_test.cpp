@@ -153,6 +153,32 @@ BOOST_AUTO_TEST_CASE(blocks_that_a_format_joins_are_joined_before_anything_moves
   BOOST_TEST(made.out.find("moves 0 B of ") != std::string::npos, made.out);
 }
 
+BOOST_AUTO_TEST_CASE(the_batch_is_that_of_the_tables_as_they_are_now) {
+  const TemporaryFolder folder;
+  const std::string now = plan_in(folder);
+  const std::string next = folder.file("next.json");
+  std::string tables = slurp(kTables);
+  const std::string batch = "\"batch_size\": 65536";
+  BOOST_TEST_REQUIRE(tables.find(batch) != std::string::npos);
+  tables.replace(tables.find(batch), batch.size(), "\"batch_size\": 32768");
+  const std::vector<std::string> arguments{"replan",
+                                           "--tables",
+                                           folder.write("new.json", tables),
+                                           "--plan",
+                                           now,
+                                           "--device-memory",
+                                           "80GB",
+                                           "--move-limit",
+                                           "1GB",
+                                           "--evaluations",
+                                           "500",
+                                           "--output",
+                                           next};
+  const Outcome made = run_command(arguments);
+  expect_one_line(made, 0, "was made for a batch of 65,536, the tables' is 32,768");
+  BOOST_TEST(parsed(slurp(next)).at("batch_size").as_int64() == 32768);
+}
+
 BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
   const TemporaryFolder folder;
   const std::string tables =
