@@ -45,7 +45,7 @@ class ExportCommand final : public Command {
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
-    if (flags_.options.devices_per_host == 0 && document.places.devices_per_host == 0) {
+    if (hosts_of(flags_.options.devices_per_host, document) == 0) {
       note_usual_hosts(flags_.format, document.plan.devices);
     }
     note_joined_blocks(input, document.plan);
@@ -76,8 +76,7 @@ class ExportCommand final : public Command {
   Status add_costs(const FlagSet& flags, const PlanAndTables& input, io::PlanDocument& document) {
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
-    const std::int32_t given = flags_.options.devices_per_host;
-    const std::int32_t hosts = given == 0 ? document.places.devices_per_host : given;
+    const std::int32_t hosts = hosts_of(flags_.options.devices_per_host, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));

@@ -25,8 +25,6 @@
 namespace neuroshard::apps {
 namespace {
 
-const std::string kEndedByTime = ended_by_time("the search", "another plan");
-
 class PlanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
@@ -129,7 +127,7 @@ class PlanCommand final : public Command {
       print_note("the time limit left no room for " + best.skipped +
                  ", which may find better plans");
     }
-    if (best.stopped_early && !interrupted && output_ == "-") print_note(kEndedByTime);
+    if (best.stopped_early && !interrupted && output_ == "-") print_note(ended_by_time());
   }
 
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
@@ -207,7 +205,7 @@ class PlanCommand final : public Command {
     std::string text = result_text(console, workload, cluster_, models, best);
     text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
                        search_.options);
-    if (best.stopped_early && !cancel_token().cancelled()) text += kEndedByTime + "\n";
+    if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);

@@ -67,6 +67,10 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
   return document;
 }
 
+std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document) {
+  return given == 0 ? document.places.devices_per_host : given;
+}
+
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
                       std::string_view format) {
   const std::string lost = io::lost_places(format, document);

@@ -41,6 +41,10 @@ Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t de
 /// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
+/// Devices of a host: as `given` by --devices-per-host, or, where that is 0, as the plan says; 0:
+/// neither does.
+std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document);
+
 /// A remark on standard error about what a file in that format does not keep of a trainer's plan.
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
                       std::string_view format);

@@ -23,7 +23,8 @@ inline constexpr int kBarColumns = 20;
 std::string describe_workload(const Workload& workload);
 
 /// That time ended `searches`, so that the next run may find `others`.
-std::string ended_by_time(const std::string& searches, const std::string& others);
+std::string ended_by_time(const std::string& searches = "the search",
+                          const std::string& others = "another plan");
 
 /// What was planned, for what, plan_table(), and what the plan costs and took to find.
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,

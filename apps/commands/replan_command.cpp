@@ -62,8 +62,7 @@ class ReplanCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, workload, cluster_.devices, export_.options));
     }
-    std::int32_t hosts = export_.options.devices_per_host;
-    if (hosts == 0) hosts = document.places.devices_per_host;
+    const std::int32_t hosts = hosts_of(export_.options.devices_per_host, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, hosts, cluster_.devices, bandwidths_));
@@ -132,7 +131,7 @@ class ReplanCommand final : public Command {
     note_lost_places(input, now, export_.format);
     NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
     if (*output_ == "-" && best.stopped_early && !cancel_token().cancelled()) {
-      print_note(ended_by_time("the search", "another plan"));
+      print_note(ended_by_time());
     }
     return {};
   }
@@ -142,8 +141,7 @@ class ReplanCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
-    if (best.stopped_early && !cancel_token().cancelled())
-      text += ended_by_time("the search", "another plan") + "\n";
+    if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += "\n" + gain_text(input.plan.source, now.cost.cost_ms, best.cost.cost_ms) +
             moves_text(console, workload, now.plan, best.plan, move_limit_);
     if (output_) text += "plan written to " + *output_ + "\n";

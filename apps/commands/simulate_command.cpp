@@ -39,10 +39,10 @@ class SimulateCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
-    if (devices_per_host_ == 0) devices_per_host_ = document.places.devices_per_host;
+    const std::int32_t hosts = hosts_of(devices_per_host_, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, devices_per_host_, document.plan.devices, bandwidths_));
+        load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));

@@ -3,8 +3,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <utility>
 
 #include "engine/core/held_cells.h"
 
@@ -17,13 +15,6 @@ constexpr std::int32_t kDevices = 8;
 constexpr double kRoom = 1.5;   // times the bytes of the tables, all devices together
 constexpr double kDrift = 0.5;  // standard deviation of the pooling factors' logarithms
 constexpr std::array kShares{0.001, 0.01, 0.03, 0.1, 1.0};
-
-template <typename T>
-T must(Result<T> result) {
-  if (result.ok()) return std::move(result).value();
-  std::fprintf(stderr, "refine_bench: %s\n", result.status().message().c_str());
-  std::exit(2);
-}
 
 /// Sums over tasks: a plan's gain over the one that runs, and bytes that it moves.
 struct Gain {

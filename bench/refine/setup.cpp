@@ -1,9 +1,5 @@
 #include "bench/refine/setup.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <utility>
-
 namespace neuroshard::bench {
 
 Cluster cluster_of(std::int32_t devices, std::int64_t memory_bytes) {
@@ -26,12 +22,7 @@ Workload draw(const Setup& setup, std::int64_t count, Rng& rng) {
 std::vector<ComparedPlan> compare(const Setup& setup, const Workload& workload,
                                   const Cluster& cluster, const std::vector<std::string>& names,
                                   const PlanOptions& options) {
-  auto compared = compare_plans(workload, cluster, setup.models.models, names, options);
-  if (!compared.ok()) {
-    std::fprintf(stderr, "%s\n", compared.status().message().c_str());
-    std::exit(2);
-  }
-  return std::move(compared).value();
+  return must(compare_plans(workload, cluster, setup.models.models, names, options));
 }
 
 }  // namespace neuroshard::bench

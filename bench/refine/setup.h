@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -28,6 +31,14 @@ Cluster cluster_of(std::int32_t devices, std::int64_t memory_bytes);
 
 /// `count` tables of the pool, with repetition, of random dims up to 128.
 Workload draw(const Setup& setup, std::int64_t count, Rng& rng);
+
+/// The value; an error ends the program with code 2.
+template <typename T>
+T must(Result<T> result) {
+  if (result.ok()) return std::move(result).value();
+  std::fprintf(stderr, "%s\n", result.status().message().c_str());
+  std::exit(2);
+}
 
 /// Plans of these algorithms; an error ends the program with code 2.
 std::vector<ComparedPlan> compare(const Setup& setup, const Workload& workload,

@@ -27,9 +27,7 @@ constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to en
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
                                    const SearchOptions& options) {
   const auto began = std::chrono::steady_clock::now();
-  SearchOptions own = options;
-  if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
-  if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
+  const SearchOptions own = with_usual_limit(options);
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
@@ -80,6 +78,12 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
 }
 
 }  // namespace
+
+SearchOptions with_usual_limit(SearchOptions options) {
+  if (options.time_limit_s <= 0 && options.evaluations <= 0) options.time_limit_s = kRefineSeconds;
+  if (options.time_limit_s > kNoTimeLimit) options.time_limit_s = kNoTimeLimit;
+  return options;
+}
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options) {

@@ -36,8 +36,8 @@ std::int64_t staying_bytes(const RunningPlan& now, const std::set<std::int32_t>&
 
 }  // namespace
 
-std::optional<CellPlan> fresh_start(const RunningPlan& now, PlanEvaluator& evaluator,
-                                    const SearchOptions& options, std::int64_t& evaluations) {
+std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions& options,
+                                    std::int64_t& evaluations) {
   const std::set<std::int32_t> staying = staying_tables(now);
   Workload workload = now.problem.workload;
   for (const std::int32_t index : staying) {
@@ -56,12 +56,12 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, PlanEvaluator& evalu
   own.row_splits = RowSplits::kOff;
   own.replicate = false;
   own.progress = nullptr;
-  Result<SearchResult> fresh = shard_refine({workload, cluster}, evaluator, own);
+  Result<SearchResult> fresh = shard_refine({workload, cluster}, now.evaluator, own);
   if (!fresh.ok()) return std::nullopt;
   evaluations += fresh->evaluations;
   canonicalize(fresh->plan);
   const std::vector<Table>& tables = now.problem.workload.tables;
-  const bool alike = evaluator.devices_alike() &&
+  const bool alike = now.evaluator.devices_alike() &&
                      std::all_of(tables.begin(), tables.end(),
                                  [](const Table& table) { return table.devices.all(); });
   const Plan near = brought_near(fresh->plan, now.plan, now.problem.workload, staying, alike);

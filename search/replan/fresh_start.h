@@ -12,8 +12,8 @@ namespace neuroshard::search {
 /// come to over dearer ones alone. `refine` makes it within `options`, as if tables that have to
 /// stay as they are had one row, in the memory that these leave on the fullest device;
 /// brought_near() and partial_plan() make it one that may be. Adds the plans that they put a cost
-/// on to `evaluations`. Nothing where there is none. `evaluator` is that of `now`.
-std::optional<CellPlan> fresh_start(const RunningPlan& now, PlanEvaluator& evaluator,
-                                    const SearchOptions& options, std::int64_t& evaluations);
+/// on to `evaluations`. Nothing where there is none.
+std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions& options,
+                                    std::int64_t& evaluations);
 
 }  // namespace neuroshard::search

@@ -38,9 +38,8 @@ constexpr std::int64_t kTidied = 1000;
 
 class Replanning {
  public:
-  Replanning(const RunningPlan& now, PlanEvaluator& evaluator, const SearchOptions& options)
+  Replanning(const RunningPlan& now, const SearchOptions& options)
       : now_(now),
-        evaluator_(evaluator),
         options_(options),
         threads_(workers_of(options.pool)),
         pace_(options, std::chrono::steady_clock::now(), threads_, kWalks, "replan"),
@@ -91,7 +90,7 @@ class Replanning {
     std::int64_t evaluations = 0;
     SearchOptions share = pace_.share_of_cycle(kFreshShare);
     share.seed += cycle_++;
-    rival_ = fresh_start(now_, evaluator_, share, evaluations).value_or(CellPlan{});
+    rival_ = fresh_start(now_, share, evaluations).value_or(CellPlan{});
     pace_.add(evaluations);
     if (!rival_.pieces.empty()) rival_cost_ = walker(0).walk.cost(rival_.pieces);
   }
@@ -148,7 +147,7 @@ class Replanning {
   /// Walks differ in their random numbers and their heat.
   Walked walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share,
               const CommResponse& response) {
-    WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
+    WalkOptions options = heated_walk(now_.evaluator.devices(), generation, index);
     options.mix.exchange = 0;  // of all that two devices have
     if (now_.limit.whole_tables) options.mix.split = 0;
     Walker& own = walker(worker);
@@ -177,7 +176,6 @@ class Replanning {
   }
 
   const RunningPlan& now_;
-  PlanEvaluator& evaluator_;  // of the same
   const SearchOptions& options_;
   const int threads_;
   WalkPace pace_;
@@ -194,16 +192,14 @@ class Replanning {
 
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                     const Plan& now, const MoveLimit& limit) {
-  SearchOptions own = options;
-  if (own.time_limit_s <= 0 && own.evaluations <= 0) own.time_limit_s = kRefineSeconds;
-  if (own.time_limit_s > kNoTimeLimit) own.time_limit_s = kNoTimeLimit;
+  const SearchOptions own = with_usual_limit(options);
   const ShapeCatalog catalog =
       ShapeCatalog::around(now, limit.whole_tables, problem.workload, evaluator, own.cancel);
   SearchResult result{now, 1, !catalog.complete()};
   if (problem.cluster.devices == 1 || !catalog.complete()) return result;
   const HeldCells held(problem.workload, now);
   const RunningPlan running{problem, evaluator, catalog, now, held, limit};
-  Replanning replanning(running, evaluator, own);
+  Replanning replanning(running, own);
   replanning.run();
   result.evaluations += replanning.candidates();
   result.stopped_early = replanning.stopped_early();

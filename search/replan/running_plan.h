@@ -10,7 +10,7 @@ namespace neuroshard::search {
 /// A plan that runs, in canonical order, and what searches near it go by. Nothing here is owned.
 struct RunningPlan {
   const Problem& problem;
-  const PlanEvaluator& evaluator;
+  PlanEvaluator& evaluator;
   const ShapeCatalog& catalog;  ///< ShapeCatalog::around() the plan
   const Plan& plan;
   const HeldCells& held;  ///< by the plan

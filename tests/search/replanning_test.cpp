@@ -53,6 +53,13 @@ Plan random_plan(Rng& rng, const Workload& workload, std::int32_t devices) {
   return plan;
 }
 
+/// On the devices of `now` with plenty of memory.
+SearchResult replanned(const Workload& workload, PlanEvaluator& evaluator, const Plan& now,
+                       const MoveLimit& limit, std::int64_t evaluations = 3000) {
+  return replan({workload, test::make_cluster(now.devices, kPlenty)}, evaluator,
+                budget(evaluations), now, limit);
+}
+
 std::int64_t fullest(const Workload& workload, const Plan& plan) {
   const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
   return *std::max_element(bytes.begin(), bytes.end());
@@ -93,8 +100,7 @@ BOOST_AUTO_TEST_CASE(row_shards_and_replicas_stay_as_they_are) {
     const Workload workload = test::many_tables(rng, 12);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Plan now = random_plan(rng, workload, 4);
-    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
-                                      budget(3000), now, {.bytes = kPlenty});
+    const SearchResult found = replanned(workload, evaluator, now, {.bytes = kPlenty});
     for (const Shard& shard : now.shards) {
       if (shard.device != kEveryDevice && !has_part_of_rows(workload, shard)) continue;
       const auto& shards = found.plan.shards;
@@ -109,8 +115,7 @@ BOOST_AUTO_TEST_CASE(no_device_gets_a_second_block_of_a_table) {
     const Workload workload = test::many_tables(rng, 10);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
     const Plan now = random_plan(rng, workload, 3);
-    const SearchResult found = replan({workload, test::make_cluster(3, kPlenty)}, evaluator,
-                                      budget(3000), now, {.bytes = kPlenty});
+    const SearchResult found = replanned(workload, evaluator, now, {.bytes = kPlenty});
     const auto blocks = [](const Plan& plan) {
       std::map<std::pair<std::int32_t, std::int32_t>, int> count;  // by table and device
       for (const Shard& shard : plan.shards) ++count[{shard.table, shard.device}];
@@ -131,8 +136,8 @@ BOOST_AUTO_TEST_CASE(only_whole_tables_move_where_that_is_asked_for) {
     const Workload workload = test::many_tables(rng, 12);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Plan now = random_plan(rng, workload, 4);
-    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
-                                      budget(3000), now, {.bytes = kPlenty, .whole_tables = true});
+    const SearchResult found =
+        replanned(workload, evaluator, now, {.bytes = kPlenty, .whole_tables = true});
     BOOST_TEST(found.plan.shards.size() == now.shards.size());
     for (const Shard& shard : found.plan.shards) {
       if (std::find(now.shards.begin(), now.shards.end(), shard) != now.shards.end()) continue;
@@ -163,8 +168,8 @@ BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
     const HeldCells held(workload, now);
     const MoveLimit limit{.bytes = kPlenty};
     std::int64_t evaluations = 0;
-    const auto fresh = fresh_start({problem, evaluator, catalog, now, held, limit}, evaluator,
-                                   budget(5000), evaluations);
+    const auto fresh =
+        fresh_start({problem, evaluator, catalog, now, held, limit}, budget(5000), evaluations);
     BOOST_REQUIRE(fresh.has_value());
     const Plan plan = plan_of(*fresh, catalog, 4);
     BOOST_TEST(test::fits(workload, plan, cluster));
@@ -194,8 +199,7 @@ BOOST_AUTO_TEST_CASE(nothing_moves_within_a_limit_of_nothing) {
     const Workload workload = test::many_tables(rng, 10);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
     const Plan now = random_plan(rng, workload, 3);
-    const SearchResult found =
-        replan({workload, test::make_cluster(3, kPlenty)}, evaluator, budget(2000), now, {});
+    const SearchResult found = replanned(workload, evaluator, now, {}, 2000);
     BOOST_TEST(moved_bytes(workload, now, found.plan) == 0);
   }
 }
@@ -230,8 +234,7 @@ BOOST_AUTO_TEST_CASE(few_whole_tables_are_moved_as_well_as_can_be) {
       }
     };
     place_rest(0);
-    const SearchResult found = replan({workload, test::make_cluster(3, kPlenty)}, evaluator,
-                                      budget(20'000), now, {.bytes = limit});
+    const SearchResult found = replanned(workload, evaluator, now, {.bytes = limit}, 20'000);
     BOOST_TEST(plan_cost(found.plan, evaluator) <= best * (1 + 1e-5));
   }
 }
@@ -319,8 +322,7 @@ BOOST_AUTO_TEST_CASE(tables_move_only_to_devices_that_they_may_be_on) {
     for (std::int32_t table = 0; table < 12; ++table) {
       now.shards.push_back(whole_table(workload, table, 1 + table % 2));
     }
-    const SearchResult found = replan({workload, test::make_cluster(4, kPlenty)}, evaluator,
-                                      budget(5000), now, {.bytes = kPlenty});
+    const SearchResult found = replanned(workload, evaluator, now, {.bytes = kPlenty}, 5000);
     BOOST_TEST(moved_bytes(workload, now, found.plan) > 0);
     for (const Shard& shard : found.plan.shards) {
       if (shard.table < 6) BOOST_TEST((shard.device == 1 || shard.device == 2));
