@@ -1,8 +1,10 @@
 #include <array>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "engine/core/decimal.h"
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/features.h"
 #include "engine/pretrain/fit.h"
@@ -74,6 +76,7 @@ std::string describe(const std::vector<int>& widths) {
 TrainReport begin_report(std::vector<std::pair<std::string, std::string>> own, const FitOptions& o,
                          const Split& split) {
   using io::format_number;
+  constexpr int kFloatDigits = std::numeric_limits<float>::digits10;  // survive it
   TrainReport report;
   report.options = std::move(own);
   for (auto& option : std::vector<std::pair<std::string, std::string>>{
@@ -86,7 +89,7 @@ TrainReport begin_report(std::vector<std::pair<std::string, std::string>> own, c
            {"average", format_number(o.average)},
            {"members", std::to_string(o.members)},
            {"loss", std::string(nn::to_string(o.loss.kind))},
-           {"loss_delta", format_number(static_cast<double>(o.loss.delta))},
+           {"loss_delta", general_decimals(static_cast<double>(o.loss.delta), kFloatDigits)},
            {"target_scale", format_number(o.target_scale)},
            {"train_share", format_number(o.train_share)},
            {"validation_share", format_number(o.validation_share)},

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(every_setting_reaches_the_training) {
   run_in(folder,
          "train compute --data compute4096 --output m.safetensors --report r.json --epochs 2 "
          "--features dim,log_rows,pooling_factor --target log_ms --table-widths 8,4 "
-         "--head-widths 6 --loss huber --loss-delta 0.5 --patience 2 --batch-size 16 "
+         "--head-widths 6 --loss huber --loss-delta 0.3 --patience 2 --batch-size 16 "
          "--learning-rate 0.01 --schedule constant --weight-decay 0.01 --average 0.9 --members 2 "
          "--target-scale 2 --seed 7");
   check_options(options_of(folder, "r.json", "compute"),
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(every_setting_reaches_the_training) {
                  {"table_widths", "8-4"},
                  {"head_widths", "6"},
                  {"loss", "huber"},
-                 {"loss_delta", "0.5"},
+                 {"loss_delta", "0.3"},
                  {"epochs", "2"},
                  {"patience", "2"},
                  {"batch_size", "16"},
