@@ -43,6 +43,8 @@ struct SearchOptions {
   RowSplits possible_row_splits = RowSplits::kAny;
   /// Whether the cost models know what `replicate` would make: the same.
   bool possible_replicas = false;
+  /// Whether a refusal of `refine` says what would do, which may take long to find out.
+  bool advise = true;
 };
 
 struct SearchResult {

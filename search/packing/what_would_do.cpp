@@ -85,6 +85,7 @@ Status what_would_do(const Problem& problem, const RowShapes& rows, const StopCh
 
 Status what_would_do(const Problem& problem, const SearchOptions& options,
                      const Shortage& shortage) {
+  if (!options.advise) return needs_at_least(problem, shortage);
   SearchOptions patient = options;
   patient.time_limit_s = kFirstPlanSeconds / 2;
   const auto memory = memory_that_fits(

@@ -215,8 +215,8 @@ Result<FirstPlan> row_start(const Problem& problem, PlanEvaluator& evaluator,
   if (patience.stop()) return stopped_before_plan();
   // That tables may not be whole is no reason any more: here they are not, and memory is short.
   const bool may_be_whole = check_pieces(problem).ok();
-  return what_would_do(problem, rows, patience,
-                       may_be_whole ? why_not_whole : no_arrangement(problem));
+  const Status why_not = may_be_whole ? why_not_whole : no_arrangement(problem);
+  return options.advise ? what_would_do(problem, rows, patience, why_not) : why_not;
 }
 
 Status with_wider_options(const Problem& problem, const SearchOptions& options,

@@ -115,7 +115,8 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
     if (packed) keep_better(SearchResult{*std::move(packed), 0, false}, evaluator, best);
     if (!packed && patience.stop()) return stopped_before_plan();
     if (!packed && status.code() == StatusCode::kCancelled) {
-      return what_would_do(problem, {}, patience, status);
+      return options.advise ? what_would_do(problem, {}, patience, status)
+                            : no_arrangement(problem);
     }
   }
   if (!best) return status;
