@@ -110,7 +110,7 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
     result.plan.shards.push_back(
         whole_table(problem.workload, static_cast<std::int32_t>(index), device));
   }
-  const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
+  const std::vector<std::int64_t> bytes = placed_bytes(problem.workload, result.plan);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t memory = problem.cluster.memory_bytes;
   if (*fullest <= memory) return result;

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "engine/core/decimal.h"
+
 namespace neuroshard {
 namespace {
 
@@ -35,9 +37,21 @@ std::int32_t wrong_device(const Table& table, const Shard& shard, std::int32_t d
   return -1;
 }
 
+/// The kernels, and which cache, that is not any.
+std::string describe_caches(const AllowedKernels& kernels) {
+  if (!kernels.fused_uvm_caching || kernels.load_factor == 0) return describe(kernels);
+  return describe(kernels) + ", caches with " + general_decimals(100 * kernels.load_factor, 4) +
+         " % of the rows";
+}
+
 }  // namespace
 
 Status check_sharding(const Table& table, std::span<const Shard> shards, std::int32_t devices) {
+  const bool replicated = shards.size() == 1 && shards[0].device == kEveryDevice;
+  if (!replicated && !table.kernels.allows(table.kernel)) {
+    return invalid_input("found the kernel " + describe(table.kernel) + ", it may have " +
+                         describe_caches(table.kernels));
+  }
   if (devices == 1) return {};
   const AllowedSharding& allowed = table.sharding;
   for (const Shard& shard : shards) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <tuple>
 
+#include "engine/core/offload.h"
+
 namespace neuroshard {
 namespace {
 
@@ -127,6 +129,54 @@ Status validate_coverage(const Table& table, const std::string& where,
                        ", expected every cell in exactly one shard");
 }
 
+Status validate_offloaded(const Workload& workload, const Plan& plan, std::size_t index) {
+  const std::string where = "offloaded[" + std::to_string(index) + "]: ";
+  const OffloadedTable& own = plan.offloaded[index];
+  const auto tables = static_cast<std::int64_t>(workload.tables.size());
+  if (own.table < 0 || own.table >= tables) {
+    return invalid_input(where + "table " + std::to_string(own.table) + ", expected 0 to " +
+                         std::to_string(tables - 1));
+  }
+  if (index > 0 && own.table <= plan.offloaded[index - 1].table) {
+    return invalid_input(where + "table " + std::to_string(own.table) + " after " +
+                         std::to_string(plan.offloaded[index - 1].table) +
+                         ", expected each once and in order");
+  }
+  if (!own.kernel.offloaded()) {
+    return invalid_input(where + "kernel 'fused', expected one that reads host memory");
+  }
+  return validate(own.kernel).with_context("offloaded[" + std::to_string(index) + "]");
+}
+
+/// The tables in host memory, and that none of those is on every device.
+Status validate_offloaded(const Workload& workload, const Plan& plan) {
+  if (plan.offloaded.empty()) return {};
+  std::vector<bool> offloaded(workload.tables.size());
+  std::int64_t bytes = 0;  // below 2^63, as the workload is valid
+  for (const Table& table : workload.tables) bytes += most_bytes(table);
+  for (std::size_t index = 0; index < plan.offloaded.size(); ++index) {
+    NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan, index));
+    const auto table = static_cast<std::size_t>(plan.offloaded[index].table);
+    if (!add_offloaded_bytes(workload.tables[table], bytes)) {
+      return invalid_input("offloaded[" + std::to_string(index) + "]: tables up to " +
+                           std::to_string(table) + " with their caches, expected below 2^63 bytes");
+    }
+    offloaded[table] = true;
+  }
+  for (std::size_t index = 0; index < plan.shards.size(); ++index) {
+    const Shard& shard = plan.shards[index];
+    if (shard.device != kEveryDevice || shard.table < 0 ||
+        static_cast<std::size_t>(shard.table) >= offloaded.size() ||
+        !offloaded[static_cast<std::size_t>(shard.table)]) {
+      continue;
+    }
+    return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                         std::to_string(shard.table) +
+                         " is in host memory and on every device, expected one of both");
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string describe_shard(const Shard& shard) {
@@ -179,7 +229,7 @@ Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t dev
 
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
   const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return shape.rows * row_bytes(table, shape.dim);
+  return bytes_on_device(table, shape.rows, shape.dim);
 }
 
 Status validate(const Workload& workload, const Plan& plan) {
@@ -189,6 +239,7 @@ Status validate(const Workload& workload, const Plan& plan) {
     const Shard& shard = plan.shards[index];
     by_table[static_cast<std::size_t>(shard.table)].push_back(&shard);
   }
+  NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan));
   for (std::size_t index = 0; index < by_table.size(); ++index) {
     NEUROSHARD_RETURN_IF_ERROR(validate_coverage(workload.tables[index], table_name({}, index),
                                                  std::move(by_table[index])));
@@ -221,6 +272,9 @@ std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
     }
     by_table[table].push_back(&shard);
   }
+  if (Status status = validate_offloaded(workload, plan); !status.ok()) {
+    faults.push_back(std::move(status));
+  }
   for (std::size_t index = 0; index < by_table.size(); ++index) {
     if (out_of_bounds[index]) continue;  // says nothing new about the rest of that table
     Status status = validate_coverage(workload.tables[index], table_name(names, index),
@@ -230,10 +284,16 @@ std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
   return faults;
 }
 
-std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
+namespace {
+
+/// What `bytes_of` says of each shard, with the kernels of the workload.
+template <typename BytesOf>
+std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& plan,
+                                          const BytesOf& bytes_of) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(plan.devices), 0);
   for (const Shard& shard : plan.shards) {
-    const std::int64_t size = shard_bytes(workload, shape_of(shard));
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    const std::int64_t size = bytes_of(table, shard.rows(), shard.dim());
     if (shard.device == kEveryDevice) {
       for (std::int64_t& device : bytes) device += size;
     } else {
@@ -241,6 +301,20 @@ std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& pla
     }
   }
   return bytes;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan) {
+  return bytes_by_device(workload, plan, bytes_on_device);
+}
+
+std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
+  return placed_bytes(PlannedWorkload(workload, plan).get(), plan);
+}
+
+std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan) {
+  return bytes_by_device(PlannedWorkload(workload, plan).get(), plan, bytes_on_host);
 }
 
 void canonicalize(Plan& plan) {

@@ -28,10 +28,19 @@ struct Shard {
   friend bool operator==(const Shard&, const Shard&) = default;
 };
 
+/// A table that a plan has in host memory.
+struct OffloadedTable {
+  std::int32_t table = 0;  ///< index into Workload::tables
+  TableKernel kernel;      ///< of all its shards
+
+  friend bool operator==(const OffloadedTable&, const OffloadedTable&) = default;
+};
+
 /// Shards that cover every table exactly once.
 struct Plan {
   std::int32_t devices = 0;
   std::vector<Shard> shards;
+  std::vector<OffloadedTable> offloaded{};  ///< by table, each once; all others are fused
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
@@ -81,11 +90,13 @@ std::int64_t block_rows(std::int64_t rows, std::int32_t blocks);
 /// The whole of table `index` as one shard on `device`.
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
 
-/// Bytes of a shard: rows x row_bytes() of its columns.
+/// Bytes of a shard on its device, with the kernel that the workload has for its table:
+/// bytes_on_device().
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 
 /// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell
-/// of every table in exactly one shard. The message names the shard by index, or the table and its
+/// of every table in exactly one shard; offloaded tables in order, with a valid kernel, on no
+/// device whole as on every other. The message names the shard by index, or the table and its
 /// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
 Status validate(const Workload& workload, const Plan& plan);
 
@@ -103,8 +114,14 @@ Status check_no_replicas(const Plan& plan, std::string_view why);
 std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
                                 const PlanNames& names = {});
 
-/// Bytes per device, `plan.devices` values; a replicated table counts on each.
+/// Bytes in the memory of each device, `plan.devices` values, with the plan's kernels; a replicated
+/// table counts on each.
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);
+/// As device_bytes(), with the kernels of the workload: of plans that a search makes for those.
+std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan);
+
+/// Bytes that each device has in its host's memory: 0 but for offloaded tables.
+std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan);
 
 /// Sorts shards by table, then row_begin, then column_begin: the order of plan files.
 void canonicalize(Plan& plan);
@@ -116,6 +133,7 @@ struct DeviceCost {
   double backward_comm_ms = 0;
   std::int64_t memory_bytes = 0;
   std::int64_t dim_sum = 0;
+  std::int64_t host_bytes = 0;  ///< of its shards in the host's memory
 
   [[nodiscard]] double total_ms() const { return compute_ms + forward_comm_ms + backward_comm_ms; }
 };

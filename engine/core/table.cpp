@@ -9,6 +9,14 @@
 namespace neuroshard {
 namespace {
 
+/// Bytes that an optimizer keeps for a row, whatever columns there are.
+std::int64_t row_states(const Table& table) { return state_bytes_per_row(table.optimizer, 0); }
+
+/// FBGEMM's caches: for each row its place among all tables' rows, for each cached row which row it
+/// is and when it was used last.
+constexpr std::int64_t kCacheBytesPerRow = 4;
+constexpr std::int64_t kCacheBytesPerCachedRow = 16;
+
 std::string number(double value) { return general_decimals(value, 9); }
 
 Status validate_histogram(const ReuseHistogram& histogram) {
@@ -57,6 +65,7 @@ Status validate(const Table& table) {
                          std::to_string(kMaxFeatures));
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(table.sharding, kMaxDim));
+  NEUROSHARD_RETURN_IF_ERROR(validate(table.kernels));
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(table.rows, table.dim * row_bytes(table, 1), &bytes)) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
@@ -79,7 +88,24 @@ std::int64_t row_bytes(const Table& table, std::int32_t dim) {
   return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
 }
 
-std::int64_t table_bytes(const Table& table) { return table.rows * row_bytes(table, table.dim); }
+std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim) {
+  if (!table.kernel.offloaded()) return rows * row_bytes(table, dim);
+  const std::int64_t states = rows * row_states(table);
+  if (table.kernel.kernel == ComputeKernel::kFusedUvm) return states;
+  const auto cached =
+      static_cast<std::int64_t>(std::ceil(table.kernel.load_factor * static_cast<double>(rows)));
+  const std::int64_t weights = dim * bytes_per_element(table.data_type);
+  return states + rows * kCacheBytesPerRow + cached * (weights + kCacheBytesPerCachedRow);
+}
+
+std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim) {
+  if (!table.kernel.offloaded()) return 0;
+  return rows * (row_bytes(table, dim) - row_states(table));
+}
+
+std::int64_t table_bytes(const Table& table) {
+  return bytes_on_device(table, table.rows, table.dim);
+}
 
 std::int64_t most_bytes(const Table& table) { return table.rows * table.dim * row_bytes(table, 1); }
 
@@ -94,6 +120,13 @@ std::string describe_bytes(const Workload& workload) {
       workload.tables.begin(), workload.tables.end(),
       [](const Table& table) { return state_bytes_per_row(table.optimizer, table.dim) > 0; });
   return format_bytes(workload_bytes(workload)) + (states ? " with optimizer states" : "");
+}
+
+bool add_offloaded_bytes(const Table& table, std::int64_t& total) {
+  const std::int64_t column = row_bytes(table, 1) + kCacheBytesPerRow + kCacheBytesPerCachedRow;
+  std::int64_t bytes = 0;
+  return !__builtin_mul_overflow(table.rows, table.dim * column, &bytes) &&
+         !__builtin_add_overflow(total, bytes, &total);
 }
 
 Status validate(const Workload& workload) {

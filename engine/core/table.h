@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/compute_kernel.h"
 #include "engine/core/device_set.h"
 #include "engine/core/optimizer.h"
 #include "engine/core/reuse_histogram.h"
@@ -34,7 +35,11 @@ struct Table {
   bool weighted = false;      ///< whether lookups have weights of their own
   bool pooled = true;         ///< whether a bag's rows are added up; if not, each is an output
   AllowedSharding sharding{};
-  DeviceSet devices{};  ///< that its shards may be on
+  DeviceSet devices{};       ///< that its shards may be on
+  AllowedKernels kernels{};  ///< that a plan may give it
+  /// That of the plan at hand, where memory and costs are asked for: PlannedWorkload. Files of
+  /// tables do not say it.
+  TableKernel kernel{};
 
   friend bool operator==(const Table&, const Table&) = default;
 };
@@ -45,9 +50,9 @@ inline constexpr std::int32_t kMaxDim = 1 << 20;
 inline constexpr std::int32_t kMaxFeatures = 1 << 20;
 
 /// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, 1 <= features <= kMaxFeatures, finite
-/// pooling_factor >= 0, some sharding, histogram shares in [0, 1] that add up to 1 (within 1e-3) or
-/// are all 0, and bytes below 2^63 even when every column is a shard. The message names the field,
-/// what was found and what was expected.
+/// pooling_factor >= 0, some sharding, some kernel, histogram shares in [0, 1] that add up to 1
+/// (within 1e-3) or are all 0, and bytes below 2^63 even when every column is a shard. The message
+/// names the field, what was found and what was expected.
 Status validate(const Table& table);
 
 /// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros
@@ -55,11 +60,26 @@ Status validate(const Table& table);
 /// few for a double gives zeros, too.)
 Status check_given_histogram(const Table& table);
 
-/// Bytes of each row of a shard of `dim` columns of the table: its weights and what the optimizer
-/// keeps for them.
+/// Bytes of each row of a shard of `dim` columns of the table, wherever it is: its weights and what
+/// the optimizer keeps for them.
 std::int64_t row_bytes(const Table& table, std::int32_t dim);
 
-/// Bytes of the whole table as one shard: rows x row_bytes(). REQUIRES validate(table).ok().
+/// Bytes that a shard of so many rows and columns has on its device with the table's kernel. With
+/// kFused, rows x row_bytes(). Otherwise as FBGEMM's kernels and TorchRec's planner have them
+/// (shard_estimators.py, 1.4): what the optimizer keeps once a row, and for a cache 4 bytes a row,
+/// and 16 and the weights of each row in it, their number rounded up.
+std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim);
+
+/// Bytes that it has in the memory of the host: 0 with kFused, else its weights and what the
+/// optimizer keeps for each.
+std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim);
+
+/// Adds the most that shards of the table have together in any memory when hosts hold it. False
+/// when that is 2^63 or more.
+bool add_offloaded_bytes(const Table& table, std::int64_t& total);
+
+/// Bytes of the whole table as one shard on a device: bytes_on_device().
+/// REQUIRES validate(table).ok().
 std::int64_t table_bytes(const Table& table);
 
 /// The most that shards of the table, of however many columns, have together: as many bytes as when

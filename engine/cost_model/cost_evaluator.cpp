@@ -21,6 +21,18 @@ Status check_pooled(const Workload& workload) {
   return {};
 }
 
+Status check_fused(const Workload& workload) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const TableKernel& kernel = workload.tables[index].kernel;
+    if (!kernel.offloaded()) continue;
+    return invalid_input(search::table_label(workload, static_cast<std::int32_t>(index)) +
+                         ": found the kernel " + std::string(to_string(kernel.kernel)) +
+                         ", networks have learned fused ones: the cost model torchrec alone knows "
+                         "host memory");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
@@ -31,6 +43,7 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
         std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
   }
   NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
+  NEUROSHARD_RETURN_IF_ERROR(check_fused(workload));
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
                               MlpEvaluator::create(models, workload, devices, isa));

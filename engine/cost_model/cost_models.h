@@ -122,6 +122,9 @@ inline std::int32_t known_devices_per_host(const CostModels& models) {
 /// Whether the models know what a table costs that every device holds.
 inline bool knows_replicas(const CostModels& models) { return models.torchrec.has_value(); }
 
+/// Whether they know what a table costs that is in the memory of the hosts.
+inline bool knows_host_memory(const CostModels& models) { return models.torchrec.has_value(); }
+
 /// The widest row splits that the models have costs of: TorchRec's formula has none of halves.
 inline RowSplits known_row_splits(const CostModels& models) {
   if (models.torchrec) return RowSplits::kEven;

@@ -38,9 +38,13 @@ std::string shipped_names() {
 /// formula counts, which has another name here when it changes.
 void name_constants(NamedCostModels& named) {
   const TorchRecCosts& costs = *named.models.torchrec;
-  const std::string bandwidths = io::format_number(costs.device_gbps) + ", " +
-                                 io::format_number(costs.intra_host_gbps) + " and " +
-                                 io::format_number(costs.inter_host_gbps) + " GB/s";
+  std::string bandwidths = io::format_number(costs.device_gbps) + ", " +
+                           io::format_number(costs.intra_host_gbps) + " and " +
+                           io::format_number(costs.inter_host_gbps) + " GB/s";
+  // Few plans go by it: those that do not are called what they were before there was any.
+  if (costs.host_memory_gbps != TorchRecBandwidths{}.host_memory_gbps) {
+    bandwidths += ", to host memory " + io::format_number(costs.host_memory_gbps) + " GB/s";
+  }
   named.sha256 = io::sha256_hex("torchrec 1.4, outputs as tables: " + bandwidths + ", hosts of " +
                                 std::to_string(costs.devices_per_host));
   const bool own = TorchRecBandwidths{} == costs;

@@ -16,6 +16,7 @@ struct TorchRecBandwidths {
   double device_gbps = 897;      ///< memory of a device
   double intra_host_gbps = 600;  ///< all-to-all on one host
   double inter_host_gbps = 12.5;
+  double host_memory_gbps = 32;  ///< between a device and its host's memory
 
   friend bool operator==(const TorchRecBandwidths&, const TorchRecBandwidths&) = default;
 };

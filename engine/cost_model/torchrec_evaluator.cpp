@@ -86,6 +86,7 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
       DeviceCost& device = cost.per_device[static_cast<std::size_t>(index)];
       device.dim_sum += shard.dim();
       device.memory_bytes += shard_bytes(workload_, shape_of(shard));
+      device.host_bytes += bytes_on_host(table_of(shard.table), shard.rows(), shard.dim());
       if (!has_part_of_rows(workload_, shard)) add(index, cost_of(shape_of(shard)));
     }
   }

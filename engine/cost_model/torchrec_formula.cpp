@@ -12,6 +12,7 @@ constexpr double kBackwardFactor = 2;
 constexpr double kWeightGradients = 1.1;   // of the forward pass, of lookups with weights
 constexpr double kGradientCopies = 2.455;  // of blocks of rows, of their outputs
 constexpr double kDense = 0.5;             // of the bandwidth, of kernels that are not fused
+constexpr double kOffloaded = 0.1;         // of the bandwidth, of kernels that read host memory
 constexpr double kOptimizerPasses = 9.22;  // over a dense table
 
 /// Kernels are less efficient on narrow rows.
@@ -44,7 +45,8 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
     : devices_(devices),
       host_devices_(neuroshard::host_devices(costs, devices)),
       samples_(static_cast<double>(batch_size / devices * devices)),
-      device_bandwidth_(costs.device_gbps * kBytesPerMs) {
+      device_bandwidth_(costs.device_gbps * kBytesPerMs),
+      host_bandwidth_(costs.host_memory_gbps * kBytesPerMs) {
   const double near = costs.intra_host_gbps * kBytesPerMs;
   const double far = costs.inter_host_gbps * kBytesPerMs;
   all_ms_per_byte_ = 1 / (host_devices_ == 0 ? near : far);
@@ -55,28 +57,34 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
   reduce_ms_per_byte_ = again * (2 * hosts - 1) / hosts / (far * on_host);
 }
 
+double TorchRecFormula::bandwidth_of(const TableKernel& kernel) const {
+  if (!kernel.offloaded()) return device_bandwidth_;
+  const double cached = kernel.load_factor;
+  return kOffloaded * (cached * device_bandwidth_ + (1 - cached) * host_bandwidth_);
+}
+
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim) const {
   const double lookups = table.pooling_factor * samples_;
   const double rows = lookups * std::max(dim, 32) * element_bytes(table);
   const double written = output_bytes(table, dim, samples_, lookups);
   const double bytes = index_bytes(table, lookups) + rows + written;
-  const double forward = bytes * narrow_penalty(dim) / device_bandwidth_;
+  const double forward = bytes * narrow_penalty(dim) / bandwidth_of(table.kernel);
   const double exchange = all_ms_per_byte_ * written;
   return {forward * both_passes(table), exchange, exchange};
 }
 
 /// A block has its share of the lookups, but partial sums of all samples, whose gradients are
-/// copied. Narrow rows cost no more than wide ones here.
+/// copied, which TorchRec has the table's kernel do. Narrow rows cost no more than wide ones here.
 TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, std::int32_t blocks,
                                          double exchange_ms_per_byte) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
   const double rows = lookups * dim * element_bytes(table);
   const double written = output_bytes(table, dim, samples_, lookups);
-  const double forward = (index_bytes(table, lookups) + rows + written) / device_bandwidth_;
+  const double bandwidth = bandwidth_of(table.kernel);
+  const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
   const double exchange = exchange_ms_per_byte * written;
-  return {forward * both_passes(table) + written * kGradientCopies / device_bandwidth_, exchange,
-          exchange};
+  return {forward * both_passes(table) + written * kGradientCopies / bandwidth, exchange, exchange};
 }
 
 TorchRecShardCost TorchRecFormula::block_of_all(const Table& table) const {

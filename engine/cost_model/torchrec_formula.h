@@ -16,10 +16,11 @@ struct TorchRecShardCost {
   [[nodiscard]] double total_ms() const { return compute_ms + forward_ms + backward_ms; }
 };
 
-/// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels, and the dense
-/// ones of data-parallel tables: shard by shard, nothing waits, and nothing knows of skew. Outputs
-/// have the tables' data type, also where they are exchanged (no quantized communication); each
-/// lookup of a table that is not pooled has one. A value; const access is thread-safe.
+/// TorchRec's performance estimator (planner/shard_estimators.py) for the tables' kernels
+/// (Table::kernel), and the dense ones of data-parallel tables: shard by shard, nothing waits, and
+/// nothing knows of skew. Outputs have the tables' data type, also where they are exchanged (no
+/// quantized communication); each lookup of a table that is not pooled has one. A value; const
+/// access is thread-safe.
 class TorchRecFormula {
  public:
   /// REQUIRES batch_size >= 1 and devices >= 1.
@@ -41,11 +42,14 @@ class TorchRecFormula {
  private:
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
                                         double exchange_ms_per_byte) const;
+  /// Bytes per ms that the table's kernel reads and writes.
+  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;
   double samples_;              ///< of the batch, as many on each device
   double device_bandwidth_;     ///< bytes per ms
+  double host_bandwidth_;       ///< of the host's memory, from a device
   double all_ms_per_byte_;      ///< of outputs in one direction, between all devices
   double by_host_ms_per_byte_;  ///< on a host, and then between hosts, a device each
   double reduce_ms_per_byte_;   ///< of gradients, between all devices

@@ -30,7 +30,7 @@ std::set<std::int32_t> staying_tables(const RunningPlan& now) {
 std::int64_t staying_bytes(const RunningPlan& now, const std::set<std::int32_t>& tables) {
   Plan plan = now.plan;
   std::erase_if(plan.shards, [&](const Shard& shard) { return !tables.contains(shard.table); });
-  const std::vector<std::int64_t> bytes = device_bytes(now.problem.workload, plan);
+  const std::vector<std::int64_t> bytes = placed_bytes(now.problem.workload, plan);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 

@@ -62,6 +62,12 @@ BOOST_AUTO_TEST_CASE(the_formula_is_known_by_its_constants) {
   BOOST_TEST(other.sha256 ==
              io::sha256_hex("torchrec 1.4, outputs as tables: 2000, 450 and 0.1 GB/s, hosts of 4"));
   set_hosts(8, other);
+  set_bandwidths({2000, 450, 0.1, 64}, other);
+  BOOST_TEST(other.sha256 == io::sha256_hex("torchrec 1.4, outputs as tables: 2000, 450 and 0.1 "
+                                            "GB/s, to host memory 64 GB/s, hosts of 8"));
+  BOOST_TEST(describe(other) ==
+             "torchrec: SIMULATED hardware TorchRec 1.4's estimator with 2000, 450 and 0.1 GB/s, "
+             "to host memory 64 GB/s");
   set_bandwidths({}, other);
   BOOST_TEST(other.sha256 == own.sha256);
   BOOST_TEST(describe(other) == describe(own));

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+/// Where a table's weights are while it is trained, named as TorchRec's planner names them
+/// (EmbeddingComputeKernel).
+enum class ComputeKernel {
+  kFused,            ///< in the memory of the devices
+  kFusedUvmCaching,  ///< in that of the hosts, a cache of rows in that of the devices
+  kFusedUvm,         ///< in that of the hosts, read from there (unified virtual memory)
+};
+
+/// All of them, in the order of messages and files.
+std::span<const ComputeKernel> all_compute_kernels();
+
+/// The words of the file formats: "fused", "fused_uvm_caching", "fused_uvm".
+std::string_view to_string(ComputeKernel kernel);
+Result<ComputeKernel> parse_compute_kernel(std::string_view text);
+/// "'fused', 'fused_uvm_caching' or 'fused_uvm'", as messages say it.
+std::string compute_kernels();
+
+/// The share of its rows that a cache holds where nobody says another: TorchRec's.
+inline constexpr double kUsualLoadFactor = 0.2;
+
+/// The kernel of all shards of a table, but of its replicas: those are on the devices.
+struct TableKernel {
+  ComputeKernel kernel = ComputeKernel::kFused;
+  double load_factor = 0;  ///< kFusedUvmCaching alone: the share of rows that the cache holds
+
+  [[nodiscard]] bool offloaded() const { return kernel != ComputeKernel::kFused; }
+  friend bool operator==(const TableKernel&, const TableKernel&) = default;
+};
+
+/// "fused_uvm", or "fused_uvm_caching with 20 % of the rows".
+std::string describe(const TableKernel& kernel);
+
+/// 0 < load_factor <= 1 with a cache, and 0 without one.
+Status validate(const TableKernel& kernel);
+
+/// Which of them a plan may give a table that is not on every device.
+struct AllowedKernels {
+  bool fused = true;
+  bool fused_uvm_caching = true;
+  bool fused_uvm = true;
+  double load_factor = 0;  ///< the one that caches have; 0: whichever does best
+
+  void set(ComputeKernel kernel, bool allowed);
+  [[nodiscard]] bool allows(ComputeKernel kernel) const;
+  [[nodiscard]] bool allows(const TableKernel& kernel) const {
+    return allows(kernel.kernel) && (kernel.kernel != ComputeKernel::kFusedUvmCaching ||
+                                     load_factor == 0 || load_factor == kernel.load_factor);
+  }
+  [[nodiscard]] bool all() const { return fused && fused_uvm_caching && fused_uvm; }
+
+  friend bool operator==(const AllowedKernels&, const AllowedKernels&) = default;
+};
+
+/// "fused, fused_uvm": the kernels that are allowed.
+std::string describe(const AllowedKernels& allowed);
+
+/// At least one kernel; a load factor of 0 to 1.
+Status validate(const AllowedKernels& allowed);
+
+}  // namespace neuroshard

@@ -1,0 +1,59 @@
+#include "engine/core/offload.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+
+namespace neuroshard {
+
+PlannedWorkload::PlannedWorkload(const Workload& workload, const Plan& plan) : given_(workload) {
+  const auto fused = [](const Table& table) { return !table.kernel.offloaded(); };
+  if (plan.offloaded.empty() &&
+      std::all_of(workload.tables.begin(), workload.tables.end(), fused)) {
+    return;
+  }
+  own_ = workload;
+  for (Table& table : own_->tables) table.kernel = {};
+  for (const OffloadedTable& table : plan.offloaded) {
+    own_->tables[static_cast<std::size_t>(table.table)].kernel = table.kernel;
+  }
+}
+
+std::vector<OffloadedTable> offloaded_tables(const Workload& workload) {
+  std::vector<OffloadedTable> offloaded;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const TableKernel& kernel = workload.tables[index].kernel;
+    if (kernel.offloaded()) offloaded.push_back({static_cast<std::int32_t>(index), kernel});
+  }
+  return offloaded;
+}
+
+std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,
+                                     std::int32_t devices_per_host) {
+  const std::vector<std::int64_t> of_devices = device_host_bytes(workload, plan);
+  std::vector<std::int64_t> bytes;
+  for (std::size_t device = 0; device < of_devices.size(); ++device) {
+    if (device % static_cast<std::size_t>(devices_per_host) == 0) bytes.push_back(0);
+    bytes.back() += of_devices[device];
+  }
+  return bytes;
+}
+
+Status check_offloaded_bytes(const Workload& workload) {
+  std::int64_t bytes = 0;
+  for (const Table& table : workload.tables) bytes += most_bytes(table);
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    if (add_offloaded_bytes(workload.tables[index], bytes)) continue;
+    return invalid_input("host memory: tables up to " + std::to_string(index) +
+                         " with their caches, expected below 2^63 bytes");
+  }
+  return {};
+}
+
+Status check_none_offloaded(const Plan& plan, std::string_view why) {
+  if (plan.offloaded.empty()) return {};
+  return invalid_input("offloaded: table " + std::to_string(plan.offloaded.front().table) +
+                       " is in host memory: " + std::string(why));
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// The workload with the kernels that a plan gives its tables: what bytes and costs of the plan are
+/// counted with. Borrows a workload where the plan has all tables on its devices, which must
+/// outlive it.
+class PlannedWorkload {
+ public:
+  /// REQUIRES that what plan.offloaded names are tables of the workload.
+  PlannedWorkload(const Workload& workload, const Plan& plan);
+  [[nodiscard]] const Workload& get() const { return own_ ? *own_ : given_; }
+
+ private:
+  const Workload& given_;
+  std::optional<Workload> own_;
+};
+
+/// What Plan::offloaded says of a workload whose tables have a plan's kernels.
+std::vector<OffloadedTable> offloaded_tables(const Workload& workload);
+
+/// Bytes that each host's devices have in its memory; all devices are hosts of `devices_per_host`,
+/// the last one of what is left. REQUIRES a plan that is valid for the workload.
+std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,
+                                     std::int32_t devices_per_host);
+
+/// kInvalidInput when tables are so large that bytes of a plan with all of them in host memory, and
+/// the caches that they may have, are not known to be below 2^63. REQUIRES a valid workload.
+Status check_offloaded_bytes(const Workload& workload);
+
+/// kInvalidInput, naming the first table that the plan has in host memory, with `why` that is
+/// refused.
+Status check_none_offloaded(const Plan& plan, std::string_view why);
+
+}  // namespace neuroshard
