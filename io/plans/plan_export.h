@@ -53,6 +53,7 @@ struct PlanFormat {
   RowSplits row_splits = RowSplits::kAny;
   /// Whether it holds column blocks of one width only: no search is told.
   bool equal_columns = false;
+  bool host_memory = true;  ///< whether it holds tables in host memory
 };
 
 /// All formats, the native one first.

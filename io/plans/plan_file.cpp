@@ -101,6 +101,9 @@ Result<DeviceCost> read_device_cost(const JsonValue& value, std::size_t device) 
     return total.unexpected("the sum of the three costs, " + format_number(cost.total_ms()));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(cost.memory_bytes, object.integer("memory_bytes", 0));
+  if (object.has("host_bytes")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(cost.host_bytes, object.integer("host_bytes", 0));
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(cost.dim_sum, object.integer("dim_sum", 0));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   return cost;
@@ -140,6 +143,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
                                 read_shard(value, plan.shards.size(), plan.devices, faults));
     plan.shards.push_back(shard);
   }
+  NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan));
   NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document.plan.devices, document.cost));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
@@ -157,6 +161,7 @@ std::string format_plan(const PlanDocument& document) {
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);
   writer.key("shards");
   write_shards(writer, document.plan);
+  write_offloaded(writer, document.plan);
   if (has_costs) {
     writer.key("per_device");
     write_device_costs(writer, document.cost.per_device);

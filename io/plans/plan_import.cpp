@@ -1,5 +1,8 @@
 #include "io/plans/plan_import.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "io/file.h"
 #include "io/json/json.h"
 #include "io/plans/plan_binding.h"
@@ -158,8 +161,15 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
       if (index < 0) continue;
       places.modules[static_cast<std::size_t>(index)] = written.module;
       pieces.torchrec.emplace(index, &written);
+      const std::optional<TableKernel> kernel = engine_kernel(written);
+      if (kernel && kernel->offloaded()) {
+        pieces.document.plan.offloaded.push_back({index, *kernel});
+      }
       add_torchrec_shards(written, table_of(index), index, pieces);
     }
+    std::vector<OffloadedTable>& offloaded = pieces.document.plan.offloaded;
+    std::sort(offloaded.begin(), offloaded.end(),
+              [](const auto& one, const auto& other) { return one.table < other.table; });
     return pieces;
   }
   const auto& hugectr = std::get<HugeCtrPlan>(input.content);

@@ -1,5 +1,9 @@
 #include "io/plans/plan_json.h"
 
+#include <limits>
+
+#include "io/tables/table_sharding.h"
+
 namespace neuroshard::io {
 namespace {
 
@@ -17,6 +21,24 @@ Status read_cost_origin(JsonObject& object, PlanProvenance& provenance) {
     return {};
   }
   return value.unexpected("'measured' or 'simulated'");
+}
+
+Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
+  constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t table, object.integer("table", 0, kMostTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue word, object.at("compute_kernel"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, word.text());
+  const Result<ComputeKernel> kernel = parse_compute_kernel(text);
+  if (!kernel.ok() || *kernel == ComputeKernel::kFused) {
+    return word.unexpected("'fused_uvm_caching' or 'fused_uvm'");
+  }
+  OffloadedTable offloaded{static_cast<std::int32_t>(table), {*kernel, 0}};
+  if (*kernel == ComputeKernel::kFusedUvmCaching) {
+    NEUROSHARD_ASSIGN_OR_RETURN(offloaded.kernel.load_factor, read_load_factor(object));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(object.finish());
+  return offloaded;
 }
 
 }  // namespace
@@ -51,10 +73,42 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
     writer.key("backward_comm_ms").number(cost.backward_comm_ms);
     writer.key("total_ms").number(cost.total_ms());
     writer.key("memory_bytes").integer(cost.memory_bytes);
+    if (cost.host_bytes > 0) writer.key("host_bytes").integer(cost.host_bytes);
     writer.key("dim_sum").integer(cost.dim_sum);
     writer.end_object();
   }
   writer.end_array();
+}
+
+void write_offloaded(JsonWriter& writer, const Plan& plan) {
+  if (plan.offloaded.empty()) return;
+  writer.key("offloaded").begin_array();
+  for (const OffloadedTable& table : plan.offloaded) {
+    writer.begin_object(JsonWriter::Layout::kLine);
+    writer.key("table").integer(table.table);
+    writer.key("compute_kernel").text(to_string(table.kernel.kernel));
+    if (table.kernel.load_factor > 0) {
+      writer.key("cache_load_factor").number(table.kernel.load_factor);
+    }
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+Status read_offloaded(JsonObject& root, Plan& plan) {
+  const std::optional<JsonValue> list = root.find("offloaded");
+  if (!list) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
+  for (const JsonValue value : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const OffloadedTable table, read_offloaded_table(value));
+    if (!plan.offloaded.empty() && table.table <= plan.offloaded.back().table) {
+      return value.error("found table " + std::to_string(table.table) + " after " +
+                         std::to_string(plan.offloaded.back().table) +
+                         ", expected each once and in order");
+    }
+    plan.offloaded.push_back(table);
+  }
+  return {};
 }
 
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {

@@ -16,6 +16,11 @@ namespace neuroshard::io {
 void write_shards(JsonWriter& writer, Plan plan);
 void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs);
 
+/// The member `offloaded` of plans with tables in host memory; nothing for others.
+void write_offloaded(JsonWriter& writer, const Plan& plan);
+/// Reads it; absent: none. Tables in order, each once.
+Status read_offloaded(JsonObject& root, Plan& plan);
+
 /// The `provenance` object of a plan, as a value.
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance);
 /// Reads the member `provenance` of `root`; without one all fields stay empty.

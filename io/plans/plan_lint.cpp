@@ -2,6 +2,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/check_sharding.h"
+#include "engine/core/offload.h"
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
@@ -53,32 +54,49 @@ std::vector<std::string> target_faults(const Target& target, const TorchRecTable
   return {status.message()};
 }
 
+/// Whether the table may have its shards and its kernel: that of the file where the engine has no
+/// such, or does not know how large its cache is.
+Status check_allowed(const TorchRecTable* written, Table table, std::span<const Shard> shards,
+                     std::int32_t devices) {
+  if (written == nullptr || engine_kernel(*written)) return check_sharding(table, shards, devices);
+  const Result<ComputeKernel> word = parse_compute_kernel(written->compute_kernel);
+  if (!table.kernels.all() && !(word.ok() && table.kernels.allows(*word))) {
+    return invalid_input("found the kernel " + written->compute_kernel + ", it may have " +
+                         describe(table.kernels));
+  }
+  table.kernels = {};
+  return check_sharding(table, shards, devices);
+}
+
 /// Each table of those that are covered exactly: whether the target would run it, beside the
 /// columns of others in its module, and, if so, whether the table allows it.
 void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
                   const Target& target, std::vector<PlanFault>& faults) {
+  const PlannedWorkload planned(workload, pieces.document.plan);
   const ShardsByTable by_table(workload, pieces.document.plan);
   SequenceColumns sequences;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const auto number = static_cast<std::int32_t>(index);
     if (pieces.unusable.count(number) > 0) continue;
-    const Table& table = workload.tables[index];
-    const auto written = pieces.torchrec.find(number);
+    const Table& table = planned.get().tables[index];
+    const auto found = pieces.torchrec.find(number);
+    const TorchRecTable* written = found == pieces.torchrec.end() ? nullptr : found->second;
     std::vector<std::string> told;
     // HugeCTR's own rules were checked on the lists themselves.
     if (target.name != "hugectr" || input.format() != "hugectr") {
-      told = target_faults(target, written == pieces.torchrec.end() ? nullptr : written->second,
-                           table, by_table.of(index));
+      told = target_faults(target, written, table, by_table.of(index));
     }
-    if (told.empty() && target.name == "torchrec" && written != pieces.torchrec.end()) {
-      const TorchRecTable& own = *written->second;
+    if (told.empty() && target.name == "torchrec" && written != nullptr) {
+      const TorchRecTable& own = *written;
       std::string fault = sequences.add(own.module, table, own.sharding_type, by_table.of(index));
       const bool cpu = pieces.document.places.device == "cpu";
-      if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, own.sharding_type);
+      if (cpu && fault.empty()) {
+        fault = torchrec_fault_on_cpu(table, own.sharding_type, own.compute_kernel);
+      }
       if (!fault.empty()) told.push_back(std::move(fault));
     }
     if (told.empty()) {
-      const Status allowed = check_sharding(table, by_table.of(index), target.devices);
+      const Status allowed = check_allowed(written, table, by_table.of(index), target.devices);
       if (!allowed.ok()) told.push_back(allowed.message());
     }
     for (const std::string& fault : told) {
@@ -87,22 +105,34 @@ void check_tables(const PlanInput& input, const Workload& workload, const PlanPi
   }
 }
 
-/// Against the limit, without tables whose rows are elsewhere.
-void check_memory(const Workload& workload, const PlanPieces& pieces, std::int64_t limit,
-                  std::vector<PlanFault>& faults) {
+/// Whether a table has rows elsewhere and perhaps a cache of them that nobody knows the size of.
+bool uncounted(const TorchRecTable& written) {
+  return torchrec_rows_elsewhere(written.compute_kernel) && !engine_kernel(written);
+}
+
+/// `what`: "device" or "host".
+void check_each(const std::vector<std::int64_t>& bytes, const std::string& what, std::int64_t limit,
+                std::vector<PlanFault>& faults) {
+  if (limit == 0) return;
+  for (std::size_t index = 0; index < bytes.size(); ++index) {
+    if (bytes[index] <= limit) continue;
+    faults.push_back({true, what + " " + std::to_string(index) + " holds " +
+                                format_bytes_apart(bytes[index], limit) + ", " + what + "s have " +
+                                format_bytes_apart(limit, bytes[index])});
+  }
+}
+
+/// Against the limits, with the plan's kernels and without tables that are uncounted().
+void check_memory(const Workload& workload, const PlanPieces& pieces, const Target& target,
+                  const PlanRules& rules, std::vector<PlanFault>& faults) {
   Plan counted = pieces.document.plan;
   std::erase_if(counted.shards, [&](const Shard& shard) {
     const auto written = pieces.torchrec.find(shard.table);
-    return written != pieces.torchrec.end() &&
-           torchrec_rows_elsewhere(written->second->compute_kernel);
+    return written != pieces.torchrec.end() && uncounted(*written->second);
   });
-  const std::vector<std::int64_t> bytes = device_bytes(workload, counted);
-  for (std::size_t device = 0; device < bytes.size(); ++device) {
-    if (bytes[device] <= limit) continue;
-    faults.push_back({true, "device " + std::to_string(device) + " holds " +
-                                format_bytes_apart(bytes[device], limit) + ", devices have " +
-                                format_bytes_apart(limit, bytes[device])});
-  }
+  check_each(device_bytes(workload, counted), "device", rules.memory_limit, faults);
+  const std::int32_t host = host_size(target.devices, target.devices_per_host);
+  check_each(host_bytes(workload, counted, host), "host", rules.host_memory_limit, faults);
 }
 
 }  // namespace
@@ -133,9 +163,7 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   if (!shapes.empty() || !input.faults.empty()) return faults;
   canonicalize(plan);
   check_tables(input, workload, pieces, target, faults);
-  if (rules.memory_limit > 0 && pieces.unusable.empty()) {
-    check_memory(workload, pieces, rules.memory_limit, faults);
-  }
+  if (pieces.unusable.empty()) check_memory(workload, pieces, target, rules, faults);
   return faults;
 }
 
@@ -145,7 +173,7 @@ std::string uncounted_memory(const PlanInput& input) {
   std::set<std::string> kernels;
   int tables = 0;
   for (const TorchRecTable& table : torchrec->tables) {
-    if (!torchrec_rows_elsewhere(table.compute_kernel)) continue;
+    if (!uncounted(table)) continue;
     kernels.insert(table.compute_kernel);
     ++tables;
   }
@@ -154,7 +182,7 @@ std::string uncounted_memory(const PlanInput& input) {
   for (const std::string& kernel : kernels) with += (with.empty() ? "" : ", ") + kernel;
   return input.source + ": " + std::to_string(tables) + " of " +
          std::to_string(torchrec->tables.size()) + " tables " + (tables == 1 ? "is" : "are") +
-         " not counted in device memory: with " + with +
+         " not counted in any memory: with " + with +
          ", rows are in host memory or on SSD, and the plan does not say how large a cache of them "
          "the device has, if any";
 }

@@ -5,6 +5,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
+#include "engine/core/offload.h"
 #include "io/reports/html_style.h"
 #include "io/reports/svg.h"
 
@@ -15,7 +16,8 @@ constexpr std::int32_t kShardColours = 8;
 
 /// What all parts of the page look at.
 struct Page {
-  const Workload& workload;
+  const Workload& given;
+  const Workload& workload;  ///< the same with the plan's kernels
   const PlanDocument& document;
   const PlanExportOptions& options;
   std::vector<std::vector<Shard>> held;  ///< per device, replicated tables on each
@@ -26,6 +28,10 @@ struct Page {
   [[nodiscard]] std::int64_t bytes(const Shard& shard) const {
     return shard_bytes(workload, shape_of(shard));
   }
+  [[nodiscard]] std::int64_t host_bytes(const Shard& shard) const {
+    return bytes_on_host(table(shard), shard.rows(), shard.dim());
+  }
+  [[nodiscard]] bool offloaded() const { return !document.plan.offloaded.empty(); }
 };
 
 std::string milliseconds(double value) { return general_decimals(value, 4) + " ms"; }
@@ -44,16 +50,21 @@ std::string hint_of(const Page& page, const Shard& shard) {
     hint += ", rows " + std::to_string(shard.row_begin) + " to " +
             std::to_string(shard.row_end - 1) + " of " + std::to_string(table.rows);
   }
-  return hint + ", " + format_bytes(page.bytes(shard));
+  hint += ", " + format_bytes(page.bytes(shard));
+  if (!table.kernel.offloaded()) return hint;
+  return hint + " and " + format_bytes(page.host_bytes(shard)) + " on its host, " +
+         describe(table.kernel);
 }
 
 std::string heading(const Page& page) {
   const PlanDocument& document = page.document;
   std::string text = std::to_string(page.workload.tables.size()) + " tables, " +
-                     describe_bytes(page.workload) + ", batch " +
-                     std::to_string(document.batch_size) + ", on " +
-                     std::to_string(document.plan.devices) + " devices";
+                     describe_bytes(page.given) + ", batch " + std::to_string(document.batch_size) +
+                     ", on " + std::to_string(document.plan.devices) + " devices";
   if (page.options.memory_limit > 0) text += " of " + format_bytes(page.options.memory_limit);
+  if (page.offloaded()) {
+    text += ", " + std::to_string(document.plan.offloaded.size()) + " tables in host memory";
+  }
   std::string html = "<h1>Sharding plan: " + milliseconds(document.cost.cost_ms) +
                      " on the slowest device</h1>\n<p class=\"facts\">" + html_text(text);
   const std::string& origin =
@@ -131,6 +142,24 @@ std::string memory_chart(const Page& page) {
          chart.render();
 }
 
+/// What each device has in its host's memory, where any has.
+std::string host_memory_chart(const Page& page) {
+  if (!page.offloaded()) return "";
+  const std::vector<std::int64_t> used = device_host_bytes(page.workload, page.document.plan);
+  RowChart chart("host memory of each device",
+                 static_cast<double>(*std::max_element(used.begin(), used.end())));
+  for (std::size_t device = 0; device < used.size(); ++device) {
+    chart.row("device " + std::to_string(device));
+    for (const Shard& shard : page.held[device]) {
+      const std::int64_t bytes = page.host_bytes(shard);
+      if (bytes == 0) continue;
+      chart.bar(static_cast<double>(bytes), colour_of(shard), hint_of(page, shard));
+    }
+    chart.note(format_bytes(used[device]));
+  }
+  return "<h2>Host memory</h2>\n" + chart.render();
+}
+
 std::string place_chart(const Page& page) {
   double widest = 0;
   std::vector<double> dims;
@@ -154,10 +183,24 @@ std::string place_chart(const Page& page) {
          chart.render();
 }
 
+/// Cells of a shard's row on where its weights are: kernel, share of rows in the cache, bytes.
+std::string kernel_cells(const Page& page, const Shard& shard) {
+  const TableKernel& kernel = page.table(shard).kernel;
+  const bool replicated = shard.device == kEveryDevice;
+  return "<td class=\"text\">" + (replicated ? "" : std::string(to_string(kernel.kernel))) +
+         "</td><td>" +
+         (kernel.load_factor > 0 ? general_decimals(100 * kernel.load_factor, 4) + " %" : "") +
+         "</td><td>" + format_bytes(page.host_bytes(shard)) + "</td>";
+}
+
 std::string shard_table(const Page& page) {
   std::string html =
       "<h2>Shards</h2>\n<div class=\"scroll\"><table>\n<tr><th>device</th><th class=\"text\">table"
-      "</th><th>rows</th><th>columns</th><th>lookups per sample</th><th>memory</th></tr>\n";
+      "</th><th>rows</th><th>columns</th><th>lookups per sample</th><th>memory</th>";
+  if (page.offloaded()) {
+    html += "<th class=\"text\">kernel</th><th>rows in cache</th><th>host memory</th>";
+  }
+  html += "</tr>\n";
   for (const Shard& shard : page.document.plan.shards) {
     const Table& table = page.table(shard);
     html += "<tr><td>" +
@@ -167,7 +210,8 @@ std::string shard_table(const Page& page) {
             "</td><td>" + std::to_string(shard.column_begin) + " to " +
             std::to_string(shard.column_end - 1) + "</td><td>" +
             general_decimals(table.pooling_factor, 4) + "</td><td>" +
-            format_bytes(page.bytes(shard)) + "</td></tr>\n";
+            format_bytes(page.bytes(shard)) + "</td>" +
+            (page.offloaded() ? kernel_cells(page, shard) : "") + "</tr>\n";
   }
   return html + "</table></div>\n";
 }
@@ -188,7 +232,8 @@ Result<std::string> format_html_report(const Workload& workload, const PlanDocum
   if (document.cost.per_device.size() != devices) {
     return invalid_input("the plan has no costs per device, the report is about them");
   }
-  Page page{workload, document, options, std::vector<std::vector<Shard>>(devices)};
+  const PlannedWorkload planned(workload, document.plan);
+  Page page{workload, planned.get(), document, options, std::vector<std::vector<Shard>>(devices)};
   for (const Shard& shard : document.plan.shards) {
     if (shard.device != kEveryDevice) {
       page.held[static_cast<std::size_t>(shard.device)].push_back(shard);
@@ -200,8 +245,8 @@ Result<std::string> format_html_report(const Workload& workload, const PlanDocum
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<title>Sharding plan</title>\n<style>" +
          std::string(kReportStyle) + "</style>\n</head>\n<body>\n" + heading(page) +
-         cost_chart(page) + baseline_chart(page) + memory_chart(page) + place_chart(page) +
-         shard_table(page) + origin(document.provenance) + "</body>\n</html>\n";
+         cost_chart(page) + baseline_chart(page) + memory_chart(page) + host_memory_chart(page) +
+         place_chart(page) + shard_table(page) + origin(document.provenance) + "</body>\n</html>\n";
 }
 
 }  // namespace neuroshard::io

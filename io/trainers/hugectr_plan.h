@@ -35,8 +35,9 @@ struct HugeCtrPlan {
 
 /// Formats "hugectr" and "hugectr-python" of export_plan(). Beside the lists: comm_strategy, which
 /// is Hierarchical above one host. Refused: row blocks, column blocks of unequal width, two blocks
-/// of a table on one device. Equal blocks are interchangeable until training starts, so which of
-/// a table's devices holds which block is left to HugeCTR. Written is hugectr_plan().
+/// of a table on one device, tables in host memory. Equal blocks are interchangeable until training
+/// starts, so which of a table's devices holds which block is left to HugeCTR. Written is
+/// hugectr_plan().
 Result<std::string> format_hugectr_plan(const Workload& workload, const PlanDocument& document,
                                         const PlanExportOptions& options);
 Result<std::string> format_hugectr_python(const Workload& workload, const PlanDocument& document,
@@ -46,8 +47,8 @@ Result<std::string> format_hugectr_python(const Workload& workload, const PlanDo
 /// same cells on the same device, and HugeCTR has no way to hold them apart.
 Plan hugectr_plan(Plan plan);
 
-/// How HugeCTR would hold a table. `shards` are all of one table, canonical and covering it.
-/// Error: the reason why it cannot, without its place.
+/// How HugeCTR would hold a table with the kernel that it has. `shards` are all of one table,
+/// canonical and covering it. Error: the reason why it cannot, without its place.
 Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards);
 
 /// Reads the JSON form; `compression_strategy` is checked and left. Errors: kInvalidInput naming

@@ -34,6 +34,10 @@ Plan hugectr_plan(Plan plan) {
 }
 
 Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
+  if (table.kernel.offloaded()) {
+    return invalid_input("is in host memory (" + describe(table.kernel) +
+                         "), HugeCTR's lists have no place for tables there");
+  }
   HugeCtrTable held;
   held.name = table.name;
   if (shards[0].device == kEveryDevice) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,8 @@
 //   {"plan": {MODULE: {TABLE: {"sharding_type", "compute_kernel", "ranks",
 //     "shards": [{"shard_offsets": [row, column], "shard_sizes": [rows, columns],
 //                 "placement": "rank:R/cuda:L"}]}}}}
+// and "cache_params": {"load_factor"} beside the kernel fused_uvm_caching, which TorchRec's
+// ParameterSharding has, but _serialize() leaves out;
 // with the rules of TorchRec 1.4 (torchrec/distributed/types.py, sharding/*.py). Row types must
 // have even blocks: handed others, it looks rows up where ceil(rows / ranks) says and gives wrong
 // sums.
@@ -32,6 +35,7 @@ struct TorchRecTable {
   std::string module;  ///< dotted; "" = the model itself
   std::string sharding_type;
   std::string compute_kernel;
+  double load_factor = 0;  ///< of the cache of fused_uvm_caching; 0 = not said
   std::vector<std::int32_t> ranks;
   std::vector<Shard> shards;            ///< `table` is not set; a shard of 0 rows holds nothing
   std::vector<TorchRecDevice> devices;  ///< of each shard
@@ -54,18 +58,22 @@ Result<std::string_view> torchrec_sharding_type(const Table& table, std::span<co
                                                 std::int32_t devices,
                                                 std::int32_t devices_per_host);
 
-/// The compute kernel of that sharding type whose cost the cost models know, and which the writer
-/// writes: rows and optimizer states in the device's memory, updated in the backward pass, or
-/// "dense" for a table that every device holds. TorchRec has others (host memory, SSD, quantized).
-std::string_view torchrec_kernel(std::string_view sharding_type);
+/// What TorchRec calls that kernel of a table of that sharding type, as the writer writes it:
+/// updated in the backward pass, or "dense" where every device holds the table. TorchRec has others
+/// (SSD, quantized).
+std::string_view torchrec_kernel(std::string_view sharding_type, const TableKernel& kernel);
+
+/// The kernel of a table in a file in the engine's terms: fused where it is dense. Empty for those
+/// that the engine has not, for caches of unknown size and for host memory with data_parallel.
+std::optional<TableKernel> engine_kernel(const TorchRecTable& written);
 
 /// Whether the rows of a table with that kernel of TorchRec's are in host memory or on SSD, with no
 /// more than a cache of them in the device's.
 bool torchrec_rows_elsewhere(std::string_view compute_kernel);
 
 /// kInvalidInput, without its place, when the engine would cost and write another table than
-/// `written`: one with another kernel than torchrec_kernel(), or on some ranks of `devices` only
-/// where it is data-parallel.
+/// `written`: one without an engine_kernel(), or on some ranks of `devices` only where it is
+/// data-parallel.
 Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices);
 
 /// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
@@ -89,9 +97,10 @@ std::vector<std::string> torchrec_place_faults(const TorchRecPlan& plan,
 /// Says that a table of such a type has a shard of 0 rows where ranks are CPUs.
 std::string torchrec_empty_rank(std::string_view sharding_type);
 
-/// Why TorchRec fails on a table of that type where ranks are CPUs: data_parallel lookups that are
-/// not pooled. "" where it does not.
-std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type);
+/// Why TorchRec fails on a table of that type and kernel where ranks are CPUs: data_parallel
+/// lookups that are not pooled, and rows elsewhere. "" where it does not.
+std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type,
+                                  std::string_view compute_kernel);
 
 /// Reads such a file, of the engine's or of TorchRec's making; tables of several modules follow
 /// one another. Errors: kInvalidInput naming source and JSON path; unknown keys, sharding types

@@ -1,11 +1,13 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "engine/core/cluster.h"
 #include "io/json/json.h"
 #include "io/plans/plan_json.h"
+#include "io/tables/table_sharding.h"
 #include "io/text.h"
 #include "io/trainers/torchrec_plan.h"
 
@@ -137,6 +139,20 @@ Status read_shards(JsonObject& object, TorchRecTable& table) {
   return {};
 }
 
+/// `"cache_params"`: of the one kernel that has a cache, and nothing but what the engine knows.
+Status read_cache_params(JsonObject& object, TorchRecTable& table) {
+  const std::optional<JsonValue> value = object.find("cache_params");
+  if (!value) return {};
+  const std::string_view cached = to_string(ComputeKernel::kFusedUvmCaching);
+  if (table.compute_kernel != cached) {
+    return value->error("found with the compute kernel '" + table.compute_kernel +
+                        "', expected with '" + std::string(cached) + "' alone");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject params, value->object());
+  NEUROSHARD_ASSIGN_OR_RETURN(table.load_factor, read_load_factor(params, "load_factor"));
+  return params.finish();
+}
+
 Result<TorchRecTable> read_table(std::string_view name, const JsonValue& value) {
   TorchRecTable table;
   table.name = name;
@@ -145,6 +161,7 @@ Result<TorchRecTable> read_table(std::string_view name, const JsonValue& value) 
                               read_name(object, "sharding_type", kShardingTypes));
   NEUROSHARD_ASSIGN_OR_RETURN(table.compute_kernel,
                               read_name(object, "compute_kernel", kComputeKernels));
+  NEUROSHARD_RETURN_IF_ERROR(read_cache_params(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_ranks(object, table.ranks));
   if (table.sharding_type != "data_parallel") {
     NEUROSHARD_RETURN_IF_ERROR(read_shards(object, table));

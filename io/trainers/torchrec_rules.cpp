@@ -84,8 +84,20 @@ std::string unequal_ranks(const TorchRecTable& written, std::int32_t devices) {
 
 }  // namespace
 
-std::string_view torchrec_kernel(std::string_view sharding_type) {
-  return sharding_type == "data_parallel" ? "dense" : "fused";
+std::string_view torchrec_kernel(std::string_view sharding_type, const TableKernel& kernel) {
+  return sharding_type == "data_parallel" ? "dense" : to_string(kernel.kernel);
+}
+
+std::optional<TableKernel> engine_kernel(const TorchRecTable& written) {
+  if (written.sharding_type == "data_parallel") {
+    if (written.compute_kernel != "dense") return std::nullopt;
+    return TableKernel{};
+  }
+  const Result<ComputeKernel> word = parse_compute_kernel(written.compute_kernel);
+  if (!word.ok()) return std::nullopt;
+  const TableKernel kernel{*word, written.load_factor};
+  if (!validate(kernel).ok()) return std::nullopt;
+  return kernel;
 }
 
 bool torchrec_rows_elsewhere(std::string_view compute_kernel) {
@@ -99,7 +111,12 @@ std::string torchrec_empty_rank(std::string_view sharding_type) {
   return std::string(sharding_type) + " leaves a rank without rows, TorchRec fails on that on CPU";
 }
 
-std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type) {
+std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_type,
+                                  std::string_view compute_kernel) {
+  if (torchrec_rows_elsewhere(compute_kernel)) {
+    return "compute kernel '" + std::string(compute_kernel) +
+           "' where ranks are CPUs, TorchRec has it on GPUs only";
+  }
   if (table.pooled || sharding_type != "data_parallel") return {};
   return "is data_parallel and its lookups are not pooled, TorchRec fails on that on CPU";
 }
@@ -107,11 +124,18 @@ std::string torchrec_fault_on_cpu(const Table& table, std::string_view sharding_
 Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices) {
   std::string ranks = unequal_ranks(written, devices);
   if (!ranks.empty()) return invalid_input(std::move(ranks));
-  const std::string_view expected = torchrec_kernel(written.sharding_type);
-  if (written.compute_kernel == expected) return {};
-  return invalid_input("compute kernel '" + written.compute_kernel + "' with " +
-                       written.sharding_type + ", expected '" + std::string(expected) +
-                       "': there is no cost model of another, and it would be lost");
+  if (engine_kernel(written)) return {};
+  const std::string found = "compute kernel '" + written.compute_kernel + "' ";
+  if (written.sharding_type == "data_parallel") {
+    return invalid_input(found + "with data_parallel, expected 'dense', TorchRec has no other");
+  }
+  if (written.compute_kernel == to_string(ComputeKernel::kFusedUvmCaching)) {
+    return invalid_input(found +
+                         "without cache_params, expected them with load_factor, the share " +
+                         "of rows that its cache holds");
+  }
+  return invalid_input(found + "with " + written.sharding_type + ", expected " + compute_kernels() +
+                       ": there is no cost model of another, and it would be lost");
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "engine/core/offload.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
 #include "io/plans/plan_tables.h"
@@ -56,12 +57,17 @@ std::vector<Shard> with_empty_shards(const Target& target, std::string_view type
 }
 
 /// `all` are the shards with_empty_shards() gives.
-void write_table(const Target& target, std::string_view type, std::span<const Shard> all) {
+void write_table(const Target& target, std::string_view type, const TableKernel& kernel,
+                 std::span<const Shard> all) {
   JsonWriter& writer = target.writer;
   const bool replicated = type == "data_parallel";
   writer.begin_object();
   writer.key("sharding_type").text(type);
-  writer.key("compute_kernel").text(torchrec_kernel(type));
+  writer.key("compute_kernel").text(torchrec_kernel(type, kernel));
+  if (kernel.kernel == ComputeKernel::kFusedUvmCaching) {
+    writer.key("cache_params").begin_object(JsonWriter::Layout::kLine);
+    writer.key("load_factor").number(kernel.load_factor).end_object();
+  }
   writer.key("ranks").begin_array(JsonWriter::Layout::kLine);
   if (replicated) {
     for (std::int32_t rank = 0; rank < target.plan.devices; ++rank) writer.integer(rank);
@@ -88,10 +94,11 @@ Status write_named_table(const Target& target, const Workload& workload, std::st
     return invalid_input(describe_table(workload, index) + ": " + torchrec_empty_rank(*type));
   }
   std::string fault = target.sequences.add(module, table, *type, shards);
-  if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, *type);
+  const std::string_view kernel = torchrec_kernel(*type, table.kernel);
+  if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, *type, kernel);
   if (!fault.empty()) return invalid_input(describe_table(workload, index) + ": " + fault);
   target.writer.key(table.name);
-  write_table(target, *type, all);
+  write_table(target, *type, table.kernel, all);
   return {};
 }
 
@@ -145,6 +152,7 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
                                          const PlanExportOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
   const Plan plan = torchrec_plan(document.plan);
+  const PlannedWorkload planned(workload, plan);
   const ShardsByTable by_table(workload, plan);
   JsonWriter writer;
   SequenceColumns sequences;
@@ -157,8 +165,9 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   for (const Module& module : modules) {
     writer.key(module.name).begin_object();
     for (const std::size_t table : module.tables) {
-      NEUROSHARD_RETURN_IF_ERROR(write_named_table(
-          target, workload, module.name, static_cast<std::int32_t>(table), by_table.of(table)));
+      NEUROSHARD_RETURN_IF_ERROR(write_named_table(target, planned.get(), module.name,
+                                                   static_cast<std::int32_t>(table),
+                                                   by_table.of(table)));
     }
     writer.end_object();
   }

@@ -59,6 +59,34 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_shown_where_there_are_any) {
+  const std::string without = report(three_tables(), {});
+  for (const char* word : {"host", "fused", "kernel", "cache"}) {
+    BOOST_TEST(without.find(word) == std::string::npos, word);
+  }
+  PlanDocument document = costed();
+  document.plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}},
+                             {2, {ComputeKernel::kFusedUvmCaching, 0.25}}};
+  const std::string html = value_of(export_plan("html", three_tables(), document, {}));
+  BOOST_TEST(count(html, "<svg ") == 4U);  // no baselines, but the hosts
+  BOOST_TEST(count(html, ">device 1<") == 4U);
+  BOOST_TEST(count(html, "class=\"t1\"") == 4U);  // ad, not on a host
+  BOOST_TEST(count(html, "class=\"t2\"") == 6U);  // item, there, too
+  // Of item, a device has 3 of 12 rows of 8 columns, 16 bytes beside each, and 4 for each of
+  // all 12.
+  for (const char* expected :
+       {"1.16 KiB, batch 1024, on 2 devices, 2 tables in host memory", "<h2>Host memory</h2>",
+        "user: columns 0 to 7 of 8, 0 B and 320 B on its host, fused_uvm",
+        "item: columns 0 to 7 of 16, 192 B and 384 B on its host, fused_uvm_caching with 25"
+        " % of the rows",
+        "<th class=\"text\">kernel</th><th>rows in cache</th><th>host memory</th></tr>",
+        "<td class=\"text\">fused_uvm</td><td></td><td>320 B</td></tr>",
+        "<td class=\"text\">fused_uvm_caching</td><td>25 %</td><td>384 B</td></tr>",
+        "<td class=\"text\"></td><td></td><td>0 B</td></tr>", ">704 B<"}) {
+    BOOST_TEST(html.find(expected) != std::string::npos, expected);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_loaded_and_nothing_runs) {
   const std::string html = report(three_tables(), {});
   for (const char* forbidden : {"http:", "https:", "<script", "src=", "href=", "@import", "url("}) {

@@ -236,6 +236,28 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
              "2,item,0,12,12,16,2,192\n");
 }
 
+BOOST_AUTO_TEST_CASE(csv_says_which_tables_are_in_host_memory_where_any_is) {
+  PlanDocument document = example();
+  document.plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}},
+                             {2, {ComputeKernel::kFusedUvmCaching, 0.3}}};
+  Workload workload = three_tables();
+  workload.tables[0].optimizer = Optimizer::kRowwiseAdagrad;  // 4 bytes a row, on the device
+  // Of 12 rows 4 are in the cache, 3.6 rounded up, each with 16 bytes beside it.
+  BOOST_TEST(value_of(export_plan("csv", workload, document, {})) ==
+             "table,name,row_begin,row_end,column_begin,column_end,device,bytes,compute_kernel,"
+             "cache_load_factor,host_bytes\n"
+             "0,user,0,10,0,8,1,40,fused_uvm,,320\n"
+             "1,ad,0,6,0,4,all,96,,,0\n"
+             "2,item,0,12,0,4,2,176,fused_uvm_caching,0.3,192\n"
+             "2,item,0,12,4,12,0,240,fused_uvm_caching,0.3,384\n"
+             "2,item,0,12,12,16,2,176,fused_uvm_caching,0.3,192\n");
+  document.plan.offloaded.pop_back();
+  document.plan.shards[1].device = 3;
+  BOOST_TEST(
+      value_of(export_plan("csv", workload, document, {})).find("1,ad,0,6,0,4,3,96,fused,,0\n") !=
+      std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
   const auto with_item = [](std::vector<Shard> item) {
     item.push_back({0, 0, 10, 0, 8, 0});

@@ -114,6 +114,88 @@ BOOST_AUTO_TEST_CASE(a_plan_written_by_hand_needs_no_costs_and_no_provenance) {
   BOOST_TEST(format_plan(value_of(parse(again))) == again);
 }
 
+/// The first table is read through a cache, the second from its host.
+PlanDocument offloaded_example() {
+  PlanDocument document = example();
+  document.plan.offloaded = {{0, {ComputeKernel::kFusedUvmCaching, 0.1}},
+                             {1, {ComputeKernel::kFusedUvm, 0}}};
+  document.cost.per_device[1].host_bytes = 480;
+  return document;
+}
+
+constexpr std::string_view kOffloaded = R"(  "offloaded": [
+    {"table": 0, "compute_kernel": "fused_uvm_caching", "cache_load_factor": 0.1},
+    {"table": 1, "compute_kernel": "fused_uvm"}
+  ],
+  "per_device": [)";
+
+/// kExample with what it says of host memory.
+std::string offloaded_text(std::string_view offloaded = kOffloaded) {
+  std::string text = changed("  \"per_device\": [", offloaded);
+  const std::string_view last = "\"memory_bytes\": 416, \"dim_sum\": 16}\n";
+  const std::size_t place = text.find(last);
+  BOOST_REQUIRE(place != std::string::npos);
+  return text.insert(place + 21, "\"host_bytes\": 480, ");
+}
+
+BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_written_and_read_back) {
+  BOOST_TEST(format_plan(offloaded_example()) == offloaded_text());
+  const PlanDocument document = value_of(parse(offloaded_text()));
+  BOOST_TEST((document.plan.offloaded == offloaded_example().plan.offloaded));
+  BOOST_TEST(document.cost.per_device[0].host_bytes == 0);
+  BOOST_TEST(document.cost.per_device[1].host_bytes == 480);
+  BOOST_TEST(format_plan(document) == offloaded_text());
+  check_prefixes_refused(offloaded_text(), "f", parse, 1);
+  // Any factor comes back as it was.
+  PlanDocument odd = offloaded_example();
+  for (const double factor : {1.0, 1e-9, 0.1 + 0.2, 1.0 / 3}) {
+    odd.plan.offloaded[0].kernel.load_factor = factor;
+    BOOST_TEST((value_of(parse(format_plan(odd))).plan.offloaded == odd.plan.offloaded));
+  }
+  // Said of none, or of a device without: as if it was not.
+  const PlanDocument none = value_of(parse(changed("  \"per_device\": [", R"(  "offloaded": [],
+  "per_device": [)")));
+  BOOST_TEST(format_plan(none) == kExample);
+  BOOST_TEST(format_plan(value_of(parse(changed("\"memory_bytes\": 416", R"("memory_bytes": 416,
+    "host_bytes": 0)")))) == kExample);
+}
+
+BOOST_AUTO_TEST_CASE(bad_kernels_of_a_plan_are_named_with_their_path) {
+  const auto refused = [](const std::string& list, const std::string& message) {
+    const std::string text = "  \"offloaded\": " + list + ",\n  \"per_device\": [";
+    check_refused(parse(offloaded_text(text)).status(), {"f: $.offloaded" + message});
+  };
+  const std::string uvm = R"("compute_kernel": "fused_uvm")";
+  const std::string cached = R"("compute_kernel": "fused_uvm_caching")";
+  refused("{}", ": found an object, expected an array");
+  refused("[1]", "[0]: found 1, expected an object");
+  refused("[{" + uvm + "}]", "[0]: found no key 'table'");
+  refused("[{\"table\": -1, " + uvm + "}]", "[0].table: found -1, expected an integer from 0");
+  refused("[{\"table\": 2147483648, " + uvm + "}]", "[0].table: found 2147483648");
+  refused(R"([{"table": 0}])", "[0]: found no key 'compute_kernel'");
+  for (const std::string word : {"fused", "FUSED_UVM", "dense", ""}) {
+    refused(
+        R"([{"table": 0, "compute_kernel": ")" + word + "\"}]",
+        "[0].compute_kernel: found '" + word + "', expected 'fused_uvm_caching' or 'fused_uvm'");
+  }
+  refused(R"([{"table": 0, "compute_kernel": 1}])",
+          "[0].compute_kernel: found 1, expected a string");
+  refused("[{\"table\": 0, " + cached + "}]", "[0]: found no key 'cache_load_factor'");
+  for (const std::string factor : {"0", "-0.1", "1.01", "1e300"}) {
+    refused("[{\"table\": 0, " + cached + ", \"cache_load_factor\": " + factor + "}]",
+            "[0].cache_load_factor: found " + factor);
+  }
+  refused("[{\"table\": 0, " + uvm + ", \"cache_load_factor\": 0.2}]",
+          "[0].cache_load_factor: found an unknown key");
+  refused("[{\"table\": 1, " + uvm + "}, {\"table\": 0, " + uvm + "}]",
+          "[1]: found table 0 after 1, expected each once and in order");
+  refused("[{\"table\": 1, " + uvm + "}, {\"table\": 1, " + uvm + "}]",
+          "[1]: found table 1 after 1, expected each once and in order");
+  check_refused(
+      parse(changed("\"memory_bytes\": 416", "\"memory_bytes\": 416, \"host_bytes\": -1")).status(),
+      {"f: $.per_device[0].host_bytes: found -1"});
+}
+
 BOOST_AUTO_TEST_CASE(bad_fields_are_named_with_their_path) {
   const std::tuple<std::string_view, std::string_view, std::string_view> cases[] = {
       {"neuroshard-plan", "neuroshard-tables", "f: $.format: found 'neuroshard-tables'"},

@@ -210,6 +210,10 @@ BOOST_AUTO_TEST_CASE(a_plan_of_ours_can_be_held_against_another_target) {
   BOOST_TEST(faults_of(text, {}).empty());
   check_fault(text, {.target = "torchrec"}, {"table 0 'user'", "2 columns", "multiple of 4"});
   check_fault(text, {.target = "hugectr"}, {"table 0 'user'", "equal width"});
+  PlanDocument offloaded = document;
+  offloaded.plan.offloaded = {{2, {ComputeKernel::kFusedUvm, 0}}};
+  BOOST_TEST(faults_of(format_plan(offloaded), {}).empty());
+  BOOST_TEST(faults_of(format_plan(offloaded), {.target = "hugectr"}).size() == 2U);
   check_refused(lint_plan(value_of(parse_plan(text)), three_tables(), {.target = "x"}).status(),
                 {"'x'"});
   check_refused(
@@ -268,13 +272,12 @@ BOOST_AUTO_TEST_CASE(rows_that_a_kernel_keeps_elsewhere_take_no_device_memory) {
     BOOST_TEST(fullest(text).starts_with("device 1 holds 992 B"), fullest(text));
     BOOST_TEST(uncounted_memory(value_of(parse_plan(text))).empty());
   }
-  for (const std::string kernel :
-       {"fused_uvm", "fused_uvm_caching", "quant_uvm", "quant_uvm_caching", "key_value",
-        "ssd_virtual_table", "dram_virtual_table"}) {
+  for (const std::string kernel : {"fused_uvm_caching", "quant_uvm", "quant_uvm_caching",
+                                   "key_value", "ssd_virtual_table", "dram_virtual_table"}) {
     const std::string text = changed(kTorchRec, "\"fused\"", "\"" + kernel + "\"");
     BOOST_TEST(fullest(text).starts_with("device 1 holds 672 B"), fullest(text));
     BOOST_TEST(uncounted_memory(value_of(parse_plan(text))) ==
-               "f: 1 of 3 tables is not counted in device memory: with " + kernel +
+               "f: 1 of 3 tables is not counted in any memory: with " + kernel +
                    ", rows are in host memory or on SSD, and the plan does not say how large a "
                    "cache of them the device has, if any");
     BOOST_TEST(fullest(changed(text, "\"fused\"", "\"key_value\"")) == "none");

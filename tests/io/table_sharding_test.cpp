@@ -112,6 +112,56 @@ BOOST_AUTO_TEST_CASE(devices_that_are_none_are_refused_with_their_path) {
   refused(R"(, "devices": ["cuda:0"])", "devices[0]: found 'cuda:0', expected an integer");
 }
 
+BOOST_AUTO_TEST_CASE(kernels_of_a_table_are_read_in_either_format_and_written_back) {
+  const auto kernels_of = [](const std::string& file) {
+    return value_of(parse(file)).tables[0].kernels;
+  };
+  const auto again = [](const std::string& file) {
+    return format_tables(value_of(make_workload(value_of(parse(file)), "f")));
+  };
+  for (const auto file : {own_file, torchrec_file}) {
+    BOOST_TEST((kernels_of(file("")) == AllowedKernels{}));
+    const AllowedKernels cached = kernels_of(
+        file(R"(, "compute_kernels": ["fused_uvm_caching", "fused"], "cache_load_factor": 0.15)"));
+    BOOST_TEST(describe(cached) == "fused, fused_uvm_caching");
+    BOOST_TEST(cached.load_factor == 0.15);
+    BOOST_TEST(describe(kernels_of(file(R"(, "compute_kernels": ["fused_uvm"])"))) == "fused_uvm");
+    BOOST_TEST(kernels_of(file(R"(, "cache_load_factor": 1)")).all());
+    BOOST_TEST(kernels_of(file(R"(, "cache_load_factor": 1)")).load_factor == 1);
+    for (const std::string key : {"compute_kernels", "cache_load_factor"}) {
+      BOOST_TEST(again(file("")).find(key) == std::string::npos);
+    }
+    const std::string text = again(
+        file(R"(, "compute_kernels": ["fused_uvm_caching", "fused"], "cache_load_factor": 0.15)"));
+    BOOST_TEST(
+        text.find(R"("compute_kernels": ["fused", "fused_uvm_caching"],)") != std::string::npos,
+        text);
+    BOOST_TEST((kernels_of(text) == cached));
+    BOOST_TEST(again(text) == text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(kernels_that_are_none_are_refused_with_their_path) {
+  const auto refused = [](const std::string& members, const std::string& message) {
+    check_refused(parse(own_file(members)).status(), {"f: $.tables[0]." + message});
+    check_refused(parse(torchrec_file(members)).status(), {"f: $[0]." + message});
+  };
+  const std::string words = "'fused', 'fused_uvm_caching' or 'fused_uvm'";
+  refused(R"(, "compute_kernels": [])",
+          "compute_kernels: found an empty array, expected some of " + words);
+  refused(R"(, "compute_kernels": "fused")", "compute_kernels: found 'fused', expected an array");
+  refused(R"(, "compute_kernels": ["fused", "dense"])",
+          "compute_kernels[1]: found 'dense', expected " + words);
+  refused(R"(, "compute_kernels": ["fused_uvm", "fused_uvm"])",
+          "compute_kernels[1]: found 'fused_uvm' a second time, expected it once");
+  refused(R"(, "compute_kernels": [null])", "compute_kernels[0]: found null, expected a string");
+  for (const std::string factor : {"0", "-1", "1.5"}) {
+    refused(", \"cache_load_factor\": " + factor,
+            "cache_load_factor: found " + factor + ", expected above 0 and at most 1");
+  }
+  refused(R"(, "cache_load_factor": "0.2")", "cache_load_factor: found '0.2', expected a number");
+}
+
 std::string kinds_of_types(const std::string& types, const std::string& members = "") {
   return describe(sharding_of(torchrec_file(", \"sharding_types\": [" + types + "]" + members)));
 }
