@@ -131,23 +131,27 @@ double cheapest_division(const PieceCosts& costs, const RowShapes& rows, double 
   return std::min({columns, blocks, replicas});
 }
 
+PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluator& evaluator,
+                       const RowShapes& rows) {
+  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+  PieceCosts costs;
+  costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
+  costs.on_host = host_costs(whole, table, rows.host, evaluator);
+  add_blocks(workload, table, rows.blocks, evaluator, costs);
+  if (rows.replicas > 1 && may_be_replicated(whole)) {
+    const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
+    costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
+  }
+  return costs;
+}
+
 /// All tables, equal ones together.
 class Bound {
  public:
   Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows) : rows_(rows) {
     std::map<PieceCosts, double> known;
     for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-      const auto table = static_cast<std::int32_t>(index);
-      const Table& whole = workload.tables[index];
-      PieceCosts costs;
-      costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
-      costs.on_host = host_costs(whole, table, rows.host, evaluator);
-      add_blocks(workload, table, rows.blocks, evaluator, costs);
-      if (rows.replicas > 1 && may_be_replicated(whole)) {
-        const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
-        costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
-      }
-      ++known[std::move(costs)];
+      ++known[piece_costs(workload, static_cast<std::int32_t>(index), evaluator, rows)];
     }
     for (const auto& [costs, count] : known) {
       tables_.push_back({costs, count});
@@ -209,6 +213,22 @@ std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluat
     }
   }
   return std::isfinite(low) ? low * (1 - kRounding) : 0;
+}
+
+std::optional<std::vector<double>> least_table_costs(const Problem& problem,
+                                                     PlanEvaluator& evaluator,
+                                                     const RowShapes& rows) {
+  if (!evaluator.additive() || rows.halves > 1 || !affordable(problem.workload)) {
+    return std::nullopt;
+  }
+  std::vector<double> costs;
+  std::vector<double> least;
+  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
+    const auto table = static_cast<std::int32_t>(index);
+    const PieceCosts pieces = piece_costs(problem.workload, table, evaluator, rows);
+    costs.push_back(cheapest_division(pieces, rows, kInfinity, least) * (1 - kRounding));
+  }
+  return costs;
 }
 
 }  // namespace neuroshard::search

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "search/row_shapes.h"
 #include "search/sharder.h"
@@ -17,5 +18,11 @@ namespace neuroshard::search {
 /// columns of every table.
 std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluator,
                                   const RowShapes& rows = {});
+
+/// What the shards of each table cost together, at least, however it is divided so; as
+/// lower_bound(), nothing where that would take long.
+std::optional<std::vector<double>> least_table_costs(const Problem& problem,
+                                                     PlanEvaluator& evaluator,
+                                                     const RowShapes& rows);
 
 }  // namespace neuroshard::search

@@ -73,6 +73,7 @@ struct Algorithm {
   bool baseline = false;
   bool heeds_evaluations = false;  ///< SearchOptions::evaluations
   bool makes_row_shards = false;   ///< SearchOptions::row_splits
+  bool splits_columns = false;
 };
 
 /// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then
