@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "engine/core/offload.h"
 #include "engine/cost_model/comm_predictor.h"
 #include "engine/planner.h"
 #include "nn/inference.h"
@@ -89,7 +90,8 @@ Status predict_comm(const CostModels& models, std::int64_t batch_size, PlanCost&
 Status check_measurable(const Workload& workload, const Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  return check_no_replicas(plan, "data-parallel tables are not measured");
+  NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, "data-parallel tables are not measured"));
+  return check_none_offloaded(plan, "kernels are measured with all weights on the devices");
 }
 
 std::vector<Shard> shards_of(const Plan& plan, std::int32_t device) {

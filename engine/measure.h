@@ -27,7 +27,8 @@ struct PlanMeasurement {
   std::vector<ComputeTime> compute;  ///< per device: the two directions apart
 };
 
-/// kInvalidInput when the plan does not cover the workload or has a replicated table.
+/// kInvalidInput when the plan does not cover the workload, has a replicated table, or has one in
+/// host memory.
 Status check_measurable(const Workload& workload, const Plan& plan);
 std::vector<Shard> shards_of(const Plan& plan, std::int32_t device);
 /// Memory and dims of every device; no times. REQUIRES check_measurable.
@@ -37,8 +38,8 @@ PlanMeasurement not_yet_measured(const Workload& workload, const Plan& plan);
 /// the models) its all-to-alls: backward, all devices starting together, and forward, each device
 /// starting when its lookup and backward would let it (DESIGN section 4: compute + backward, less
 /// the least of them).
-/// Errors: kInvalidInput when the plan does not cover the workload, has a replicated table, or the
-/// models do not fit it; those of the ground truth.
+/// Errors: kInvalidInput as check_measurable(), or when the models do not fit the plan; those of
+/// the ground truth.
 Result<PlanMeasurement> measure_plan(GroundTruth& truth, const Workload& workload, const Plan& plan,
                                      const MeasureOptions& options);
 

@@ -9,9 +9,11 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/elapsed.h"
+#include "engine/core/offload.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/torchrec_rows.h"
+#include "engine/offload/offload_search.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
 #include "search/replan/replan.h"
@@ -41,6 +43,10 @@ Status check_options(const PlanOptions& options) {
     return invalid_input("time limit: found " + std::to_string(options.time_limit_s) +
                          " seconds, expected 0 (none) or more");
   }
+  if (options.host_memory_bytes < 0) {
+    return invalid_input("host memory: found " + std::to_string(options.host_memory_bytes) +
+                         " bytes, expected 0 (none) or more");
+  }
   if (options.evaluations < 0) {
     return invalid_input("evaluations: found " + std::to_string(options.evaluations) +
                          ", expected 0 (no limit) or more");
@@ -65,15 +71,19 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
 }
 
 /// What searches are given: on a single device every table is whole, whatever it allows elsewhere,
-/// and a table that may be on each of the devices may be anywhere.
+/// a table that may be on each of the devices may be anywhere, and one in host memory is not on all
+/// of them.
 class OwnWorkload {
  public:
   OwnWorkload(const Workload& workload, std::int32_t devices) : given_(workload) {
-    const auto named = [&](const Table& table) { return !table.devices.all(); };
-    const bool some = std::any_of(workload.tables.begin(), workload.tables.end(), named);
+    const auto special = [](const Table& table) {
+      return !table.devices.all() || table.kernel.offloaded();
+    };
+    const bool some = std::any_of(workload.tables.begin(), workload.tables.end(), special);
     if (devices > 1 && !some) return;
     own_ = workload;
     for (Table& table : own_->tables) {
+      if (table.kernel.offloaded()) table.sharding.data_parallel = false;
       if (table.devices.has_all(0, devices)) table.devices = {};
       if (devices == 1) table.sharding.whole = true;
     }
@@ -100,6 +110,43 @@ Status check_devices(const Workload& workload, const Cluster& cluster) {
 using Search = std::function<Result<search::SearchResult>(
     const search::Problem&, search::PlanEvaluator&, const search::SearchOptions&)>;
 
+/// By the evaluator of `workload`, or one of the kernels that the plan has.
+Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostModels& models,
+                         CostEvaluator& evaluator) {
+  if (plan.offloaded == offloaded_tables(workload)) return evaluator.evaluate(plan);
+  const PlannedWorkload planned(workload, plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> own,
+                              make_evaluator(models, planned.get(), plan.devices));
+  return own->evaluate(plan);
+}
+
+bool may_be_fused(const Table& table) { return table.kernels.fused; }
+
+/// The algorithm, all tables on devices: those whose kernels are others, on every one. Errors: as
+/// the algorithm, kInfeasible also where that is no way out.
+Result<search::SearchResult> search_fused(const search::Problem& problem,
+                                          search::PlanEvaluator& evaluator,
+                                          const search::SearchOptions& options,
+                                          const search::Algorithm& algorithm) {
+  const std::vector<Table>& tables = problem.workload.tables;
+  if (std::all_of(tables.begin(), tables.end(), may_be_fused)) {
+    return algorithm.run(problem, evaluator, options);
+  }
+  const bool replicate = options.replicate && problem.cluster.devices > 1;
+  Workload own = problem.workload;
+  for (std::size_t index = 0; index < own.tables.size(); ++index) {
+    Table& table = own.tables[index];
+    if (may_be_fused(table)) continue;
+    if (!replicate || !table.sharding.data_parallel) {
+      return infeasible(search::table_label(own, static_cast<std::int32_t>(index)) +
+                        ": its compute kernels are " + describe(table.kernels) +
+                        ", there is no host memory for tables");
+    }
+    table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
+  }
+  return algorithm.run({own, problem.cluster}, evaluator, options);
+}
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
                               const CostModels& models, const PlanOptions& options,
@@ -122,7 +169,7 @@ Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
   PlanResult result;
   result.plan = std::move(found->plan);
   canonicalize(result.plan);
-  result.cost = evaluator->evaluate(result.plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, cost_of(result.plan, workload, models, *evaluator));
   result.evaluations = found->evaluations;
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;
@@ -138,8 +185,19 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
                                double& seconds) {
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result, run_search(workload, cluster, models, options, algorithm->run, seconds));
+  const bool offload = options.host_memory_bytes > 0 && knows_host_memory(models);
+  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+                         const search::SearchOptions& own) -> Result<search::SearchResult> {
+    search::SearchOptions fused = own;
+    fused.advise = !offload;
+    Result<search::SearchResult> found = search_fused(problem, evaluator, fused, *algorithm);
+    if (found.ok() || !offload || found.status().code() != StatusCode::kInfeasible) return found;
+    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem.workload));
+    return search_offloaded({problem.workload, cluster, models, options.host_memory_bytes},
+                            *algorithm, own);
+  };
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
+                              run_search(workload, cluster, models, options, run, seconds));
   result.algorithm = options.algorithm;
   return result;
 }
@@ -168,15 +226,18 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, now, models));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, now, cluster.memory_bytes));
+  const PlannedWorkload planned(workload, now);
   Plan canonical = now;
   canonicalize(canonical);
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) {
-    return search::replan(problem, evaluator, own, canonical, limit);
+    Result<search::SearchResult> found = search::replan(problem, evaluator, own, canonical, limit);
+    if (found.ok()) found->plan.offloaded = canonical.offloaded;
+    return found;
   };
   double seconds = 0;
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
-                              run_search(workload, cluster, models, options, run, seconds));
+                              run_search(planned.get(), cluster, models, options, run, seconds));
   result.algorithm = kReplan;
   // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
   // rows are dealt to others alone.
@@ -202,8 +263,9 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
     const std::int32_t host = host_devices(*models.torchrec, plan.devices);
     NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());
   }
+  const PlannedWorkload planned(workload, plan);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, plan.devices));
+                              make_evaluator(models, planned.get(), plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
   const PlanCost cost = evaluator->evaluate(canonical);

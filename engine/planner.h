@@ -40,6 +40,9 @@ struct PlanOptions {
   bool data_parallel = false;
   /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
+  /// Of each host, for tables that the devices have no room for, where the cost models know what
+  /// that costs (knows_host_memory()): TorchRec's fused_uvm and fused_uvm_caching. 0: none.
+  std::int64_t host_memory_bytes = 0;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };
@@ -71,18 +74,18 @@ inline constexpr std::string_view kReplan = "replan";
 /// Goes on from `now`, a plan that runs, on the same devices: a plan that costs no more under
 /// `models`, for which no more weights and optimizer states come to devices that do not hold them
 /// (moved_bytes()) than `limit` says. Whole tables and columns move and are split; row shards and
-/// replicas stay as they are, and no device gets a second block of a table. Of `options`, the
-/// algorithm, row splits and replicas change nothing. Same input and seed, same plan, unless
-/// stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate() refuses, is for
-/// another number of devices, or a limit below 0); kInfeasible when `now` is beyond the memory.
-/// Thread-safe.
+/// replicas stay as they are, tables keep their kernels, and no device gets a second block of a
+/// table. Of `options`, the algorithm, row splits, replicas and host memory change nothing. Same
+/// input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and a
+/// plan that simulate() refuses, is for another number of devices, or a limit below 0); kInfeasible
+/// when `now` is beyond the memory. Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);
 
 /// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the
-/// workload, has a replicated table that the models know nothing of, or the models do not fit it.
-/// Says nothing about memory limits: see check_memory(). Thread-safe.
+/// workload, has a replicated or offloaded table that the models know nothing of, or the models do
+/// not fit it. Says nothing about memory limits: see check_memory(). Thread-safe.
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
 
 /// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits` and

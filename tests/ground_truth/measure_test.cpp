@@ -103,6 +103,15 @@ BOOST_AUTO_TEST_CASE(plans_that_cannot_be_measured_are_errors) {
   plan.shards[1].device = kEveryDevice;
   BOOST_TEST(
       (measure_plan(truth, workload, plan, options).status().code() == StatusCode::kInvalidInput));
+  plan = test::one_table_a_device(workload);
+  BOOST_TEST(measure_plan(truth, workload, plan, options).ok());
+  plan.offloaded = {{1, {ComputeKernel::kFusedUvm, 0}}};
+  const Status refused = measure_plan(truth, workload, plan, options).status();
+  BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(refused.message() ==
+             "offloaded: table 1 is in host memory: kernels are measured with all weights on the "
+             "devices");
+  plan.offloaded.clear();
   plan.shards.pop_back();
   BOOST_TEST(!measure_plan(truth, workload, plan, options).ok());
 }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// Hosts of as many devices each, in order.
+struct Hosts {
+  std::int32_t count = 1;
+  std::int32_t devices_each = 1;
+  std::int64_t memory_bytes = 0;  ///< of each, for tables
+};
+
+/// Keeps each table that the workload has in host memory on the devices of one host, so that no
+/// host has more than its memory: the largest first, each to the host with the least. One that no
+/// host has memory for may go over all of them, by even shares if plans are lucky. False, and the
+/// workload as it was, where that leaves one without a place.
+bool pin_to_hosts(const Hosts& hosts, Workload& workload);
+
+}  // namespace neuroshard

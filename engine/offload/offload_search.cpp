@@ -1,0 +1,303 @@
+#include "engine/offload/offload_search.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/bytes.h"
+#include "engine/core/elapsed.h"
+#include "engine/core/offload.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/offload/choose_kernels.h"
+#include "engine/offload/host_pins.h"
+#include "engine/offload/kernel_costs.h"
+#include "engine/offload/kernel_neighbours.h"
+#include "engine/offload/settle_kernels.h"
+#include "engine/planner.h"
+#include "search/feasibility.h"
+
+namespace neuroshard {
+namespace {
+
+/// Of the devices' memory, that a choice of kernels fills; pieces of tables seldom fill all of it.
+constexpr std::array kShares{1.0, 0.995, 0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.45};
+constexpr int kMostWorse = 12;   // tries in a row that are no better than the best, of few tables
+constexpr int kNeighbours = 60;  // that are tried, of few tables
+constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
+constexpr double kUsualSeconds = 1;             // of an algorithm that is given no limit
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::string counted(std::int32_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+/// A choice, and the best plan that is known for it.
+struct Candidate {
+  OffloadChoice choice;
+  search::SearchResult found;
+  double cost = 0;  ///< of the plan with its own kernels, which are at least as good
+};
+
+bool cheaper(const Candidate& a, const Candidate& b) { return a.cost < b.cost; }
+
+class OffloadSearch {
+ public:
+  OffloadSearch(const OffloadProblem& problem, const search::Algorithm& algorithm,
+                const search::SearchOptions& options, KernelCosts& costs)
+      : problem_(problem), algorithm_(algorithm), given_(options), costs_(costs) {
+    const std::int32_t devices = problem.cluster.devices;
+    const std::int32_t each = host_devices(devices, known_devices_per_host(problem.models));
+    hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
+              problem.host_memory_bytes};
+  }
+
+  Result<search::SearchResult> run() {
+    if (!choose_kernels(costs_, limits(1), Divided::kFreely)) return too_little();
+    NEUROSHARD_RETURN_IF_ERROR(try_choices());
+    if (candidates_.empty()) {
+      return algorithm_.baseline && !last_refusal_.ok() ? last_refusal_ : no_way();
+    }
+    if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(try_neighbours());
+    std::stable_sort(candidates_.begin(), candidates_.end(), cheaper);
+    Candidate& best = candidates_.front();
+    if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(best));
+    search::SearchResult result = std::move(best.found);
+    result.evaluations = evaluations_;
+    result.stopped_early = stopped_early_;
+    result.lower_bound = costs_.lower_bound(limits(1));
+    return result;
+  }
+
+ private:
+  [[nodiscard]] search::MemoryLimits limits(double share) const {
+    const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
+    return {share * memory * problem_.cluster.devices,
+            static_cast<double>(hosts_.memory_bytes) * hosts_.count};
+  }
+
+  /// What tables are to be shared between.
+  [[nodiscard]] std::string memories() const {
+    return counted(problem_.cluster.devices, "device") + " of " +
+           format_bytes(problem_.cluster.memory_bytes) + " and " + counted(hosts_.count, "host") +
+           " with " + format_bytes(hosts_.memory_bytes) + " for tables";
+  }
+
+  /// None was found, there may be one.
+  [[nodiscard]] Status no_way() const {
+    return infeasible("found no way to share tables of " + describe_bytes(problem_.workload) +
+                      " between " + memories() + ": more of either may do");
+  }
+
+  /// No choice of kernels keeps both limits, even if all devices were one, and all hosts.
+  [[nodiscard]] Status too_little() const {
+    double all = 0;
+    for (const Table& table : problem_.workload.tables) {
+      all += static_cast<double>(table.rows) * static_cast<double>(row_bytes(table, table.dim));
+    }
+    constexpr double kMostBytes = 9e18;
+    const double missing = (all - limits(1).device_bytes) / hosts_.count;
+    if (missing <= static_cast<double>(hosts_.memory_bytes)) return no_way();
+    const auto least = static_cast<std::int64_t>(std::min(missing, kMostBytes));
+    return infeasible("the tables need " + describe_bytes(problem_.workload) + ", more than " +
+                      memories() + " hold: at least " + format_bytes_at_least(least) +
+                      " of memory per host for tables would do");
+  }
+
+  /// The quick plans of all choices that get anywhere.
+  Status try_choices() {
+    for (const Divided divided : {Divided::kFreely, Divided::kByColumns, Divided::kNot}) {
+      NEUROSHARD_RETURN_IF_ERROR(try_shares(divided));
+    }
+    return {};
+  }
+
+  Status try_shares(Divided divided) {
+    double least = kInfinity;
+    int worse = 0;
+    for (const double share : kShares) {
+      if (!candidates_.empty() && (worse >= most_tries(kMostWorse) || out_of_time())) break;
+      const std::optional<OffloadChoice> choice = choose_kernels(costs_, limits(share), divided);
+      if (!choice) break;
+      NEUROSHARD_ASSIGN_OR_RETURN(const double cost, attempt(*choice));
+      if (cost < least) {
+        least = cost;
+        worse = 0;
+      } else if (cost < kInfinity) {
+        ++worse;
+      }
+    }
+    return {};
+  }
+
+  /// Choices like the best so far, which knows nothing of how pieces fill devices.
+  Status try_neighbours() {
+    KernelNeighbours neighbours(costs_, given_.seed);
+    const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
+    OffloadChoice choice = best->choice;
+    double least = best->cost;
+    for (int k = 0; k < most_tries(kNeighbours) && !out_of_time(); ++k) {
+      const OffloadChoice next = neighbours.next(choice);
+      NEUROSHARD_ASSIGN_OR_RETURN(const double cost, attempt(next));
+      if (cost >= least) continue;
+      least = cost;
+      choice = next;
+    }
+    return {};
+  }
+
+  /// As many as that for a hundred tables or fewer, the fewer the more there are.
+  [[nodiscard]] int most_tries(int few_tables) const {
+    constexpr int kFewTables = 100;
+    return few_tables * kFewTables / std::max(kFewTables, static_cast<int>(costs_.tables()));
+  }
+
+  /// What a quick plan of that choice costs; infinity where there is none, or was before.
+  Result<double> attempt(const OffloadChoice& choice) {
+    if (std::find(tried_.begin(), tried_.end(), choice) != tried_.end()) return kInfinity;
+    tried_.push_back(choice);
+    Result<Candidate> found = search(choice, quick_algorithm(), quick_options());
+    if (found.ok()) {
+      candidates_.push_back(std::move(*found));
+      return candidates_.back().cost;
+    }
+    const StatusCode code = found.status().code();
+    // A search may also call it a day when time ends before it has a plan.
+    if (code == StatusCode::kCancelled && !(cancelled() && candidates_.empty())) return kInfinity;
+    if (code != StatusCode::kInfeasible) return found.status();
+    if (last_refusal_.ok()) last_refusal_ = found.status();
+    return kInfinity;
+  }
+
+  /// The algorithm itself with the best kernels that it finds a plan for.
+  Status search_further(Candidate& best) {
+    const bool quick_counts = algorithm_.name == default_algorithm();
+    Status refusal;
+    for (const Candidate& candidate : candidates_) {
+      Result<Candidate> found = search(candidate.choice, algorithm_, rest_of_options());
+      if (found.ok()) {
+        if (found->cost < best.cost || !quick_counts) best = std::move(*found);
+        return {};
+      }
+      refusal = found.status();
+      if (refusal.code() != StatusCode::kInfeasible) break;
+    }
+    const StatusCode code = refusal.code();
+    const bool no_more = code == StatusCode::kInfeasible || code == StatusCode::kCancelled;
+    return quick_counts && no_more ? Status() : refusal;
+  }
+
+  /// A plan with those kernels within all limits, and better kernels where it has memory for them.
+  Result<Candidate> search(const OffloadChoice& choice, const search::Algorithm& algorithm,
+                           const search::SearchOptions& own) {
+    Workload workload = costs_.with_kernels(choice);
+    Result<search::SearchResult> found = place(workload, algorithm, own);
+    if (found.ok() && beyond_hosts(workload, found->plan)) {
+      if (!pin_to_hosts(hosts_, workload)) return no_host();
+      found = place(workload, algorithm, own);
+      if (found.ok() && beyond_hosts(workload, found->plan)) return no_host();
+    }
+    if (!found.ok()) return found.status();
+    OffloadChoice settled = choice;
+    settle_kernels(found->plan, costs_, settled.kernels);
+    const Workload better = costs_.with_kernels(settled);
+    found->plan.offloaded = offloaded_tables(better);
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                                make_evaluator(problem_.models, better, problem_.cluster.devices));
+    const double cost = evaluator->evaluate(found->plan).cost_ms;
+    return Candidate{choice, std::move(*found), cost};
+  }
+
+  Result<search::SearchResult> place(const Workload& workload, const search::Algorithm& algorithm,
+                                     const search::SearchOptions& own) {
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::unique_ptr<CostEvaluator> evaluator,
+        make_evaluator(problem_.models, workload, problem_.cluster.devices));
+    Result<search::SearchResult> found =
+        algorithm.run({workload, problem_.cluster}, *evaluator, own);
+    if (!found.ok()) return found.status();
+    canonicalize(found->plan);
+    evaluations_ += found->evaluations;
+    stopped_early_ |= found->stopped_early;
+    return found;
+  }
+
+  [[nodiscard]] bool beyond_hosts(const Workload& workload, Plan plan) const {
+    plan.offloaded = offloaded_tables(workload);
+    const std::vector<std::int64_t> bytes = host_bytes(workload, plan, hosts_.devices_each);
+    return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
+  }
+
+  [[nodiscard]] Status no_host() const {
+    return infeasible("no arrangement found that keeps to " + format_bytes(hosts_.memory_bytes) +
+                      " of memory on each of " + std::to_string(hosts_.count) +
+                      " hosts: more of it may do");
+  }
+
+  /// Baselines are quick themselves; what others are run on, refine finds out.
+  [[nodiscard]] const search::Algorithm& quick_algorithm() const {
+    return algorithm_.baseline ? algorithm_ : *search::find_algorithm(default_algorithm());
+  }
+  [[nodiscard]] search::SearchOptions quick_options() const {
+    search::SearchOptions own = given_;
+    own.progress = nullptr;
+    own.advise = false;
+    own.evaluations = kTryEvaluations;
+    own.time_limit_s = left_s(given_.time_limit_s);
+    return own;
+  }
+  [[nodiscard]] search::SearchOptions rest_of_options() const {
+    search::SearchOptions own = given_;
+    const bool usual =
+        own.time_limit_s == 0 && own.evaluations == 0 && algorithm_.heeds_evaluations;
+    own.time_limit_s = usual ? kUsualSeconds : left_s(own.time_limit_s);
+    return own;
+  }
+  /// Of a limit, 0: none.
+  [[nodiscard]] double left_s(double limit) const {
+    constexpr double kLeast = 1e-3;
+    return limit == 0 ? 0 : std::max(kLeast, limit - seconds_since(start_));
+  }
+  [[nodiscard]] bool cancelled() const {
+    return given_.cancel != nullptr && given_.cancel->cancelled();
+  }
+  [[nodiscard]] bool out_of_time() const {
+    return cancelled() ||
+           (given_.time_limit_s > 0 && seconds_since(start_) > given_.time_limit_s / 2);
+  }
+
+  const OffloadProblem& problem_;
+  const search::Algorithm& algorithm_;
+  const search::SearchOptions& given_;
+  KernelCosts& costs_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Hosts hosts_;
+  std::vector<OffloadChoice> tried_;
+  std::vector<Candidate> candidates_;
+  Status last_refusal_;
+  std::int64_t evaluations_ = 0;
+  bool stopped_early_ = false;
+};
+
+}  // namespace
+
+Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
+                                              const search::Algorithm& algorithm,
+                                              const search::SearchOptions& options) {
+  const DivisionRules rules{algorithm.splits_columns,
+                            algorithm.makes_row_shards
+                                ? search::row_shapes(options, problem.cluster.devices)
+                                : search::RowShapes{}};
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      KernelCosts costs,
+      KernelCosts::create(problem.workload, problem.cluster, problem.models, rules));
+  return OffloadSearch(problem, algorithm, options, costs).run();
+}
+
+}  // namespace neuroshard

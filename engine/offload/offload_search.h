@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/core/cluster.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+#include "search/sharder.h"
+
+namespace neuroshard {
+
+/// What to place where devices and hosts hold tables. All outlives the search; the workload and the
+/// cluster are valid, the cost models know host memory, which hosts have some of.
+struct OffloadProblem {
+  const Workload& workload;
+  const Cluster& cluster;
+  const CostModels& models;
+  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables
+};
+
+/// A plan, its kernels in Plan::offloaded, by an algorithm that knows nothing of kernels. Which
+/// tables hosts hold, and how large their caches are, is chosen first, as if all devices were one,
+/// for some shares of their memory; each choice is tried with a quick search, and the algorithm is
+/// run on the best, with all the evaluations that it is given; then what memory is left on a device
+/// goes to the caches there. Plans keep to the hosts' memory: where one has too much, tables are
+/// kept to one host each. Errors: kInfeasible, with what it takes, and those of the algorithm.
+/// The lower bound is of plans whose caches have the sizes that are tried, or those that tables
+/// say.
+Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
+                                              const search::Algorithm& algorithm,
+                                              const search::SearchOptions& options);
+
+}  // namespace neuroshard

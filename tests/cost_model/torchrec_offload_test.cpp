@@ -1,0 +1,140 @@
+// What TorchRec's formula says of tables in host memory, and that networks say nothing.
+#include <boost/test/unit_test.hpp>
+
+#include "engine/cost_model/torchrec_evaluator.h"
+#include "engine/planner.h"
+#include "tests/cost_model/torchrec_example.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(torchrec_offload)
+
+namespace {
+
+using test::example;
+using test::torchrec;
+
+constexpr TableKernel kUvm{ComputeKernel::kFusedUvm, 0};
+
+TableKernel cache_of(double load_factor) { return {ComputeKernel::kFusedUvmCaching, load_factor}; }
+
+Workload with_kernel(const TableKernel& kernel) {
+  Workload workload = example();
+  workload.tables[0].kernel = kernel;
+  return workload;
+}
+
+double shape_cost(const TorchRecCosts& costs, const TableKernel& kernel, std::int32_t devices,
+                  const ShardShape& shape) {
+  const Workload workload = with_kernel(kernel);
+  TorchRecEvaluator evaluator(costs, workload, devices);
+  return evaluator.shape_cost(evaluator.intern(shape));
+}
+
+}  // namespace
+
+// TorchRec 1.4's own numbers: what its EmbeddingEnumerator says of the sharding options of such a
+// table with those compute kernels and CacheParams(load_factor).
+BOOST_AUTO_TEST_CASE(offloaded_tables_cost_what_torchrecs_estimator_says) {
+  const auto check = [](std::int32_t devices, const ShardShape& shape, double uvm, double third,
+                        double usual) {
+    const auto tolerance = boost::test_tools::tolerance(1e-12);
+    BOOST_TEST(shape_cost({}, kUvm, devices, shape) == uvm, tolerance);
+    BOOST_TEST(shape_cost({}, cache_of(0.3), devices, shape) == third, tolerance);
+    BOOST_TEST(shape_cost({}, cache_of(kUsualLoadFactor), devices, shape) == usual, tolerance);
+  };
+  check(2, {0, 1000, 128}, 118.66495768229166, 13.119416452258434, 18.611216971544714);
+  check(2, {0, 1000, 64}, 69.01418050130208, 7.62253653873642, 10.816898501016256);
+  check(2, {0, 500, 128}, 98.00760904947916, 10.851714372498574, 15.386655233739837);
+  check(16, {0, 1000, 128}, 123.560791015625, 18.015249785591767, 23.50705030487805);
+  check(16, {0, 63, 128}, 63.85047912597656, 11.460429955510293, 14.186416253810975);
+  check(16, {0, 125, 128, 8}, 65.1586405436198, 7.802042015080046, 10.786450393800813);
+}
+
+// The same of Topology(hbm_mem_bw=2000 * GB, intra_host_bw=450 * GB, inter_host_bw=50 * GB,
+// hbm_to_ddr_mem_bw=100 * GB).
+BOOST_AUTO_TEST_CASE(other_bandwidths_of_host_memory_cost_what_torchrecs_estimator_says) {
+  const TorchRecCosts costs{{2000, 450, 50, 100}, 8};
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  const auto check = [&](std::int32_t devices, const ShardShape& shape, double uvm, double third) {
+    BOOST_TEST(shape_cost(costs, kUvm, devices, shape) == uvm, tolerance);
+    BOOST_TEST(shape_cost(costs, cache_of(0.3), devices, shape) == third, tolerance);
+  };
+  check(2, {0, 1000, 128}, 38.078342013888886, 5.801493832918741);
+  check(2, {0, 500, 128}, 31.467990451388886, 4.814874196724711);
+  check(16, {0, 63, 128}, 20.0821533203125, 4.060769152285449);
+  check(16, {0, 125, 128, 8}, 20.91257052951389, 3.372367491967248);
+}
+
+// Of its EmbeddingStorageEstimator.
+BOOST_AUTO_TEST_CASE(kernels_take_the_bytes_that_torchrecs_estimator_says) {
+  Table table = example().tables[0];
+  const auto check = [&](const TableKernel& kernel, std::int64_t rows, std::int32_t dim,
+                         std::int64_t device, std::int64_t host) {
+    table.kernel = kernel;
+    BOOST_TEST(bytes_on_device(table, rows, dim) == device);
+    BOOST_TEST(bytes_on_host(table, rows, dim) == host);
+  };
+  check({}, 1000, 128, 512'000, 0);
+  check(kUvm, 1000, 128, 0, 512'000);
+  check(kUvm, 63, 128, 0, 32'256);
+  check(cache_of(0.25), 1000, 128, 136'000, 512'000);
+  check(cache_of(0.25), 1000, 64, 72'000, 256'000);
+  // 15.75 rows in the cache are 16 here, TorchRec counts parts of one: 8,568.
+  check(cache_of(0.25), 63, 128, 8'700, 32'256);
+}
+
+BOOST_AUTO_TEST_CASE(lookups_cost_as_much_more_as_their_kernel_is_slower) {
+  // One device exchanges nothing with others; the formula counts it all the same.
+  const ShardShape whole{0, 1000, 128};
+  const double exchange = 2 * 65536.0 * 128 * 4 / (600 * 1024.0 * 1024 * 1024 / 1000);
+  const auto compute = [&](const TableKernel& kernel) {
+    return shape_cost({}, kernel, 4, whole) - exchange;
+  };
+  const double fused = compute({});
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(compute(kUvm) == fused * 897 / (0.1 * 32), tolerance);
+  for (const double share : {0.05, 0.2, 0.5, 1.0}) {
+    BOOST_TEST(compute(cache_of(share)) == fused * 897 / (0.1 * (share * 897 + (1 - share) * 32)),
+               tolerance);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(plans_cost_what_their_kernels_do_wherever_the_workload_is_from) {
+  const Workload workload = example();
+  Plan plan{2, {{0, 0, 1000, 0, 128, 0}, {1, 0, 500, 0, 64, 1}, {2, 0, 100, 0, 16, 1}}};
+  plan.offloaded = {{1, kUvm}};
+  const PlanCost cost = simulate(workload, plan, torchrec()).value();
+  TorchRecEvaluator fused({}, workload, 2);
+  Workload uvm = workload;
+  uvm.tables[1].kernel = kUvm;
+  TorchRecEvaluator from_host({}, uvm, 2);
+  const auto alone = [](TorchRecEvaluator& evaluator, const ShardShape& shape) {
+    return evaluator.shape_cost(evaluator.intern(shape));
+  };
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(cost.per_device[0].total_ms() == alone(fused, {0, 1000, 128}), tolerance);
+  BOOST_TEST(
+      cost.per_device[1].total_ms() == alone(from_host, {1, 500, 64}) + alone(fused, {2, 100, 16}),
+      tolerance);
+  BOOST_TEST(cost.per_device[0].memory_bytes == 1000 * 128 * 4);
+  BOOST_TEST(cost.per_device[0].host_bytes == 0);
+  BOOST_TEST(cost.per_device[1].memory_bytes == 100 * 16 * 4);
+  BOOST_TEST(cost.per_device[1].host_bytes == 500 * 64 * 4);
+  // A workload that a plan was made for has its kernels: the plan's own count.
+  BOOST_TEST(simulate(with_kernel(kUvm), plan, torchrec()).value().cost_ms == cost.cost_ms);
+}
+
+BOOST_AUTO_TEST_CASE(networks_refuse_offloaded_tables) {
+  const CostModels networks = load_cost_models("h200_sim")->models;
+  Plan plan{2, {{0, 0, 1000, 0, 128, 0}, {1, 0, 500, 0, 64, 1}, {2, 0, 100, 0, 16, 1}}};
+  BOOST_TEST_REQUIRE(simulate(example(), plan, networks).ok());
+  plan.offloaded = {{1, cache_of(0.2)}};
+  const Status refused = simulate(example(), plan, networks).status();
+  BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(refused.message() ==
+             "table 1 (b): found the kernel fused_uvm_caching, networks have learned fused ones: "
+             "the cost model torchrec alone knows host memory");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard

@@ -1,0 +1,214 @@
+// Plans of tables that the devices have no room for, under TorchRec's formula.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/core/offload.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+#include "io/plans/plan_tables.h"
+#include "tests/support/offload_example.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(offload_search)
+
+using test::kGiB;
+using test::large_tables;
+
+namespace {
+
+struct Setting {
+  std::int32_t devices = 8;
+  std::int64_t device_memory = 2 * kGiB;
+  std::int64_t host_memory = 4000 * kGiB;
+  std::int32_t devices_per_host = 8;
+};
+
+Result<PlanResult> plan_in(const Setting& setting, const Workload& workload,
+                           std::string_view algorithm = "refine") {
+  CostModels models = load_cost_models("torchrec")->models;
+  models.torchrec->devices_per_host = setting.devices_per_host;
+  PlanOptions options;
+  options.algorithm = algorithm;
+  options.evaluations = 3000;
+  options.host_memory_bytes = setting.host_memory;
+  return make_plan(workload, {setting.devices, setting.device_memory}, models, options);
+}
+
+/// That all limits are kept, in devices, hosts, tables and what the result says of them.
+void check_plan(const Setting& setting, const Workload& workload, const PlanResult& found) {
+  BOOST_TEST(validate(workload, found.plan).message() == "");
+  BOOST_TEST(io::check_plan_sharding(workload, found.plan).message() == "");
+  BOOST_TEST(check_memory(workload, found.plan, setting.device_memory).message() == "");
+  for (const std::int64_t bytes : host_bytes(workload, found.plan, setting.devices_per_host)) {
+    BOOST_TEST(bytes <= setting.host_memory);
+  }
+  for (const OffloadedTable& table : found.plan.offloaded) {
+    const AllowedKernels& allowed = workload.tables[static_cast<std::size_t>(table.table)].kernels;
+    BOOST_TEST(allowed.allows(table.kernel), table.table << ": " << describe(table.kernel));
+  }
+  const std::vector<std::int64_t> device = device_bytes(workload, found.plan);
+  const std::vector<std::int64_t> host = device_host_bytes(workload, found.plan);
+  for (std::size_t d = 0; d < device.size(); ++d) {
+    BOOST_TEST(found.cost.per_device[d].memory_bytes == device[d]);
+    BOOST_TEST(found.cost.per_device[d].host_bytes == host[d]);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(plans_keep_to_the_memory_of_devices_and_hosts) {
+  for (const int seed : {1, 2}) {
+    for (const int tables : {5, 40}) {
+      const Workload workload = large_tables(tables, seed);
+      for (const Setting& setting :
+           {Setting{8, 2 * kGiB}, Setting{1, 8 * kGiB}, Setting{16, kGiB, 400 * kGiB, 4}}) {
+        const Result<PlanResult> found = plan_in(setting, workload);
+        BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+        check_plan(setting, workload, *found);
+        if (found->lower_bound) BOOST_TEST(*found->lower_bound <= found->cost.cost_ms * (1 + 1e-6));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_algorithm_plans_with_kernels_it_knows_nothing_of) {
+  const Workload workload = large_tables(7, 4);
+  for (const AlgorithmInfo& info : algorithms()) {
+    const Setting setting{2, 4 * kGiB};
+    const Result<PlanResult> found = plan_in(setting, workload, info.name);
+    BOOST_TEST_CONTEXT(info.name) {
+      BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+      check_plan(setting, workload, *found);
+      BOOST_TEST(!found->plan.offloaded.empty());
+      BOOST_TEST(found->algorithm == info.name);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_fits_on_the_devices_stays_there) {
+  const Workload workload = large_tables(12, 5);
+  Setting setting{8, 64 * kGiB};
+  const PlanResult with = plan_in(setting, workload).value();
+  setting.host_memory = 0;
+  const PlanResult without = plan_in(setting, workload).value();
+  BOOST_TEST(with.plan.offloaded.empty());
+  BOOST_TEST((with.plan == without.plan));
+  BOOST_TEST(with.cost.cost_ms == without.cost.cost_ms);
+}
+
+BOOST_AUTO_TEST_CASE(more_memory_on_the_devices_makes_plans_cheaper) {
+  const Workload workload = large_tables(40, 6);
+  double before = 1e9;
+  for (const std::int64_t memory : {kGiB / 2, kGiB, 2 * kGiB, 4 * kGiB, 16 * kGiB}) {
+    const double cost = plan_in({8, memory}, workload)->cost.cost_ms;
+    BOOST_TEST(cost < before, memory);
+    before = cost;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tables_keep_to_the_kernels_and_caches_they_are_told_to_have) {
+  Workload workload = large_tables(30, 7);
+  for (std::size_t k = 0; k < workload.tables.size(); ++k) {
+    AllowedKernels& kernels = workload.tables[k].kernels;
+    if (k % 5 == 0) kernels.fused_uvm_caching = false;
+    if (k % 5 == 1) kernels.fused_uvm = false;
+    if (k % 5 == 2) kernels.load_factor = 0.37;
+    if (k % 5 == 3) kernels.fused = false;
+  }
+  const Setting setting;
+  const PlanResult found = plan_in(setting, workload).value();
+  check_plan(setting, workload, found);
+  std::vector<bool> offloaded(workload.tables.size());
+  for (const OffloadedTable& table : found.plan.offloaded) {
+    const auto index = static_cast<std::size_t>(table.table);
+    offloaded[index] = true;
+    if (index % 5 == 2 && table.kernel.load_factor > 0)
+      BOOST_TEST(table.kernel.load_factor == 0.37);
+  }
+  for (std::size_t k = 3; k < offloaded.size(); k += 5) BOOST_TEST(offloaded[k], k);
+}
+
+BOOST_AUTO_TEST_CASE(a_table_of_host_memory_alone_takes_some_even_where_devices_have_room) {
+  Workload workload = large_tables(6, 8);
+  workload.tables[2].kernels.fused = false;
+  const PlanResult found = plan_in({8, 64 * kGiB}, workload).value();
+  BOOST_REQUIRE(found.plan.offloaded.size() == 1U);
+  BOOST_TEST(found.plan.offloaded[0].table == 2);
+  const Result<PlanResult> refused = plan_in({8, 64 * kGiB, 0}, workload);
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST(refused.status().message().find("there is no host memory for tables") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(hosts_share_tables_that_none_of_them_holds_alone) {
+  const Workload workload = large_tables(24, 9);
+  const std::int64_t all = workload_bytes(workload);
+  // On two hosts of four devices with little more than what the tables need, there is no room for
+  // an arrangement by costs alone.
+  const Setting setting{8, kGiB, all * 55 / 100, 4};
+  const PlanResult found = plan_in(setting, workload).value();
+  check_plan(setting, workload, found);
+  const Result<PlanResult> refused = plan_in({8, kGiB, all / 3, 4}, workload);
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
+  BOOST_TEST(refused.status().message().find("of memory per host for tables would do") !=
+                 std::string::npos,
+             refused.status().message());
+}
+
+BOOST_AUTO_TEST_CASE(plans_do_not_depend_on_threads_and_come_again) {
+  const Workload workload = large_tables(40, 10);
+  CostModels models = load_cost_models("torchrec")->models;
+  PlanOptions options;
+  options.evaluations = 5000;
+  options.host_memory_bytes = 4000 * kGiB;
+  options.threads = 1;
+  const Plan one = make_plan(workload, {8, kGiB}, models, options)->plan;
+  options.threads = 4;
+  BOOST_TEST((make_plan(workload, {8, kGiB}, models, options)->plan == one));
+}
+
+BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) {
+  const Workload workload = large_tables(60, 13);
+  PlanOptions options;
+  options.time_limit_s = 1e-6;
+  options.host_memory_bytes = 4000 * kGiB;
+  const CostModels models = load_cost_models("torchrec")->models;
+  const Result<PlanResult> found = make_plan(workload, {8, 2 * kGiB}, models, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  check_plan({}, workload, *found);
+  BOOST_TEST(found->stopped_early);
+}
+
+BOOST_AUTO_TEST_CASE(networks_know_nothing_of_host_memory_and_refuse_as_before) {
+  const Workload workload = large_tables(10, 11);
+  const CostModels models = load_cost_models("h200_sim")->models;
+  PlanOptions options;
+  options.host_memory_bytes = 4000 * kGiB;
+  const Result<PlanResult> found = make_plan(workload, {8, kGiB / 4}, models, options);
+  BOOST_REQUIRE(!found.ok());
+  BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
+}
+
+BOOST_AUTO_TEST_CASE(replanning_leaves_tables_in_the_memory_they_are_in) {
+  const Workload workload = large_tables(30, 12);
+  const CostModels models = load_cost_models("torchrec")->models;
+  const Setting setting;
+  const Plan now = plan_in(setting, workload, "size-greedy")->plan;
+  BOOST_REQUIRE(!now.offloaded.empty());
+  PlanOptions options;
+  options.evaluations = 3000;
+  const PlanResult next =
+      replan(workload, {setting.devices, setting.device_memory}, models, now, {64 * kGiB}, options)
+          .value();
+  BOOST_TEST((next.plan.offloaded == now.offloaded));
+  BOOST_TEST(next.cost.cost_ms < simulate(workload, now, models)->cost_ms);
+  BOOST_TEST(check_memory(workload, next.plan, setting.device_memory).message() == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
