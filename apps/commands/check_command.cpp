@@ -36,6 +36,10 @@ class CheckCommand final : public Command {
         .bytes("device-memory", "memory for tables on each device, such as 80GB or 24GiB",
                &rules_.memory_limit)
         .default_text("any");
+    flags
+        .bytes("host-memory", "memory of each host for tables that devices read there",
+               &rules_.host_memory_limit)
+        .default_text("any");
     flags.choice("target", "NAME", "must run there too, torchrec or hugectr", &target_,
                  {"torchrec", "hugectr"});
     declare_devices_per_host(flags, &rules_.devices_per_host)
@@ -54,7 +58,8 @@ class CheckCommand final : public Command {
     rules_.target = target_.value_or("");
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::PlanFault> faults,
                                 io::lint_plan(input.plan, input.loaded.workload, rules_));
-    if (rules_.memory_limit > 0) note_if_any(io::uncounted_memory(input.plan));
+    if (rules_.memory_limit > 0 || rules_.host_memory_limit > 0)
+      note_if_any(io::uncounted_memory(input.plan));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, faults_json(input.plan, faults)));
     }

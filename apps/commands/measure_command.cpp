@@ -165,6 +165,8 @@ class MeasureCommand final : public Command {
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     const Workload& workload = input.loaded.workload;
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_measurable(workload, document.plan).with_context(input.plan.source));
     const std::int32_t hosts = document.places.devices_per_host;
     Outcome outcome;
     outcome.plan = std::move(document.plan);

@@ -31,6 +31,7 @@ class PlanCommand final : public Command {
     flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required().reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_host_memory(flags, &search_.options.host_memory_bytes);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
     flags.choice("algorithm", "NAME",
@@ -71,6 +72,7 @@ class PlanCommand final : public Command {
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
+    limit_host_memory(flags, models);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
@@ -110,6 +112,11 @@ class PlanCommand final : public Command {
     PlanOptions options = search_.options;
     options.progress = &progress;
     Result<PlanResult> best = make_plan(workload, cluster_, models, options);
+    const bool more = options.host_memory_bytes == 0 && host_memory_fault().empty();
+    if (best.status().code() == StatusCode::kInfeasible && more && knows_host_memory(models)) {
+      return infeasible(best.status().message() +
+                        "; with --host-memory, what does not fit goes there");
+    }
     if (best.status().code() == StatusCode::kInfeasible && format().equal_columns) {
       return infeasible(best.status().message() + "; more where " + export_.format +
                         " has no place for the plan");
@@ -192,6 +199,24 @@ class PlanCommand final : public Command {
     search_.row_splits = to_string(held);
   }
 
+  /// Why no plan in the format keeps tables in host memory; "" where some may.
+  [[nodiscard]] std::string host_memory_fault() const {
+    if (!format().host_memory) return export_.format + " has no place for tables there";
+    if (export_.format == "torchrec" && export_.options.trainer_device == "cpu") {
+      return "TorchRec has no such kernels on CPU";
+    }
+    return {};
+  }
+
+  void limit_host_memory(const FlagSet& flags, const NamedCostModels& models) {
+    note_host_memory(flags, models);
+    const std::string fault = host_memory_fault();
+    if (fault.empty()) return;
+    search_.options.host_memory_bytes = 0;
+    if (!flags.given("host-memory") || !knows_host_memory(models.models)) return;
+    print_note("--host-memory: changes nothing, " + fault);
+  }
+
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     NEUROSHARD_RETURN_IF_ERROR(check_joined_columns(export_.format, loaded.workload, best.plan));
@@ -203,8 +228,11 @@ class PlanCommand final : public Command {
                 const std::vector<ComparedPlan>& others) {
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
-    text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
-                       search_.options);
+    text += offloaded_text(workload, best.plan);
+    if (best.plan.offloaded.empty() || best.lower_bound) {
+      text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
+                         search_.options);
+    }
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";

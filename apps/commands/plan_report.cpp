@@ -32,16 +32,13 @@ std::string milliseconds(double value, double largest) {
 
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit) {
-  TextTable table({{"device"},
-                   {"shards"},
-                   {"compute ms"},
-                   {"forward ms"},
-                   {"backward ms"},
-                   {"total ms"},
-                   {"memory"},
-                   {"of limit"},
-                   {"", Align::kLeft},
-                   {"", Align::kLeft}});
+  const bool offloaded = !plan.offloaded.empty();
+  std::vector<Column> columns{{"device"},      {"shards"},   {"compute ms"}, {"forward ms"},
+                              {"backward ms"}, {"total ms"}, {"memory"},     {"of limit"}};
+  if (offloaded) columns.push_back({"on host"});
+  columns.push_back({"", Align::kLeft});
+  columns.push_back({"", Align::kLeft});
+  TextTable table(columns);
   const std::vector<std::int64_t> shards = shards_per_device(plan);
   const auto slowest = std::max_element(
       cost.per_device.begin(), cost.per_device.end(),
@@ -51,17 +48,32 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
     const bool is_slowest = d == static_cast<std::size_t>(slowest - cost.per_device.begin());
     const double used =
         static_cast<double>(device.memory_bytes) / static_cast<double>(memory_limit);
-    table.add(
-        {std::to_string(d), std::to_string(shards[d]),
-         milliseconds(device.compute_ms, cost.cost_ms),
-         milliseconds(device.forward_comm_ms, cost.cost_ms),
-         milliseconds(device.backward_comm_ms, cost.cost_ms),
-         milliseconds(device.total_ms(), cost.cost_ms), format_bytes(device.memory_bytes),
-         fixed_decimals(100 * used, 0) + " %",
-         console.bar(device.total_ms() / cost.cost_ms, kBarColumns), is_slowest ? "slowest" : ""},
-        is_slowest ? Style::kBold : Style::kPlain);
+    std::vector<std::string> cells{std::to_string(d),
+                                   std::to_string(shards[d]),
+                                   milliseconds(device.compute_ms, cost.cost_ms),
+                                   milliseconds(device.forward_comm_ms, cost.cost_ms),
+                                   milliseconds(device.backward_comm_ms, cost.cost_ms),
+                                   milliseconds(device.total_ms(), cost.cost_ms),
+                                   format_bytes(device.memory_bytes),
+                                   fixed_decimals(100 * used, 0) + " %"};
+    if (offloaded) cells.push_back(format_bytes(device.host_bytes));
+    cells.push_back(console.bar(device.total_ms() / cost.cost_ms, kBarColumns));
+    cells.push_back(is_slowest ? "slowest" : "");
+    table.add(cells, is_slowest ? Style::kBold : Style::kPlain);
   }
   return table.render(console);
+}
+
+std::string offloaded_text(const Workload& workload, const Plan& plan) {
+  if (plan.offloaded.empty()) return "";
+  std::int64_t bytes = 0;
+  for (const std::int64_t own : device_host_bytes(workload, plan)) bytes += own;
+  const auto cached =
+      std::count_if(plan.offloaded.begin(), plan.offloaded.end(), [](const OffloadedTable& table) {
+        return table.kernel.kernel == ComputeKernel::kFusedUvmCaching;
+      });
+  return counted(std::ssize(plan.offloaded), "table") + " in host memory, " + format_bytes(bytes) +
+         ", " + std::to_string(cached) + " with a cache on the device\n";
 }
 
 std::string describe_workload(const Workload& workload) {
@@ -124,9 +136,13 @@ std::string bounded_plans(const CostModels& models, std::int32_t devices,
   for (const std::string& other : others) {
     plans += (&other == &others.back() ? ", and " : ", ") + other;
   }
-  if (!by_rows) return plans;
-  return plans + (by_hosts ? ", over all devices or a host's, with rows for each"
-                           : " with rows for every device");
+  if (by_rows) {
+    plans += by_hosts ? ", over all devices or a host's, with rows for each"
+                      : " with rows for every device";
+  }
+  return plans + (options.host_memory_bytes > 0
+                      ? ", in device or host memory, with caches of the sizes that are tried"
+                      : "");
 }
 
 }  // namespace neuroshard::apps

@@ -12,9 +12,13 @@
 namespace neuroshard::apps {
 
 /// Device by device: shards, compute, forward, backward and total milliseconds, memory and its
-/// share of the limit, a bar of the total; the slowest device is marked.
+/// share of the limit, where tables are in host memory the bytes there, a bar of the total; the
+/// slowest device is marked.
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit);
+
+/// A line on the tables that a plan has in host memory; "" where there are none.
+std::string offloaded_text(const Workload& workload, const Plan& plan);
 
 /// Columns of the bar beside a cost.
 inline constexpr int kBarColumns = 20;

@@ -37,25 +37,29 @@ FlagSet::Flag& FlagSet::texts(std::string name, std::string value_name, std::str
 }
 
 FlagSet::Flag& FlagSet::numbers(std::string name, std::string value_name, std::string help,
-                                std::vector<double*> out, Range range) {
+                                std::vector<double*> out, Range range, std::size_t optional) {
   std::vector<std::string> defaults;
   for (const double* value : out) defaults.push_back(shown(*value));
-  return add(std::move(name), std::move(value_name), std::move(help), join(defaults, ","),
-             [out = std::move(out), range](const std::string& text) {
-               const std::vector<std::string> words = split(text, ',');
-               if (words.size() != out.size()) {
-                 return found_expected(
-                     text, std::to_string(out.size()) + " numbers separated by single commas");
-               }
-               std::vector<double> values(words.size());
-               for (std::size_t index = 0; index < words.size(); ++index) {
-                 NEUROSHARD_RETURN_IF_ERROR(parse_number(words[index], range, values[index]));
-               }
-               for (std::size_t index = 0; index < words.size(); ++index) {
-                 *out[index] = values[index];
-               }
-               return Status();
-             });
+  return add(
+      std::move(name), std::move(value_name), std::move(help), join(defaults, ","),
+      [out = std::move(out), range, optional](const std::string& text) {
+        const std::vector<std::string> words = split(text, ',');
+        const std::size_t least = out.size() - optional;
+        if (words.size() < least || words.size() > out.size()) {
+          const std::string counts =
+              (optional > 0 ? std::to_string(least) + (optional > 1 ? " to " : " or ") : "") +
+              std::to_string(out.size());
+          return found_expected(text, counts + " numbers separated by single commas");
+        }
+        std::vector<double> values(words.size());
+        for (std::size_t index = 0; index < words.size(); ++index) {
+          NEUROSHARD_RETURN_IF_ERROR(parse_number(words[index], range, values[index]));
+        }
+        for (std::size_t index = 0; index < words.size(); ++index) {
+          *out[index] = values[index];
+        }
+        return Status();
+      });
 }
 
 FlagSet::Flag& FlagSet::seed(std::string name, std::string help, std::uint64_t* out) {

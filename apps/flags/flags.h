@@ -109,9 +109,10 @@ class FlagSet {
                  return status;
                });
   }
-  /// Numbers separated by commas, one for each variable.
+  /// Numbers separated by commas, one for each variable; the last `optional` of them may be left
+  /// out, whose variables stay what they are.
   Flag& numbers(std::string name, std::string value_name, std::string help,
-                std::vector<double*> out, Range range);
+                std::vector<double*> out, Range range, std::size_t optional = 0);
 
   /// A seed: any integer in [0, 2^64).
   Flag& seed(std::string name, std::string help, std::uint64_t* out);

@@ -10,11 +10,13 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
 }
 
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {
-  return flags.numbers("bandwidths", "HBM,INTRA,INTER",
-                       "what the cost model torchrec counts with, in GB/s of 2^30 bytes: a "
-                       "device's memory, all-to-all on one host, between hosts",
-                       {&out->device_gbps, &out->intra_host_gbps, &out->inter_host_gbps},
-                       {kMinTorchRecGbps, kMaxTorchRecGbps, true});
+  return flags.numbers(
+      "bandwidths", "HBM,INTRA,INTER[,HOST]",
+      "what the cost model torchrec counts with, in GB/s of 2^30 bytes: a "
+      "device's memory, all-to-all on one host, between hosts, and, of tables in "
+      "host memory, between a device and that",
+      {&out->device_gbps, &out->intra_host_gbps, &out->inter_host_gbps, &out->host_memory_gbps},
+      {kMinTorchRecGbps, kMaxTorchRecGbps, true}, 1);
 }
 
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,

@@ -73,6 +73,22 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
   declare_threads_and_seed(flags, &out->options, "of the algorithms that draw random numbers");
 }
 
+FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
+  return flags
+      .bytes(
+          "host-memory",
+          "memory of each host for tables that the devices have no room for, which are read from "
+          "there (TorchRec's fused_uvm), through a cache on the device where that is worth it "
+          "(fused_uvm_caching); the cost model torchrec alone knows what that costs",
+          out)
+      .default_text("none");
+}
+
+void note_host_memory(const FlagSet& flags, const NamedCostModels& models) {
+  if (!flags.given("host-memory") || knows_host_memory(models.models)) return;
+  print_note("--host-memory: changes nothing, " + models.name + " knows no tables in host memory");
+}
+
 void declare_replanning(FlagSet& flags, PlanOptions* out) {
   flags
       .number("time-limit", "SECONDS", "then the search stops with the best plan so far",

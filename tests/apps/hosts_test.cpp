@@ -152,6 +152,13 @@ BOOST_AUTO_TEST_CASE(torchrecs_bandwidths_are_those_the_flag_says) {
   BOOST_TEST(slurp(hashed).find("estimator with 3000, 450 and 50 GB/s") != std::string::npos);
   BOOST_TEST(cost_in(simulated_on_hosts(file).out) != cost_in(made.out));  // the file has none
 
+  // Host memory has a name, and no part in what plans without tables there cost.
+  const Outcome hosted = planned_on_hosts({file, "--bandwidths", "3000,450,50,64"});
+  BOOST_TEST(cost_in(hosted.out) == cost_in(made.out));
+  simulated_on_hosts(file, {"--bandwidths", "3000,450,50,64", "--output", hashed});
+  BOOST_TEST(slurp(hashed).find("estimator with 3000, 450 and 50 GB/s, to host memory 64 GB/s") !=
+             std::string::npos);
+
   const std::string tasks = folder.write("tasks.txt", "0,1,2,3 64,64,64,64\n");
   std::vector<std::string> compared{
       "compare",         "--tables", kHostTables,    "--tasks",  tasks,          "--devices",  "16",
@@ -164,10 +171,16 @@ BOOST_AUTO_TEST_CASE(torchrecs_bandwidths_are_those_the_flag_says) {
 BOOST_AUTO_TEST_CASE(bandwidths_that_are_none_are_refused) {
   const TemporaryFolder folder;
   const std::string file = folder.file("plan.json");
-  for (const std::string text : {"897", "897,600", "897,600,12.5,1", "897,600,", "a,b,c"}) {
+  for (const std::string text :
+       {"897", "897,600", "897,600,12.5,32,1", "897,600,", "a,b,c", "897,600,12.5,"}) {
     const Outcome refused = planned_on_hosts({file, "--bandwidths=" + text});
     expect_one_line(refused, 2, "--bandwidths: found '");
   }
+  expect_one_line(
+      planned_on_hosts({file, "--bandwidths=897,600"}), 2,
+      "--bandwidths: found '897,600', expected 3 or 4 numbers separated by single commas");
+  expect_one_line(planned_on_hosts({file, "--bandwidths=897,600,12.5,0"}), 2,
+                  "--bandwidths: found '0', expected a number from 0.000001 to 1000000");
   // 963146547: as TorchRec's Topology takes it, in bytes a millisecond.
   for (const std::string number : {"0", "-1", "nan", "inf", "1e-9", "1e400", "963146547"}) {
     expect_one_line(

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <set>
 #include <string>
 #include <thread>
@@ -144,6 +145,26 @@ BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {
       run_command({"measure", "--tables", small.pool, "--plan", "nowhere", "--backend", "cpu"});
   BOOST_TEST(missing.exit_code == 2);
   BOOST_TEST(missing.err.find("nowhere") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(plans_with_tables_in_host_memory_are_refused) {
+  const SmallPlan small;
+  std::string text = slurp(small.plan);
+  const std::string after = "  \"per_device\"";
+  BOOST_REQUIRE(text.find(after) != std::string::npos);
+  text.insert(text.find(after),
+              R"(  "offloaded": [{"table": 2, "compute_kernel": "fused_uvm"}],
+)");
+  std::ofstream(small.plan) << text;
+  for (const std::string backend : {"cpu", "cuda"}) {
+    const Outcome refused = run_command(
+        {"measure", "--tables", small.pool, "--plan", small.plan, "--backend", backend});
+    BOOST_TEST(refused.exit_code == 2);
+    BOOST_TEST(refused.out.empty());
+    BOOST_TEST(refused.err == "neuroshard measure: " + small.plan +
+                                  ": offloaded: table 2 is in host memory: kernels are measured "
+                                  "with all weights on the devices\n");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(gpus_of_several_processes_need_a_launcher_and_one_process_each) {

@@ -23,21 +23,21 @@ using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
-const std::string kTables = source_file("examples/dlrm_dcnv2.json");
+const std::string kRunningTables = source_file("examples/dlrm_dcnv2.json");
 constexpr std::int64_t kLimit = 16'000'000'000;
 
 /// A plan of the example's tables on 8 devices that leaves much to be gained.
-std::string plan_in(const TemporaryFolder& folder) {
+std::string running_plan_in(const TemporaryFolder& folder) {
   const std::string plan = folder.file("now.json");
   const Outcome made =
-      run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
+      run_command({"plan", "--tables", kRunningTables, "--devices", "8", "--device-memory", "80GB",
                    "--algorithm", "size-greedy", "--output", plan});
   BOOST_TEST_REQUIRE(made.exit_code == 0, made.err);
   return plan;
 }
 
 Outcome replanned(const std::string& plan, const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments{"replan", "--tables",        kTables, "--plan",
+  std::vector<std::string> arguments{"replan", "--tables",        kRunningTables, "--plan",
                                      plan,     "--device-memory", "80GB"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   return run_command(arguments);
@@ -57,14 +57,14 @@ BOOST_AUTO_TEST_SUITE(replan)
 
 BOOST_AUTO_TEST_CASE(the_plan_is_cheaper_within_the_limit_and_says_what_moves) {
   const TemporaryFolder folder;
-  const std::string now = plan_in(folder);
+  const std::string now = running_plan_in(folder);
   const std::string next = folder.file("next.json");
   const Outcome made =
       replanned(now, {"--move-limit", "16GB", "--evaluations", "5000", "--output", next});
   BOOST_TEST(made.exit_code == 0);
   BOOST_TEST(made.err.empty(), made.err);
   BOOST_TEST(cost_in(next) < 0.8 * cost_in(now));
-  const auto tables = neuroshard::io::read_tables(kTables);
+  const auto tables = neuroshard::io::read_tables(kRunningTables);
   BOOST_TEST_REQUIRE(tables.ok());
   const Workload workload{tables->tables};
   const std::int64_t moved = moved_bytes(workload, plan_of(now), plan_of(next));
@@ -72,14 +72,14 @@ BOOST_AUTO_TEST_CASE(the_plan_is_cheaper_within_the_limit_and_says_what_moves) {
   BOOST_TEST(moved <= kLimit);
   BOOST_TEST(made.out.find(now + " costs 6.465 ms: this plan is ") != std::string::npos);
   BOOST_TEST(made.out.find(" of 97.4 GiB, at most 14.9 GiB, in ") != std::string::npos);
-  const Outcome checked = run_command({"check", "--tables", kTables, "--plan", next,
+  const Outcome checked = run_command({"check", "--tables", kRunningTables, "--plan", next,
                                        "--device-memory", "80GB", "--target", "torchrec"});
   BOOST_TEST(checked.exit_code == 0, checked.out);
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_file_on_any_number_of_threads) {
   const TemporaryFolder folder;
-  const std::string now = plan_in(folder);
+  const std::string now = running_plan_in(folder);
   std::vector<std::string> plans;
   for (const std::string threads : {"1", "3"}) {
     const Outcome made = replanned(now, {"--move-limit", "1GB", "--evaluations", "5000",
@@ -93,11 +93,11 @@ BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_file_on_any_number_of_threads) {
 
 BOOST_AUTO_TEST_CASE(a_torchrec_plan_stays_one_with_its_module) {
   const TemporaryFolder folder;
-  const std::string now = plan_in(folder);
+  const std::string now = running_plan_in(folder);
   const std::string torchrec = folder.file("torchrec.json");
   const std::string next = folder.file("next.json");
   BOOST_TEST_REQUIRE(
-      run_command({"export", "--tables", kTables, "--plan", now, "--format", "torchrec",
+      run_command({"export", "--tables", kRunningTables, "--plan", now, "--format", "torchrec",
                    "--torchrec-module", "arch.ebc", "--output", torchrec})
           .exit_code == 0);
   const Outcome made = replanned(torchrec, {"--move-limit", "4GB", "--evaluations", "2000",
@@ -155,9 +155,9 @@ BOOST_AUTO_TEST_CASE(blocks_that_a_format_joins_are_joined_before_anything_moves
 
 BOOST_AUTO_TEST_CASE(the_batch_is_that_of_the_tables_as_they_are_now) {
   const TemporaryFolder folder;
-  const std::string now = plan_in(folder);
+  const std::string now = running_plan_in(folder);
   const std::string next = folder.file("next.json");
-  std::string tables = slurp(kTables);
+  std::string tables = slurp(kRunningTables);
   const std::string batch = "\"batch_size\": 65536";
   BOOST_TEST_REQUIRE(tables.find(batch) != std::string::npos);
   tables.replace(tables.find(batch), batch.size(), "\"batch_size\": 32768");
@@ -198,15 +198,15 @@ BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_replanned_is_refused_in_one_line) {
   const TemporaryFolder folder;
-  const std::string now = plan_in(folder);
+  const std::string now = running_plan_in(folder);
   expect_one_line(replanned(now, {}), 2, "--move-limit");
   expect_one_line(replanned(now, {"--move-limit", "0"}), 2, "--move-limit: found '0'");
   expect_one_line(replanned(now, {"--move-limit", "1GB", "--devices", "4"}), 2,
                   "expected one for 4");
   expect_one_line(replanned(now, {"--move-limit", "1GB", "--format", "torchrec"}), 2,
                   "without --output");
-  expect_one_line(run_command({"replan", "--tables", kTables, "--plan", now, "--device-memory",
-                               "10GB", "--move-limit", "1GB"}),
+  expect_one_line(run_command({"replan", "--tables", kRunningTables, "--plan", now,
+                               "--device-memory", "10GB", "--move-limit", "1GB"}),
                   3, now + ": device");
 }
 
