@@ -45,6 +45,8 @@ Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& giv
       read_bandwidth(given.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
   NEUROSHARD_RETURN_IF_ERROR(
       read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.host_memory_gbps, "host_memory_gbps", own.host_memory_gbps));
   return own;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/c_api/boundary.h"
 #include "engine/c_api/handles.h"
 #include "engine/c_api/inputs.h"
+#include "engine/c_api/tables.h"
 #include "engine/core/held_cells.h"
 #include "engine/planner.h"
 #include "io/file.h"
@@ -132,6 +133,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.seed = document.provenance.seed;
     local.evaluations = plan->evaluations;
     local.search_s = plan->search_s;
+    local.offloaded_count = document.plan.offloaded.size();
     return write_struct(info, local, "info");
   });
 }
@@ -161,6 +163,31 @@ neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
       *costs++ = {cost.compute_ms, cost.forward_comm_ms, cost.backward_comm_ms,
                   cost.total_ms(), cost.memory_bytes,    cost.dim_sum};
     }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
+                                                neuroshard_offloaded_table* tables, size_t capacity,
+                                                neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<OffloadedTable>& own = plan->document.plan.offloaded;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(tables, "tables", capacity, own.size()));
+    for (const OffloadedTable& table : own) {
+      *tables++ = {table.table, kernel_bit(table.kernel.kernel), table.kernel.load_factor};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan, int64_t* bytes,
+                                                 size_t capacity, neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(bytes, "bytes", capacity, own.size()));
+    for (const DeviceCost& cost : own) *bytes++ = cost.host_bytes;
     return {};
   });
 }

@@ -64,6 +64,13 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
   warn_if_any(planner, dropped_samples(*planner.models, devices, workload.batch_size));
 }
 
+void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
+  if (options.host_memory_bytes == 0 || knows_host_memory(planner.models->models)) return;
+  log_line(planner, NEUROSHARD_LOG_WARNING,
+           "options.host_memory_bytes: changes nothing, " + planner.models->name +
+               " knows no tables in host memory");
+}
+
 Result<RowSplits> row_splits_of(std::int32_t given) {
   switch (given) {
     case NEUROSHARD_ROW_SPLITS_OFF:
@@ -91,6 +98,7 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
   options.data_parallel = given.data_parallel != 0;
+  options.host_memory_bytes = given.host_memory_bytes;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }
@@ -117,6 +125,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   const std::int32_t devices = cluster.devices.devices;
   const Models models = models_for(planner, cluster.devices_per_host);
   warn_of_guesses(planner, devices, workload.workload);
+  warn_of_host_memory(planner, options);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models->models, options));

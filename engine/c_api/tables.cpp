@@ -46,6 +46,22 @@ Status read_sharding(const neuroshard_table& given, AllowedSharding& sharding) {
   return {};
 }
 
+Status read_kernels(const neuroshard_table& given, AllowedKernels& kernels) {
+  std::uint32_t all = 0;
+  for (const ComputeKernel kernel : all_compute_kernels()) {
+    const auto bit = static_cast<std::uint32_t>(kernel_bit(kernel));
+    kernels.set(kernel, (given.forbidden_kernels & bit) == 0);
+    all |= bit;
+  }
+  if (given.forbidden_kernels >= all) {
+    return invalid_input(
+        "table.forbidden_kernels: found " + std::to_string(given.forbidden_kernels) +
+        ", expected a sum of NEUROSHARD_KERNEL_.., not of all: 0 to " + std::to_string(all - 1));
+  }
+  kernels.load_factor = given.cache_load_factor;
+  return {};
+}
+
 Status read_devices(const neuroshard_table& given, Table& table) {
   if (given.devices == nullptr) {
     return given.device_count == 0 ? Status() : require(nullptr, "table.devices");
@@ -62,6 +78,14 @@ Status read_devices(const neuroshard_table& given, Table& table) {
   }
   table.devices = DeviceSet(std::move(devices));
   return {};
+}
+
+std::uint32_t forbidden_kernels(const AllowedKernels& kernels) {
+  std::uint32_t forbidden = 0;
+  for (const ComputeKernel kernel : all_compute_kernels()) {
+    if (!kernels.allows(kernel)) forbidden |= static_cast<std::uint32_t>(kernel_bit(kernel));
+  }
+  return forbidden;
 }
 
 std::uint32_t forbidden_sharding(const AllowedSharding& sharding) {
@@ -98,10 +122,22 @@ Status read_reuse(const neuroshard_table& given, std::int64_t batch_size, Table&
 
 }  // namespace
 
+std::int32_t kernel_bit(ComputeKernel kernel) {
+  switch (kernel) {
+    case ComputeKernel::kFusedUvmCaching:
+      return NEUROSHARD_KERNEL_FUSED_UVM_CACHING;
+    case ComputeKernel::kFusedUvm:
+      return NEUROSHARD_KERNEL_FUSED_UVM;
+    default:
+      return NEUROSHARD_KERNEL_FUSED;
+  }
+}
+
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size) {
   Table table;
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "table.reserved"));
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved_2, "table.reserved_2"));
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved_3, "table.reserved_3"));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(given.name, "table.name"));
   if (io::find_invalid_utf8(name) != std::string_view::npos) {
     return invalid_input("table.name: found " + io::excerpt(name) + ", expected UTF-8");
@@ -130,6 +166,7 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
   NEUROSHARD_RETURN_IF_ERROR(
       read_word(given.optimizer, "table.optimizer", parse_optimizer, table.optimizer));
   NEUROSHARD_RETURN_IF_ERROR(read_sharding(given, table.sharding));
+  NEUROSHARD_RETURN_IF_ERROR(read_kernels(given, table.kernels));
   NEUROSHARD_RETURN_IF_ERROR(read_devices(given, table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(given, batch_size, table));
   NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context("table"));
@@ -153,6 +190,8 @@ neuroshard_table c_table(const Table& own) {
   table.devices = own.devices.all() ? nullptr : own.devices.devices().data();
   table.device_count = own.devices.devices().size();
   table.unpooled = own.pooled ? 0 : 1;
+  table.forbidden_kernels = forbidden_kernels(own.kernels);
+  table.cache_load_factor = own.kernels.load_factor;
   return table;
 }
 

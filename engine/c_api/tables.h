@@ -14,6 +14,9 @@ namespace neuroshard::c_api {
 /// The table that a caller describes, checked; its reuse is of batches of that size.
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size);
 
+/// NEUROSHARD_KERNEL_.. of a kernel.
+std::int32_t kernel_bit(ComputeKernel kernel);
+
 /// A table of ours without its struct_size. Texts, histogram and devices are the table's own.
 neuroshard_table c_table(const Table& own);
 

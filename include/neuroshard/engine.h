@@ -130,6 +130,15 @@ enum {
   NEUROSHARD_SHARDING_DATA_PARALLEL = 8 /* whole on every device */
 };
 
+/* Where a table's weights are while it is trained, TorchRec's compute kernels: in the memory of the
+   devices, or in that of the hosts, through a cache of rows on the device or without. To be added
+   up where several are meant. */
+enum {
+  NEUROSHARD_KERNEL_FUSED = 1,
+  NEUROSHARD_KERNEL_FUSED_UVM_CACHING = 2,
+  NEUROSHARD_KERNEL_FUSED_UVM = 4
+};
+
 /* One embedding table. */
 typedef struct neuroshard_table {
   size_t struct_size;
@@ -163,6 +172,13 @@ typedef struct neuroshard_table {
      cost model "torchrec" alone knows the former. */
   int32_t unpooled;
   int32_t reserved_2; /* 0 */
+  /* Kernels that plans may not give it where it is not on every device: a sum of
+     NEUROSHARD_KERNEL_.., not of all three; 0 (default): they may give it any. */
+  uint32_t forbidden_kernels;
+  int32_t reserved_3; /* 0 */
+  /* Share of its rows that NEUROSHARD_KERNEL_FUSED_UVM_CACHING has in its cache, above 0 and at
+     most 1; 0: whichever does best. */
+  double cache_load_factor;
 } neuroshard_table;
 
 /* A workload without tables yet. `batch_size` is the number of samples per step over all devices,
@@ -266,6 +282,8 @@ typedef struct neuroshard_planner_options {
   double device_gbps;
   double intra_host_gbps;
   double inter_host_gbps;
+  /* The same between a device and its host's memory, for tables there; 0: TorchRec's 32. */
+  double host_memory_gbps;
 } neuroshard_planner_options;
 
 /* `options` may be NULL. The planner keeps no state between calls: it may be used any number of
@@ -318,6 +336,10 @@ typedef struct neuroshard_plan_options {
      what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
   int32_t reserved; /* 0 */
+  /* Memory of each host for tables that the devices have no room for, weights and what optimizers
+     keep for each; 0: none. Only "torchrec" knows what such tables cost: with other cost models it
+     changes nothing, which is logged. */
+  int64_t host_memory_bytes;
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -336,7 +358,8 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
    (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split (so that HugeCTR's
    lists may have no place for the plan); row shards and tables on every device stay as they are.
    Where `cluster` says no devices per host, those of `now` count. The workload may have another
-   batch size than `now`. Of `options`, algorithm, row_splits and data_parallel change nothing.
+   batch size than `now`. Tables keep the kernels that `now` gives them. Of `options`, algorithm,
+   row_splits, data_parallel and host_memory_bytes change nothing.
    Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover the workload
    exactly or is for another number of devices; INFEASIBLE when a device has not the memory for it.
  */
@@ -346,7 +369,8 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
 /* The same shards with what they cost under this planner's cost models. Says nothing about memory
    limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
-   workload exactly, or holds a table on every device, whose cost "torchrec" alone knows. */
+   workload exactly, or holds a table on every device or in host memory, whose cost "torchrec" alone
+   knows. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
                                                              const neuroshard_workload* workload,
                                                              const neuroshard_plan* plan,
@@ -394,9 +418,16 @@ typedef struct neuroshard_device_cost {
   double forward_comm_ms; /* includes waiting for the slowest device */
   double backward_comm_ms;
   double total_ms;
-  int64_t memory_bytes; /* weights and optimizer states */
+  int64_t memory_bytes; /* weights, optimizer states and caches of rows on the device */
   int64_t dim_sum;      /* columns of all its shards */
 } neuroshard_device_cost;
+
+/* A table that a plan has in host memory. Fixed for ever. */
+typedef struct neuroshard_offloaded_table {
+  int32_t table;  /* index in the workload */
+  int32_t kernel; /* NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM, of all its shards */
+  double cache_load_factor; /* share of each shard's rows in its cache; 0 without one */
+} neuroshard_offloaded_table;
 
 typedef struct neuroshard_plan_info {
   size_t struct_size;
@@ -411,6 +442,7 @@ typedef struct neuroshard_plan_info {
   int64_t
       evaluations; /* plans the search has put a cost on: in full, or ("refine") by an estimate */
   double search_s; /* seconds of the search alone */
+  size_t offloaded_count; /* tables in host memory */
 } neuroshard_plan_info;
 
 /* A plan made by hand. Single fields are checked here; that the shards fit a workload is checked by
@@ -453,9 +485,21 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neurosha
                                                                   size_t capacity,
                                                                   neuroshard_error* error);
 
-/* Whether the shards cover every table of `workload` exactly once, in ways and on devices that it
-   allows (else INVALID_INPUT), and every device of `cluster` has the memory (else INFEASIBLE,
-   naming the fullest device). `cluster` may be NULL: no check of memory and device count. */
+/* The same of all tables in host memory, by index; all others have NEUROSHARD_KERNEL_FUSED, those
+   on every device none. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
+                                                               neuroshard_offloaded_table* tables,
+                                                               size_t capacity,
+                                                               neuroshard_error* error);
+/* And of the bytes that each device has in its host's memory, as many as there are device costs. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan,
+                                                                int64_t* bytes, size_t capacity,
+                                                                neuroshard_error* error);
+
+/* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
+   devices that it allows (else INVALID_INPUT), and every device of `cluster` has the memory (else
+   INFEASIBLE, naming the fullest device). `cluster` may be NULL: no check of memory and device
+   count. Says nothing about the memory of hosts. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
                                                        const neuroshard_workload* workload,
                                                        const neuroshard_cluster* cluster,

@@ -117,6 +117,7 @@ Struct versioned() {
 
 using Shard = neuroshard_shard;
 using DeviceCost = neuroshard_device_cost;
+using OffloadedTable = neuroshard_offloaded_table;
 
 /// One embedding table; see neuroshard_table.
 struct Table {
@@ -134,6 +135,8 @@ struct Table {
   std::int32_t min_columns = 4;          ///< of the narrowest shard that searches make
   std::vector<std::int32_t> devices{};   ///< that may have shards of it; empty: any
   bool pooled = true;                    ///< whether the rows of a bag are added up
+  std::uint32_t forbidden_kernels = 0;   ///< a sum of NEUROSHARD_KERNEL_..
+  double cache_load_factor = 0;          ///< that caches of rows have; 0: whichever does best
 };
 
 /// Tables and batch size.
@@ -178,6 +181,8 @@ class Workload {
     given.devices = table.devices.empty() ? nullptr : table.devices.data();
     given.device_count = table.devices.size();
     given.unpooled = table.pooled ? 0 : 1;
+    given.forbidden_kernels = table.forbidden_kernels;
+    given.cache_load_factor = table.cache_load_factor;
     return detail::checked([&](neuroshard_error* error) {
       return neuroshard_workload_add_table(get(), &given, error);
     });
@@ -206,7 +211,9 @@ class Workload {
         own.forbidden_sharding,
         own.min_columns,
         std::vector<std::int32_t>(own.devices, own.devices + own.device_count),
-        own.unpooled == 0};
+        own.unpooled == 0,
+        own.forbidden_kernels,
+        own.cache_load_factor};
   }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 
@@ -348,6 +355,18 @@ class Plan {
     neuroshard_plan_get_device_costs(get(), all.data(), all.size(), nullptr);
     return all;
   }
+  /// Its tables in host memory, by index.
+  [[nodiscard]] std::vector<OffloadedTable> offloaded() const {
+    std::vector<OffloadedTable> all(info().offloaded_count);
+    neuroshard_plan_get_offloaded(get(), all.data(), all.size(), nullptr);
+    return all;
+  }
+  /// Of each device, in its host's memory. Empty for a plan without costs.
+  [[nodiscard]] std::vector<std::int64_t> host_bytes() const {
+    std::vector<std::int64_t> all(info().device_cost_count);
+    neuroshard_plan_get_host_bytes(get(), all.data(), all.size(), nullptr);
+    return all;
+  }
   /// Whether it covers the workload and fits into the devices' memory.
   [[nodiscard]] Result<void> check(const Workload& workload, const Cluster& cluster) const {
     const neuroshard_cluster devices = cluster.c_struct();
@@ -406,6 +425,7 @@ struct PlanOptions {
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
+  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none
 };
 
 /// Searches and costs plans with one set of cost models. Thread-safe.
@@ -458,6 +478,7 @@ class Planner {
     given.threads = options.threads;
     given.row_splits = options.row_splits;
     given.data_parallel = options.data_parallel ? 1 : 0;
+    given.host_memory_bytes = options.host_memory_bytes;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = hand_on;

@@ -98,6 +98,8 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_plan_get_info(nullptr, nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_shards(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_device_costs(nullptr, nullptr, 0, e), "plan: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_get_offloaded(nullptr, nullptr, 0, e), "plan: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_check(nullptr, workload.get(), nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_export(nullptr, workload.get(), {}, nullptr, &bytes, e),
                  "plan: found NULL");
@@ -267,6 +269,13 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
   refused([](auto& t) { t.weighted = 2; }, "table.weighted: found 2");
   refused([](auto& t) { t.unpooled = -1; }, "table.unpooled: found -1");
   refused([](auto& t) { t.reserved_2 = 1; }, "table.reserved_2");
+  refused([](auto& t) { t.reserved_3 = 1; }, "table.reserved_3");
+  for (const std::uint32_t forbidden : {7U, 8U, 9U, UINT32_MAX}) {
+    refused([&](auto& t) { t.forbidden_kernels = forbidden; }, "table.forbidden_kernels: found");
+  }
+  for (const double factor : {-0.1, 1.1, kNan, kInfinity, -kInfinity}) {
+    refused([&](auto& t) { t.cache_load_factor = factor; }, "cache_load_factor is");
+  }
   for (const std::uint32_t forbidden : {15U, 16U, 17U, UINT32_MAX}) {
     refused([&](auto& t) { t.forbidden_sharding = forbidden; }, "table.forbidden_sharding: found");
   }
@@ -310,6 +319,7 @@ BOOST_AUTO_TEST_CASE(bandwidths_out_of_range) {
   refused(&neuroshard_planner_options::device_gbps, "options.device_gbps: found");
   refused(&neuroshard_planner_options::intra_host_gbps, "options.intra_host_gbps: found");
   refused(&neuroshard_planner_options::inter_host_gbps, "options.inter_host_gbps: found");
+  refused(&neuroshard_planner_options::host_memory_gbps, "options.host_memory_gbps: found");
 }
 
 BOOST_AUTO_TEST_CASE(options_out_of_range) {
@@ -343,6 +353,7 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.row_splits = -1; }, "row_splits");
   refused([](auto&, auto& o) { o.row_splits = 4; }, "row_splits");
   refused([](auto&, auto& o) { o.reserved = 1; }, "options.reserved");
+  refused([](auto&, auto& o) { o.host_memory_bytes = -1; }, "host memory: found -1 bytes");
 }
 
 BOOST_AUTO_TEST_CASE(plans_out_of_range) {
@@ -389,6 +400,12 @@ BOOST_AUTO_TEST_CASE(plans_of_another_workload) {
       "capacity: found 1, expected at least 2");
   EXPECT_REFUSED(neuroshard_plan_get_shards(plan.get(), nullptr, 100, error.handle),
                  "shards: found NULL");
+  std::int64_t bytes = 0;
+  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(plan.get(), &bytes, 1, error.handle),
+                 "capacity: found 1, expected at least 2");
+  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(plan.get(), nullptr, 2, error.handle),
+                 "bytes: found NULL");
+  BOOST_TEST(neuroshard_plan_get_offloaded(plan.get(), nullptr, 0, error.handle) == NEUROSHARD_OK);
   // A table far outside the workload, and every row a plan can name.
   const Shard far{0, INT64_MAX, 0, INT32_MAX, INT32_MAX, 0};
   const Plan strange = must(Plan::create(2, 65536, {&far, 1}));
