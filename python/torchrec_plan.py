@@ -23,6 +23,7 @@ from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, Shard
 from torchrec.distributed.comm import get_local_size
 from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.distributed.types import (
+    CacheParams,
     EmbeddingModuleShardingPlan,
     ParameterSharding,
     ShardingPlan,
@@ -53,7 +54,9 @@ OPTIMIZERS = {
 COLLECTIONS = (EmbeddingBagCollectionInterface, EmbeddingCollectionInterface)
 SHARDING_TYPES = [each.value for each in ShardingType]
 # The fields of TorchRec's ParameterConstraints that say how a table may be sharded.
-SHARDING_CONSTRAINTS = ("sharding_types", "compute_kernels", "min_partition")
+SHARDING_CONSTRAINTS = ("sharding_types", "compute_kernels", "min_partition", "cache_params")
+# The compute kernels that plans have for tables that are not data_parallel, which are "dense".
+KERNELS = ("fused", "fused_uvm_caching", "fused_uvm")
 # The sharding types that place by hosts: every part of the columns has a shard on each rank of one.
 HOST_SHARDING_TYPES = ("table_row_wise", "grid_shard")
 # So many differences between plan and model are told, the others counted.
@@ -72,9 +75,10 @@ def save_tables(path, model, pooling_factors, batch_size, optimizer="sgd", const
     wrong load), `batch_size` is that of all ranks together. What the optimizer keeps counts as
     memory: it is the one that apply_optimizer_in_backward() has given a table, `optimizer` for the
     others, one of OPTIMIZERS' words ("sgd" keeps nothing). `constraints` are those that TorchRec's
-    planner takes, {table: ParameterConstraints} of some tables: searches keep to `sharding_types`
-    and `min_partition`, and to types that plans have one of the `compute_kernels` for (`dense` for
-    data_parallel, `fused` for all others). `ranks`, {table: list of ranks} of some tables: those that
+    planner takes, {table: ParameterConstraints} of some tables: searches keep to `sharding_types`,
+    `min_partition` and those of the `compute_kernels` that plans have (`dense` for data_parallel,
+    `fused`, `fused_uvm` and `fused_uvm_caching` for all others), and caches of a table to the
+    `load_factor` of its `cache_params`. `ranks`, {table: list of ranks} of some tables: those that
     may have shards of it.
 
     Raises ValueError, naming the table or feature, before anything is written: no collections, or
@@ -149,7 +153,8 @@ def load_plan(path, model=None):
 def plan_of(modules):
     """The same from {module: {table: {"sharding_type", "compute_kernel", "ranks", "shards"}}}.
 
-    Nothing is held against a model or the hosts.
+    Nothing is held against a model or the hosts. `fused_uvm_caching` without "cache_params" has the
+    cache that the sharder's fused_params, or else FBGEMM, give it.
     """
     return ShardingPlan(plan={
         module: EmbeddingModuleShardingPlan(
@@ -162,11 +167,13 @@ def _sharding(entry):
     spec = None  # a data-parallel table has no shards
     if "shards" in entry:
         spec = EnumerableShardingSpec([ShardMetadata(**shard) for shard in entry["shards"]])
+    cache = entry.get("cache_params")
     return ParameterSharding(
         sharding_type=entry["sharding_type"],
         compute_kernel=entry["compute_kernel"],
         ranks=entry["ranks"],
         sharding_spec=spec,
+        cache_params=None if cache is None else CacheParams(load_factor=cache["load_factor"]),
     )
 
 
@@ -276,7 +283,30 @@ def _limits(where, constraint, table):
     if constraint.min_partition:
         limits["min_partition"] = _integer(f"{where}: min_partition", constraint.min_partition,
                                            MAX_DIM)
+    kernels = [each for each in KERNELS if each in (constraint.compute_kernels or KERNELS)]
+    if kernels and len(kernels) < len(KERNELS):
+        limits["compute_kernels"] = kernels
+    if constraint.cache_params is not None:
+        limits.update(_cache(where, constraint.cache_params))
     return limits
+
+
+def _cache(where, params):
+    """What CacheParams say: the load factor, or nothing."""
+    unset = CacheParams()
+    for field in dataclasses.fields(params):
+        value = getattr(params, field.name)
+        if field.name != "load_factor" and value != getattr(unset, field.name):
+            raise ValueError(f"{where}: found the constraint cache_params with {field.name}="
+                             f"{value!r}, expected a load_factor alone: tables and plans have no place "
+                             "for it")
+    factor = params.load_factor
+    if factor is None:
+        return {}
+    if not isinstance(factor, (int, float)) or not 0 < factor <= 1:
+        raise ValueError(f"{where}: found the constraint cache_params with load_factor={factor!r}, "
+                         "expected a number above 0 and at most 1")
+    return {"cache_load_factor": float(factor)}
 
 
 def _check_other_constraints(where, constraint, table):
@@ -311,11 +341,12 @@ def _sharding_types(where, constraint):
     kernels = constraint.compute_kernels
     if not kernels:
         return types
-    held = [each for each in types
-            if ("dense" if each == ShardingType.DATA_PARALLEL.value else "fused") in kernels]
+    held = [each for each in types if not set(kernels).isdisjoint(
+        ["dense"] if each == ShardingType.DATA_PARALLEL.value else KERNELS)]
     if not held:
-        raise ValueError(f"{where}: found the constraint compute_kernels={kernels!r}, expected "
-                         f"'fused', or 'dense' with data_parallel: plans have no others for {types}")
+        raise ValueError(f"{where}: found the constraint compute_kernels={kernels!r}, expected some of "
+                         f"{_listed(KERNELS)}, or 'dense' with data_parallel: plans have no others for "
+                         f"{types}")
     return held
 
 

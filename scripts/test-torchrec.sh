@@ -105,8 +105,10 @@ json.dump(plan(4, {0: over_host(1, 20000, [0, 16]) + over_host(1, 20000, [16, 48
           open(f"{work}/grid.json", "w"))
 TABLES
 
-# What the formula says of plans is what TorchRec says.
+# What the formula says of plans is what TorchRec says, with tables in host memory, too. Their kernels
+# are for GPUs: no rank here can run them.
 test_program formula.py "$work"
+test_program offload.py "$work"
 
 # One table is most of the work, so that the default search spreads its rows over all ranks.
 cat > "$work/dear.json" << 'TABLES'

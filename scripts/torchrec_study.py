@@ -8,7 +8,8 @@ plan costs under the latter must be what TorchRec itself says. TorchRec gets wha
 pooling factors, the memory, hosts of 8 devices, and the sharding types both sides have: table-wise
 and column-wise; with --row-wise also that, of tables with rows for every device, and on several
 hosts table_row_wise and grid_shard, of tables with rows for every device of a host. With --all-types
-both sides have everything (libengine data-parallel tables, too, under TorchRec's formula alone);
+both sides have everything (libengine data-parallel tables, too, under TorchRec's formula alone), with
+--host-memory also tables in that of the hosts, which TorchRec's planner gives caches of its own sizes;
 --min-partition lets TorchRec narrow columns more than its default, 128. Its bandwidths are its own
 defaults. Planning is one call in this process for both: TorchRec's planner on a model
 without weights, libengine's neuroshard_planner_plan() with tables and cost models loaded, on one
@@ -46,7 +47,7 @@ from torchrec.distributed.planner.shard_estimators import EmbeddingPerfEstimator
 from torchrec.distributed.planner.storage_reservations import (  # noqa: E402
     FixedPercentageStorageReservation)
 from torchrec.distributed.planner.types import PlannerError, Shard  # noqa: E402
-from torchrec.distributed.types import ShardingType  # noqa: E402
+from torchrec.distributed.types import CacheParams, ShardingType  # noqa: E402
 from torchrec.modules.embedding_configs import (  # noqa: E402
     DataType, EmbeddingBagConfig, EmbeddingConfig)
 from torchrec.modules.embedding_modules import (  # noqa: E402
@@ -86,27 +87,33 @@ def has_rows_for_each(table, devices):
 
 def constraints_of(table, devices, offered, min_partition):
     """What TorchRec's planner may do with a table: "columns", "rows", too, where there are some for
-    every device or every device of a host, or "all" it knows for rows in the GPUs' memory."""
+    every device or every device of a host, "all" it knows for rows in the GPUs' memory, or "hosts",
+    that and rows in the hosts'."""
     types = [ShardingType.TABLE_WISE.value, ShardingType.COLUMN_WISE.value]
     if offered == "rows" and has_rows_for_each(table, devices):
         types.append(ShardingType.ROW_WISE.value)
     if offered == "rows" and devices > HOST_DEVICES and has_rows_for_each(table, HOST_DEVICES):
         types += [ShardingType.TABLE_ROW_WISE.value, ShardingType.GRID_SHARD.value]
-    every = offered == "all"
-    if every:
+    kernels = ["fused"]
+    if offered in ("all", "hosts"):
+        kernels.append("dense")
         types = [each.value for each in ShardingType]  # None would leave out grid_shard
+    if offered == "hosts":
+        kernels += ["fused_uvm", "fused_uvm_caching"]
     features = table.get("features", 1)
     return ParameterConstraints(pooling_factors=[table["pooling_factor"] / features] * features,
                                 sharding_types=types, min_partition=min_partition,
-                                compute_kernels=["fused", "dense"] if every else ["fused"])
+                                compute_kernels=kernels)
 
 
 class TorchRec:
     """TorchRec's view of a table file on a cluster."""
 
-    def __init__(self, tables, batch, devices, memory, offered, min_partition):
+    def __init__(self, tables, batch, devices, memory, offered, min_partition, host_memory=None):
+        # Topology takes host memory by device; None is its default.
+        ddr = None if host_memory is None else host_memory // devices_per_host(devices)
         self.topology = Topology(world_size=devices, compute_device="cuda", hbm_cap=memory,
-                                 local_world_size=devices_per_host(devices))
+                                 ddr_cap=ddr, local_world_size=devices_per_host(devices))
         kinds = {(t.get("pooled", True), t.get("weighted", False)) for t in tables}
         assert len(kinds) == 1, "a collection pools all of its tables or none, weights likewise"
         [(pooled, weighted)] = kinds
@@ -137,8 +144,8 @@ class TorchRec:
         taken = since(began)
         return json.dumps(plan._serialize()), taken
 
-    def cost(self, plan):
-        """The rating of a plan in TorchRec's cost model: the largest sum of a device, ms."""
+    def placed(self, plan):
+        """TorchRec's sharding options of a plan, with its shards, and the sharders by their keys."""
         options = {}
         enumerator = EmbeddingEnumerator(self.topology, self.batch, self.constraints)
         for option in enumerator.enumerate(self.model, [self.sharder]):
@@ -150,9 +157,15 @@ class TorchRec:
                 {"shard_sizes": s.size, "shard_offsets": s.offset} for s in option.shards]
             option.shards = [Shard(size=s["shard_sizes"], offset=s["shard_offsets"], rank=rank)
                              for s, rank in zip(shards, entry["ranks"], strict=True)]
+            if "cache_params" in entry:
+                option.cache_params = CacheParams(**entry["cache_params"])
             chosen.append(option)
-        keys = enumerator._sharder_map
-        EmbeddingPerfEstimator(self.topology, self.constraints).estimate(chosen, keys)
+        return chosen, enumerator._sharder_map
+
+    def cost(self, plan):
+        """The rating of a plan in TorchRec's cost model: the largest sum of a device, ms."""
+        chosen, sharders = self.placed(plan)
+        EmbeddingPerfEstimator(self.topology, self.constraints).estimate(chosen, sharders)
         sums = [0.0] * self.topology.world_size
         for option in chosen:
             for shard in option.shards:
@@ -190,7 +203,8 @@ class Library:
         options = BINDING.PlanOptions(struct_size=ctypes.sizeof(BINDING.PlanOptions),
                                       algorithm=BINDING.text(algorithm), threads=1,
                                       time_limit_s=limit, row_splits=ROW_SPLITS[allowed.row_splits],
-                                      data_parallel=allowed.data_parallel == "on")
+                                      data_parallel=allowed.data_parallel == "on",
+                                      host_memory_bytes=allowed.host_memory or 0)
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
@@ -224,7 +238,9 @@ class Allowed:
 
     def __init__(self, arguments):
         rows = arguments.row_wise or arguments.all_types
-        self.torchrec = "all" if arguments.all_types else "rows" if rows else "columns"
+        self.host_memory = arguments.host_memory and int(arguments.host_memory)
+        everything = "hosts" if self.host_memory else "all"
+        self.torchrec = everything if arguments.all_types else "rows" if rows else "columns"
         self.row_splits = "even" if rows else "off"
         self.data_parallel = "on" if arguments.all_types else "off"
 
@@ -246,6 +262,8 @@ def planners_of(path, devices, memory, allowed, cost_models, time_limits):
                           allowed.data_parallel if searched == "torchrec" else "off"]
             if limit:
                 flags += ["--time-limit", limit]
+            if allowed.host_memory:
+                flags += ["--host-memory", allowed.host_memory]
             planners[name] = call, flags
     return planners
 
@@ -267,7 +285,8 @@ def take_turns(torchrec, planners, rounds):
 def study(path, devices, memory, folder, arguments):
     tables, batch = read_tables(path)
     allowed = Allowed(arguments)
-    torchrec = TorchRec(tables, batch, devices, memory, allowed.torchrec, arguments.min_partition)
+    torchrec = TorchRec(tables, batch, devices, memory, allowed.torchrec, arguments.min_partition,
+                        allowed.host_memory)
     models = [] if arguments.all_types else [arguments.cost_model]
     planners = planners_of(path, devices, memory, allowed, models + ["torchrec"],
                            arguments.time_limits)
@@ -326,7 +345,11 @@ def main():
                         help="let both sides plan all that they know, costed by TorchRec's model")
     parser.add_argument("--min-partition", type=int,
                         help="columns that TorchRec's planner leaves together, 128 if not given")
+    parser.add_argument("--host-memory", type=float,
+                        help="bytes of each host for tables, with --all-types")
     arguments = parser.parse_args()
+    if arguments.host_memory and not arguments.all_types:
+        parser.error("--host-memory: found without --all-types, expected with it")
     torch.set_num_threads(1)
     head = ["tables", "devices", "planner"]
     head += [] if arguments.all_types else [f"{arguments.cost_model} ms"]

@@ -10,6 +10,7 @@ See scripts/test-torchrec.sh.
 """
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -17,7 +18,7 @@ import tempfile
 import torch
 import torch.distributed as dist
 from torchrec.distributed.planner.types import ParameterConstraints
-from torchrec.distributed.types import BoundsCheckMode, CacheParams, ShardingType
+from torchrec.distributed.types import BoundsCheckMode, CacheAlgorithm, CacheParams, ShardingType
 from torchrec.modules.embedding_configs import DataType, EmbeddingBagConfig, EmbeddingConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
 from torchrec.modules.mc_embedding_modules import ManagedCollisionEmbeddingCollection
@@ -181,7 +182,8 @@ def check_constraints(path):
                     constraints={"user": ParameterConstraints(**fields)})
         with open(path, encoding="utf-8") as file:
             table = json.load(file)["tables"][0]
-        return {key: table[key] for key in ("sharding_types", "min_partition") if key in table}
+        return {key: table[key] for key in ("sharding_types", "min_partition", "compute_kernels",
+                                            "cache_load_factor") if key in table}
 
     every = [each.value for each in ShardingType]
     assert saved() == {}
@@ -189,10 +191,17 @@ def check_constraints(path):
     assert saved(sharding_types=every) == {}
     assert saved(sharding_types=["row_wise", "table_wise", "row_wise"], min_partition=32) == {
         "sharding_types": ["row_wise", "table_wise"], "min_partition": 32}
-    # Plans have one kernel for each type.
-    assert saved(compute_kernels=["fused", "dense", "fused_uvm"]) == {}
+    # Plans have one kernel for data_parallel and three for the others.
+    sharded = [each for each in every if each != "data_parallel"]
+    assert saved(compute_kernels=["fused_uvm_caching", "fused", "dense", "fused_uvm"]) == {}
+    assert saved(compute_kernels=["fused", "dense", "key_value", "fused_uvm"]) == {
+        "compute_kernels": ["fused", "fused_uvm"]}
     assert saved(compute_kernels=["fused"]) == {
-        "sharding_types": [each for each in every if each != "data_parallel"]}
+        "sharding_types": sharded, "compute_kernels": ["fused"]}
+    assert saved(compute_kernels=["fused_uvm_caching"], cache_params=CacheParams(load_factor=0.3)) == {
+        "sharding_types": sharded, "compute_kernels": ["fused_uvm_caching"], "cache_load_factor": 0.3}
+    assert saved(cache_params=CacheParams(load_factor=1)) == {"cache_load_factor": 1.0}
+    assert saved(cache_params=CacheParams()) == {}
     assert saved(sharding_types=["table_wise", "data_parallel"], compute_kernels=["dense"]) == {
         "sharding_types": ["data_parallel"]}
     # What the table is described as anyway.
@@ -204,14 +213,23 @@ def check_constraints(path):
     for fields, part in (
             ({"sharding_types": ["whole"]}, "sharding_types with 'whole'"),
             ({"sharding_types": [ShardingType.ROW_WISE]}, "sharding_types with <ShardingType."),
-            ({"compute_kernels": ["fused_uvm"]}, "compute_kernels=['fused_uvm']"),
+            ({"compute_kernels": ["key_value"]}, "compute_kernels=['key_value'], expected some of "
+             "'fused', 'fused_uvm', 'fused_uvm_caching', or 'dense'"),
+            ({"compute_kernels": ["fused_uvm"], "sharding_types": ["data_parallel"]},
+             "compute_kernels=['fused_uvm']"),
             ({"compute_kernels": ["dense"], "sharding_types": ["row_wise"]}, "compute_kernels="),
             ({"pooling_factors": [3.0, 2.0]}, "pooling_factors=[3.0, 2.0], expected [3.0, 1.0]"),
             ({"num_poolings": [1.0, 2.0]}, "num_poolings=[1.0, 2.0], expected [1, 1]"),
             ({"feature_names": ["viewer"]}, "feature_names=['viewer'], expected ['viewer', 'author']"),
             ({"is_weighted": True}, "is_weighted=True, expected False"),
             ({"batch_sizes": [64, 64]}, "batch_sizes=[64, 64], expected none"),
-            ({"cache_params": CacheParams(load_factor=0.2)}, "cache_params=CacheParams("),
+            ({"cache_params": CacheParams(load_factor=0.2, prefetch_pipeline=True)},
+             "cache_params with prefetch_pipeline=True, expected a load_factor alone"),
+            ({"cache_params": CacheParams(algorithm=CacheAlgorithm.LFU)}, "cache_params with algorithm="),
+            ({"cache_params": CacheParams(load_factor=0)}, "cache_params with load_factor=0, expected"),
+            ({"cache_params": CacheParams(load_factor=1.5)}, "cache_params with load_factor=1.5"),
+            ({"cache_params": CacheParams(load_factor=math.nan)}, "cache_params with load_factor=nan"),
+            ({"cache_params": CacheParams(load_factor="0.2")}, "cache_params with load_factor='0.2'"),
             ({"enforce_hbm": True}, "enforce_hbm=True"),
             ({"stochastic_rounding": False}, "stochastic_rounding=False"),
             ({"bounds_check_mode": BoundsCheckMode.NONE}, "bounds_check_mode="),
