@@ -58,8 +58,9 @@ class CheckCommand final : public Command {
     rules_.target = target_.value_or("");
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::PlanFault> faults,
                                 io::lint_plan(input.plan, input.loaded.workload, rules_));
-    if (rules_.memory_limit > 0 || rules_.host_memory_limit > 0)
+    if (rules_.memory_limit > 0 || rules_.host_memory_limit > 0) {
       note_if_any(io::uncounted_memory(input.plan));
+    }
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, faults_json(input.plan, faults)));
     }

@@ -209,11 +209,11 @@ class PlanCommand final : public Command {
   }
 
   void limit_host_memory(const FlagSet& flags, const NamedCostModels& models) {
-    note_host_memory(flags, models);
-    const std::string fault = host_memory_fault();
-    if (fault.empty()) return;
+    const std::string fault = knows_host_memory(models.models)
+                                  ? host_memory_fault()
+                                  : models.name + " knows no tables in host memory";
+    if (fault.empty() || !flags.given("host-memory")) return;
     search_.options.host_memory_bytes = 0;
-    if (!flags.given("host-memory") || !knows_host_memory(models.models)) return;
     print_note("--host-memory: changes nothing, " + fault);
   }
 

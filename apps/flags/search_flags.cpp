@@ -84,11 +84,6 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
       .default_text("none");
 }
 
-void note_host_memory(const FlagSet& flags, const NamedCostModels& models) {
-  if (!flags.given("host-memory") || knows_host_memory(models.models)) return;
-  print_note("--host-memory: changes nothing, " + models.name + " knows no tables in host memory");
-}
-
 void declare_replanning(FlagSet& flags, PlanOptions* out) {
   flags
       .number("time-limit", "SECONDS", "then the search stops with the best plan so far",

@@ -23,9 +23,6 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit =
 /// --host-memory; 0 stays when it is not given.
 FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out);
 
-/// A remark when --host-memory is given and the cost models know nothing of it.
-void note_host_memory(const FlagSet& flags, const NamedCostModels& models);
-
 /// --time-limit, --evaluations, --threads and --seed of replan().
 void declare_replanning(FlagSet& flags, PlanOptions* out);
 

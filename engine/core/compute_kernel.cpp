@@ -3,6 +3,7 @@
 #include <array>
 
 #include "engine/core/decimal.h"
+#include "engine/core/quoted_choices.h"
 
 namespace neuroshard {
 namespace {
@@ -45,14 +46,7 @@ Result<ComputeKernel> parse_compute_kernel(std::string_view text) {
   return invalid_input("compute kernel '" + std::string(text) + "', expected " + compute_kernels());
 }
 
-std::string compute_kernels() {
-  std::string text;
-  for (const ComputeKernel kernel : kKernels) {
-    if (!text.empty()) text += kernel == kKernels.back() ? " or " : ", ";
-    text += "'" + std::string(to_string(kernel)) + "'";
-  }
-  return text;
-}
+std::string compute_kernels() { return quoted_choices(all_compute_kernels()); }
 
 std::string describe(const TableKernel& kernel) {
   std::string text(to_string(kernel.kernel));

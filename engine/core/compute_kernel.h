@@ -25,9 +25,6 @@ Result<ComputeKernel> parse_compute_kernel(std::string_view text);
 /// "'fused', 'fused_uvm_caching' or 'fused_uvm'", as messages say it.
 std::string compute_kernels();
 
-/// The share of its rows that a cache holds where nobody says another: TorchRec's.
-inline constexpr double kUsualLoadFactor = 0.2;
-
 /// The kernel of all shards of a table, but of its replicas: those are on the devices.
 struct TableKernel {
   ComputeKernel kernel = ComputeKernel::kFused;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "engine/core/quoted_choices.h"
+
 namespace neuroshard {
 namespace {
 
@@ -47,14 +49,7 @@ Result<ShardingKind> parse_sharding_kind(std::string_view text) {
   return invalid_input("sharding '" + std::string(text) + "', expected " + sharding_kinds());
 }
 
-std::string sharding_kinds() {
-  std::string text;
-  for (const ShardingKind kind : kKinds) {
-    if (!text.empty()) text += kind == kKinds.back() ? " or " : ", ";
-    text += "'" + std::string(to_string(kind)) + "'";
-  }
-  return text;
-}
+std::string sharding_kinds() { return quoted_choices(all_sharding_kinds()); }
 
 void AllowedSharding::set(ShardingKind kind, bool allowed) { flag_of(*this, kind) = allowed; }
 

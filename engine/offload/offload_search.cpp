@@ -198,10 +198,10 @@ class OffloadSearch {
                            const search::SearchOptions& own) {
     Workload workload = costs_.with_kernels(choice);
     Result<search::SearchResult> found = place(workload, algorithm, own);
-    if (found.ok() && beyond_hosts(workload, found->plan)) {
+    if (found.ok() && beyond_hosts(found->plan)) {
       if (!pin_to_hosts(hosts_, workload)) return no_host();
       found = place(workload, algorithm, own);
-      if (found.ok() && beyond_hosts(workload, found->plan)) return no_host();
+      if (found.ok() && beyond_hosts(found->plan)) return no_host();
     }
     if (!found.ok()) return found.status();
     OffloadChoice settled = choice;
@@ -223,14 +223,15 @@ class OffloadSearch {
         algorithm.run({workload, problem_.cluster}, *evaluator, own);
     if (!found.ok()) return found.status();
     canonicalize(found->plan);
+    found->plan.offloaded = offloaded_tables(workload);
     evaluations_ += found->evaluations;
     stopped_early_ |= found->stopped_early;
     return found;
   }
 
-  [[nodiscard]] bool beyond_hosts(const Workload& workload, Plan plan) const {
-    plan.offloaded = offloaded_tables(workload);
-    const std::vector<std::int64_t> bytes = host_bytes(workload, plan, hosts_.devices_each);
+  [[nodiscard]] bool beyond_hosts(const Plan& plan) const {
+    const std::vector<std::int64_t> bytes =
+        host_bytes(problem_.workload, plan, hosts_.devices_each);
     return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
   }
 

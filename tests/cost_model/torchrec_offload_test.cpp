@@ -14,6 +14,7 @@ using test::example;
 using test::torchrec;
 
 constexpr TableKernel kUvm{ComputeKernel::kFusedUvm, 0};
+constexpr double kUsualLoadFactor = 0.2;  // TorchRec's, where nobody says another
 
 TableKernel cache_of(double load_factor) { return {ComputeKernel::kFusedUvmCaching, load_factor}; }
 
