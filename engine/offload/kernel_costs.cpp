@@ -112,17 +112,18 @@ Workload KernelCosts::with_kernels(const OffloadChoice& choice) const {
   return workload;
 }
 
-std::optional<double> KernelCosts::lower_bound(const search::MemoryLimits& limits) {
+std::optional<double> KernelCosts::lower_bound(const search::MemoryLimits& limits,
+                                               const search::RowShapes& rows) {
   double shapes = 0;
   for (const Table& table : workload_.tables) shapes += 1 + table.dim / 4.0;
   if (shapes * static_cast<double>(variants_.size()) > kMostShapes) return std::nullopt;
   std::vector<std::vector<search::KernelOption>> least(tables());
   for (std::size_t v = 0; v < variants_.size(); ++v) {
     const Workload& workload = *variants_[v].workload;
-    search::RowShapes rows = rules_.rows;
-    if (v > 0) rows.replicas = 0;  // those are fused
+    search::RowShapes own = rows;
+    if (v > 0) own.replicas = 0;  // those are fused
     const auto costs =
-        search::least_table_costs({workload, cluster_}, *variants_[v].evaluator, rows);
+        search::least_table_costs({workload, cluster_}, *variants_[v].evaluator, own);
     if (!costs) return std::nullopt;
     for (std::size_t index = 0; index < tables(); ++index) {
       const std::vector<std::size_t>& kernels = kernels_[index];

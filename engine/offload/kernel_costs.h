@@ -65,9 +65,10 @@ class KernelCosts {
   [[nodiscard]] Workload with_kernels(const OffloadChoice& choice) const;
 
   /// Milliseconds that no plan costs less than: what the tables cost all devices together, at
-  /// least, when they keep to both memories in sum, and each piece to a device's. Nothing where it
-  /// would take long or the costs do not add up.
-  std::optional<double> lower_bound(const search::MemoryLimits& limits);
+  /// least, when they keep to both memories in sum, with columns and `rows` split as is cheapest.
+  /// Nothing where it would take long or the costs do not add up.
+  std::optional<double> lower_bound(const search::MemoryLimits& limits,
+                                    const search::RowShapes& rows);
 
  private:
   /// One kernel for all tables, or the cache that each is told to have.

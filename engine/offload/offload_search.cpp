@@ -71,7 +71,8 @@ class OffloadSearch {
     search::SearchResult result = std::move(best.found);
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
-    result.lower_bound = costs_.lower_bound(limits(1));
+    result.lower_bound =
+        costs_.lower_bound(limits(1), search::row_shapes(given_, problem_.cluster.devices));
     return result;
   }
 
