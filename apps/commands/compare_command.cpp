@@ -55,6 +55,7 @@ class CompareCommand final : public Command {
         .reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_host_memory(flags, &search_.options.host_memory_bytes);
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("8: the cost model torchrec alone goes by it");
@@ -84,6 +85,7 @@ class CompareCommand final : public Command {
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
     settle(&search_);
+    limit_host_memory(flags, models, "", &search_.options);
     note_search_flags(flags, search_, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, {&cluster_.devices, 1}, all_tables_of(pool, tasks), costs_in(report));

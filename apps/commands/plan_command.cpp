@@ -72,7 +72,7 @@ class PlanCommand final : public Command {
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
-    limit_host_memory(flags, models);
+    limit_host_memory(flags, models, host_memory_fault(), &search_.options);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
     std::vector<ComparedPlan> others;
@@ -206,15 +206,6 @@ class PlanCommand final : public Command {
       return "TorchRec has no such kernels on CPU";
     }
     return {};
-  }
-
-  void limit_host_memory(const FlagSet& flags, const NamedCostModels& models) {
-    const std::string fault = knows_host_memory(models.models)
-                                  ? host_memory_fault()
-                                  : models.name + " knows no tables in host memory";
-    if (fault.empty() || !flags.given("host-memory")) return;
-    search_.options.host_memory_bytes = 0;
-    print_note("--host-memory: changes nothing, " + fault);
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,

@@ -54,6 +54,7 @@ class SweepCommand final : public Command {
         .sizes("device-memory", "sizes of the memory for tables on each device, such as 40GB,80GB",
                &memory_bytes_)
         .required();
+    declare_host_memory(flags, &search_.options.host_memory_bytes);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
     flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
@@ -75,6 +76,7 @@ class SweepCommand final : public Command {
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     settle(&search_);
+    limit_host_memory(flags, models, "", &search_.options);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     const Workload& workload = loaded.workload;
     const ModelOrigin origin = origin_of(models.models);
@@ -83,6 +85,7 @@ class SweepCommand final : public Command {
                std::string(word_of(origin.provenance)),
                workload.batch_size,
                std::ssize(workload.tables),
+               search_.options.host_memory_bytes,
                {}};
     NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
@@ -155,11 +158,13 @@ class SweepCommand final : public Command {
       row.cost_ms = plan.cost.cost_ms;
       for (const DeviceCost& device : plan.cost.per_device) {
         row.memory_bytes = std::max(row.memory_bytes, device.memory_bytes);
+        row.host_bytes += device.host_bytes;
         least_.compute_ms = std::min(least_.compute_ms, device.compute_ms);
         least_.forward_comm_ms = std::min(least_.forward_comm_ms, device.forward_comm_ms);
         least_.backward_comm_ms = std::min(least_.backward_comm_ms, device.backward_comm_ms);
       }
       row.shards = std::ssize(plan.plan.shards);
+      row.offloaded = std::ssize(plan.plan.offloaded);
       row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options);
       row.stopped_early = plan.stopped_early;
       row.skipped = plan.skipped;

@@ -17,6 +17,7 @@ namespace {
 using Clusters = std::vector<io::SweepCluster>;
 
 bool has_plan(const io::SweepCluster& one) { return one.feasible; }
+bool has_offloaded(const io::SweepCluster& one) { return one.offloaded > 0; }
 bool has_bound(const io::SweepCluster& one) { return one.lower_bound_ms.has_value(); }
 
 std::string percent(double share, int decimals) {
@@ -38,9 +39,15 @@ Range range_of(const Clusters& clusters) {
   return range;
 }
 
+/// Columns that only some sweeps have.
+struct Shown {
+  bool hosts = false;
+  bool bounds = false;
+};
+
 /// The cells of a cluster that has a plan, as the columns below.
 std::vector<std::string> cells_of(const Console& console, const io::SweepCluster& one,
-                                  const Range& range, bool bounds, bool worth) {
+                                  const Range& range, const Shown& shown, bool worth) {
   const double used =
       static_cast<double>(one.memory_bytes) / static_cast<double>(one.cluster.memory_bytes);
   std::vector<std::string> cells{std::to_string(one.cluster.devices),
@@ -48,9 +55,10 @@ std::vector<std::string> cells_of(const Console& console, const io::SweepCluster
                                  milliseconds(one.cost_ms, range.lowest_ms),
                                  milliseconds(one.device_ms(), one.device_ms()),
                                  format_bytes(one.memory_bytes),
-                                 percent(used, 0),
-                                 std::to_string(one.shards)};
-  if (bounds) {
+                                 percent(used, 0)};
+  if (shown.hosts) cells.push_back(format_bytes(one.host_bytes));
+  cells.push_back(std::to_string(one.shards));
+  if (shown.bounds) {
     cells.push_back(has_bound(one) ? percent(above_bound(one.cost_ms, *one.lower_bound_ms), 2)
                                    : "-");
   }
@@ -60,10 +68,12 @@ std::vector<std::string> cells_of(const Console& console, const io::SweepCluster
   return cells;
 }
 
-std::string cluster_table(const Console& console, const Clusters& clusters, bool bounds) {
-  std::vector<Column> columns{{"devices"}, {"memory each"}, {"cost ms"}, {"device ms"},
-                              {"fullest"}, {"of limit"},    {"shards"}};
-  if (bounds) columns.push_back({"above bound"});
+std::string cluster_table(const Console& console, const Clusters& clusters, const Shown& shown) {
+  std::vector<Column> columns{{"devices"},   {"memory each"}, {"cost ms"},
+                              {"device ms"}, {"fullest"},     {"of limit"}};
+  if (shown.hosts) columns.push_back({"on hosts"});
+  columns.push_back({"shards"});
+  if (shown.bounds) columns.push_back({"above bound"});
   columns.push_back({"", Align::kLeft});
   columns.push_back({"", Align::kLeft});
   TextTable table(columns);
@@ -77,7 +87,7 @@ std::string cluster_table(const Console& console, const Clusters& clusters, bool
           Style::kDim);
       continue;
     }
-    table.add(cells_of(console, one, range, bounds, worth[index]),
+    table.add(cells_of(console, one, range, shown, worth[index]),
               worth[index] ? Style::kBold : Style::kPlain);
   }
   return table.render(console);
@@ -92,8 +102,9 @@ std::string size_text(const Cluster& cluster) {
 std::string sweep_summary(const Console& console, const io::SweepReport& report,
                           const std::string& bounded) {
   const Clusters& clusters = report.clusters;
-  const bool bounds = std::any_of(clusters.begin(), clusters.end(), has_bound);
-  std::string text = cluster_table(console, clusters, bounds) + "\n";
+  const Shown shown{std::any_of(clusters.begin(), clusters.end(), has_offloaded),
+                    std::any_of(clusters.begin(), clusters.end(), has_bound)};
+  std::string text = cluster_table(console, clusters, shown) + "\n";
   if (std::any_of(clusters.begin(), clusters.end(), has_plan)) {
     text +=
         "cost: the embedding part of a step on the slowest device; device ms: that times the "
@@ -102,7 +113,8 @@ std::string sweep_summary(const Console& console, const io::SweepReport& report,
         percent(io::kWorthwhile, 0) +
         ", than all others of at most as many devices with at most as much memory\n";
   }
-  if (bounds) text += "above bound: no " + bounded + " is below\n";
+  if (shown.hosts) text += "on hosts: bytes of tables in the memory of all hosts together\n";
+  if (shown.bounds) text += "above bound: no " + bounded + " is below\n";
   for (const io::SweepCluster& one : clusters) {
     if (one.feasible) continue;
     text += "no plan on " + size_text(one.cluster) + ": " + io::printable(one.refusal) + "\n";

@@ -84,6 +84,15 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
       .default_text("none");
 }
 
+void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
+                       const std::string& fault, PlanOptions* out) {
+  const std::string why =
+      knows_host_memory(models.models) ? fault : models.name + " knows no tables in host memory";
+  if (why.empty() || !flags.given("host-memory")) return;
+  out->host_memory_bytes = 0;
+  print_note("--host-memory: changes nothing, " + why);
+}
+
 void declare_replanning(FlagSet& flags, PlanOptions* out) {
   flags
       .number("time-limit", "SECONDS", "then the search stops with the best plan so far",

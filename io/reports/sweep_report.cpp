@@ -21,7 +21,7 @@ bool beaten(const SweepCluster& one, std::span<const SweepCluster> clusters) {
   });
 }
 
-void write_cluster(JsonWriter& writer, const SweepCluster& one, bool pareto) {
+void write_cluster(JsonWriter& writer, const SweepCluster& one, bool hosts, bool pareto) {
   writer.begin_object(JsonWriter::Layout::kLine);
   writer.key("devices").integer(one.cluster.devices);
   writer.key("device_memory_bytes").integer(one.cluster.memory_bytes);
@@ -31,10 +31,17 @@ void write_cluster(JsonWriter& writer, const SweepCluster& one, bool pareto) {
     writer.key("device_ms").number(one.device_ms());
     writer.key("memory_bytes").integer(one.memory_bytes);
     writer.key("shards").integer(one.shards);
+    if (hosts) {
+      writer.key("offloaded").integer(one.offloaded);
+      writer.key("host_bytes").integer(one.host_bytes);
+    }
     if (one.lower_bound_ms) writer.key("lower_bound_ms").number(*one.lower_bound_ms);
   } else {
     for (const char* key : {"cost_ms", "device_ms", "memory_bytes", "shards"}) {
       writer.key(key).null();
+    }
+    if (hosts) {
+      for (const char* key : {"offloaded", "host_bytes"}) writer.key(key).null();
     }
     writer.key("refusal").text(one.refusal);
   }
@@ -64,9 +71,11 @@ std::string format_sweep(const SweepReport& report) {
   writer.key("cost_provenance").text(report.cost_provenance);
   writer.key("batch_size").integer(report.batch_size);
   writer.key("tables").integer(report.tables);
+  const bool hosts = report.host_memory_bytes > 0;
+  if (hosts) writer.key("host_memory_bytes").integer(report.host_memory_bytes);
   writer.key("clusters").begin_array();
   for (std::size_t index = 0; index < report.clusters.size(); ++index) {
-    write_cluster(writer, report.clusters[index], worth[index]);
+    write_cluster(writer, report.clusters[index], hosts, worth[index]);
   }
   writer.end_array().end_object();
   return writer.take();

@@ -18,6 +18,8 @@ struct SweepCluster {
   double cost_ms = 0;     ///< this and what follows but the seconds: of feasible ones
   std::int64_t memory_bytes = 0;           ///< of the fullest device
   std::int64_t shards = 0;                 ///< of the plan
+  std::int64_t offloaded = 0;              ///< tables that it has in host memory
+  std::int64_t host_bytes = 0;             ///< of those, of all hosts together
   std::optional<double> lower_bound_ms{};  ///< no plan costs less, where that is known
   bool stopped_early = false;              ///< another run may find another plan
   std::string skipped{};  ///< what the time limit left no room for, in words; empty: nothing
@@ -34,6 +36,7 @@ struct SweepReport {
   std::string cost_provenance;  ///< "measured" or "simulated"
   std::int64_t batch_size = 0;
   std::int64_t tables = 0;
+  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none
   std::vector<SweepCluster> clusters;
 };
 

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -47,7 +48,8 @@ Outcome planned_beyond(const Flags& changed) { return run_command(offload_argume
 std::int64_t host_bytes_in(const boost::json::object& plan) {
   std::int64_t bytes = 0;
   for (const boost::json::value& device : plan.at("per_device").as_array()) {
-    bytes += device.at("host_bytes").as_int64();
+    const boost::json::value* own = device.as_object().if_contains("host_bytes");
+    if (own != nullptr) bytes += own->as_int64();
     BOOST_TEST(device.at("memory_bytes").as_int64() <= std::int64_t{8} << 30);
   }
   return bytes;
@@ -136,6 +138,91 @@ BOOST_AUTO_TEST_CASE(where_host_memory_changes_nothing_a_note_says_so) {
   cpu["format"] = "torchrec";
   cpu["trainer-device"] = "cpu";
   BOOST_TEST(planned_beyond(cpu).err.find(begin + "TorchRec has no such kernels on CPU") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_sweep_tells_which_clusters_need_the_hosts_memory) {
+  const std::vector<std::string> arguments{
+      "sweep",           "--tables",      kOffloadTables,  "--devices", "8",
+      "--device-memory", "8GiB,80GB",     "--host-memory", "100GiB",    "--cost-model",
+      "torchrec",        "--evaluations", "2000"};
+  const Outcome shown = run_command(arguments);
+  BOOST_TEST(shown.exit_code == 0, shown.err);
+  BOOST_TEST(shown.out.find("of limit  on hosts  shards") != std::string::npos, shown.out);
+  std::vector<std::string> to_stdout = arguments;
+  to_stdout.insert(to_stdout.end(), {"--output", "-"});
+  const boost::json::object report = parsed(run_command(to_stdout).out);
+  BOOST_TEST(report.at("host_memory_bytes").as_int64() == std::int64_t{100} << 30);
+  const boost::json::array& clusters = report.at("clusters").as_array();
+  BOOST_TEST_REQUIRE(clusters.size() == 2U);
+  const boost::json::object plan = parsed(planned_beyond({{"output", "-"}}).out);
+  BOOST_TEST((clusters[0].at("cost_ms") == plan.at("cost_ms")));
+  BOOST_TEST(clusters[0].at("host_bytes").as_int64() == host_bytes_in(plan));
+  BOOST_TEST(clusters[0].at("offloaded").to_number<std::size_t>() ==
+             plan.at("offloaded").as_array().size());
+  BOOST_TEST(clusters[1].at("host_bytes").as_int64() == 0);
+  BOOST_TEST(clusters[1].at("offloaded").as_int64() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(algorithms_are_compared_with_tables_in_host_memory) {
+  const TemporaryFolder folder;
+  std::string ids;
+  std::string dims;
+  for (int table = 0; table < 26; ++table) {
+    ids += (table == 0 ? "" : ",") + std::to_string(table);
+    dims += table == 0 ? "128" : ",128";
+  }
+  const std::string tasks = folder.file("tasks.txt");
+  std::ofstream(tasks) << ids << " " << dims << "\n";
+  std::vector<std::string> arguments{"compare",
+                                     "--tables",
+                                     kOffloadTables,
+                                     "--tasks",
+                                     tasks,
+                                     "--devices",
+                                     "8",
+                                     "--device-memory",
+                                     "8GiB",
+                                     "--cost-model",
+                                     "torchrec",
+                                     "--evaluations",
+                                     "2000",
+                                     "--output",
+                                     "-",
+                                     "--algorithms",
+                                     "size-greedy,refine"};
+  const auto results = [&] {
+    return parsed(run_command(arguments).out).at("tasks").as_array()[0].at("results").as_object();
+  };
+  BOOST_TEST(!results().at("refine").at("feasible").as_bool());
+  arguments.insert(arguments.end(), {"--host-memory", "100GiB"});
+  const boost::json::object with = results();
+  for (const char* algorithm : {"size-greedy", "refine"}) {
+    BOOST_TEST(with.at(algorithm).at("feasible").as_bool(), algorithm);
+    BOOST_TEST(host_bytes_in(with.at(algorithm).as_object()) >= std::int64_t{34} << 30);
+    BOOST_TEST(!with.at(algorithm).at("offloaded").as_array().empty(), algorithm);
+  }
+  BOOST_TEST(with.at("refine").at("cost_ms").to_number<double>() <
+             with.at("size-greedy").at("cost_ms").to_number<double>());
+}
+
+BOOST_AUTO_TEST_CASE(replanning_watches_the_memory_of_hosts_where_it_is_told) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("plan.json");
+  const Outcome made = planned_beyond(
+      {{"devices", "16"}, {"device-memory", "2GiB"}, {"host-memory", "50GB"}, {"output", file}});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  const auto replanned = [&](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"replan", "--tables", kOffloadTables, "--plan", file, "--device-memory", "2GiB",
+                 "--move-limit", "10GB", "--cost-model", "torchrec", "--evaluations", "2000"});
+    return run_command(more);
+  };
+  const Outcome kept = replanned({"--host-memory", "50GB", "--output", folder.file("next.json")});
+  BOOST_TEST(kept.exit_code == 0, kept.err);
+  BOOST_TEST(kept.err == "");
+  expect_one_line(replanned({"--host-memory", "30GB"}), 3, ": host ");
+  BOOST_TEST(replanned({}).err.find("tables in host memory may go to other hosts") !=
              std::string::npos);
 }
 

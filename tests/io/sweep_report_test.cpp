@@ -21,7 +21,7 @@ SweepReport example() {
   fits.stopped_early = true;
   fits.skipped = "the paper's search";
   fits.seconds = 0.5;
-  return {"h200", "H200, nvswitch", "simulated", 4096, 2, {full, fits}};
+  return {"h200", "H200, nvswitch", "simulated", 4096, 2, 0, {full, fits}};
 }
 
 using Marks = std::vector<bool>;
@@ -67,6 +67,21 @@ BOOST_AUTO_TEST_CASE(the_report_says_of_each_cluster_what_a_plan_costs_or_why_th
   ]
 }
 )");
+}
+
+BOOST_AUTO_TEST_CASE(where_hosts_have_memory_clusters_say_what_of_it_plans_take) {
+  SweepReport report = example();
+  report.host_memory_bytes = 320;
+  report.clusters[1].offloaded = 1;
+  report.clusters[1].host_bytes = 96;
+  const std::string text = format_sweep(report);
+  for (const std::string part : {R"("tables": 2,
+  "host_memory_bytes": 320,
+  "clusters")",
+                                 R"("shards": null, "offloaded": null, "host_bytes": null, )",
+                                 R"("shards": 3, "offloaded": 1, "host_bytes": 96, )"}) {
+    BOOST_TEST(text.find(part) != std::string::npos, part << " in\n" << text);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_empty_report_is_valid_json) {
