@@ -65,6 +65,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .row_splits = std::min(options.row_splits, known),
           .row_parts = known_row_parts(models),
           .devices_per_host = known_devices_per_host(models),
+          .host_memory_bytes = options.host_memory_bytes,
           .replicate = options.data_parallel && knows_replicas(models),
           .possible_row_splits = std::min(options.possible_row_splits, known),
           .possible_replicas = knows_replicas(models)};
@@ -147,6 +148,17 @@ Result<search::SearchResult> search_fused(const search::Problem& problem,
   return algorithm.run({own, problem.cluster}, evaluator, options);
 }
 
+/// kInfeasible where one of them holds more than they have.
+Status check_fullest(const std::string& what, const std::vector<std::int64_t>& bytes,
+                     std::int64_t memory_bytes) {
+  const auto fullest = std::max_element(bytes.begin(), bytes.end());
+  if (fullest == bytes.end() || *fullest <= memory_bytes) return {};
+  return infeasible(what + " " + std::to_string(fullest - bytes.begin()) + " holds " +
+                    format_bytes_apart(*fullest, memory_bytes) + ", " + what + "s have " +
+                    format_bytes_apart(memory_bytes, *fullest) + ": this plan needs at least " +
+                    format_bytes_at_least(*fullest) + " of memory per " + what);
+}
+
 /// The search with its evaluator and threads, everything else done before and after `seconds`.
 Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
                               const CostModels& models, const PlanOptions& options,
@@ -226,6 +238,10 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, now, models));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, now, cluster.memory_bytes));
+  if (options.host_memory_bytes > 0) {
+    const std::int32_t each = host_devices(now.devices, known_devices_per_host(models));
+    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, now, each, options.host_memory_bytes));
+  }
   const PlannedWorkload planned(workload, now);
   Plan canonical = now;
   canonicalize(canonical);
@@ -291,13 +307,13 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
 }
 
 Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes) {
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
-  const auto fullest = std::max_element(bytes.begin(), bytes.end());
-  if (fullest == bytes.end() || *fullest <= memory_bytes) return {};
-  return infeasible("device " + std::to_string(fullest - bytes.begin()) + " holds " +
-                    format_bytes_apart(*fullest, memory_bytes) + ", devices have " +
-                    format_bytes_apart(memory_bytes, *fullest) + ": this plan needs at least " +
-                    format_bytes_at_least(*fullest) + " of memory per device");
+  return check_fullest("device", device_bytes(workload, plan), memory_bytes);
+}
+
+Status check_host_memory(const Workload& workload, const Plan& plan, std::int32_t devices_per_host,
+                         std::int64_t memory_bytes) {
+  const std::int32_t each = devices_per_host == 0 ? plan.devices : devices_per_host;
+  return check_fullest("host", host_bytes(workload, plan, each), memory_bytes);
 }
 
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,

@@ -75,10 +75,11 @@ inline constexpr std::string_view kReplan = "replan";
 /// `models`, for which no more weights and optimizer states come to devices that do not hold them
 /// (moved_bytes()) than `limit` says. Whole tables and columns move and are split; row shards and
 /// replicas stay as they are, tables keep their kernels, and no device gets a second block of a
-/// table. Of `options`, the algorithm, row splits, replicas and host memory change nothing. Same
-/// input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and a
-/// plan that simulate() refuses, is for another number of devices, or a limit below 0); kInfeasible
-/// when `now` is beyond the memory. Thread-safe.
+/// table. Of `options`, the algorithm, row splits and replicas change nothing; host memory is that
+/// of each host, which tables that are there keep to; 0: not watched. Same input and seed, same
+/// plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate()
+/// refuses, is for another number of devices, or a limit below 0); kInfeasible when `now` is beyond
+/// either memory. Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);
@@ -99,6 +100,9 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
 /// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
 /// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.
 Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes);
+/// The same of hosts of `devices_per_host`, the last one of what is left, 0: one of all devices.
+Status check_host_memory(const Workload& workload, const Plan& plan, std::int32_t devices_per_host,
+                         std::int64_t memory_bytes);
 
 /// One algorithm's outcome in a comparison: a plan, or why there is none.
 struct ComparedPlan {

@@ -37,6 +37,9 @@ struct SearchOptions {
   /// Where the cost models know what even blocks cost over the devices of one host: how many those
   /// are; 0: they do not.
   std::int32_t devices_per_host = 0;
+  /// What each of those hosts has for tables that the workload keeps there; 0: not known. Heeded by
+  /// replan() alone.
+  std::int64_t host_memory_bytes = 0;
   /// Whether `refine` may give every device all of a table; only where the cost models know it.
   bool replicate = false;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.

@@ -31,6 +31,11 @@ class ReplanCommand final : public Command {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &cluster_.memory_bytes);
     flags
+        .bytes("host-memory",
+               "memory of each host for the tables that the plan has there: no host gets more",
+               &options_.host_memory_bytes)
+        .default_text("not watched");
+    flags
         .bytes("move-limit",
                "the most bytes that may come to devices that do not hold them: weights and "
                "optimizer states",
@@ -70,6 +75,7 @@ class ReplanCommand final : public Command {
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (hosts == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
+    note_host_memory(flags, models.models, document.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
@@ -88,6 +94,16 @@ class ReplanCommand final : public Command {
     document.plan = std::move(written);
     print_note(input.plan.source + ": " + export_.format +
                " has blocks of a table that are on one device joined: that is the plan that runs");
+  }
+
+  static void note_host_memory(const FlagSet& flags, const CostModels& models, const Plan& plan) {
+    const bool several = host_devices(plan.devices, known_devices_per_host(models)) > 0;
+    if (flags.given("host-memory") && plan.offloaded.empty()) {
+      print_note("--host-memory: changes nothing, the plan has no tables there");
+    } else if (!flags.given("host-memory") && !plan.offloaded.empty() && several) {
+      print_note(
+          "tables in host memory may go to other hosts: --host-memory keeps to what each has");
+    }
   }
 
   /// HugeCTR's lists do not say which columns a GPU has, and TorchRec wants the tables of a module

@@ -19,9 +19,9 @@ inline constexpr std::int32_t kMaxDevices = 65536;
 inline constexpr std::int32_t kUsualHost = 8;
 
 /// Devices of one of several hosts of `each`, or 0: there is one host. Devices that fill no whole
-/// number of such hosts, fewer among them, are one.
+/// number of such hosts, fewer among them, are one, and so are all where `each` is 0.
 inline std::int32_t host_devices(std::int32_t devices, std::int32_t each = kUsualHost) {
-  return devices > each && devices % each == 0 ? each : 0;
+  return each > 0 && devices > each && devices % each == 0 ? each : 0;
 }
 
 /// 1 <= devices <= kMaxDevices, memory_bytes > 0.

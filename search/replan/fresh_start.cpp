@@ -34,6 +34,23 @@ std::int64_t staying_bytes(const RunningPlan& now, const std::set<std::int32_t>&
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
+/// Keeps the tables that are in host memory on the hosts where they are.
+void pin_to_their_hosts(const RunningPlan& now, Workload& workload) {
+  std::vector<std::set<std::int32_t>> devices(workload.tables.size());
+  for (const Shard& shard : now.plan.shards) {
+    const auto table = static_cast<std::size_t>(shard.table);
+    if (!workload.tables[table].kernel.offloaded()) continue;
+    for (std::int32_t device = 0; device < now.plan.devices; ++device) {
+      const bool allowed = workload.tables[table].devices.has(device);
+      if (allowed && now.hosts.together(device, shard.device)) devices[table].insert(device);
+    }
+  }
+  for (std::size_t table = 0; table < devices.size(); ++table) {
+    if (devices[table].empty()) continue;
+    workload.tables[table].devices = DeviceSet({devices[table].begin(), devices[table].end()});
+  }
+}
+
 }  // namespace
 
 std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions& options,
@@ -49,6 +66,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
   if (now.limit.whole_tables) {
     for (Table& table : workload.tables) table.sharding.columns = !table.sharding.whole;
   }
+  if (now.hosts.watched()) pin_to_their_hosts(now, workload);
   Cluster cluster = now.problem.cluster;
   cluster.memory_bytes -= staying_bytes(now, staying);
   if (cluster.memory_bytes < 1) return std::nullopt;
@@ -61,7 +79,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
   evaluations += fresh->evaluations;
   canonicalize(fresh->plan);
   const std::vector<Table>& tables = now.problem.workload.tables;
-  const bool alike = now.evaluator.devices_alike() &&
+  const bool alike = now.evaluator.devices_alike() && !now.hosts.watched() &&
                      std::all_of(tables.begin(), tables.end(),
                                  [](const Table& table) { return table.devices.all(); });
   const Plan near = brought_near(fresh->plan, now.plan, now.problem.workload, staying, alike);

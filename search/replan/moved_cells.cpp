@@ -10,10 +10,13 @@ void MovedCells::start(const CellPlan& plan, double ms_per_byte) {
   cells_ = plan.cells;
   bytes_.clear();
   moved_bytes_ = 0;
+  hosts_.clear();
   for (std::size_t k = 0; k < cells_.size(); ++k) {
     const bool in_use = plan.pieces[k].device != kNoDevice;
     bytes_.push_back(in_use ? held_.missing_bytes(cells_[k]) : 0);
     moved_bytes_ += bytes_.back();
+    if (!in_use) cells_[k].device = kNoDevice;
+    hosts_.add(cells_[k]);
   }
   undo_.clear();
   best_ = cells_;
@@ -29,8 +32,27 @@ double MovedCells::price_ms(const LocalPlan& plan, const Move& move) {
     piece.bytes = piece.cells.device == kNoDevice ? 0 : held_.missing_bytes(piece.cells);
     more += piece.bytes - (index < bytes_.size() ? bytes_[index] : 0);
   }
-  if (moved_bytes_ + more > limit_bytes_) return kNever;
+  if (moved_bytes_ + more > limit_bytes_ || !fits_hosts()) return kNever;
   return ms_per_byte_ * static_cast<double>(more);
+}
+
+/// Whether hosts have memory for the pieces as priced.
+bool MovedCells::fits_hosts() {
+  if (!hosts_.watched()) return true;
+  const auto change = [&](bool back) {
+    for (const Piece& piece : priced()) {
+      const auto index = static_cast<std::size_t>(piece.number);
+      Shard before;
+      before.device = kNoDevice;
+      if (index < cells_.size()) before = cells_[index];
+      hosts_.remove(back ? piece.cells : before);
+      hosts_.add(back ? before : piece.cells);
+    }
+  };
+  change(false);
+  const bool fits = hosts_.fits();
+  change(true);
+  return fits;
 }
 
 void MovedCells::make() {
@@ -49,6 +71,8 @@ void MovedCells::make() {
 void MovedCells::put(const Piece& piece) {
   const auto index = static_cast<std::size_t>(piece.number);
   moved_bytes_ += piece.bytes - bytes_[index];
+  hosts_.remove(cells_[index]);
+  hosts_.add(piece.cells);
   cells_[index] = piece.cells;
   bytes_[index] = piece.bytes;
 }

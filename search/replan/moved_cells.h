@@ -10,22 +10,25 @@
 #include "search/local/local_plan.h"
 #include "search/local/move_guard.h"
 #include "search/replan/cell_plan.h"
+#include "search/replan/host_loads.h"
 
 namespace neuroshard::search {
 
 /// Which cells the pieces of a walk's plan are, and how many bytes are on devices that do not hold
-/// them now: those may not be more than a limit. Pieces are joined only where their cells are side
-/// by side, and of a split piece that half leaves which costs fewer bytes. Beside another block of
-/// its table on a device nothing comes, is split or joined: the device would look its indices up
-/// once more for it, and trainers have such blocks in ways of their own.
+/// them now: those may not be more than a limit, nor what hosts have in their memory. Pieces are
+/// joined only where their cells are side by side, and of a split piece that half leaves which
+/// costs fewer bytes. Beside another block of its table on a device nothing comes, is split or
+/// joined: the device would look its indices up once more for it, and trainers have such blocks in
+/// ways of their own.
 class MovedCells final : public MoveGuard {
  public:
   /// What it is made from must outlive it.
-  MovedCells(const HeldCells& held, const ShapeCatalog& catalog, std::int64_t limit_bytes)
-      : held_(held), catalog_(catalog), limit_bytes_(limit_bytes) {}
+  MovedCells(const HeldCells& held, const ShapeCatalog& catalog, std::int64_t limit_bytes,
+             const HostLoads& hosts)
+      : held_(held), catalog_(catalog), limit_bytes_(limit_bytes), hosts_(hosts) {}
 
-  /// Starts over with that plan; a byte that moves weighs `ms_per_byte`. REQUIRES cells for all of
-  /// its pieces.
+  /// Starts over with that plan, which keeps to the hosts' memory; a byte that moves weighs
+  /// `ms_per_byte`. REQUIRES cells for all of its pieces.
   void start(const CellPlan& plan, double ms_per_byte);
 
   double price_ms(const LocalPlan& plan, const Move& move) override;
@@ -69,11 +72,13 @@ class MovedCells final : public MoveGuard {
   void describe_split(const Move& move, Change& change) const;
   bool describe_merge(const Move& move, Change& change) const;
   [[nodiscard]] bool alone(const LocalPlan& plan, const Change& change, const Piece& piece) const;
+  [[nodiscard]] bool fits_hosts();
   void put(const Piece& piece);
 
   const HeldCells& held_;
   const ShapeCatalog& catalog_;
   const std::int64_t limit_bytes_;
+  HostLoads hosts_;
   std::vector<Shard> cells_;
   std::vector<std::int64_t> bytes_;
   std::int64_t moved_bytes_ = 0;

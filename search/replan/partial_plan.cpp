@@ -28,6 +28,7 @@ class Reverting {
         whole_tables_(now.limit.whole_tables),
         catalog_(now.catalog),
         held_(now.held),
+        hosts_(now.hosts),
         most_(most),
         evaluations_(evaluations),
         stop_(stop),
@@ -54,6 +55,7 @@ class Reverting {
       for (const auto& [piece, cells] : stays ? now_[table] : wanted[table]) {
         pieces.push_back(piece);
         cells_.push_back(cells);
+        hosts_.add(cells);
         if (!stays) moved_[table] += held_.missing_bytes(cells);
       }
     }
@@ -67,7 +69,7 @@ class Reverting {
   [[nodiscard]] std::int64_t moved_bytes() const { return moved_bytes_; }
   [[nodiscard]] bool fits() const {
     const std::span<const std::int64_t> bytes = plan_.bytes();
-    return *std::max_element(bytes.begin(), bytes.end()) <= memory_bytes_;
+    return *std::max_element(bytes.begin(), bytes.end()) <= memory_bytes_ && hosts_.fits();
   }
   [[nodiscard]] CellPlan plan() const { return {plan_.assignment(), cells_}; }
 
@@ -88,7 +90,7 @@ class Reverting {
           least = price;
         }
       }
-      take_back();
+      take_back(table);
     }
     if (best < 0) return false;
     revert(best);
@@ -148,14 +150,21 @@ class Reverting {
     const std::span<const std::int32_t> of_table = plan_.pieces_of(table);
     for (const std::int32_t piece : std::vector<std::int32_t>(of_table.begin(), of_table.end())) {
       undo_.push_back(plan_.apply({piece, {kNoEntry, kNoDevice}, {}}));
+      hosts_.remove(cells_[static_cast<std::size_t>(piece)]);
     }
     for (const auto& [piece, cells] : now_[static_cast<std::size_t>(table)]) {
       undo_.push_back(plan_.apply({plan_.next_piece(), piece, {}}));
+      hosts_.add(cells);
     }
   }
 
-  void take_back() {
+  /// The revert of that table.
+  void take_back(std::int32_t table) {
     for (; !undo_.empty(); undo_.pop_back()) plan_.apply(undo_.back());
+    for (const auto& [piece, cells] : now_[static_cast<std::size_t>(table)]) hosts_.remove(cells);
+    for (const std::int32_t piece : plan_.pieces_of(table)) {
+      hosts_.add(cells_[static_cast<std::size_t>(piece)]);
+    }
   }
 
   /// The cells of a table that has just gone back: its pieces are in the order of its cells.
@@ -174,6 +183,7 @@ class Reverting {
   const bool whole_tables_;
   const ShapeCatalog& catalog_;
   const HeldCells& held_;
+  HostLoads hosts_;
   const std::int64_t most_;
   std::int64_t& evaluations_;
   const std::function<bool()>& stop_;

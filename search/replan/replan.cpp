@@ -60,7 +60,7 @@ class Replanning {
  private:
   struct Walker {
     explicit Walker(const RunningPlan& now)
-        : cells(now.held, now.catalog, now.limit.bytes),
+        : cells(now.held, now.catalog, now.limit.bytes, now.hosts),
           walk(now.problem, now.evaluator, now.catalog, &cells) {}
     Walker(const Walker&) = delete;
     Walker& operator=(const Walker&) = delete;
@@ -198,7 +198,8 @@ SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const Sear
   SearchResult result{now, 1, !catalog.complete()};
   if (problem.cluster.devices == 1 || !catalog.complete()) return result;
   const HeldCells held(problem.workload, now);
-  const RunningPlan running{problem, evaluator, catalog, now, held, limit};
+  const HostLoads hosts(problem, own);
+  const RunningPlan running{problem, evaluator, catalog, now, held, limit, hosts};
   Replanning replanning(running, own);
   replanning.run();
   result.evaluations += replanning.candidates();

@@ -5,7 +5,7 @@
 
 namespace neuroshard::search {
 
-/// Goes on from `now`, a plan in canonical order that is valid and within the memory limit: local
+/// Goes on from `now`, a plan in canonical order that is valid and within the memory limits: local
 /// search on the cost, by walks as those of `refine`, in which no more weights and optimizer states
 /// than `limit` says come to devices that do not hold them now. Whole tables and columns move, are
 /// split and, where their cells are side by side, joined; row shards and replicas stay as they are.

@@ -3,6 +3,7 @@
 #include "engine/core/held_cells.h"
 #include "engine/core/move_limit.h"
 #include "search/local/shape_catalog.h"
+#include "search/replan/host_loads.h"
 #include "search/sharder.h"
 
 namespace neuroshard::search {
@@ -15,6 +16,7 @@ struct RunningPlan {
   const Plan& plan;
   const HeldCells& held;  ///< by the plan
   const MoveLimit& limit;
+  const HostLoads& hosts;  ///< of no plan yet
 };
 
 }  // namespace neuroshard::search

@@ -19,7 +19,7 @@ class Tidying {
         memory_bytes_(now.problem.cluster.memory_bytes),
         evaluations_(evaluations),
         stop_(stop),
-        cells_(now.held, now.catalog, std::numeric_limits<std::int64_t>::max()),
+        cells_(now.held, now.catalog, std::numeric_limits<std::int64_t>::max(), now.hosts),
         plan_(now.problem, now.evaluator, now.catalog),
         coster_(now.evaluator) {
     plan_.assign(start.pieces);

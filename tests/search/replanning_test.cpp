@@ -167,9 +167,10 @@ BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
     const Problem problem{workload, cluster};
     const HeldCells held(workload, now);
     const MoveLimit limit{.bytes = kPlenty};
+    const HostLoads hosts(problem, {});
     std::int64_t evaluations = 0;
-    const auto fresh =
-        fresh_start({problem, evaluator, catalog, now, held, limit}, budget(5000), evaluations);
+    const auto fresh = fresh_start({problem, evaluator, catalog, now, held, limit, hosts},
+                                   budget(5000), evaluations);
     BOOST_REQUIRE(fresh.has_value());
     const Plan plan = plan_of(*fresh, catalog, 4);
     BOOST_TEST(test::fits(workload, plan, cluster));
