@@ -35,7 +35,11 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
                          ", expected a divisor of " + std::to_string(local.devices) +
                          " devices, or 0");
   }
-  return GivenCluster{cluster, per_host};
+  if (local.host_memory_bytes < 0) {
+    return invalid_input("cluster.host_memory_bytes: found " +
+                         std::to_string(local.host_memory_bytes) + ", expected 0 or more");
+  }
+  return GivenCluster{cluster, per_host, local.host_memory_bytes};
 }
 
 Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given) {

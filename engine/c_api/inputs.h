@@ -14,7 +14,8 @@ namespace neuroshard::c_api {
 /// The devices a caller describes.
 struct GivenCluster {
   Cluster devices;
-  std::int32_t devices_per_host = 0;  ///< 0: not said
+  std::int32_t devices_per_host = 0;   ///< 0: not said
+  std::int64_t host_memory_bytes = 0;  ///< 0: none, or not watched
 };
 
 /// Those, checked.

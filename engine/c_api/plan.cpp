@@ -1,4 +1,5 @@
 // Plans: made by hand, read, looked into and checked.
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
@@ -43,6 +44,38 @@ Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_
   return {};
 }
 
+Status check_count(const char* name, std::size_t count) {
+  if (count <= kMaxShards) return {};
+  return invalid_input(std::string(name) + ": found " + std::to_string(count) +
+                       ", expected at most " + std::to_string(kMaxShards));
+}
+
+/// In order, each once, with kernels that are ones; whether they are tables only a workload knows.
+Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count, Plan& plan) {
+  NEUROSHARD_RETURN_IF_ERROR(check_count("offloaded_count", count));
+  if (count > 0) NEUROSHARD_RETURN_IF_ERROR(require(given, "offloaded"));
+  plan.offloaded.reserve(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    const std::string where = "offloaded[" + std::to_string(index) + "]";
+    const auto& [table, bit, load_factor] = given[index];
+    const std::int64_t least = index == 0 ? 0 : std::int64_t{given[index - 1].table} + 1;
+    if (table < least) {
+      return invalid_input(where + ".table: found " + std::to_string(table) + ", expected " +
+                           std::to_string(least) + " or more");
+    }
+    const auto kernels = all_compute_kernels();
+    const auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                                     [&](ComputeKernel one) { return kernel_bit(one) == bit; });
+    if (kernel == kernels.end() || *kernel == ComputeKernel::kFused) {
+      return invalid_input(where + ".kernel: found " + std::to_string(bit) +
+                           ", expected NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM");
+    }
+    plan.offloaded.push_back({table, {*kernel, load_factor}});
+    NEUROSHARD_RETURN_IF_ERROR(validate(plan.offloaded.back().kernel).with_context(where));
+  }
+  return {};
+}
+
 Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
                     std::size_t count) {
   NEUROSHARD_RETURN_IF_ERROR(validate(Cluster{.devices = devices, .memory_bytes = 1}));
@@ -50,10 +83,7 @@ Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neurosh
     return invalid_input("batch_size: found " + std::to_string(batch_size) +
                          ", expected at least 1");
   }
-  if (count > kMaxShards) {
-    return invalid_input("count: found " + std::to_string(count) + ", expected at most " +
-                         std::to_string(kMaxShards));
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_count("count", count));
   if (count > 0) NEUROSHARD_REQUIRE(shards);
   auto handle = std::make_unique<neuroshard_plan>();
   Plan& plan = handle->document.plan;
@@ -95,8 +125,14 @@ using namespace neuroshard::c_api;
 
 neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
                                          const neuroshard_shard* shards, size_t count,
-                                         neuroshard_plan** plan, neuroshard_error* error) {
-  return make_handle(plan, error, [&] { return make(devices, batch_size, shards, count); });
+                                         const neuroshard_offloaded_table* offloaded,
+                                         size_t offloaded_count, neuroshard_plan** plan,
+                                         neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(Handle handle, make(devices, batch_size, shards, count));
+    NEUROSHARD_RETURN_IF_ERROR(add_offloaded(offloaded, offloaded_count, handle->document.plan));
+    return handle;
+  });
 }
 
 neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text source,
@@ -210,7 +246,12 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
       return invalid_input("plan: found one for " + std::to_string(own.devices) +
                            " devices, expected " + std::to_string(devices.devices));
     }
-    return check_memory(workload->workload, own, devices.memory_bytes);
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload->workload, own, devices.memory_bytes));
+    if (given.host_memory_bytes == 0) return {};
+    const std::int32_t said = given.devices_per_host > 0 ? given.devices_per_host
+                                                         : plan->document.places.devices_per_host;
+    const std::int32_t each = host_devices(own.devices, said > 0 ? said : kUsualHost);
+    return check_host_memory(workload->workload, own, each, given.host_memory_bytes);
   });
 }
 

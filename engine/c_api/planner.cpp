@@ -67,7 +67,7 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
 void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
   if (options.host_memory_bytes == 0 || knows_host_memory(planner.models->models)) return;
   log_line(planner, NEUROSHARD_LOG_WARNING,
-           "options.host_memory_bytes: changes nothing, " + planner.models->name +
+           "cluster.host_memory_bytes: changes nothing, " + planner.models->name +
                " knows no tables in host memory");
 }
 
@@ -98,7 +98,6 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
   options.data_parallel = given.data_parallel != 0;
-  options.host_memory_bytes = given.host_memory_bytes;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }
@@ -122,6 +121,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const GivenCluster& cluster,
                                const neuroshard_plan_options& given, const Search& search) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
+  options.host_memory_bytes = cluster.host_memory_bytes;
   const std::int32_t devices = cluster.devices.devices;
   const Models models = models_for(planner, cluster.devices_per_host);
   warn_of_guesses(planner, devices, workload.workload);

@@ -13,7 +13,8 @@ class Text(ctypes.Structure):
 
 class Cluster(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("memory_bytes", ctypes.c_int64),
-                ("devices", ctypes.c_int32), ("devices_per_host", ctypes.c_int32)]
+                ("devices", ctypes.c_int32), ("devices_per_host", ctypes.c_int32),
+                ("host_memory_bytes", ctypes.c_int64)]
 
 
 class PlanOptions(ctypes.Structure):
@@ -22,8 +23,7 @@ class PlanOptions(ctypes.Structure):
                 ("evaluations", ctypes.c_int64), ("threads", ctypes.c_int32),
                 ("row_splits", ctypes.c_int32), ("progress", ctypes.c_void_p),
                 ("progress_user_data", ctypes.c_void_p), ("cancellation", ctypes.c_void_p),
-                ("data_parallel", ctypes.c_int32), ("reserved", ctypes.c_int32),
-                ("host_memory_bytes", ctypes.c_int64)]
+                ("data_parallel", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 class PlanInfo(ctypes.Structure):

@@ -302,6 +302,11 @@ typedef struct neuroshard_cluster {
      ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
      are no divisor. neuroshard-plan files have no place for it. */
   int32_t devices_per_host;
+  /* Memory of each host for tables that the devices have no room for, weights and what optimizers
+     keep for each. 0: none for searches, which then have all tables on devices; not watched when a
+     plan is replanned or checked. Only "torchrec" knows what such tables cost: with other cost
+     models it changes nothing, which searches log. */
+  int64_t host_memory_bytes;
 } neuroshard_cluster;
 
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
@@ -336,10 +341,6 @@ typedef struct neuroshard_plan_options {
      what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
   int32_t reserved; /* 0 */
-  /* Memory of each host for tables that the devices have no room for, weights and what optimizers
-     keep for each; 0: none. Only "torchrec" knows what such tables cost: with other cost models it
-     changes nothing, which is logged. */
-  int64_t host_memory_bytes;
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -359,9 +360,10 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
    lists may have no place for the plan); row shards and tables on every device stay as they are.
    Where `cluster` says no devices per host, those of `now` count. The workload may have another
    batch size than `now`. Tables keep the kernels that `now` gives them. Of `options`, algorithm,
-   row_splits, data_parallel and host_memory_bytes change nothing.
+   row_splits and data_parallel change nothing.
    Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover the workload
-   exactly or is for another number of devices; INFEASIBLE when a device has not the memory for it.
+   exactly or is for another number of devices; INFEASIBLE when a device or host has not the memory
+   for it.
  */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
@@ -445,12 +447,13 @@ typedef struct neuroshard_plan_info {
   size_t offloaded_count; /* tables in host memory */
 } neuroshard_plan_info;
 
-/* A plan made by hand. Single fields are checked here; that the shards fit a workload is checked by
-   neuroshard_plan_check() and by whatever takes both. `count` is at most 2^24. */
-NEUROSHARD_API neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
-                                                        const neuroshard_shard* shards,
-                                                        size_t count, neuroshard_plan** plan,
-                                                        neuroshard_error* error);
+/* A plan made by hand, with the tables that it has in host memory, by index, if any. Single fields
+   are checked here; that they fit a workload is checked by neuroshard_plan_check() and by whatever
+   takes both. Counts are at most 2^24. */
+NEUROSHARD_API neuroshard_status
+neuroshard_plan_create(int32_t devices, int64_t batch_size, const neuroshard_shard* shards,
+                       size_t count, const neuroshard_offloaded_table* offloaded,
+                       size_t offloaded_count, neuroshard_plan** plan, neuroshard_error* error);
 /* The bytes of a plan file (docs/FILE_FORMATS.md, "Plan"). `source` is what messages call them. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_parse(neuroshard_text bytes,
                                                        neuroshard_text source,
@@ -497,9 +500,10 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard
                                                                 neuroshard_error* error);
 
 /* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
-   devices that it allows (else INVALID_INPUT), and every device of `cluster` has the memory (else
-   INFEASIBLE, naming the fullest device). `cluster` may be NULL: no check of memory and device
-   count. Says nothing about the memory of hosts. */
+   devices that it allows (else INVALID_INPUT), and every device of `cluster`, and every host where
+   it says what those have, has the memory (else INFEASIBLE, naming the fullest). `cluster` may be
+   NULL: no check of memory and device count. Where it says no devices per host, those of the plan
+   count. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
                                                        const neuroshard_workload* workload,
                                                        const neuroshard_cluster* cluster,

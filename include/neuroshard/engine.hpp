@@ -288,12 +288,14 @@ struct Cluster {
   std::int32_t devices = 0;
   std::int64_t memory_bytes = 0;  ///< for tables on each device
   std::int32_t devices_per_host = 0;
+  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none, or not watched
 
   [[nodiscard]] neuroshard_cluster c_struct() const {
     auto value = detail::versioned<neuroshard_cluster>();
     value.devices = devices;
     value.memory_bytes = memory_bytes;
     value.devices_per_host = devices_per_host;
+    value.host_memory_bytes = host_memory_bytes;
     return value;
   }
 };
@@ -312,9 +314,11 @@ class Plan {
   explicit Plan(neuroshard_plan* owned) : handle_(owned) {}
 
   static Result<Plan> create(std::int32_t devices, std::int64_t batch_size,
-                             std::span<const Shard> shards) {
+                             std::span<const Shard> shards,
+                             std::span<const OffloadedTable> offloaded = {}) {
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
-      return neuroshard_plan_create(devices, batch_size, shards.data(), shards.size(), out, error);
+      return neuroshard_plan_create(devices, batch_size, shards.data(), shards.size(),
+                                    offloaded.data(), offloaded.size(), out, error);
     });
   }
   static Result<Plan> parse(std::string_view bytes, std::string_view source) {
@@ -367,7 +371,7 @@ class Plan {
     neuroshard_plan_get_host_bytes(get(), all.data(), all.size(), nullptr);
     return all;
   }
-  /// Whether it covers the workload and fits into the devices' memory.
+  /// Whether it covers the workload and fits into the memory of the cluster.
   [[nodiscard]] Result<void> check(const Workload& workload, const Cluster& cluster) const {
     const neuroshard_cluster devices = cluster.c_struct();
     return detail::checked([&](neuroshard_error* error) {
@@ -425,7 +429,6 @@ struct PlanOptions {
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
-  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none
 };
 
 /// Searches and costs plans with one set of cost models. Thread-safe.
@@ -478,7 +481,6 @@ class Planner {
     given.threads = options.threads;
     given.row_splits = options.row_splits;
     given.data_parallel = options.data_parallel ? 1 : 0;
-    given.host_memory_bytes = options.host_memory_bytes;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = hand_on;

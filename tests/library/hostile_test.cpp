@@ -94,7 +94,8 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
                  "now: found NULL");
   EXPECT_REFUSED(neuroshard_plan_moved_bytes(nullptr, nullptr, workload.get(), nullptr, e),
                  "from: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_create(2, 1, nullptr, 3, &plan, e), "shards: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_create(2, 1, nullptr, 3, nullptr, 0, &plan, e),
+                 "shards: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_info(nullptr, nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_shards(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_device_costs(nullptr, nullptr, 0, e), "plan: found NULL");
@@ -353,20 +354,23 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.row_splits = -1; }, "row_splits");
   refused([](auto&, auto& o) { o.row_splits = 4; }, "row_splits");
   refused([](auto&, auto& o) { o.reserved = 1; }, "options.reserved");
-  refused([](auto&, auto& o) { o.host_memory_bytes = -1; }, "host memory: found -1 bytes");
+  refused([](auto& c, auto&) { c.host_memory_bytes = -1; }, "cluster.host_memory_bytes: found -1");
 }
 
 BOOST_AUTO_TEST_CASE(plans_out_of_range) {
   const ErrorHandle error;
   neuroshard_plan* plan = nullptr;
   const neuroshard_shard good{0, 10, 0, 4, 0, 0};
-  EXPECT_REFUSED(neuroshard_plan_create(0, 1, &good, 1, &plan, error.handle), "devices");
-  EXPECT_REFUSED(neuroshard_plan_create(1, 0, &good, 1, &plan, error.handle), "batch_size");
+  EXPECT_REFUSED(neuroshard_plan_create(0, 1, &good, 1, nullptr, 0, &plan, error.handle),
+                 "devices");
+  EXPECT_REFUSED(neuroshard_plan_create(1, 0, &good, 1, nullptr, 0, &plan, error.handle),
+                 "batch_size");
   for (const std::size_t count : {(std::size_t{1} << 24) + 1, SIZE_MAX}) {
-    EXPECT_REFUSED(neuroshard_plan_create(1, 1, &good, count, &plan, error.handle), "count: found");
+    EXPECT_REFUSED(neuroshard_plan_create(1, 1, &good, count, nullptr, 0, &plan, error.handle),
+                   "count: found");
   }
   const auto refused = [&](neuroshard_shard shard, const char* words) {
-    EXPECT_REFUSED(neuroshard_plan_create(2, 1, &shard, 1, &plan, error.handle), words);
+    EXPECT_REFUSED(neuroshard_plan_create(2, 1, &shard, 1, nullptr, 0, &plan, error.handle), words);
   };
   refused({-1, 10, 0, 4, 0, 0}, "shards[0].row_begin");
   refused({5, 5, 0, 4, 0, 0}, "shards[0].row_end");
@@ -376,6 +380,25 @@ BOOST_AUTO_TEST_CASE(plans_out_of_range) {
   refused({0, 10, 0, 4, -1, 0}, "shards[0].table");
   refused({0, 10, 0, 4, 0, 2}, "shards[0].device: found 2, expected 0 to 1");
   refused({0, 10, 0, 4, 0, -2}, "shards[0].device");
+  const auto offloaded = [&](std::vector<neuroshard_offloaded_table> tables, const char* words) {
+    EXPECT_REFUSED(
+        neuroshard_plan_create(2, 1, &good, 1, tables.data(), tables.size(), &plan, error.handle),
+        words);
+  };
+  EXPECT_REFUSED(neuroshard_plan_create(2, 1, &good, 1, nullptr, 1, &plan, error.handle),
+                 "offloaded: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_create(2, 1, &good, 1, nullptr, SIZE_MAX, &plan, error.handle),
+                 "offloaded_count: found");
+  constexpr std::int32_t kUvm = NEUROSHARD_KERNEL_FUSED_UVM;
+  constexpr std::int32_t kCached = NEUROSHARD_KERNEL_FUSED_UVM_CACHING;
+  offloaded({{-1, kUvm, 0}}, "offloaded[0].table: found -1, expected 0 or more");
+  offloaded({{3, kUvm, 0}, {3, kUvm, 0}}, "offloaded[1].table: found 3, expected 4 or more");
+  offloaded({{INT32_MAX, kUvm, 0}, {0, kUvm, 0}}, "offloaded[1].table: found 0");
+  offloaded({{0, NEUROSHARD_KERNEL_FUSED, 0}}, "offloaded[0].kernel: found 1");
+  offloaded({{0, kUvm | kCached, 0}}, "offloaded[0].kernel: found 6");
+  offloaded({{0, kUvm, 0.5}}, "offloaded[0]");
+  offloaded({{0, kCached, 0}}, "offloaded[0]");
+  offloaded({{0, kCached, kNan}}, "offloaded[0]");
 }
 
 BOOST_AUTO_TEST_CASE(plans_of_another_workload) {

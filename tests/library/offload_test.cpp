@@ -27,13 +27,13 @@ Workload large_tables(int count, std::uint32_t forbidden_kernels = 0,
 }
 
 /// Two devices on one host, each with room for a table and a half.
-const Cluster kSmall{.devices = 2, .memory_bytes = kTableBytes * 3 / 2};
-
-PlanOptions few_evaluations(std::int64_t host_memory_bytes = kHostMemory) {
-  PlanOptions options{.evaluations = 1000, .threads = 1};
-  options.host_memory_bytes = host_memory_bytes;
-  return options;
+Cluster small_cluster(std::int64_t host_memory_bytes) {
+  return {
+      .devices = 2, .memory_bytes = kTableBytes * 3 / 2, .host_memory_bytes = host_memory_bytes};
 }
+const Cluster kSmall = small_cluster(kHostMemory);
+
+const PlanOptions kFewEvaluations{.evaluations = 1000, .threads = 1};
 
 Planner formula_planner(const neuroshard_planner_options* options = nullptr) {
   return must(Planner::create(must(CostModels::shipped("torchrec")), options));
@@ -46,10 +46,10 @@ BOOST_AUTO_TEST_SUITE(offload)
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_planned_into_host_memory) {
   const Planner planner = formula_planner();
   const Workload workload = large_tables(6);
-  const Result<Plan> without = planner.plan(workload, kSmall, few_evaluations(0));
+  const Result<Plan> without = planner.plan(workload, small_cluster(0), kFewEvaluations);
   BOOST_REQUIRE(!without.ok());
   BOOST_TEST(without.error().status == NEUROSHARD_INFEASIBLE);
-  const Plan plan = must(planner.plan(workload, kSmall, few_evaluations()));
+  const Plan plan = must(planner.plan(workload, kSmall, kFewEvaluations));
   BOOST_TEST(plan.check(workload, kSmall).ok());
   const std::vector<OffloadedTable> tables = plan.offloaded();
   BOOST_REQUIRE(!tables.empty());
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_planned_into_host_memory) {
   BOOST_TEST(must(read.export_as(workload)) == file);
   BOOST_TEST(read.host_bytes() == plan.host_bytes(), boost::test_tools::per_element());
   BOOST_TEST(read.offloaded().size() == tables.size());
-  const Plan next = must(planner.replan(workload, kSmall, plan, 0, few_evaluations(0)));
+  const Plan next = must(planner.replan(workload, kSmall, plan, 0, kFewEvaluations));
   BOOST_TEST(next.offloaded().size() == tables.size());
   BOOST_TEST(must(next.moved_bytes(workload, plan)) == 0);
   const std::string csv = must(plan.export_as(workload, "csv"));
@@ -91,10 +91,42 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_planned_into_host_memory) {
   BOOST_TEST(lists.error().message.find("have no place for tables there") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(plans_made_by_hand_may_have_such_tables) {
+  const Planner planner = formula_planner();
+  const Workload workload = large_tables(6);
+  const Plan found = must(planner.plan(workload, kSmall, kFewEvaluations));
+  const Plan again =
+      must(Plan::create(2, workload.batch_size(), found.shards(), found.offloaded()));
+  BOOST_TEST(must(planner.simulate(workload, again)).cost_ms() == found.cost_ms());
+  BOOST_TEST(again.check(workload, kSmall).ok());
+  const std::vector<OffloadedTable> unknown{{6, NEUROSHARD_KERNEL_FUSED_UVM, 0}};
+  const Plan other = must(Plan::create(2, workload.batch_size(), found.shards(), unknown));
+  BOOST_TEST(other.check(workload, kSmall).error().message.find("offloaded[0]: table 6") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(plans_are_held_against_the_memory_of_hosts) {
+  const Planner planner = formula_planner();
+  const Workload workload = large_tables(6);
+  const Plan plan = must(planner.plan(workload, kSmall, kFewEvaluations));
+  const auto on_host = static_cast<std::int64_t>(plan.offloaded().size()) * kTableBytes;
+  BOOST_TEST(plan.check(workload, small_cluster(on_host)).ok());
+  BOOST_TEST(plan.check(workload, small_cluster(0)).ok());
+  const Result<void> refused = plan.check(workload, small_cluster(on_host - 1));
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST(refused.error().status == NEUROSHARD_INFEASIBLE);
+  BOOST_TEST(refused.error().message.find("host 0 holds ") == 0U, refused.error().message);
+  BOOST_TEST(!planner.replan(workload, small_cluster(on_host - 1), plan, 0, kFewEvaluations).ok());
+  // The same on a host each: one of them has about half.
+  Cluster apart = small_cluster(on_host - 1);
+  apart.devices_per_host = 1;
+  BOOST_TEST(plan.check(workload, apart).ok());
+}
+
 BOOST_AUTO_TEST_CASE(plans_that_fit_have_no_such_tables) {
   const Planner planner = formula_planner();
   const Workload workload = large_tables(2);
-  const Plan plan = must(planner.plan(workload, cluster_of(2), few_evaluations()));
+  const Plan plan = must(planner.plan(workload, cluster_of(2), kFewEvaluations));
   BOOST_TEST(plan.offloaded().empty());
   for (const std::int64_t bytes : plan.host_bytes()) BOOST_TEST(bytes == 0);
   BOOST_TEST(must(plan.export_as(workload)).find("offloaded") == std::string::npos);
@@ -107,7 +139,7 @@ BOOST_AUTO_TEST_CASE(tables_have_the_kernels_that_they_allow_and_say_so) {
     const Table own = must(workload.table(3));
     BOOST_TEST(own.forbidden_kernels == forbidden);
     BOOST_TEST(own.cache_load_factor == cache_load_factor);
-    const Plan plan = must(planner.plan(workload, kSmall, few_evaluations()));
+    const Plan plan = must(planner.plan(workload, kSmall, kFewEvaluations));
     BOOST_TEST(plan.check(workload, kSmall).ok());
     return plan.offloaded();
   };
@@ -122,7 +154,7 @@ BOOST_AUTO_TEST_CASE(tables_have_the_kernels_that_they_allow_and_say_so) {
     BOOST_TEST(table.cache_load_factor == 0.25);
   }
   // A plan of other kernels is held against that.
-  const Plan plan = must(planner.plan(large_tables(4, kNotFused), kSmall, few_evaluations()));
+  const Plan plan = must(planner.plan(large_tables(4, kNotFused), kSmall, kFewEvaluations));
   const Workload fused_only =
       large_tables(4, NEUROSHARD_KERNEL_FUSED_UVM | NEUROSHARD_KERNEL_FUSED_UVM_CACHING);
   const Result<void> refused = plan.check(fused_only, kSmall);
@@ -136,7 +168,7 @@ BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_are_refused) {
   Workload workload = must(Workload::create(65536));
   const Table huge{.name = "huge", .rows = std::int64_t{1} << 59, .dim = 1, .pooling_factor = 1};
   BOOST_REQUIRE(workload.add(huge).ok());
-  const Result<Plan> plan = planner.plan(workload, kSmall, few_evaluations(INT64_MAX));
+  const Result<Plan> plan = planner.plan(workload, small_cluster(INT64_MAX), kFewEvaluations);
   BOOST_REQUIRE(!plan.ok());
   BOOST_TEST(plan.error().status == NEUROSHARD_INVALID_INPUT);
   BOOST_TEST(plan.error().message.find("expected below 2^63 bytes") != std::string::npos);
@@ -145,7 +177,7 @@ BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_are_refused) {
 BOOST_AUTO_TEST_CASE(the_bandwidth_of_host_memory_is_the_planners) {
   const Workload workload =
       large_tables(4, NEUROSHARD_KERNEL_FUSED | NEUROSHARD_KERNEL_FUSED_UVM_CACHING);
-  const Plan usual = must(formula_planner().plan(workload, kSmall, few_evaluations()));
+  const Plan usual = must(formula_planner().plan(workload, kSmall, kFewEvaluations));
   neuroshard_planner_options options{};
   options.struct_size = sizeof options;
   options.host_memory_gbps = 32;
@@ -169,15 +201,15 @@ BOOST_AUTO_TEST_CASE(networks_plan_nothing_there_and_say_so) {
   const Planner networks = must(Planner::create(must(CostModels::shipped()), &options));
   const Workload workload = large_tables(6);
   const std::string warning =
-      "options.host_memory_bytes: changes nothing, h200_sim knows no tables in host memory\n";
-  const Result<Plan> none = networks.plan(workload, kSmall, few_evaluations());
+      "cluster.host_memory_bytes: changes nothing, h200_sim knows no tables in host memory\n";
+  const Result<Plan> none = networks.plan(workload, kSmall, kFewEvaluations);
   BOOST_REQUIRE(!none.ok());
   BOOST_TEST(none.error().status == NEUROSHARD_INFEASIBLE);
   BOOST_TEST(log.find(warning) != std::string::npos, log);
   log.clear();
-  BOOST_TEST(!networks.plan(workload, kSmall, few_evaluations(0)).ok());
+  BOOST_TEST(!networks.plan(workload, small_cluster(0), kFewEvaluations).ok());
   BOOST_TEST(log.find("host_memory") == std::string::npos, log);
-  const Plan plan = must(formula_planner().plan(workload, kSmall, few_evaluations()));
+  const Plan plan = must(formula_planner().plan(workload, kSmall, kFewEvaluations));
   const Result<Plan> costed = networks.simulate(workload, plan);
   BOOST_REQUIRE(!costed.ok());
   BOOST_TEST(costed.error().message.find("the cost model torchrec alone knows host memory") !=

@@ -37,7 +37,7 @@ static void simulate_by_hand(const neuroshard_planner* planner, const neuroshard
   neuroshard_plan* costed = NULL;
   memset(&info, 0, sizeof info);
   info.struct_size = sizeof info;
-  must(neuroshard_plan_create(2, 65536, shards, 2, &plan, error), error, "plan by hand");
+  must(neuroshard_plan_create(2, 65536, shards, 2, NULL, 0, &plan, error), error, "plan by hand");
   must(neuroshard_planner_simulate(planner, workload, plan, &costed, error), error, "simulate");
   must(neuroshard_plan_get_info(costed, &info, error), error, "info");
   must(neuroshard_plan_get_device_costs(costed, costs, 2, error), error, "costs");
