@@ -12,7 +12,8 @@
 # again: each step leaves a file in build/gpu-results, and collecting and the study go on where they
 # stopped, so a run that ended early is run again; on a fresh machine build/gpu-results.tar.gz is
 # unpacked first. With OUT set, results.tar.gz and summary.txt go there, too. A short table comes
-# last. Exits with 0 when all is well or there is no GPU ("skipped"), 1 when a step failed.
+# last. Exits with 0 when all is well or there is no GPU ("skipped"), 1 when a step failed or there is
+# a GPU that does not answer.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,10 +44,16 @@ for folder in /usr/local/nvidia/lib64 /usr/local/nvidia/lib; do
   [ ! -e "$folder/libcuda.so.1" ] || export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"
 done
 "$binaries/tests/test_gpu" --list_content > /dev/null 2>&1
-if [ $? -eq 77 ]; then
-  "$binaries/tests/test_gpu"
-  exit 0
-fi
+case $? in
+  0) ;;
+  77)
+    "$binaries/tests/test_gpu"
+    [ ! -e /dev/nvidia0 ] || { echo "gpu.sh: but there is /dev/nvidia0" >&2; exit 1; }
+    exit 0 ;;
+  *)
+    "$binaries/tests/test_gpu" --list_content >&2
+    exit 1 ;;
+esac
 
 # cuBLASLt and NCCL may be there as PyTorch's alone, in folders that nobody looks into. Not by
 # LD_LIBRARY_PATH: PyTorch would take one of them from elsewhere than the rest of its libraries.

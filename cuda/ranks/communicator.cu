@@ -25,6 +25,10 @@ constexpr std::chrono::seconds kTakeLimit{60};
 /// Calls that NCCL does in the background are in progress when they return.
 bool taken(ncclResult_t result) { return result == ncclSuccess || result == ncclInProgress; }
 
+/// How long NCCL may take to free a communicator. It does so in a thread that nobody can wait for
+/// (2.28, group.cc), and a process that ends meanwhile may crash.
+constexpr std::chrono::milliseconds kFreeTime{500};
+
 class NcclCommunicator final : public Communicator {
  public:
   NcclCommunicator(Rendezvous& group, const NcclFunctions& nccl) : group_(group), nccl_(nccl) {}
@@ -77,6 +81,11 @@ class NcclCommunicator final : public Communicator {
   /// Moves columns between `local` and the packed pieces of the ranks in staging_.
   Status copy_columns(const ExchangePlan& plan, float* local, bool to_local);
   Status give_up(Status status);
+  template <typename Call>
+  void end(const Call& call) {
+    call(std::exchange(communicator_, nullptr));
+    std::this_thread::sleep_for(kFreeTime);
+  }
   [[nodiscard]] Status status_of_nccl(ncclResult_t result) const {
     if (taken(result)) return {};
     return unavailable(std::string("NCCL: ") + nccl_.error_string(result));
@@ -96,7 +105,7 @@ NcclCommunicator::~NcclCommunicator() {
   if (communicator_ != nullptr) {
     nccl_.finalize(communicator_);
     // When it fails, settle() has given the communicator up itself.
-    if (settle(Clock::now() + kTakeLimit).ok()) nccl_.destroy(communicator_);
+    if (settle(Clock::now() + kTakeLimit).ok()) end(nccl_.destroy);
   }
   if (event_ != nullptr) cudaEventDestroy(event_);
   if (stream_ != nullptr) cudaStreamDestroy(stream_);
@@ -105,6 +114,7 @@ NcclCommunicator::~NcclCommunicator() {
 Status NcclCommunicator::start(std::chrono::milliseconds limit) {
   int devices = 0;
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaGetDeviceCount(&devices));
+  // A launcher may show each rank a GPU of its own alone.
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaSetDevice(group_.ranks().local_rank % devices));
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
   NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
@@ -142,7 +152,7 @@ Status NcclCommunicator::give_up(Status status) {
   if (!failure_.ok()) return failure_;
   failure_ = std::move(status);
   group_.abort("rank " + std::to_string(rank()) + ": " + failure_.message());
-  if (communicator_ != nullptr) nccl_.abort(std::exchange(communicator_, nullptr));
+  if (communicator_ != nullptr) end(nccl_.abort);
   return failure_;
 }
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,6 +38,13 @@ std::string_view name_of(cublasLtEpilogue_t epilogue) {
 }
 
 bool aligned(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0; }
+
+/// Of a pointer that cuBLASLt's heuristic looks at itself: the largest power of two up to 256 that
+/// divides it.
+int alignment_of(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  return 1 << std::min(8, std::countr_zero(address));
+}
 
 }  // namespace
 
@@ -173,8 +182,15 @@ bool Matmul::give(const Product& p, cudaStream_t stream) {
   const Descriptions described(*functions_, p);
   if (!described.good()) return false;
   const int alignments = (aligned(p.a) ? 1 : 0) + (aligned(p.b) ? 2 : 0) + (aligned(p.d) ? 4 : 0);
-  const Key key{p.m,       p.n, p.k, p.transpose_a, p.transpose_b, static_cast<int>(p.epilogue),
-                alignments};
+  const Key key{p.m,
+                p.n,
+                p.k,
+                p.transpose_a,
+                p.transpose_b,
+                static_cast<int>(p.epilogue),
+                alignments,
+                alignment_of(p.bias),
+                alignment_of(p.mask)};
   auto known = choices_.find(key);
   if (known == choices_.end()) {
     if (choices_.size() == kMostChoices) choices_.clear();

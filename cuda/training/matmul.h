@@ -47,7 +47,7 @@ class Matmul {
  private:
   struct Functions;
   struct Descriptions;
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, int, int>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, int, int, int, int>;
 
   explicit Matmul(std::unique_ptr<Functions> functions);
   /// A kernel of cuBLASLt for a product, if there is one.
