@@ -13,6 +13,7 @@
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/torchrec_rows.h"
+#include "engine/equal_columns/equal_column_search.h"
 #include "engine/offload/offload_search.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
@@ -123,15 +124,16 @@ Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostM
 
 bool may_be_fused(const Table& table) { return table.kernels.fused; }
 
-/// The algorithm, all tables on devices: those whose kernels are others, on every one. Errors: as
-/// the algorithm, kInfeasible also where that is no way out.
+using FusedSearch = std::function<Result<search::SearchResult>(const search::Problem&)>;
+
+/// The search with all tables on devices: those whose kernels are others, on every one. Errors: as
+/// the search, kInfeasible also where that is no way out.
 Result<search::SearchResult> search_fused(const search::Problem& problem,
-                                          search::PlanEvaluator& evaluator,
                                           const search::SearchOptions& options,
-                                          const search::Algorithm& algorithm) {
+                                          const FusedSearch& run) {
   const std::vector<Table>& tables = problem.workload.tables;
   if (std::all_of(tables.begin(), tables.end(), may_be_fused)) {
-    return algorithm.run(problem, evaluator, options);
+    return run(problem);
   }
   const bool replicate = options.replicate && problem.cluster.devices > 1;
   Workload own = problem.workload;
@@ -145,7 +147,7 @@ Result<search::SearchResult> search_fused(const search::Problem& problem,
     }
     table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
   }
-  return algorithm.run({own, problem.cluster}, evaluator, options);
+  return run({own, problem.cluster});
 }
 
 /// kInfeasible where one of them holds more than they have.
@@ -198,11 +200,16 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                double& seconds) {
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
   const bool offload = options.host_memory_bytes > 0 && knows_host_memory(models);
+  const bool equal = options.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     search::SearchOptions fused = own;
     fused.advise = !offload;
-    Result<search::SearchResult> found = search_fused(problem, evaluator, fused, *algorithm);
+    Result<search::SearchResult> found = search_fused(problem, own, [&](const auto& tables) {
+      return equal ? search_equal_columns({tables.workload, cluster, models}, evaluator, *algorithm,
+                                          fused)
+                   : algorithm->run(tables, evaluator, fused);
+    });
     if (found.ok() || !offload || found.status().code() != StatusCode::kInfeasible) return found;
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem.workload));
     return search_offloaded({problem.workload, cluster, models, options.host_memory_bytes},

@@ -40,6 +40,10 @@ struct PlanOptions {
   bool data_parallel = false;
   /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
+  /// Whether blocks of a table's columns have to be of one width, each on a device of its own, as
+  /// HugeCTR has them: algorithms that split columns look for such plans then. What they return may
+  /// still have others, where they found none.
+  bool equal_columns = false;
   /// Of each host, for tables that the devices have no room for, where the cost models know what
   /// that costs (knows_host_memory()): TorchRec's fused_uvm and fused_uvm_caching. 0: none.
   std::int64_t host_memory_bytes = 0;

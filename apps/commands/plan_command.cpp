@@ -72,6 +72,7 @@ class PlanCommand final : public Command {
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     limit_row_splits(flags, models);
+    search_.options.equal_columns = format().equal_columns;
     limit_host_memory(flags, models, host_memory_fault(), &search_.options);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));

@@ -51,7 +51,7 @@ struct PlanFormat {
   /// The row shards of a search whose plans it can hold: one that makes others is refused in the
   /// end, when its time is spent.
   RowSplits row_splits = RowSplits::kAny;
-  /// Whether it holds column blocks of one width only: no search is told.
+  /// Whether it holds column blocks of a table of one width only, each on a device of its own.
   bool equal_columns = false;
   bool host_memory = true;  ///< whether it holds tables in host memory
 };

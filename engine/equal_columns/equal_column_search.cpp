@@ -1,0 +1,222 @@
+#include "engine/equal_columns/equal_column_search.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/core/elapsed.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/equal_columns/block_counts.h"
+#include "engine/equal_columns/column_parts.h"
+#include "search/plan_cost.h"
+
+namespace neuroshard {
+namespace {
+
+/// Of a device's memory, that a block may have at most.
+constexpr std::array kMemoryShares{1.0, 0.5, 0.25, 0.125, 0.0625};
+constexpr int kNeighbours = 60;  // that are tried, of few tables
+constexpr int kRounds = 4;       // in which ever more tables' blocks are kept apart, at last all
+constexpr std::int64_t kTryEvaluations = 2000;  // some milliseconds; baselines are quick anyway
+constexpr double kUsualSeconds = 1;             // of an algorithm that is given no limit
+
+/// How a workload is parted, and the best plan of it that is known.
+struct Candidate {
+  BlockChoice choice;
+  std::vector<std::int32_t> turns;  ///< of the tables whose blocks had to be kept apart
+  search::SearchResult found;
+  double cost = 0;
+};
+
+bool cheaper(const Candidate& a, const Candidate& b) { return a.cost < b.cost; }
+
+class EqualColumnsSearch {
+ public:
+  EqualColumnsSearch(const EqualColumnsProblem& problem, search::PlanEvaluator& evaluator,
+                     const search::Algorithm& algorithm, const search::SearchOptions& options)
+      : problem_(problem),
+        evaluator_(evaluator),
+        algorithm_(algorithm),
+        given_(options),
+        counts_(problem.workload, problem.cluster, evaluator, options.replicate, options.seed) {
+    if (given_.time_limit_s == 0 && given_.evaluations == 0 && algorithm.heeds_evaluations) {
+      given_.time_limit_s = kUsualSeconds;
+    }
+  }
+
+  Result<search::SearchResult> run() {
+    NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult any,
+                                algorithm_.run(any_columns(), evaluator_, half()));
+    if (EqualColumnsPlan equal = with_equal_columns(problem_.workload, any.plan);
+        equal.unequal.empty()) {
+      any.plan = std::move(equal.plan);
+      return any;
+    }
+    if (!counts_.possible()) return any;
+    note(any);
+    NEUROSHARD_RETURN_IF_ERROR(try_choices(any.plan));
+    if (candidates_.empty()) return any;
+    if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(try_neighbours());
+    const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
+    if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(*best));
+    search::SearchResult result = std::move(best->found);
+    result.evaluations = evaluations_;
+    result.stopped_early = stopped_early_;
+    result.skipped = skipped_;
+    result.lower_bound = any.lower_bound;
+    return result;
+  }
+
+ private:
+  [[nodiscard]] search::Problem any_columns() const {
+    return {problem_.workload, problem_.cluster};
+  }
+
+  void note(const search::SearchResult& found) {
+    evaluations_ += found.evaluations;
+    stopped_early_ |= found.stopped_early;
+    if (skipped_.empty()) skipped_ = found.skipped;
+  }
+
+  Status try_choices(const Plan& any) {
+    for (const bool finer : {true, false}) {
+      NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.like(any, finer)));
+    }
+    for (const double share : kMemoryShares) {
+      if (!candidates_.empty() && out_of_time()) break;
+      const auto bytes = share * static_cast<double>(problem_.cluster.memory_bytes);
+      NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.within(static_cast<std::int64_t>(bytes))));
+    }
+    return {};
+  }
+
+  Status try_neighbours() {
+    for (int k = 0; k < most_tries() && !out_of_time(); ++k) {
+      const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
+      NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.neighbour(best->choice)));
+    }
+    return {};
+  }
+
+  /// As many as for a hundred tables or fewer, the fewer the more there are.
+  [[nodiscard]] int most_tries() const {
+    constexpr int kFewTables = 100;
+    const auto tables = static_cast<int>(problem_.workload.tables.size());
+    return kNeighbours * kFewTables / std::max(kFewTables, tables);
+  }
+
+  /// Adds a quick plan of that choice, if there is one.
+  Status attempt(const BlockChoice& choice) {
+    if (std::find(tried_.begin(), tried_.end(), choice) != tried_.end()) return {};
+    tried_.push_back(choice);
+    search::SearchOptions quick = rest();
+    quick.progress = nullptr;
+    quick.evaluations = kTryEvaluations;
+    Result<Candidate> found = search(choice, std::vector(choice.turns.size(), kNoTurn), quick);
+    if (found.ok()) {
+      candidates_.push_back(*std::move(found));
+      return {};
+    }
+    return there_is_none(found.status()) ? Status() : found.status();
+  }
+
+  /// The algorithm without a limit of its own on the best choice.
+  Status search_further(Candidate& best) {
+    Result<Candidate> found = search(best.choice, best.turns, rest());
+    if (!found.ok()) return there_is_none(found.status()) ? Status() : found.status();
+    if (found->cost < best.cost) best = *std::move(found);
+    return {};
+  }
+
+  /// A plan with those blocks. Tables with turns, and those whose blocks meet without, are kept
+  /// apart. kInfeasible where there is none.
+  Result<Candidate> search(const BlockChoice& choice, std::vector<std::int32_t> turns,
+                           const search::SearchOptions& own) {
+    for (int round = 0; round <= kRounds; ++round) {
+      if (round == kRounds) turns = choice.turns;
+      const PartedWorkload parted =
+          in_parts(problem_.workload, choice.parts, problem_.cluster.devices, turns);
+      NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult found, place(parted, own));
+      EqualColumnsPlan equal = with_equal_columns(
+          problem_.workload, plan_of_blocks(problem_.workload, parted, found.plan));
+      if (equal.unequal.empty()) {
+        found.plan = std::move(equal.plan);
+        const double cost = search::plan_cost(found.plan, evaluator_);
+        return Candidate{choice, std::move(turns), std::move(found), cost};
+      }
+      for (const std::int32_t index : equal.unequal) {
+        const auto table = static_cast<std::size_t>(index);
+        turns[table] = choice.turns[table];
+      }
+    }
+    return infeasible("blocks of a table are on one device");
+  }
+
+  Result<search::SearchResult> place(const PartedWorkload& parted, search::SearchOptions own) {
+    own.time_limit_s = left_s();
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::unique_ptr<CostEvaluator> evaluator,
+        make_evaluator(problem_.models, parted.workload, problem_.cluster.devices));
+    Result<search::SearchResult> found =
+        algorithm_.run({parted.workload, problem_.cluster}, *evaluator, own);
+    if (found.ok()) note(*found);
+    return found;
+  }
+  static bool there_is_none(const Status& status) {
+    return status.code() == StatusCode::kInfeasible || status.code() == StatusCode::kCancelled;
+  }
+
+  [[nodiscard]] search::SearchOptions half() const {
+    search::SearchOptions own = given_;
+    own.time_limit_s /= 2;
+    own.evaluations = (own.evaluations + 1) / 2;
+    return own;
+  }
+  /// What half() leaves; a refusal's advice would be of blocks.
+  [[nodiscard]] search::SearchOptions rest() const {
+    search::SearchOptions own = half();
+    own.time_limit_s = left_s();
+    own.advise = false;
+    return own;
+  }
+  /// Of the time limit; 0: there is none.
+  [[nodiscard]] double left_s() const {
+    constexpr double kLeast = 1e-3;
+    if (given_.time_limit_s == 0) return 0;
+    return std::max(kLeast, given_.time_limit_s - seconds_since(start_));
+  }
+  [[nodiscard]] bool out_of_time() const {
+    const bool cancelled = given_.cancel != nullptr && given_.cancel->cancelled();
+    return cancelled ||
+           (given_.time_limit_s > 0 && seconds_since(start_) > 0.75 * given_.time_limit_s);
+  }
+
+  const EqualColumnsProblem& problem_;
+  search::PlanEvaluator& evaluator_;
+  const search::Algorithm& algorithm_;
+  search::SearchOptions given_;
+  BlockCounts counts_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<BlockChoice> tried_;
+  std::vector<Candidate> candidates_;
+  std::int64_t evaluations_ = 0;
+  bool stopped_early_ = false;
+  std::string_view skipped_;
+};
+
+}  // namespace
+
+Result<search::SearchResult> search_equal_columns(const EqualColumnsProblem& problem,
+                                                  search::PlanEvaluator& evaluator,
+                                                  const search::Algorithm& algorithm,
+                                                  const search::SearchOptions& options) {
+  return EqualColumnsSearch(problem, evaluator, algorithm, options).run();
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,203 @@
+// Plans whose tables are in blocks of columns of one width, as HugeCTR has them.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/equal_columns/column_parts.h"
+#include "engine/planner.h"
+#include "io/plans/plan_tables.h"
+#include "tests/support/offload_example.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(equal_columns)
+
+namespace {
+
+using Counts = std::vector<std::int32_t>;
+
+Table table_of(std::int32_t dim) {
+  Table table;
+  table.name = "t";
+  table.rows = 1000;
+  table.dim = dim;
+  table.pooling_factor = 2;
+  table.reuse_histogram[0] = 1;
+  return table;
+}
+
+Result<PlanResult> planned(const Workload& workload, const Cluster& cluster, bool equal,
+                           int threads = 1, std::string_view model = "torchrec") {
+  PlanOptions options;
+  options.evaluations = 20'000;
+  options.threads = threads;
+  options.row_splits = RowSplits::kOff;
+  options.equal_columns = equal;
+  return make_plan(workload, cluster, load_cost_models(std::string(model))->models, options);
+}
+
+/// That every table has one width and no two of its blocks are on a device.
+void check_equal(const Workload& workload, const Plan& plan) {
+  BOOST_TEST(validate(workload, plan).message() == "");
+  BOOST_TEST(io::check_plan_sharding(workload, plan).message() == "");
+  std::vector<std::set<std::int32_t>> widths(workload.tables.size());
+  std::set<std::pair<std::int32_t, std::int32_t>> places;
+  for (const Shard& shard : plan.shards) {
+    widths[static_cast<std::size_t>(shard.table)].insert(shard.dim());
+    BOOST_TEST(places.insert({shard.table, shard.device}).second);
+  }
+  for (const auto& own : widths) BOOST_TEST(own.size() == 1U);
+}
+
+/// Memory for a fifth more than the tables have, on each device the same.
+Cluster small_cluster(const Workload& workload, std::int32_t devices) {
+  std::int64_t bytes = 0;
+  for (const Table& table : workload.tables) bytes += table_bytes(table);
+  return {devices, 6 * bytes / 5 / devices};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(tables_may_be_in_as_many_blocks_as_divide_them_and_have_devices) {
+  Table table = table_of(96);
+  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3, 4, 6, 8}));
+  BOOST_TEST((possible_parts(table, 1, false) == Counts{1}));
+  table.devices = DeviceSet({1, 4, 6});
+  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3}));
+  table.devices = {};
+  table.sharding.min_columns = 32;
+  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3}));
+  table.sharding.whole = false;
+  BOOST_TEST((possible_parts(table, 8, false) == Counts{2, 3}));
+  BOOST_TEST((possible_parts(table, 8, true) == Counts{1, 2, 3}));
+  table.sharding.columns = false;
+  BOOST_TEST(possible_parts(table, 8, false).empty());
+  Table sequences = table_of(96);
+  sequences.pooled = false;
+  BOOST_TEST((possible_parts(sequences, 8, false) == Counts{1, 2}));
+  BOOST_TEST((possible_parts(table_of(6), 8, false) == Counts{1}));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_take_turns_never_meet_and_are_the_whole_table) {
+  Rng rng(1);
+  for (int trial = 0; trial < 200; ++trial) {
+    Workload workload;
+    workload.tables = {table_of(96), table_of(24)};
+    if (rng.below(2) == 0) workload.tables[1].devices = DeviceSet({0, 2, 3, 7});
+    Counts parts;
+    Counts turns;
+    for (const Table& table : workload.tables) {
+      const Counts counts = possible_parts(table, 8, false);
+      parts.push_back(counts[rng.below(counts.size())]);
+      turns.push_back(static_cast<std::int32_t>(rng.below(8)));
+    }
+    const PartedWorkload parted = in_parts(workload, parts, 8, turns);
+    Plan plan{8, {}};
+    for (std::size_t k = 0; k < parted.workload.tables.size(); ++k) {
+      const auto index = static_cast<std::int32_t>(k);
+      std::int32_t device = 0;
+      do {
+        device = static_cast<std::int32_t>(rng.below(8));
+      } while (!parted.workload.tables[k].devices.has(device));
+      plan.shards.push_back(whole_table(parted.workload, index, device));
+    }
+    const EqualColumnsPlan equal =
+        with_equal_columns(workload, plan_of_blocks(workload, parted, plan));
+    BOOST_TEST(equal.unequal.empty());
+    check_equal(workload, equal.plan);
+    BOOST_TEST(std::ssize(equal.plan.shards) == std::accumulate(parts.begin(), parts.end(), 0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_on_a_device_count_as_one_wherever_their_columns_are) {
+  Workload workload;
+  workload.tables = {table_of(16), table_of(12)};
+  const Plan crossed{2,
+                     {{0, 0, 1000, 0, 4, 0},
+                      {0, 0, 1000, 4, 8, 1},
+                      {0, 0, 1000, 8, 12, 0},
+                      {0, 0, 1000, 12, 16, 1},
+                      {1, 0, 1000, 0, 8, 1},
+                      {1, 0, 1000, 8, 12, 0}}};
+  const EqualColumnsPlan equal = with_equal_columns(workload, crossed);
+  BOOST_TEST((equal.unequal == Counts{1}));
+  const Plan laid{2, {{0, 0, 1000, 0, 8, 0}, {0, 0, 1000, 8, 16, 1}}};
+  BOOST_TEST((equal.plan == laid));
+  // Rows are not dealt out, and what may not be whole is not.
+  const Plan rows{2, {{0, 0, 500, 0, 16, 0}, {0, 500, 1000, 0, 16, 1}, {1, 0, 1000, 0, 12, 0}}};
+  BOOST_TEST((with_equal_columns(workload, rows).unequal == Counts{0}));
+  workload.tables[1].sharding.whole = false;
+  BOOST_TEST((with_equal_columns(workload, rows).unequal == Counts{0, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more) {
+  double ratios = 0;
+  int unequal = 0;
+  constexpr int kTrials = 6;
+  for (int seed = 0; seed < kTrials; ++seed) {
+    const Workload workload = test::large_tables(40, seed);
+    const Cluster cluster = small_cluster(workload, 16);
+    const Result<PlanResult> any = planned(workload, cluster, false, 1, "h200_sim");
+    const Result<PlanResult> equal = planned(workload, cluster, true, 1, "h200_sim");
+    BOOST_REQUIRE_MESSAGE(equal.ok(), equal.status().message());
+    check_equal(workload, equal->plan);
+    BOOST_TEST(check_memory(workload, equal->plan, cluster.memory_bytes).message() == "");
+    ratios += equal->cost.cost_ms / any->cost.cost_ms;
+    unequal += with_equal_columns(workload, any->plan).unequal.empty() ? 0 : 1;
+  }
+  BOOST_TEST(unequal > 0);
+  BOOST_TEST(ratios / kTrials < 1.05);
+}
+
+BOOST_AUTO_TEST_CASE(tables_keep_to_their_devices_and_kinds) {
+  Workload workload = test::large_tables(30, 9);
+  for (std::size_t k = 1; k < 12; ++k) workload.tables[k].devices = DeviceSet({2, 3, 5});
+  for (std::size_t k = 12; k < 20; ++k) workload.tables[k].sharding.whole = false;
+  for (std::size_t k = 20; k < 25; ++k) workload.tables[k].sharding.columns = false;
+  const Result<PlanResult> found = planned(workload, small_cluster(workload, 6), true);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  check_equal(workload, found->plan);
+}
+
+BOOST_AUTO_TEST_CASE(the_papers_search_plans_so_too) {
+  const Workload workload = test::large_tables(40, 3);
+  const Cluster cluster = small_cluster(workload, 8);
+  PlanOptions options;
+  options.algorithm = "neuroshard";
+  options.equal_columns = true;
+  const Result<PlanResult> paper =
+      make_plan(workload, cluster, load_cost_models("h200_sim")->models, options);
+  BOOST_REQUIRE_MESSAGE(paper.ok(), paper.status().message());
+  check_equal(workload, paper->plan);
+}
+
+BOOST_AUTO_TEST_CASE(threads_change_nothing) {
+  const Workload workload = test::large_tables(40, 4);
+  const Cluster cluster = small_cluster(workload, 8);
+  const auto plan = [&](int threads) {
+    return planned(workload, cluster, true, threads, "h200_sim")->plan;
+  };
+  BOOST_TEST((plan(1) == plan(2)));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_equal_is_planned_as_it_can_be) {
+  Workload workload;
+  workload.tables = {table_of(12), table_of(64)};
+  workload.tables[0].sharding.whole = workload.tables[0].sharding.data_parallel = false;
+  workload.tables[0].sharding.min_columns = 8;  // 12 columns in blocks of 8 or more: none
+  workload.tables[0].sharding.rows = true;
+  PlanOptions options;
+  options.equal_columns = true;
+  options.evaluations = 1000;
+  const Result<PlanResult> found = make_plan(workload, {4, std::int64_t{1} << 30},
+                                             load_cost_models("torchrec")->models, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST((with_equal_columns(workload, found->plan).unequal == Counts{0}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
