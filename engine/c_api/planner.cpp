@@ -96,8 +96,8 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   options.time_limit_s = given.time_limit_s;
   options.evaluations = given.evaluations;
   NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
-  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
   options.data_parallel = given.data_parallel != 0;
+  options.equal_columns = given.equal_columns != 0;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }

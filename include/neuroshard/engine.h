@@ -340,7 +340,9 @@ typedef struct neuroshard_plan_options {
   /* Not 0: "refine" may give every device all of a small table ("torchrec": only its formula knows
      what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
-  int32_t reserved; /* 0 */
+  /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
+     each on a device of its own, as HugeCTR has them; where they find none, blocks may differ. */
+  int32_t equal_columns;
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and

@@ -426,6 +426,7 @@ struct PlanOptions {
   std::int32_t threads = 0;
   std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;  ///< one of NEUROSHARD_ROW_SPLITS_..
   bool data_parallel = false;
+  bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
@@ -481,6 +482,7 @@ class Planner {
     given.threads = options.threads;
     given.row_splits = options.row_splits;
     given.data_parallel = options.data_parallel ? 1 : 0;
+    given.equal_columns = options.equal_columns ? 1 : 0;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = hand_on;

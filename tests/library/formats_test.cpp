@@ -41,6 +41,21 @@ Plan whole_tables(const Workload& workload, std::int32_t devices) {
 
 BOOST_AUTO_TEST_SUITE(formats)
 
+BOOST_AUTO_TEST_CASE(hugectr_takes_plans_of_equal_columns) {
+  // The cheapest plan has blocks of 16 and 32 columns.
+  Workload workload = must(Workload::create(65536));
+  const Table table{.name = "a", .rows = 10'000'000, .dim = 128, .pooling_factor = 3};
+  BOOST_REQUIRE(workload.add(table).ok());
+  const Cluster cluster{.devices = 5, .memory_bytes = 1'424'000'000};
+  PlanOptions options{.evaluations = 2000, .threads = 1};
+  const Plan any = must(make_planner().plan(workload, cluster, options));
+  BOOST_TEST(!any.export_as(workload, "hugectr").ok());
+  options.equal_columns = true;
+  const Plan equal = must(make_planner().plan(workload, cluster, options));
+  BOOST_TEST(equal.export_as(workload, "hugectr").ok());
+  BOOST_TEST(equal.shards().size() == 4U);
+}
+
 BOOST_AUTO_TEST_CASE(every_listed_format_is_written) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
