@@ -54,9 +54,10 @@ void note_other_tables(const PlanAndTables& input) {
   print_note(input.plan.source + ": was made of another table file (its sha256 differs)");
 }
 
-Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices) {
+Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices,
+                                     io::PlanRows rows) {
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
-                              io::bind_plan(input.plan, input.loaded.workload, devices));
+                              io::bind_plan(input.plan, input.loaded.workload, devices, rows));
   for (const std::string& note : bound.notes) print_note(note);
   return std::move(bound.document);
 }

@@ -37,7 +37,8 @@ Result<PlanAndTables> load_plan_and_new_tables(const PlanInputFlags& flags);
 void note_other_tables(const PlanAndTables& input);
 
 /// The plan in the terms of its tables; remarks of the conversion go to standard error.
-Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices);
+Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices,
+                                     io::PlanRows rows = io::PlanRows::kAsWritten);
 /// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 

@@ -58,7 +58,8 @@ class ReplanCommand final : public Command {
     }
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
-    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind_to_any(input, input_.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
+                                bind_to_any(input, input_.devices, io::PlanRows::kFitted));
     put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;

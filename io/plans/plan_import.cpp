@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/json/json.h"
 #include "io/plans/plan_binding.h"
+#include "io/plans/plan_rows.h"
 #include "io/plans/plan_tables.h"
 #include "io/sha256.h"
 #include "io/text.h"
@@ -126,6 +127,14 @@ void add_hugectr_shards(const HugeCtrTable& written, const Table& table, std::in
   }
 }
 
+/// That those tables have other rows now than in a plan.
+std::string other_rows(const Workload& workload, const std::vector<std::int32_t>& tables) {
+  const std::size_t more = tables.size() - 1;
+  return describe_table(workload, tables.front()) +
+         (more > 0 ? " and " + std::to_string(more) + " more have" : " has") +
+         " another number of rows than in the plan: shards have the rows of now";
+}
+
 }  // namespace
 
 Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
@@ -181,10 +190,14 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
   return pieces;
 }
 
-Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload,
-                            std::int32_t devices) {
+Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
+                            PlanRows rows) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
+  if (rows == PlanRows::kFitted) {
+    const auto tables = fit_rows(workload, pieces.document.plan);
+    if (!tables.empty()) pieces.notes.push_back(input.source + ": " + other_rows(workload, tables));
+  }
   if (!validate(workload, pieces.document.plan).ok()) {
     return find_faults(workload, pieces.document.plan, pieces.names)
         .front()

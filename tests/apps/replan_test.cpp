@@ -179,6 +179,40 @@ BOOST_AUTO_TEST_CASE(the_batch_is_that_of_the_tables_as_they_are_now) {
   BOOST_TEST(parsed(slurp(next)).at("batch_size").as_int64() == 32768);
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_have_grown_are_replanned_with_the_rows_of_now) {
+  const TemporaryFolder folder;
+  const std::string native = running_plan_in(folder);
+  const std::string torchrec = folder.file("torchrec.json");
+  BOOST_TEST_REQUIRE(run_command({"export", "--tables", kRunningTables, "--plan", native,
+                                  "--format", "torchrec", "--output", torchrec})
+                         .exit_code == 0);
+  std::string tables = slurp(kRunningTables);
+  const std::string before = "\"name\": \"cat_1\", \"rows\": ";
+  const std::size_t place = tables.find(before);
+  BOOST_TEST_REQUIRE(place != std::string::npos);
+  tables.insert(place + before.size(), "1");  // 10^n rows more
+  const std::string grown = folder.write("grown.json", tables);
+  for (const std::string& now : {native, torchrec}) {
+    const std::string next = folder.file("next.json");
+    const std::vector<std::string> plan_and_tables{"--tables",        grown, "--plan", now,
+                                                   "--device-memory", "80GB"};
+    std::vector<std::string> arguments{"replan"};
+    arguments.insert(arguments.end(), plan_and_tables.begin(), plan_and_tables.end());
+    arguments.insert(arguments.end(), {"--move-limit", "1GB", "--evaluations", "500", "--format",
+                                       "json", "--output", next});
+    const Outcome made = run_command(arguments);
+    expect_one_line({made.exit_code, {}, made.err}, 0,
+                    "table 1 'cat_1' has another number of rows than in the plan");
+    const Outcome checked =
+        run_command({"check", "--tables", grown, "--plan", next, "--device-memory", "80GB"});
+    BOOST_TEST(checked.exit_code == 0, checked.err);
+    // Others take plans as they are.
+    arguments = {"simulate"};
+    arguments.insert(arguments.end(), plan_and_tables.begin(), plan_and_tables.end());
+    BOOST_TEST(run_command(arguments).exit_code == 2);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
   const TemporaryFolder folder;
   const std::string tables =

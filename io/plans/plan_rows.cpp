@@ -1,0 +1,62 @@
+#include "io/plans/plan_rows.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace neuroshard::io {
+namespace {
+
+using Rows = std::pair<std::int64_t, std::int64_t>;
+
+constexpr std::int64_t kMostRows = std::int64_t{1}
+                                   << 60;  // of a file that anybody may have written
+
+/// What each row range of a table that had `before` rows becomes when it has `now`; empty where
+/// they are not even blocks, or as many would leave some without rows.
+std::map<Rows, Rows> fitted(const std::map<Rows, Rows>& ranges, std::int64_t before,
+                            std::int64_t now) {
+  const auto count = static_cast<std::int32_t>(ranges.size());
+  const std::int64_t block = block_rows(before, count);
+  const std::int64_t next = block_rows(now, count);
+  if (next * (count - 1) >= now) return {};
+  std::map<Rows, Rows> made;
+  std::int64_t place = 0;
+  for (const auto& [rows, same] : ranges) {
+    if (rows != Rows{place * block, std::min(before, (place + 1) * block)}) return {};
+    made[rows] = {place * next, std::min(now, (place + 1) * next)};
+    ++place;
+  }
+  return made;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan) {
+  std::vector<std::map<Rows, Rows>> ranges(workload.tables.size());
+  for (const Shard& shard : plan.shards) {
+    if (shard.table < 0 || shard.table >= std::ssize(ranges)) continue;
+    const Rows rows{shard.row_begin, shard.row_end};
+    ranges[static_cast<std::size_t>(shard.table)].emplace(rows, rows);
+  }
+  std::vector<std::int32_t> changed;
+  for (std::size_t index = 0; index < ranges.size(); ++index) {
+    if (ranges[index].empty()) continue;
+    std::int64_t before = 0;
+    for (const auto& [rows, same] : ranges[index]) before = std::max(before, rows.second);
+    const std::int64_t now = workload.tables[index].rows;
+    if (before == now || before < 1 || before > kMostRows) continue;
+    ranges[index] = fitted(ranges[index], before, now);
+    if (!ranges[index].empty()) changed.push_back(static_cast<std::int32_t>(index));
+  }
+  for (Shard& shard : plan.shards) {
+    if (!std::binary_search(changed.begin(), changed.end(), shard.table)) continue;
+    const auto& own = ranges[static_cast<std::size_t>(shard.table)];
+    std::tie(shard.row_begin, shard.row_end) = own.at({shard.row_begin, shard.row_end});
+  }
+  return changed;
+}
+
+}  // namespace neuroshard::io

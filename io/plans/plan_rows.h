@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+
+namespace neuroshard::io {
+
+/// Gives the shards of tables that have more or fewer rows than in the plan the rows that they have
+/// now: all of them where shards had all, even blocks where they had those. What else there is, and
+/// tables that the workload lacks, stays as it is. Returns the tables, in order.
+std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan);
+
+}  // namespace neuroshard::io
