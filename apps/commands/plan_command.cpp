@@ -225,6 +225,10 @@ class PlanCommand final : public Command {
       text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
                          search_.options);
     }
+    if (best.plan.offloaded.empty()) {
+      text +=
+          data_parallel_text(best.lower_bound, workload, cluster_, models.models, search_.options);
+    }
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);
     if (output_) text += "plan written to " + *output_ + "\n";

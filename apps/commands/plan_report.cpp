@@ -5,6 +5,7 @@
 
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
+#include "apps/flags/search_flags.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 
@@ -121,6 +122,21 @@ std::string bound_text(std::optional<double> known, double cost_ms, const Worklo
   return "at most " + fixed_decimals(100 * above_bound(cost_ms, *bound), 2) + " % above the best " +
          bounded_plans(models, cluster.devices, options) + " (a lower bound of " +
          milliseconds(*bound, cost_ms) + " ms)\n";
+}
+
+std::string data_parallel_text(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models,
+                               const PlanOptions& options) {
+  constexpr double kWorthALine = 0.02;
+  if (options.data_parallel || !knows_replicas(models) || cluster.devices == 1) return "";
+  if (!makes_row_shards({&options.algorithm, 1})) return "";
+  PlanOptions with = options;
+  with.data_parallel = true;
+  const std::optional<double> without = bound_of(known, workload, cluster, models, options);
+  const std::optional<double> bound = bound_of({}, workload, cluster, models, with);
+  if (!without || !bound || *bound > (1 - kWorthALine) * *without) return "";
+  return "with --data-parallel on, tables may be whole on every device: the lower bound is then " +
+         milliseconds(*bound, *without) + " ms\n";
 }
 
 std::string bounded_plans(const CostModels& models, std::int32_t devices,

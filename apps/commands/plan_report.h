@@ -49,6 +49,11 @@ double above_bound(double cost_ms, double bound_ms);
 std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
                        const Cluster& cluster, const CostModels& models,
                        const PlanOptions& options);
+/// A line on what tables whole on every device could save, where the options allow none and the
+/// lower bound is below `known` with them; "" where it is not, or the algorithm makes none.
+std::string data_parallel_text(std::optional<double> known, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models,
+                               const PlanOptions& options);
 /// What such a bound is one of: "plan of whole and column-split tables", or of others, too.
 std::string bounded_plans(const CostModels& models, std::int32_t devices,
                           const PlanOptions& options);

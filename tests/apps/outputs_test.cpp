@@ -222,6 +222,27 @@ BOOST_AUTO_TEST_CASE(under_additive_costs_plans_are_held_against_a_lower_bound) 
   BOOST_TEST(above_bound("size-greedy") > 5);
 }
 
+BOOST_AUTO_TEST_CASE(what_tables_on_every_device_could_save_is_told_where_it_is_something) {
+  const auto told = [](const std::string& devices, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{
+        "plan",      "--tables",      source_file("examples/dlrm_dcnv2.json"),
+        "--devices", devices,         "--device-memory",
+        "80GB",      "--evaluations", "500"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = run_command(arguments);
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    return outcome.out.find("with --data-parallel on, tables may be whole on every device") !=
+           std::string::npos;
+  };
+  const std::vector<std::string> formula{"--cost-model", "torchrec"};
+  // Between hosts, exchanges are what costs; on one host such tables gain nothing.
+  BOOST_TEST(told("16", formula));
+  BOOST_TEST(!told("8", formula));
+  BOOST_TEST(!told("16", {}));
+  BOOST_TEST(!told("16", {"--cost-model", "torchrec", "--data-parallel", "on"}));
+  BOOST_TEST(!told("16", {"--cost-model", "torchrec", "--algorithm", "dim-greedy"}));
+}
+
 BOOST_AUTO_TEST_CASE(generated_tables_are_the_same_for_a_seed_and_can_be_summarised) {
   const std::vector<std::string> generate{"tables", "generate", "--count", "50", "--seed"};
   const auto with_seed = [&generate](const std::string& seed) {
