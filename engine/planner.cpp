@@ -9,6 +9,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/elapsed.h"
+#include "engine/core/held_cells.h"
 #include "engine/core/offload.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/cost_evaluator.h"
@@ -17,6 +18,7 @@
 #include "engine/offload/offload_search.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
+#include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
 #include "search/row_shapes.h"
 #include "search/sharder.h"
@@ -221,6 +223,18 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   return result;
 }
 
+/// search::feasible_start(), from which on no more than the limit may move.
+Result<Plan> start_within(const Workload& workload, const Cluster& cluster, const Plan& now,
+                          const MoveLimit& limit) {
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start,
+                              search::feasible_start({workload, cluster}, now, limit.whole_tables));
+  const std::int64_t bytes = moved_bytes(workload, now, start);
+  if (bytes <= limit.bytes) return start;
+  return infeasible("the plan that runs does not fit into " + format_bytes(cluster.memory_bytes) +
+                    " per device, and what has to go to others is more than may move: " +
+                    format_bytes_at_least(bytes) + " would do");
+}
+
 }  // namespace
 
 std::string_view default_algorithm() { return search::kDefaultAlgorithm; }
@@ -242,20 +256,21 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
     return invalid_input("devices: found " + std::to_string(cluster.devices) +
                          ", expected the plan's " + std::to_string(now.devices));
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, now, models));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, now, cluster.memory_bytes));
+  NEUROSHARD_RETURN_IF_ERROR(
+      simulate(workload, with_missing_tables(workload, now), models).status());
+  const PlannedWorkload planned(workload, now);
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(planned.get(), cluster, now, limit));
   if (options.host_memory_bytes > 0) {
     const std::int32_t each = host_devices(now.devices, known_devices_per_host(models));
-    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, now, each, options.host_memory_bytes));
+    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, options.host_memory_bytes));
   }
-  const PlannedWorkload planned(workload, now);
-  Plan canonical = now;
-  canonicalize(canonical);
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models));
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) {
-    Result<search::SearchResult> found = search::replan(problem, evaluator, own, canonical, limit);
-    if (found.ok()) found->plan.offloaded = canonical.offloaded;
+    Result<search::SearchResult> found = search::replan(problem, evaluator, own, now, start, limit);
+    if (found.ok()) found->plan.offloaded = start.offloaded;
     return found;
   };
   double seconds = 0;
@@ -265,7 +280,7 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
   // rows are dealt to others alone.
   if (result.cost.cost_ms > cost.cost_ms) {
-    result.plan = std::move(canonical);
+    result.plan = std::move(start);
     result.cost = std::move(cost);
   }
   return result;

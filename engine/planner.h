@@ -77,13 +77,16 @@ inline constexpr std::string_view kReplan = "replan";
 
 /// Goes on from `now`, a plan that runs, on the same devices: a plan that costs no more under
 /// `models`, for which no more weights and optimizer states come to devices that do not hold them
-/// (moved_bytes()) than `limit` says. Whole tables and columns move and are split; row shards and
-/// replicas stay as they are, tables keep their kernels, and no device gets a second block of a
-/// table. Of `options`, the algorithm, row splits and replicas change nothing; host memory is that
-/// of each host, which tables that are there keep to; 0: not watched. Same input and seed, same
-/// plan, unless stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate()
-/// refuses, is for another number of devices, or a limit below 0); kInfeasible when `now` is beyond
-/// either memory. Thread-safe.
+/// (moved_bytes()) than `limit` says. Tables that `now` lacks are new: they are placed as if
+/// nothing of them moved. Where devices have less memory than `now` takes, it goes on from a plan
+/// that fits and moves little (search/replan/feasible_start.h), which may cost more. Whole tables
+/// and columns move and are split; row shards and replicas stay as they are, tables keep their
+/// kernels, and no device gets a second block of a table. Of `options`, the algorithm, row splits
+/// and replicas change nothing; host memory is that of each host, which tables that are there keep
+/// to; 0: not watched. Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput
+/// (as make_plan(), and a plan that simulate() refuses for other reasons, is for another number of
+/// devices, or a limit below 0); kInfeasible when nothing is found that fits and moves no more than
+/// the limit, and when `now` is beyond the memory of hosts. Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);

@@ -13,12 +13,14 @@
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
+#include "engine/core/bytes.h"
 #include "engine/planner.h"
 #include "io/plans/plan_export.h"
 
@@ -59,7 +61,7 @@ class ReplanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
-                                bind_to_any(input, input_.devices, io::PlanRows::kFitted));
+                                bind_to_any(input, input_.devices, io::PlanAge::kOlder));
     put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
@@ -77,7 +79,8 @@ class ReplanCommand final : public Command {
     if (hosts == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     note_host_memory(flags, models.models, document.plan);
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        document.cost, costs_of(input, with_missing_tables(workload, document.plan), models));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!output_) return report(input, document, models, best);
@@ -133,7 +136,7 @@ class ReplanCommand final : public Command {
                const NamedCostModels& models, PlanResult& best) {
     Result<std::string> text =
         text_of(export_, input.loaded, cluster_, models, best, options_.seed, now);
-    if (text.status().code() == StatusCode::kInvalidInput) {
+    if (text.status().code() == StatusCode::kInvalidInput && could_stay(input, now.plan)) {
       const std::string refusal = text.status().message();
       PlanResult same = best;
       same.plan = now.plan;
@@ -153,13 +156,33 @@ class ReplanCommand final : public Command {
     return {};
   }
 
+  /// Whether the plan that runs has all tables, and the memory for them.
+  [[nodiscard]] bool could_stay(const PlanAndTables& input, const Plan& now) const {
+    const Workload& workload = input.loaded.workload;
+    return missing_tables(workload, now).empty() &&
+           check_memory(workload, now, cluster_.memory_bytes).ok();
+  }
+
+  /// What it brings to take the place of the plan that runs.
+  [[nodiscard]] std::string change_text(const PlanAndTables& input, const io::PlanDocument& now,
+                                        double cost_ms) const {
+    const std::string& source = input.plan.source;
+    const auto missing = missing_tables(input.loaded.workload, now.plan);
+    if (!missing.empty()) {
+      return source + " lacks " + counted(std::ssize(missing), "table") + " that this plan has\n";
+    }
+    if (could_stay(input, now.plan)) return gain_text(source, now.cost.cost_ms, cost_ms);
+    return source + " costs " + milliseconds(now.cost.cost_ms, now.cost.cost_ms) +
+           " ms, but takes more than " + format_bytes(cluster_.memory_bytes) + " per device\n";
+  }
+
   [[nodiscard]] Status report(const PlanAndTables& input, const io::PlanDocument& now,
                               const NamedCostModels& models, const PlanResult& best) const {
     const Workload& workload = input.loaded.workload;
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
-    text += "\n" + gain_text(input.plan.source, now.cost.cost_ms, best.cost.cost_ms) +
+    text += "\n" + change_text(input, now, best.cost.cost_ms) +
             moves_text(console, workload, now.plan, best.plan, move_limit_);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);

@@ -81,6 +81,7 @@ std::int64_t HeldCells::missing_on(const Shard& shard, std::int32_t device) cons
 }
 
 std::int64_t HeldCells::missing_bytes(const Shard& shard) const {
+  if (of_table_[static_cast<std::size_t>(shard.table)].empty()) return 0;
   if (shard.device != kEveryDevice) return missing_on(shard, shard.device);
   std::int64_t bytes = 0;
   for (std::int32_t device = 0; device < devices_; ++device) {

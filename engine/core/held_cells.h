@@ -10,10 +10,11 @@
 namespace neuroshard {
 
 /// Which cells of the tables each device holds under a plan: what has to travel before another plan
-/// of the same tables can run. Immutable; thread-safe. What it is made from must outlive it.
+/// of the same tables can run. A table that no device holds is new: nothing of it has to travel.
+/// Immutable; thread-safe. What it is made from must outlive it.
 class HeldCells {
  public:
-  /// REQUIRES a plan that is valid for `workload`.
+  /// REQUIRES a plan that is valid for `workload`, but that it may lack tables.
   HeldCells(const Workload& workload, const Plan& plan);
 
   /// Bytes of the shard, weights and optimizer states, that its device does not hold: nothing where

@@ -222,6 +222,26 @@ std::string_view to_string(RowSplits row_splits) {
   return row_splits == RowSplits::kOff ? "off" : row_splits == RowSplits::kEven ? "even" : "any";
 }
 
+std::vector<std::int32_t> missing_tables(const Workload& workload, const Plan& plan) {
+  std::vector<bool> there(workload.tables.size());
+  for (const Shard& shard : plan.shards) {
+    const bool known = shard.table >= 0 && shard.table < std::ssize(there);
+    if (known) there[static_cast<std::size_t>(shard.table)] = true;
+  }
+  std::vector<std::int32_t> missing;
+  for (std::size_t table = 0; table < there.size(); ++table) {
+    if (!there[table]) missing.push_back(static_cast<std::int32_t>(table));
+  }
+  return missing;
+}
+
+Plan with_missing_tables(const Workload& workload, Plan plan) {
+  for (const std::int32_t table : missing_tables(workload, plan)) {
+    plan.shards.push_back(whole_table(workload, table, 0));
+  }
+  return plan;
+}
+
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device) {
   const Table& table = workload.tables[static_cast<std::size_t>(index)];
   return {index, 0, table.rows, 0, table.dim, device};

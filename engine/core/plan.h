@@ -90,6 +90,11 @@ std::int64_t block_rows(std::int64_t rows, std::int32_t blocks);
 /// The whole of table `index` as one shard on `device`.
 Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device);
 
+/// Tables of which the plan has no shards, in order.
+std::vector<std::int32_t> missing_tables(const Workload& workload, const Plan& plan);
+/// The plan with those whole on its first device: what is valid where nothing else is wrong.
+Plan with_missing_tables(const Workload& workload, Plan plan);
+
 /// Bytes of a shard on its device, with the kernel that the workload has for its table:
 /// bytes_on_device().
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);

@@ -127,12 +127,25 @@ void add_hugectr_shards(const HugeCtrTable& written, const Table& table, std::in
   }
 }
 
-/// That those tables have other rows now than in a plan.
-std::string other_rows(const Workload& workload, const std::vector<std::int32_t>& tables) {
+/// What is so of some tables, "" of none: "table 3 'x' is new", "table 3 'x' and 2 more are new".
+std::string of_tables(const Workload& workload, const std::vector<std::int32_t>& tables,
+                      const std::string& of_one, const std::string& of_more) {
+  if (tables.empty()) return "";
   const std::size_t more = tables.size() - 1;
   return describe_table(workload, tables.front()) +
-         (more > 0 ? " and " + std::to_string(more) + " more have" : " has") +
-         " another number of rows than in the plan: shards have the rows of now";
+         (more == 0 ? " " + of_one : " and " + std::to_string(more) + " more " + of_more);
+}
+
+/// Fits the rows of an older plan, and tells what of the tables it is older than.
+void bring_up_to_date(const std::string& source, const Workload& workload, PlanPieces& pieces) {
+  const std::string rest = " another number of rows than in the plan: shards have the rows of now";
+  const auto fitted = fit_rows(workload, pieces.document.plan);
+  const auto missing = missing_tables(workload, pieces.document.plan);
+  for (const std::string& note : {of_tables(workload, fitted, "has" + rest, "have" + rest),
+                                  of_tables(workload, missing, "is not in the plan: it is new",
+                                            "are not in the plan: they are new")}) {
+    if (!note.empty()) pieces.notes.push_back(source + ": " + note);
+  }
 }
 
 }  // namespace
@@ -191,17 +204,16 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
 }
 
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
-                            PlanRows rows) {
+                            PlanAge age) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
-  if (rows == PlanRows::kFitted) {
-    const auto tables = fit_rows(workload, pieces.document.plan);
-    if (!tables.empty()) pieces.notes.push_back(input.source + ": " + other_rows(workload, tables));
+  Plan checked = pieces.document.plan;
+  if (age == PlanAge::kOlder) {
+    bring_up_to_date(input.source, workload, pieces);
+    checked = with_missing_tables(workload, pieces.document.plan);
   }
-  if (!validate(workload, pieces.document.plan).ok()) {
-    return find_faults(workload, pieces.document.plan, pieces.names)
-        .front()
-        .with_context(input.source);
+  if (!validate(workload, checked).ok()) {
+    return find_faults(workload, checked, pieces.names).front().with_context(input.source);
   }
   for (const auto& [index, written] : pieces.torchrec) {
     NEUROSHARD_RETURN_IF_ERROR(

@@ -49,16 +49,17 @@ struct BoundPlan {
   std::vector<std::string> notes;
 };
 
-/// Whether shards have the rows that a file says, or, of tables that have others by now, those.
-enum class PlanRows { kAsWritten, kFitted };
+/// Whether a plan has to be one of just these tables, or may be older than they are: shards of
+/// tables that have other rows by now get those (fit_rows()), and new tables have no shards.
+enum class PlanAge { kOfTheseTables, kOlder };
 
 /// The plan of `input` for `workload`. `devices` is the number of devices when the file does not
 /// say it, 0 = not given either. Errors: kInvalidInput naming the source: a table without a place
 /// or a place without a table, a number of devices that is unknown or not the file's, a
 /// TorchRec compute kernel that the engine cannot cost or write again, a data-parallel table on
-/// some of the ranks only, and what validate() refuses. Rows are fitted as fit_rows() does.
+/// some of the ranks only, and what validate() refuses.
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
-                            PlanRows rows = PlanRows::kAsWritten);
+                            PlanAge age = PlanAge::kOfTheseTables);
 
 /// What to hold a plan against.
 struct PlanRules {

@@ -33,12 +33,15 @@ class Reverting {
         evaluations_(evaluations),
         stop_(stop),
         now_(now.problem.workload.tables.size()),
+        moved_now_(now_.size()),
         moved_(now_.size()),
         plan_(now.problem, now.evaluator, now.catalog),
         coster_(now.evaluator) {
     const CellPlan own = search::cells_of(now.plan, now.catalog);
     for (std::size_t k = 0; k < own.pieces.size(); ++k) {
-      now_[static_cast<std::size_t>(own.cells[k].table)].push_back({own.pieces[k], own.cells[k]});
+      const auto table = static_cast<std::size_t>(own.cells[k].table);
+      now_[table].push_back({own.pieces[k], own.cells[k]});
+      moved_now_[table] += held_.missing_bytes(own.cells[k]);
     }
   }
 
@@ -56,7 +59,7 @@ class Reverting {
         pieces.push_back(piece);
         cells_.push_back(cells);
         hosts_.add(cells);
-        if (!stays) moved_[table] += held_.missing_bytes(cells);
+        moved_[table] += held_.missing_bytes(cells);
       }
     }
     plan_.assign(pieces);
@@ -83,7 +86,7 @@ class Reverting {
       revert(table);
       if (fits()) {
         ++tried;
-        const std::int64_t bytes = std::min(counted, moved_[static_cast<std::size_t>(table)]);
+        const std::int64_t bytes = std::min(counted, less_moved(table));
         const double price = (cost() - cost_) / static_cast<double>(bytes);
         if (best < 0 || price < least) {
           best = table;
@@ -117,6 +120,12 @@ class Reverting {
     });
   }
 
+  /// Bytes that do not move when the table goes back.
+  [[nodiscard]] std::int64_t less_moved(std::int32_t table) const {
+    const auto index = static_cast<std::size_t>(table);
+    return moved_[index] - moved_now_[index];
+  }
+
   [[nodiscard]] bool ended() const { return evaluations_ >= most_ || stop_(); }
 
   double cost() {
@@ -132,11 +141,12 @@ class Reverting {
   [[nodiscard]] std::vector<std::int32_t> most_moved() const {
     std::vector<std::int32_t> tables;
     for (std::size_t table = 0; table < moved_.size(); ++table) {
-      if (moved_[table] > 0) tables.push_back(static_cast<std::int32_t>(table));
+      const auto index = static_cast<std::int32_t>(table);
+      if (less_moved(index) > 0) tables.push_back(index);
     }
     const auto more_moved = [&](std::int32_t a, std::int32_t b) {
-      const std::int64_t one = moved_[static_cast<std::size_t>(a)];
-      const std::int64_t other = moved_[static_cast<std::size_t>(b)];
+      const std::int64_t one = less_moved(a);
+      const std::int64_t other = less_moved(b);
       return one != other ? one > other : a < b;
     };
     const std::size_t looked_at = std::min(kLookedAt * affordable(), tables.size());
@@ -175,7 +185,8 @@ class Reverting {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       cells_[static_cast<std::size_t>(pieces[k])] = now_[index][k].second;
     }
-    moved_bytes_ -= std::exchange(moved_[index], 0);
+    moved_bytes_ -= less_moved(table);
+    moved_[index] = moved_now_[index];
     cost_ = cost();
   }
 
@@ -187,8 +198,9 @@ class Reverting {
   const std::int64_t most_;
   std::int64_t& evaluations_;
   const std::function<bool()>& stop_;
-  std::vector<Pieces> now_;          // by table
-  std::vector<std::int64_t> moved_;  // bytes, by table
+  std::vector<Pieces> now_;              // by table
+  std::vector<std::int64_t> moved_now_;  // bytes, by table, of the plan that it goes back to
+  std::vector<std::int64_t> moved_;      // the same of the plan as it is
   std::int64_t moved_bytes_ = 0;
   LocalPlan plan_;
   PlanCoster coster_;

@@ -191,22 +191,22 @@ class Replanning {
 }  // namespace
 
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
-                    const Plan& now, const MoveLimit& limit) {
+                    const Plan& now, const Plan& start, const MoveLimit& limit) {
   const SearchOptions own = with_usual_limit(options);
   const ShapeCatalog catalog =
-      ShapeCatalog::around(now, limit.whole_tables, problem.workload, evaluator, own.cancel);
-  SearchResult result{now, 1, !catalog.complete()};
+      ShapeCatalog::around(start, limit.whole_tables, problem.workload, evaluator, own.cancel);
+  SearchResult result{start, 1, !catalog.complete()};
   if (problem.cluster.devices == 1 || !catalog.complete()) return result;
   const HeldCells held(problem.workload, now);
   const HostLoads hosts(problem, own);
-  const RunningPlan running{problem, evaluator, catalog, now, held, limit, hosts};
+  const RunningPlan running{problem, evaluator, catalog, start, held, limit, hosts};
   Replanning replanning(running, own);
   replanning.run();
   result.evaluations += replanning.candidates();
   result.stopped_early = replanning.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.
   Plan plan = plan_of(replanning.best(), catalog, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) < plan_cost(now, evaluator)) result.plan = std::move(plan);
+  if (plan_cost(plan, evaluator) < plan_cost(start, evaluator)) result.plan = std::move(plan);
   return result;
 }
 

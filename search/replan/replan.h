@@ -5,17 +5,18 @@
 
 namespace neuroshard::search {
 
-/// Goes on from `now`, a plan in canonical order that is valid and within the memory limits: local
-/// search on the cost, by walks as those of `refine`, in which no more weights and optimizer states
-/// than `limit` says come to devices that do not hold them now. Whole tables and columns move, are
-/// split and, where their cells are side by side, joined; row shards and replicas stay as they are.
-/// No device gets a second block of a table. What moved without making the plan cheaper is sent
-/// back.
+/// Goes on from `start`, a plan in canonical order that is valid and within the memory limits:
+/// local search on the cost, by walks as those of `refine`, in which no more weights and optimizer
+/// states than `limit` says come to devices that do not hold them in `now`. That is the plan that
+/// runs, the same or what feasible_start() was made of; from one to the other no more than the
+/// limit moves. Whole tables and columns move, are split and, where their cells are side by side,
+/// joined; row shards and replicas stay as they are. No device gets a second block of a table. What
+/// moved without making the plan cheaper is sent back.
 ///
-/// Never dearer than `now` by plan_cost(); returns it where nothing better is found. Options as for
-/// shard_refine(), but that no row shards or replicas are made. Each cycle of the time makes a plan
-/// from nothing, too, and goes on from what may be of it (fresh_start.h).
+/// Never dearer than `start` by plan_cost(); returns it where nothing better is found. Options as
+/// for shard_refine(), but that no row shards or replicas are made. Each cycle of the time makes a
+/// plan from nothing, too, and goes on from what may be of it (fresh_start.h).
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
-                    const Plan& now, const MoveLimit& limit);
+                    const Plan& now, const Plan& start, const MoveLimit& limit);
 
 }  // namespace neuroshard::search

@@ -8,13 +8,14 @@
 
 namespace neuroshard::search {
 
-/// A plan that runs, in canonical order, and what searches near it go by. Nothing here is owned.
+/// A plan to go on from, in canonical order: one that runs, or nearly, and what searches near it go
+/// by. Nothing here is owned.
 struct RunningPlan {
   const Problem& problem;
   PlanEvaluator& evaluator;
   const ShapeCatalog& catalog;  ///< ShapeCatalog::around() the plan
   const Plan& plan;
-  const HeldCells& held;  ///< by the plan
+  const HeldCells& held;  ///< by the plan that runs
   const MoveLimit& limit;
   const HostLoads& hosts;  ///< of no plan yet
 };

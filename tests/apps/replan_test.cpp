@@ -213,6 +213,52 @@ BOOST_AUTO_TEST_CASE(tables_that_have_grown_are_replanned_with_the_rows_of_now) 
   }
 }
 
+BOOST_AUTO_TEST_CASE(new_tables_are_placed_and_count_as_nothing_that_moves) {
+  const TemporaryFolder folder;
+  const std::string native = running_plan_in(folder);
+  const std::string torchrec = folder.file("torchrec.json");
+  BOOST_TEST_REQUIRE(run_command({"export", "--tables", kRunningTables, "--plan", native,
+                                  "--format", "torchrec", "--output", torchrec})
+                         .exit_code == 0);
+  std::string tables = slurp(kRunningTables);
+  const std::size_t end = tables.rfind(']');
+  tables.insert(tables.rfind('}', end) + 1,
+                R"(, {"name": "new", "rows": 5000000, "dim": 128, "pooling_factor": 2})");
+  const std::string more = folder.write("more.json", tables);
+  const std::string next = folder.file("next.json");
+  for (const std::string& now : {native, torchrec}) {
+    const Outcome made = run_command({"replan", "--tables", more, "--plan", now, "--device-memory",
+                                      "80GB", "--move-limit", "1B", "--evaluations", "500",
+                                      "--format", "json", "--output", next});
+    expect_one_line({made.exit_code, {}, made.err}, 0,
+                    "table 26 'new' is not in the plan: it is new");
+    BOOST_TEST(made.out.find(" lacks 1 table that this plan has\n") != std::string::npos, made.out);
+    BOOST_TEST(made.out.find("moves 0 B of ") != std::string::npos, made.out);
+    const Outcome checked =
+        run_command({"check", "--tables", more, "--plan", next, "--device-memory", "80GB"});
+    BOOST_TEST(checked.exit_code == 0, checked.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_for_more_memory_is_made_to_fit_within_the_limit) {
+  const TemporaryFolder folder;
+  const std::string now = running_plan_in(folder);
+  const std::string next = folder.file("next.json");
+  const auto made = [&](const std::string& limit) {
+    return run_command({"replan", "--tables", kRunningTables, "--plan", now, "--device-memory",
+                        "17.5GiB", "--move-limit", limit, "--evaluations", "500", "--output",
+                        next});
+  };
+  const Outcome fits = made("20GB");
+  BOOST_REQUIRE_MESSAGE(fits.exit_code == 0, fits.err);
+  BOOST_TEST(fits.out.find(" ms, but takes more than 17.5 GiB per device\n") != std::string::npos,
+             fits.out);
+  const Outcome checked = run_command(
+      {"check", "--tables", kRunningTables, "--plan", next, "--device-memory", "17.5GiB"});
+  BOOST_TEST(checked.exit_code == 0, checked.err);
+  expect_one_line(made("1MB"), 3, "what has to go to others is more than may move: ");
+}
+
 BOOST_AUTO_TEST_CASE(without_anything_to_gain_the_plan_is_the_one_that_runs) {
   const TemporaryFolder folder;
   const std::string tables =

@@ -57,7 +57,7 @@ Plan random_plan(Rng& rng, const Workload& workload, std::int32_t devices) {
 SearchResult replanned(const Workload& workload, PlanEvaluator& evaluator, const Plan& now,
                        const MoveLimit& limit, std::int64_t evaluations = 3000) {
   return replan({workload, test::make_cluster(now.devices, kPlenty)}, evaluator,
-                budget(evaluations), now, limit);
+                budget(evaluations), now, now, limit);
 }
 
 std::int64_t fullest(const Workload& workload, const Plan& plan) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(plans_keep_to_the_limit_and_memory_and_are_never_dearer) {
     const auto limit = static_cast<std::int64_t>(rng.uniform() * rng.uniform() *
                                                  static_cast<double>(workload_bytes(workload)));
     const SearchResult found =
-        replan({workload, cluster}, evaluator, budget(3000), now, {.bytes = limit});
+        replan({workload, cluster}, evaluator, budget(3000), now, now, {.bytes = limit});
     BOOST_TEST(test::fits(workload, found.plan, cluster));
     BOOST_TEST(moved_bytes(workload, now, found.plan) <= limit);
     const double cost = plan_cost(found.plan, evaluator);
@@ -186,10 +186,11 @@ BOOST_AUTO_TEST_CASE(a_time_limit_that_is_not_reached_changes_nothing) {
   const Plan now = random_plan(rng, workload, 4);
   const Cluster cluster = test::make_cluster(4, kPlenty);
   const MoveLimit limit{.bytes = workload_bytes(workload) / 3};
-  const SearchResult usual = replan({workload, cluster}, evaluator, budget(20'000), now, limit);
+  const SearchResult usual =
+      replan({workload, cluster}, evaluator, budget(20'000), now, now, limit);
   SearchOptions options = budget(20'000);
   options.time_limit_s = 1000;
-  const SearchResult timed = replan({workload, cluster}, evaluator, options, now, limit);
+  const SearchResult timed = replan({workload, cluster}, evaluator, options, now, now, limit);
   BOOST_TEST((usual.plan == timed.plan));
   BOOST_TEST(!timed.stopped_early);
 }
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE(without_a_limit_a_plan_is_about_as_good_as_one_from_nothing
     const auto fresh = shard_refine({workload, cluster}, evaluator, budget(20'000));
     BOOST_REQUIRE(fresh.ok());
     const SearchResult found =
-        replan({workload, cluster}, evaluator, budget(20'000), now, {.bytes = kPlenty});
+        replan({workload, cluster}, evaluator, budget(20'000), now, now, {.bytes = kPlenty});
     BOOST_TEST(plan_cost(found.plan, evaluator) <=
                1.02 * test::canonical_cost(fresh->plan, evaluator));
   }
@@ -267,12 +268,12 @@ BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_plan_on_any_number_of_threads) {
   const Cluster cluster = test::make_cluster(5, kPlenty);
   const std::int64_t limit = workload_bytes(workload) / 5;
   const SearchResult alone =
-      replan({workload, cluster}, evaluator, budget(20'000), now, {.bytes = limit});
+      replan({workload, cluster}, evaluator, budget(20'000), now, now, {.bytes = limit});
   ThreadPool threads(3);
   SearchOptions options = budget(20'000);
   options.pool = &threads;
   const SearchResult together =
-      replan({workload, cluster}, evaluator, options, now, {.bytes = limit});
+      replan({workload, cluster}, evaluator, options, now, now, {.bytes = limit});
   BOOST_TEST((alone.plan == together.plan));
   BOOST_TEST(alone.evaluations == together.evaluations);
 }
