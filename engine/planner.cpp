@@ -235,6 +235,10 @@ Result<Plan> start_within(const Workload& workload, const Cluster& cluster, cons
                     format_bytes_at_least(bytes) + " would do");
 }
 
+bool asked_to_stop(const PlanOptions& options) {
+  return options.cancel != nullptr && options.cancel->cancelled();
+}
+
 }  // namespace
 
 std::string_view default_algorithm() { return search::kDefaultAlgorithm; }
@@ -354,7 +358,8 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
     const StatusCode code = result.status().code();
     if (code == StatusCode::kInvalidInput) {
       refusal = result.status();
-    } else if (result.ok() || code == StatusCode::kInfeasible) {
+    } else if (result.ok() || code == StatusCode::kInfeasible ||
+               (code == StatusCode::kCancelled && !asked_to_stop(options))) {
       taken = true;
     } else {
       return result.status();

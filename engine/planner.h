@@ -119,8 +119,9 @@ struct ComparedPlan {
 };
 
 /// make_plan() with each of `algorithms` in order, the other options being `options`'s; each
-/// starts cold, so that their seconds compare. Infeasible is an outcome, and so is an algorithm's
-/// refusal of input that another one takes; every other error ends the comparison.
+/// starts cold, so that their seconds compare. Infeasible is an outcome, and so is that time ended
+/// an algorithm before it had a plan (kCancelled), or its refusal of input that another one takes;
+/// every other error ends the comparison.
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> algorithms,

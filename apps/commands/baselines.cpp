@@ -15,8 +15,6 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr double kLeastSeconds = 1;
-
 /// "12.3 % cheaper": how this plan's cost compares with another's. No share where that is 0.
 std::string change(double other_ms, double cost_ms) {
   if (other_ms == cost_ms) return "equally good";
@@ -42,6 +40,21 @@ Result<std::vector<ComparedPlan>> compared_if_possible(const Workload& workload,
   }
 }
 
+/// Time was over: with the best plan until then, or with none.
+bool ended_by_limit(const ComparedPlan& baseline) {
+  return baseline.result.ok() ? baseline.result->stopped_early
+                              : baseline.result.status().code() == StatusCode::kCancelled;
+}
+
+/// Its name, its cost, and how this plan's compares.
+std::vector<std::string> cells_of(const ComparedPlan& baseline, double cost_ms) {
+  if (!baseline.result.ok()) {
+    return {baseline.algorithm, ended_by_limit(baseline) ? "no plan" : "infeasible", "-"};
+  }
+  const double cost = baseline.result->cost.cost_ms;
+  return {baseline.algorithm, milliseconds(cost, cost_ms), change(cost, cost_ms)};
+}
+
 }  // namespace
 
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
@@ -53,33 +66,33 @@ Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
   std::vector<std::string> names = baseline_names();
   std::erase(names, algorithm);
   PlanOptions own = options;
-  own.time_limit_s = std::max(seconds, kLeastSeconds);
+  own.time_limit_s = seconds;
   Result<std::vector<ComparedPlan>> compared =
       compared_if_possible(workload, cluster, models, names, own);
-  if (!compared.ok() && compared.status().code() == StatusCode::kCancelled) {
-    return std::vector<ComparedPlan>();
-  }
+  if (cancel_token().cancelled()) return std::vector<ComparedPlan>();
   return compared;
 }
 
 std::string baseline_report(const Console& console, const std::vector<ComparedPlan>& baselines,
                             double cost_ms) {
   if (baselines.empty()) return "";
-  TextTable table({{"baseline", Align::kLeft}, {"cost ms"}, {"this plan"}});
+  const bool by_time = std::any_of(baselines.begin(), baselines.end(), ended_by_limit);
+  std::vector<Column> columns{{"baseline", Align::kLeft}, {"cost ms"}, {"this plan"}};
+  if (by_time) columns.push_back({"", Align::kLeft});
+  TextTable table(columns);
   const ComparedPlan* strongest = nullptr;
   for (const ComparedPlan& other : baselines) {
-    if (!other.result.ok()) {
-      table.add({other.algorithm, "infeasible", "-"});
-      continue;
-    }
-    const double cost = other.result.value().cost.cost_ms;
-    table.add({other.algorithm, milliseconds(cost, cost_ms), change(cost, cost_ms)});
-    if (strongest == nullptr || cost < strongest->result.value().cost.cost_ms) strongest = &other;
+    std::vector<std::string> cells = cells_of(other, cost_ms);
+    if (by_time) cells.emplace_back(ended_by_limit(other) ? "ended by time" : "");
+    table.add(cells);
+    if (!other.result.ok()) continue;
+    const double cost = other.result->cost.cost_ms;
+    if (strongest == nullptr || cost < strongest->result->cost.cost_ms) strongest = &other;
   }
   const std::string verdict =
       strongest == nullptr ? "no baseline finds a plan that fits\n"
                            : "the best baseline is " + strongest->algorithm + ": this plan is " +
-                                 change(strongest->result.value().cost.cost_ms, cost_ms) + "\n";
+                                 change(strongest->result->cost.cost_ms, cost_ms) + "\n";
   return "\n" + table.render(console) + verdict;
 }
 
@@ -87,7 +100,8 @@ std::vector<io::BaselineCost> baseline_costs(const std::vector<ComparedPlan>& ba
   std::vector<io::BaselineCost> costs;
   for (const ComparedPlan& other : baselines) {
     const bool feasible = other.result.ok();
-    costs.push_back({other.algorithm, feasible, feasible ? other.result.value().cost.cost_ms : 0});
+    costs.push_back({other.algorithm, feasible, feasible ? other.result->cost.cost_ms : 0,
+                     ended_by_limit(other)});
   }
   return costs;
 }

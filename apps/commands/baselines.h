@@ -9,16 +9,20 @@
 
 namespace neuroshard::apps {
 
+/// What each baseline gets beside a plan, however long that took: nobody waits for them.
+inline constexpr double kBaselineSeconds = 1;
+
 /// What the baselines would have planned, all but `algorithm`, none of which gets more than
-/// `seconds` (but one at least). Empty after an interrupt: the user wants to go. Errors: as
-/// compare_plans(), and kInternal where memory or threads do not do for it.
+/// `seconds`. Empty after an interrupt: the user wants to go. Errors: as compare_plans(), and
+/// kInternal where memory or threads do not do for it.
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
                                                     const Cluster& cluster,
                                                     const CostModels& models,
                                                     const std::string& algorithm, double seconds,
                                                     const PlanOptions& options);
 
-/// A table of their costs beside `cost_ms` and which of them is the best; "" without baselines.
+/// A table of their costs beside `cost_ms`, which of them time ended, and which is the best; ""
+/// without baselines.
 std::string baseline_report(const Console& console, const std::vector<ComparedPlan>& baselines,
                             double cost_ms);
 

@@ -183,7 +183,8 @@ class CompareCommand final : public Command {
     for (ComparedPlan& entry : compared) {
       io::CompareResult& result = task.results[entry.algorithm];
       result.seconds = entry.seconds;
-      if (entry.result.status().code() == StatusCode::kInvalidInput) {
+      const StatusCode code = entry.result.status().code();
+      if (code == StatusCode::kInvalidInput || code == StatusCode::kCancelled) {
         result.refusal = entry.result.status().message();
       }
       if (!entry.result.ok()) continue;

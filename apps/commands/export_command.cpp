@@ -89,9 +89,10 @@ class ExportCommand final : public Command {
                           .memory_bytes = flags_.options.memory_limit};
     ProgressBar progress;
     const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ComparedPlan> others,
-                                compare_baselines(workload, cluster, models.models,
-                                                  document.provenance.algorithm, 0, options));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::vector<ComparedPlan> others,
+        compare_baselines(workload, cluster, models.models, document.provenance.algorithm,
+                          kBaselineSeconds, options));
     flags_.options.baselines = baseline_costs(others);
     return {};
   }

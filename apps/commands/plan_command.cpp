@@ -139,16 +139,15 @@ class PlanCommand final : public Command {
   }
 
   Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
-                                              const PlanResult& best) const {
-    return compare_baselines(workload, cluster_, models, best.algorithm, best.seconds,
-                             search_.options);
+                                              const PlanResult& best, double seconds) const {
+    return compare_baselines(workload, cluster_, models, best.algorithm, seconds, search_.options);
   }
 
   /// To show beside a plan, which is what counts.
   [[nodiscard]] std::vector<ComparedPlan> baselines_if_possible(const Workload& workload,
                                                                 const CostModels& models,
                                                                 const PlanResult& best) const {
-    Result<std::vector<ComparedPlan>> others = baselines(workload, models, best);
+    Result<std::vector<ComparedPlan>> others = baselines(workload, models, best, kBaselineSeconds);
     if (others.ok()) return std::move(*others);
     print_note("the plan is not compared with the baselines': " + others.status().message());
     return {};
@@ -160,10 +159,11 @@ class PlanCommand final : public Command {
                          export_.format + " has a place for");
   }
 
-  /// Nor for that of the default one: the best of the other algorithms then.
+  /// Nor for that of the default one: the best of the other algorithms then, which get its time.
   Status take_another(const LoadedWorkload& loaded, const NamedCostModels& models,
                       const Status& refused, PlanResult& best, std::vector<ComparedPlan>& others) {
-    NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best));
+    const double seconds = std::max(best.seconds, kBaselineSeconds);
+    NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best, seconds));
     if (cancel_token().cancelled()) return refused;
     const std::string wanted = best.algorithm;
     const bool by_time = best.stopped_early;  // another run's plan may be one to write

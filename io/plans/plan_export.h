@@ -19,7 +19,8 @@ namespace neuroshard::io {
 struct BaselineCost {
   std::string name;
   bool feasible = false;
-  double cost_ms = 0;  ///< only when feasible
+  double cost_ms = 0;          ///< only when feasible
+  bool ended_by_time = false;  ///< before it had its own plan, or any
 };
 
 /// What a format needs beside the plan. Formats ignore what they have no place for.

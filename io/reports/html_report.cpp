@@ -112,13 +112,14 @@ std::string baseline_chart(const Page& page) {
   for (const BaselineCost& other : page.options.baselines) {
     chart.row(other.name);
     if (!other.feasible) {
-      chart.note("finds no plan that fits");
+      chart.note(other.ended_by_time ? "no plan in its time" : "finds no plan that fits");
       continue;
     }
     chart.bar(other.cost_ms, "other", milliseconds(other.cost_ms));
     const double saved = other.cost_ms > 0 ? 1 - own / other.cost_ms : 0;
     chart.note(milliseconds(other.cost_ms) +
-               (saved >= 0 ? ", this saves " + percent(saved) : ", this adds " + percent(-saved)));
+               (saved >= 0 ? ", this saves " + percent(saved) : ", this adds " + percent(-saved)) +
+               (other.ended_by_time ? ", ended by time" : ""));
   }
   return "<h2>Beside the baselines</h2>\n" + chart.render();
 }

@@ -14,6 +14,7 @@
 
 namespace {
 
+using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::Process;
 using neuroshard::test::run_command;
@@ -33,15 +34,20 @@ struct Planned {
   Outcome outcome;
 };
 
+/// Writes 5,000 tables to the file.
+void generate_tables(const std::string& tables) {
+  BOOST_TEST_REQUIRE(
+      run_command({"tables", "generate", "--count", "5000", "--dims", "64", "--output", tables})
+          .exit_code == 0);
+}
+
 /// Plans tables whose plan no pipe holds, into a pipe, and does `meanwhile` as soon as the command
 /// has opened it: it waits in the middle of its file then.
 Planned planned(const std::function<void(const Process&)>& meanwhile) {
   const TemporaryFolder folder;
   const std::string tables = folder.file("tables.json");
   const std::string pipe = folder.file("plan.json");
-  BOOST_TEST_REQUIRE(
-      run_command({"tables", "generate", "--count", "5000", "--dims", "64", "--output", tables})
-          .exit_code == 0);
+  generate_tables(tables);
   BOOST_TEST_REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   Process process(
       {NEUROSHARD_COMMAND, "plan", "--tables", tables, "--devices", "8", "--device-memory", "4TB",
@@ -79,6 +85,25 @@ BOOST_AUTO_TEST_CASE(a_plan_is_written_before_it_is_compared) {
   const Planned interrupted = planned([](const Process& process) { process.send_signal(SIGINT); });
   check_whole(interrupted);
   BOOST_TEST(!shows_baselines(interrupted), interrupted.outcome.out);
+}
+
+// Enough devices for a search of minutes: no machine ends it within its second.
+BOOST_AUTO_TEST_CASE(baselines_that_time_ended_say_so) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  generate_tables(tables);
+  const Outcome outcome =
+      run_command({"plan", "--tables", tables, "--devices", "4096", "--device-memory", "4TB",
+                   "--algorithm", "size-greedy", "--threads", "1"});
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  std::string random, neuroshard;
+  for (const std::string& line : lines_of(outcome.out)) {
+    if (line.starts_with("random ")) random = line;
+    if (line.starts_with("neuroshard ")) neuroshard = line;
+  }
+  BOOST_TEST(neuroshard.ends_with("  ended by time"), outcome.out);
+  BOOST_TEST(!random.empty());
+  BOOST_TEST(random.find("ended by time") == std::string::npos, random);
 }
 
 #ifndef NEUROSHARD_SANITIZED  // sanitizers need memory of their own

@@ -59,6 +59,15 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(baselines_that_time_ended_say_so) {
+  PlanExportOptions options;
+  options.baselines = {{"random", true, 14.5, true}, {"greedy", false, 0, true}};
+  const std::string html = report(three_tables(), options);
+  BOOST_TEST(html.find("14.5 ms, this saves 50.0 %, ended by time<") != std::string::npos);
+  BOOST_TEST(html.find("no plan in its time") != std::string::npos);
+  BOOST_TEST(html.find("finds no plan that fits") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_shown_where_there_are_any) {
   const std::string without = report(three_tables(), {});
   for (const char* word : {"host", "fused", "kernel", "cache"}) {
