@@ -126,6 +126,15 @@ Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostM
 
 bool may_be_fused(const Table& table) { return table.kernels.fused; }
 
+/// Tables that may not be fused are on every device, or on none.
+Workload others_on_every_device(Workload workload) {
+  for (Table& table : workload.tables) {
+    if (may_be_fused(table)) continue;
+    table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
+  }
+  return workload;
+}
+
 using FusedSearch = std::function<Result<search::SearchResult>(const search::Problem&)>;
 
 /// The search with all tables on devices: those whose kernels are others, on every one. Errors: as
@@ -138,18 +147,16 @@ Result<search::SearchResult> search_fused(const search::Problem& problem,
     return run(problem);
   }
   const bool replicate = options.replicate && problem.cluster.devices > 1;
-  Workload own = problem.workload;
-  for (std::size_t index = 0; index < own.tables.size(); ++index) {
-    Table& table = own.tables[index];
-    if (may_be_fused(table)) continue;
-    if (!replicate || !table.sharding.data_parallel) {
-      return infeasible(search::table_label(own, static_cast<std::int32_t>(index)) +
-                        ": its compute kernels are " + describe(table.kernels) +
-                        ", there is no host memory for tables");
-    }
-    table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
+  for (std::size_t index = 0; index < tables.size(); ++index) {
+    if (may_be_fused(tables[index])) continue;
+    if (replicate && tables[index].sharding.data_parallel) continue;
+    return infeasible(search::table_label(problem.workload, static_cast<std::int32_t>(index)) +
+                      ": its compute kernels are " + describe(tables[index].kernels) +
+                      ", there is no host memory for tables");
   }
-  return run({own, problem.cluster});
+  const Workload own = others_on_every_device(problem.workload);
+  const Workload more = others_on_every_device(search::on_more_devices(problem));
+  return run({own, problem.cluster, &more});
 }
 
 /// kInfeasible where one of them holds more than they have.
@@ -179,7 +186,7 @@ Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   own.pool = pool.get();
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = run({tables.get(), cluster}, *evaluator, own);
+  Result<search::SearchResult> found = run({tables.get(), cluster, &workload}, *evaluator, own);
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
@@ -208,8 +215,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
     search::SearchOptions fused = own;
     fused.advise = !offload;
     Result<search::SearchResult> found = search_fused(problem, own, [&](const auto& tables) {
-      return equal ? search_equal_columns({tables.workload, cluster, models}, evaluator, *algorithm,
-                                          fused)
+      return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
                    : algorithm->run(tables, evaluator, fused);
     });
     if (found.ok() || !offload || found.status().code() != StatusCode::kInfeasible) return found;

@@ -89,6 +89,10 @@ std::string table_label(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
+const Workload& on_more_devices(const Problem& problem) {
+  return problem.on_more_devices == nullptr ? problem.workload : *problem.on_more_devices;
+}
+
 Status check_pieces(const Problem& problem, const RowShapes& rows) {
   const std::int32_t none =
       find_table(problem.workload, [&](const Table& table) { return !has_pieces(table, rows); });
@@ -120,8 +124,9 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
   shortage.memory_bytes = std::max((total - 1) / problem.cluster.devices + 1, piece);
   shortage.blame =
       need_more(problem.workload.tables.size(), "", total, problem.cluster, shortage.memory_bytes);
-  // No number of devices helps a piece that is larger than any of them.
-  const bool devices_help = piece <= memory && needed <= kMaxDevices;
+  // No number of devices helps a piece that is larger than any of them, or tables bound to some.
+  const bool devices_help = piece <= memory && needed <= kMaxDevices &&
+                            !shortage_on_devices({on_more_devices(problem), problem.cluster});
   if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
   return shortage;
 }

@@ -13,6 +13,9 @@ namespace neuroshard::search {
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
 
+/// What there is to place when devices are added.
+const Workload& on_more_devices(const Problem& problem);
+
 /// kInfeasible, naming a table that may not be whole and that columns, or what `rows` allow, do not
 /// divide in a way that it may be: has_pieces().
 Status check_pieces(const Problem& problem, const RowShapes& rows = {});

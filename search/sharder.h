@@ -15,10 +15,13 @@
 
 namespace neuroshard::search {
 
-/// What to shard. Both parts are valid (see their validate()) and outlive the search.
+/// What to shard. All parts are valid (see their validate()) and outlive the search.
 struct Problem {
   const Workload& workload;
   const Cluster& cluster;
+  /// The workload as more devices have it, where `workload` is put for as many as there are: tables
+  /// that may be on each of these may not be on others. Null: the same.
+  const Workload* on_more_devices = nullptr;
 };
 
 /// Nothing here is owned.

@@ -44,7 +44,8 @@ class EqualColumnsSearch {
         evaluator_(evaluator),
         algorithm_(algorithm),
         given_(options),
-        counts_(problem.workload, problem.cluster, evaluator, options.replicate, options.seed) {
+        counts_(problem.any.workload, problem.any.cluster, evaluator, options.replicate,
+                options.seed) {
     if (given_.time_limit_s == 0 && given_.evaluations == 0 && algorithm.heeds_evaluations) {
       given_.time_limit_s = kUsualSeconds;
     }
@@ -52,8 +53,8 @@ class EqualColumnsSearch {
 
   Result<search::SearchResult> run() {
     NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult any,
-                                algorithm_.run(any_columns(), evaluator_, half()));
-    if (EqualColumnsPlan equal = with_equal_columns(problem_.workload, any.plan);
+                                algorithm_.run(problem_.any, evaluator_, half()));
+    if (EqualColumnsPlan equal = with_equal_columns(problem_.any.workload, any.plan);
         equal.unequal.empty()) {
       any.plan = std::move(equal.plan);
       return any;
@@ -74,10 +75,6 @@ class EqualColumnsSearch {
   }
 
  private:
-  [[nodiscard]] search::Problem any_columns() const {
-    return {problem_.workload, problem_.cluster};
-  }
-
   void note(const search::SearchResult& found) {
     evaluations_ += found.evaluations;
     stopped_early_ |= found.stopped_early;
@@ -90,7 +87,7 @@ class EqualColumnsSearch {
     }
     for (const double share : kMemoryShares) {
       if (!candidates_.empty() && out_of_time()) break;
-      const auto bytes = share * static_cast<double>(problem_.cluster.memory_bytes);
+      const auto bytes = share * static_cast<double>(problem_.any.cluster.memory_bytes);
       NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.within(static_cast<std::int64_t>(bytes))));
     }
     return {};
@@ -107,7 +104,7 @@ class EqualColumnsSearch {
   /// As many as for a hundred tables or fewer, the fewer the more there are.
   [[nodiscard]] int most_tries() const {
     constexpr int kFewTables = 100;
-    const auto tables = static_cast<int>(problem_.workload.tables.size());
+    const auto tables = static_cast<int>(problem_.any.workload.tables.size());
     return kNeighbours * kFewTables / std::max(kFewTables, tables);
   }
 
@@ -141,10 +138,10 @@ class EqualColumnsSearch {
     for (int round = 0; round <= kRounds; ++round) {
       if (round == kRounds) turns = choice.turns;
       const PartedWorkload parted =
-          in_parts(problem_.workload, choice.parts, problem_.cluster.devices, turns);
+          in_parts(problem_.any.workload, choice.parts, problem_.any.cluster.devices, turns);
       NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult found, place(parted, own));
       EqualColumnsPlan equal = with_equal_columns(
-          problem_.workload, plan_of_blocks(problem_.workload, parted, found.plan));
+          problem_.any.workload, plan_of_blocks(problem_.any.workload, parted, found.plan));
       if (equal.unequal.empty()) {
         found.plan = std::move(equal.plan);
         const double cost = search::plan_cost(found.plan, evaluator_);
@@ -162,9 +159,9 @@ class EqualColumnsSearch {
     own.time_limit_s = left_s();
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::unique_ptr<CostEvaluator> evaluator,
-        make_evaluator(problem_.models, parted.workload, problem_.cluster.devices));
+        make_evaluator(problem_.models, parted.workload, problem_.any.cluster.devices));
     Result<search::SearchResult> found =
-        algorithm_.run({parted.workload, problem_.cluster}, *evaluator, own);
+        algorithm_.run({parted.workload, problem_.any.cluster}, *evaluator, own);
     if (found.ok()) note(*found);
     return found;
   }

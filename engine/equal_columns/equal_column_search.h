@@ -1,8 +1,6 @@
 #pragma once
 
-#include "engine/core/cluster.h"
 #include "engine/core/status.h"
-#include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "search/plan_evaluator.h"
 #include "search/sharder.h"
@@ -10,10 +8,9 @@
 namespace neuroshard {
 
 /// What to place where blocks of a table's columns are of one width, each on a device of its own.
-/// All outlives the search; workload and cluster are valid.
+/// All outlives the search.
 struct EqualColumnsProblem {
-  const Workload& workload;
-  const Cluster& cluster;
+  const search::Problem& any;  ///< the same with blocks of any width
   const CostModels& models;
 };
 
@@ -22,7 +19,8 @@ struct EqualColumnsProblem {
 /// its blocks happen to be equal. If not, numbers of blocks are taken from that plan, from what
 /// devices have memory for, and from those like the best so far; each choice is tried with a quick
 /// search in which every block is a table that is not split, and the best is searched further.
-/// Where no choice has a plan, the first plan is returned as it is. `evaluator` is of `workload`.
+/// Where no choice has a plan, the first plan is returned as it is. `evaluator` is of
+/// its workload.
 /// Errors: those of the algorithm.
 Result<search::SearchResult> search_equal_columns(const EqualColumnsProblem& problem,
                                                   search::PlanEvaluator& evaluator,

@@ -58,7 +58,7 @@ std::optional<std::int32_t> devices_that_fit(const Problem& problem, const Searc
   Cluster cluster = problem.cluster;
   const auto enough = [&](std::int32_t devices) {
     cluster.devices = devices;
-    return fits(problem.workload, cluster, row_shapes(options, devices), stop);
+    return fits(on_more_devices(problem), cluster, row_shapes(options, devices), stop);
   };
   std::int32_t too_few = least - 1;
   std::int32_t found = least;

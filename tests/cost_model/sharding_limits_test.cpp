@@ -76,5 +76,25 @@ BOOST_AUTO_TEST_CASE(on_a_single_device_every_table_is_whole) {
   BOOST_TEST(**bound > 0);
 }
 
+// A set of all devices that there are is not one of those that may be added.
+BOOST_AUTO_TEST_CASE(no_devices_are_proposed_to_tables_that_name_theirs) {
+  Workload workload = mixed_tables();
+  workload.tables.resize(2);
+  for (Table& table : workload.tables) table.sharding = {};
+  workload.tables[0].rows = 3'000'000;
+  workload.tables[1].rows = 1'000'000;
+  const Cluster cluster{.devices = 2, .memory_bytes = 375'000'000};
+  const CostModels models = load_cost_models("h200_sim")->models;
+  PlanOptions options;
+  options.evaluations = 100;
+  const auto refusal = [&] {
+    return make_plan(workload, cluster, models, options).status().message();
+  };
+  BOOST_TEST(refusal().find("1 more device would do") != std::string::npos, refusal());
+  workload.tables[0].devices = DeviceSet({0, 1});
+  BOOST_TEST(refusal().find("more device") == std::string::npos, refusal());
+  BOOST_TEST(refusal().find("of memory per device would do") != std::string::npos, refusal());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard

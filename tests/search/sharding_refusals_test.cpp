@@ -100,5 +100,32 @@ BOOST_AUTO_TEST_CASE(devices_with_too_little_for_their_own_tables_are_named) {
   BOOST_TEST(found(128'000).ok());
 }
 
+// As given, the first table may be on both devices, but on no third one.
+BOOST_AUTO_TEST_CASE(devices_are_proposed_only_where_tables_may_be_on_more) {
+  const Cluster cluster = test::make_cluster(2, 100'000);
+  Workload workload;
+  workload.tables = {table_of(4000, 16, {}), table_of(1000, 16, {})};
+  Workload given = workload;
+  given.tables[0].devices = DeviceSet({0, 1});
+  test::TableEvaluator evaluator(workload, 2, {1, 1});
+  const auto refusal = [&](const char* algorithm, const Workload* more) {
+    return find_algorithm(algorithm)
+        ->run({workload, cluster, more}, evaluator, {.evaluations = 100})
+        .status()
+        .message();
+  };
+  const std::string blame = "2 tables need 312 KiB, more than 2 devices of 97.7 KiB hold: ";
+  BOOST_TEST(refusal("refine", nullptr) ==
+             blame + "2 more devices would do, or 156.25KiB of memory per device");
+  BOOST_TEST(refusal("neuroshard", nullptr) ==
+             blame + "needs at least 2 more devices, or at least 156.25KiB of memory per device");
+  BOOST_TEST(refusal("refine", &given) == blame + "156.25KiB of memory per device would do");
+  BOOST_TEST(refusal("neuroshard", &given) ==
+             blame + "needs at least 156.25KiB of memory per device");
+  given.tables[0].devices = {};  // nor the second one, which is small enough for that
+  given.tables[1].devices = DeviceSet({0, 1});
+  BOOST_TEST(refusal("refine", &given) == refusal("refine", nullptr));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard::search
