@@ -61,7 +61,7 @@ class SweepCommand final : public Command {
                  &search_.options.algorithm, algorithm_names());
     declare_search(flags, &search_);
     flags.text("output", "FILE", "write the table as JSON; - = to stdout only", &output_).writes();
-    declare_devices_per_host(flags, &devices_per_host_)
+    declare_devices_per_host(flags, &devices_per_host_, "; fewer devices are one host")
         .default_text("8: the cost model torchrec alone goes by it");
     declare_bandwidths(flags, &bandwidths_);
   }
@@ -141,7 +141,9 @@ class SweepCommand final : public Command {
 
   [[nodiscard]] Result<ComparedPlan> plan_for(const Workload& workload, const Cluster& cluster,
                                               const NamedCostModels& models) const {
-    NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host_, cluster.devices));
+    if (cluster.devices > devices_per_host_) {
+      NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host_, cluster.devices));
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> plans,
                                 compare_plans(workload, cluster, models.models,
                                               {&search_.options.algorithm, 1}, search_.options));

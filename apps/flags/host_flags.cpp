@@ -5,8 +5,10 @@
 
 namespace neuroshard::apps {
 
-FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out) {
-  return flags.integer("devices-per-host", "devices of one host, in order", out, 1, kMaxDevices);
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out,
+                                        const std::string& more) {
+  return flags.integer("devices-per-host", "devices of one host, in order" + more, out, 1,
+                       kMaxDevices);
 }
 
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {

@@ -10,8 +10,9 @@
 
 namespace neuroshard::apps {
 
-/// --devices-per-host; 0 stays when it is not given.
-FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out);
+/// --devices-per-host, with what else there is to say of it; 0 stays when it is not given.
+FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out,
+                                        const std::string& more = "");
 
 /// --bandwidths; what it holds stays when it is not given.
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);

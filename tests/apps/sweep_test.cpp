@@ -173,6 +173,21 @@ BOOST_AUTO_TEST_CASE(
              "devices per host: found 4, expected a divisor of 6 devices");
 }
 
+BOOST_AUTO_TEST_CASE(fewer_devices_than_a_host_has_are_one_host) {
+  const auto of_hosts = [](const std::vector<std::string>& hosts) {
+    std::vector<std::string> more{"--cost-model", "torchrec", "--output", "-"};
+    more.insert(more.end(), hosts.begin(), hosts.end());
+    return clusters_in(swept("4,8,16", "80GB", more));
+  };
+  const json::array given = of_hosts({"--devices-per-host", "8"});
+  const json::array usual = of_hosts({});
+  BOOST_TEST_REQUIRE(given.size() == 3U);
+  for (std::size_t index = 0; index < 3; ++index) {
+    BOOST_TEST(given[index].at("feasible").as_bool(), given[index]);
+    BOOST_TEST(given[index].at("cost_ms") == usual[index].at("cost_ms"));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_guess_is_told_once_with_the_numbers_of_devices_that_it_is_of) {
   std::vector<std::string> arguments{"sweep",     "--tables",    kExample,
                                      "--devices", "256,8,200",   "--device-memory",
