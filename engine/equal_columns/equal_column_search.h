@@ -20,8 +20,7 @@ struct EqualColumnsProblem {
 /// devices have memory for, and from those like the best so far; each choice is tried with a quick
 /// search in which every block is a table that is not split, and the best is searched further.
 /// Where no choice has a plan, the first plan is returned as it is. `evaluator` is of
-/// its workload.
-/// Errors: those of the algorithm.
+/// that workload. Errors: those of the algorithm.
 Result<search::SearchResult> search_equal_columns(const EqualColumnsProblem& problem,
                                                   search::PlanEvaluator& evaluator,
                                                   const search::Algorithm& algorithm,

@@ -12,7 +12,7 @@
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {
-BOOST_AUTO_TEST_SUITE(feasible_start_tests)
+BOOST_AUTO_TEST_SUITE(replan_start)
 
 namespace {
 
