@@ -35,7 +35,7 @@ void show(const std::string& text) {
 }
 
 /// "sampling [####    ]  120/500 samples  3.1/s  2:03 left", at most console.width - 1 columns.
-/// `rate` in units per second, 0 = not known yet.
+/// `rate` in units per second, 0 = not known yet; seconds pass at their own: "2/4 s  0:02 left".
 std::string progress_line(const Console& console, std::string_view phase, std::int64_t done,
                           std::int64_t total, std::string_view unit, double rate) {
   std::string line(phase);
@@ -47,7 +47,9 @@ std::string progress_line(const Console& console, std::string_view phase, std::i
     line += " " + with_commas(done);
   }
   line += " " + std::string(unit);
-  if (rate > 0) {
+  if (unit == "s") {
+    if (total > done) line += "  " + clock_text(static_cast<double>(total - done)) + " left";
+  } else if (rate > 0) {
     line += "  " + fixed_decimals(rate, rate < 10 ? 1 : 0) + "/s";
     if (total > done) line += "  " + clock_text(static_cast<double>(total - done) / rate) + " left";
   }

@@ -12,6 +12,7 @@ class ProgressSink {
  public:
   virtual ~ProgressSink() = default;
   /// `done` of `total` units ("samples", "epochs", ...) of `phase` are finished; total 0 = unknown.
+  /// "s": seconds of a time limit.
   virtual void update(std::string_view phase, std::int64_t done, std::int64_t total,
                       std::string_view unit) = 0;
 };
