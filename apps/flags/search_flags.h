@@ -23,8 +23,8 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit =
 /// --host-memory; 0 stays when it is not given.
 FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out);
 
-/// Takes the host memory back where plans have nothing there: the cost models know nothing of it, or
-/// `fault` says why, where it is not empty. A remark on standard error when the flag is given.
+/// Takes the host memory back where plans have nothing there: the cost models know nothing of it,
+/// or `fault` says why, where it is not empty. A remark on standard error when the flag is given.
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
                        const std::string& fault, PlanOptions* out);
 
