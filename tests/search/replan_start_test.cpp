@@ -1,6 +1,4 @@
 // Plans to go on from where one that runs cannot stay: it lacks tables, or devices have too little.
-#include "search/replan/feasible_start.h"
-
 #include <boost/test/unit_test.hpp>
 #include <set>
 #include <utility>
@@ -8,6 +6,7 @@
 
 #include "engine/core/held_cells.h"
 #include "search/plan_cost.h"
+#include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
 
