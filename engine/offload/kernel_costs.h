@@ -22,7 +22,7 @@ struct OffloadChoice {
   std::vector<std::size_t> kernels;  ///< KernelCosts::kernel_of(), one a table
   bool by_rows = true;               ///< whether rows of tables in host memory may be split
 
-  friend bool operator==(const OffloadChoice&, const OffloadChoice&) = default;
+  friend auto operator<=>(const OffloadChoice&, const OffloadChoice&) = default;
 };
 
 /// What the tables of a workload cost with each kernel that they may have: fused, read from host

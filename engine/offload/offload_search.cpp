@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/core/bytes.h"
-#include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/cost_evaluator.h"
+#include "engine/offload/choice_pace.h"
 #include "engine/offload/choose_kernels.h"
 #include "engine/offload/host_pins.h"
 #include "engine/offload/kernel_costs.h"
@@ -28,10 +29,9 @@ namespace {
 
 /// Of the devices' memory, that a choice of kernels fills; pieces of tables seldom fill all of it.
 constexpr std::array kShares{1.0, 0.995, 0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.45};
-constexpr int kMostWorse = 12;   // tries in a row that are no better than the best, of few tables
-constexpr int kNeighbours = 60;  // that are tried, of few tables
-constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
-constexpr double kUsualSeconds = 1;             // of an algorithm that is given no limit
+constexpr int kMostRepeats = 100;       // draws in a row that were tried: there are few others
+constexpr std::size_t kMostKept = 100;  // candidates, but for better and better ones
+constexpr std::string_view kOtherChoices = "other choices of what the hosts hold";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::string counted(std::int32_t count, const std::string& what) {
@@ -51,7 +51,11 @@ class OffloadSearch {
  public:
   OffloadSearch(const OffloadProblem& problem, const search::Algorithm& algorithm,
                 const search::SearchOptions& options, KernelCosts& costs)
-      : problem_(problem), algorithm_(algorithm), given_(options), costs_(costs) {
+      : problem_(problem),
+        algorithm_(algorithm),
+        given_(options),
+        costs_(costs),
+        pace_(options, algorithm.heeds_evaluations, costs.tables()) {
     const std::int32_t devices = problem.cluster.devices;
     const std::int32_t each = host_devices(devices, known_devices_per_host(problem.models));
     hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
@@ -61,6 +65,7 @@ class OffloadSearch {
   Result<search::SearchResult> run() {
     if (!choose_kernels(costs_, limits(1), Divided::kFreely)) return too_little();
     NEUROSHARD_RETURN_IF_ERROR(try_choices());
+    if (candidates_.empty() && tries_cut_short_) NEUROSHARD_RETURN_IF_ERROR(try_patiently());
     if (candidates_.empty()) {
       return algorithm_.baseline && !last_refusal_.ok() ? last_refusal_ : no_way();
     }
@@ -71,6 +76,7 @@ class OffloadSearch {
     search::SearchResult result = std::move(best.found);
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
+    if (skipped_choices_) result.skipped = kOtherChoices;
     result.lower_bound =
         costs_.lower_bound(limits(1), search::row_shapes(given_, problem_.cluster.devices));
     return result;
@@ -119,11 +125,19 @@ class OffloadSearch {
     return {};
   }
 
+  /// Where memory is as tight with all choices, one that is packed may take more than its share.
+  Status try_patiently() {
+    patient_ = true;
+    tried_.clear();
+    return try_choices();
+  }
+
   Status try_shares(Divided divided) {
     double least = kInfinity;
     int worse = 0;
     for (const double share : kShares) {
-      if (!candidates_.empty() && (worse >= most_tries(kMostWorse) || out_of_time())) break;
+      if (!candidates_.empty() && worse >= pace_.most_worse()) break;
+      if (!candidates_.empty() && out_of_time()) break;
       const std::optional<OffloadChoice> choice = choose_kernels(costs_, limits(share), divided);
       if (!choice) break;
       NEUROSHARD_ASSIGN_OR_RETURN(const double cost, attempt(*choice));
@@ -143,8 +157,13 @@ class OffloadSearch {
     const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
     OffloadChoice choice = best->choice;
     double least = best->cost;
-    for (int k = 0; k < most_tries(kNeighbours) && !out_of_time(); ++k) {
+    int repeats = 0;
+    for (std::int64_t k = 0; pace_.another_neighbour(k); ++k) {
+      const bool usual = k < pace_.usual_neighbours();
+      if (usual ? out_of_time() : pace_.out_of_time() || repeats == kMostRepeats) break;
       const OffloadChoice next = neighbours.next(choice);
+      stopped_early_ |= !usual && pace_.by_clock();
+      repeats = tried_.contains(next) ? repeats + 1 : 0;
       NEUROSHARD_ASSIGN_OR_RETURN(const double cost, attempt(next));
       if (cost >= least) continue;
       least = cost;
@@ -153,27 +172,36 @@ class OffloadSearch {
     return {};
   }
 
-  /// As many as that for a hundred tables or fewer, the fewer the more there are.
-  [[nodiscard]] int most_tries(int few_tables) const {
-    constexpr int kFewTables = 100;
-    return few_tables * kFewTables / std::max(kFewTables, static_cast<int>(costs_.tables()));
+  /// Before all is tried that is in any case.
+  bool out_of_time() {
+    if (!pace_.out_of_time()) return false;
+    skipped_choices_ |= !pace_.cancelled();
+    return true;
   }
 
   /// What a quick plan of that choice costs; infinity where there is none, or was before.
   Result<double> attempt(const OffloadChoice& choice) {
-    if (std::find(tried_.begin(), tried_.end(), choice) != tried_.end()) return kInfinity;
-    tried_.push_back(choice);
-    Result<Candidate> found = search(choice, quick_algorithm(), quick_options());
-    if (found.ok()) {
-      candidates_.push_back(std::move(*found));
-      return candidates_.back().cost;
-    }
+    if (!tried_.insert(choice).second) return kInfinity;
+    Result<Candidate> found = search(choice, quick_algorithm(), pace_.of_try(patient_));
+    if (found.ok()) return keep(std::move(*found));
     const StatusCode code = found.status().code();
     // A search may also call it a day when time ends before it has a plan.
-    if (code == StatusCode::kCancelled && !(cancelled() && candidates_.empty())) return kInfinity;
+    if (code == StatusCode::kCancelled && !(pace_.cancelled() && candidates_.empty())) {
+      tries_cut_short_ = stopped_early_ = true;
+      return kInfinity;
+    }
     if (code != StatusCode::kInfeasible) return found.status();
     if (last_refusal_.ok()) last_refusal_ = found.status();
     return kInfinity;
+  }
+
+  /// Its cost.
+  double keep(Candidate candidate) {
+    const double cost = candidate.cost;
+    const bool cheapest = std::all_of(candidates_.begin(), candidates_.end(),
+                                      [&](const Candidate& one) { return cost < one.cost; });
+    if (cheapest || candidates_.size() < kMostKept) candidates_.push_back(std::move(candidate));
+    return cost;
   }
 
   /// The algorithm itself with the best kernels that it finds a plan for.
@@ -181,7 +209,7 @@ class OffloadSearch {
     const bool quick_counts = algorithm_.name == default_algorithm();
     Status refusal;
     for (const Candidate& candidate : candidates_) {
-      Result<Candidate> found = search(candidate.choice, algorithm_, rest_of_options());
+      Result<Candidate> found = search(candidate.choice, algorithm_, pace_.of_rest());
       if (found.ok()) {
         if (found->cost < best.cost || !quick_counts) best = std::move(*found);
         return {};
@@ -246,45 +274,21 @@ class OffloadSearch {
   [[nodiscard]] const search::Algorithm& quick_algorithm() const {
     return algorithm_.baseline ? algorithm_ : *search::find_algorithm(default_algorithm());
   }
-  [[nodiscard]] search::SearchOptions quick_options() const {
-    search::SearchOptions own = given_;
-    own.progress = nullptr;
-    own.advise = false;
-    own.evaluations = kTryEvaluations;
-    own.time_limit_s = left_s(given_.time_limit_s);
-    return own;
-  }
-  [[nodiscard]] search::SearchOptions rest_of_options() const {
-    search::SearchOptions own = given_;
-    const bool usual =
-        own.time_limit_s == 0 && own.evaluations == 0 && algorithm_.heeds_evaluations;
-    own.time_limit_s = usual ? kUsualSeconds : left_s(own.time_limit_s);
-    return own;
-  }
-  /// Of a limit, 0: none.
-  [[nodiscard]] double left_s(double limit) const {
-    constexpr double kLeast = 1e-3;
-    return limit == 0 ? 0 : std::max(kLeast, limit - seconds_since(start_));
-  }
-  [[nodiscard]] bool cancelled() const {
-    return given_.cancel != nullptr && given_.cancel->cancelled();
-  }
-  [[nodiscard]] bool out_of_time() const {
-    return cancelled() ||
-           (given_.time_limit_s > 0 && seconds_since(start_) > given_.time_limit_s / 2);
-  }
 
   const OffloadProblem& problem_;
   const search::Algorithm& algorithm_;
   const search::SearchOptions& given_;
   KernelCosts& costs_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const ChoicePace pace_;
   Hosts hosts_;
-  std::vector<OffloadChoice> tried_;
+  std::set<OffloadChoice> tried_;
   std::vector<Candidate> candidates_;
   Status last_refusal_;
   std::int64_t evaluations_ = 0;
   bool stopped_early_ = false;
+  bool patient_ = false;          ///< tries have all the time that is left
+  bool tries_cut_short_ = false;  ///< by time, without a plan
+  bool skipped_choices_ = false;  ///< for want of time
 };
 
 }  // namespace

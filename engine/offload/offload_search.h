@@ -23,7 +23,8 @@ struct OffloadProblem {
 /// A plan, its kernels in Plan::offloaded, by an algorithm that knows nothing of kernels. Which
 /// tables hosts hold, and how large their caches are, is chosen first, as if all devices were one,
 /// for some shares of their memory; each choice is tried with a quick search, and the algorithm is
-/// run on the best, with all the evaluations that it is given; then what memory is left on a device
+/// run on the best, with all the evaluations that it is given (up to a quarter more are for the
+/// tries, and some thousands in any case); then what memory is left on a device
 /// goes to the caches there. Plans keep to the hosts' memory: where one has too much, tables are
 /// kept to one host each. Errors: kInfeasible, with what it takes, and those of the algorithm.
 /// The lower bound is of plans whose caches have the sizes that are tried, or those that tables

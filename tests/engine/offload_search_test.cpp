@@ -10,6 +10,7 @@
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner.h"
 #include "io/plans/plan_tables.h"
+#include "io/tables/tables.h"
 #include "tests/support/offload_example.h"
 
 namespace neuroshard {
@@ -182,6 +183,31 @@ BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) 
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
   check_plan({}, workload, *found);
   BOOST_TEST(found->stopped_early);
+  BOOST_TEST(found->skipped == "other choices of what the hosts hold");
+  options.time_limit_s = 0;
+  options.evaluations = 1000;
+  BOOST_TEST(make_plan(workload, {8, 2 * kGiB}, models, options)->skipped == "");
+}
+
+// Devices that the first choice fills to the last bytes take what is left in small pieces.
+BOOST_AUTO_TEST_CASE(thousands_of_tables_get_more_than_the_first_choice) {
+  const Workload workload = large_tables(1300, 14);
+  const Setting setting{16, kGiB};
+  const double baseline = plan_in(setting, workload, "neuroshard")->cost.cost_ms;
+  BOOST_TEST(plan_in(setting, workload)->cost.cost_ms < baseline);
+}
+
+BOOST_AUTO_TEST_CASE(a_larger_budget_tries_more_choices) {
+  const std::string file = std::string(NEUROSHARD_SOURCE_DIR) + "/examples/dlrm_dcnv2.json";
+  const Workload workload = io::make_workload(io::read_tables(file).value(), file).value();
+  const CostModels models = load_cost_models("torchrec")->models;
+  PlanOptions options;
+  options.host_memory_bytes = 1000 * kGiB;
+  const auto cost = [&](std::int64_t evaluations) {
+    options.evaluations = evaluations;
+    return make_plan(workload, {8, 8'000'000'000}, models, options)->cost.cost_ms;
+  };
+  BOOST_TEST(cost(1'000'000) < 0.99 * cost(480'000));
 }
 
 BOOST_AUTO_TEST_CASE(networks_know_nothing_of_host_memory_and_refuse_as_before) {
