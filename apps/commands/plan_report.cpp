@@ -1,6 +1,9 @@
 #include "apps/commands/plan_report.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <span>
 #include <vector>
 
 #include "apps/console/text_table.h"
@@ -12,6 +15,9 @@
 namespace neuroshard::apps {
 namespace {
 
+constexpr std::size_t kMostDevices = 64;   // that a table shows all of
+constexpr std::size_t kSlowestShown = 16;  // of more
+
 std::vector<std::int64_t> shards_per_device(const Plan& plan) {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {
@@ -22,6 +28,33 @@ std::vector<std::int64_t> shards_per_device(const Plan& plan) {
     for (std::int64_t& count : counts) ++count;
   }
   return counts;
+}
+
+/// Devices, the slowest first.
+std::vector<std::size_t> by_cost(const PlanCost& cost) {
+  std::vector<std::size_t> devices(cost.per_device.size());
+  std::iota(devices.begin(), devices.end(), std::size_t{0});
+  std::stable_sort(devices.begin(), devices.end(), [&](std::size_t a, std::size_t b) {
+    return cost.per_device[a].total_ms() > cost.per_device[b].total_ms();
+  });
+  return devices;
+}
+
+/// "112 other devices: 1.901 to 2.012 ms, 4.77 GiB to 6.24 GiB", of all that the table does not
+/// show, the slowest of them first; "" where it shows all.
+std::string others_line(const PlanCost& cost, std::span<const std::size_t> others) {
+  if (others.empty()) return "";
+  std::int64_t least = cost.per_device[others.front()].memory_bytes;
+  std::int64_t most = least;
+  for (const std::size_t d : others) {
+    least = std::min(least, cost.per_device[d].memory_bytes);
+    most = std::max(most, cost.per_device[d].memory_bytes);
+  }
+  const auto total = [&](std::size_t d) {
+    return milliseconds(cost.per_device[d].total_ms(), cost.cost_ms);
+  };
+  return counted(std::ssize(others), "other device") + ": " + total(others.back()) + " to " +
+         total(others.front()) + " ms, " + format_bytes(least) + " to " + format_bytes(most) + "\n";
 }
 
 }  // namespace
@@ -41,12 +74,16 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
   columns.push_back({"", Align::kLeft});
   TextTable table(columns);
   const std::vector<std::int64_t> shards = shards_per_device(plan);
-  const auto slowest = std::max_element(
-      cost.per_device.begin(), cost.per_device.end(),
-      [](const DeviceCost& a, const DeviceCost& b) { return a.total_ms() < b.total_ms(); });
-  for (std::size_t d = 0; d < cost.per_device.size(); ++d) {
+  const std::vector<std::size_t> slowest_first = by_cost(cost);
+  const std::size_t slowest = slowest_first.front();
+  std::vector<std::size_t> shown = slowest_first;
+  if (shown.size() > kMostDevices) {
+    shown.resize(kSlowestShown);
+  } else {
+    std::sort(shown.begin(), shown.end());
+  }
+  for (const std::size_t d : shown) {
     const DeviceCost& device = cost.per_device[d];
-    const bool is_slowest = d == static_cast<std::size_t>(slowest - cost.per_device.begin());
     const double used =
         static_cast<double>(device.memory_bytes) / static_cast<double>(memory_limit);
     std::vector<std::string> cells{std::to_string(d),
@@ -59,10 +96,10 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
                                    fixed_decimals(100 * used, 0) + " %"};
     if (offloaded) cells.push_back(format_bytes(device.host_bytes));
     cells.push_back(console.bar(device.total_ms() / cost.cost_ms, kBarColumns));
-    cells.push_back(is_slowest ? "slowest" : "");
-    table.add(cells, is_slowest ? Style::kBold : Style::kPlain);
+    cells.push_back(d == slowest ? "slowest" : "");
+    table.add(cells, d == slowest ? Style::kBold : Style::kPlain);
   }
-  return table.render(console);
+  return table.render(console) + others_line(cost, std::span(slowest_first).subspan(shown.size()));
 }
 
 std::string offloaded_text(const Workload& workload, const Plan& plan) {

@@ -13,7 +13,7 @@ namespace neuroshard::apps {
 
 /// Device by device: shards, compute, forward, backward and total milliseconds, memory and its
 /// share of the limit, where tables are in host memory the bytes there, a bar of the total; the
-/// slowest device is marked.
+/// slowest device is marked. Of more than 64, the 16 slowest, and a line on the others.
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit);
 

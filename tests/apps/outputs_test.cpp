@@ -3,6 +3,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
@@ -30,9 +31,41 @@ using neuroshard::test::source_file;
 using neuroshard::test::split_words;
 using neuroshard::test::TemporaryFolder;
 
+/// Lines of the table for devices, of a plan for so many.
+std::vector<std::string> device_lines(const Outcome& outcome) {
+  std::vector<std::string> lines = lines_of(outcome.out);
+  const auto heading = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.starts_with("device  shards");
+  });
+  BOOST_TEST_REQUIRE((heading != lines.end()), outcome.err);
+  return {heading + 1, std::find(heading, lines.end(), "")};
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(outputs)
+
+BOOST_AUTO_TEST_CASE(of_many_devices_people_see_the_slowest) {
+  const TemporaryFolder folder;
+  const std::string tables = generated_pool(folder);
+  const std::string plan = folder.file("plan.json");
+  const auto planned = [&](const std::string& devices) {
+    return run_command({"plan", "--tables", tables, "--devices", devices, "--device-memory", "80GB",
+                        "--algorithm", "size-greedy", "--output", plan});
+  };
+  BOOST_TEST(device_lines(planned("64")).size() == 64U);
+  const std::vector<std::string> lines = device_lines(planned("65"));
+  BOOST_TEST_REQUIRE(lines.size() == 17U);
+  BOOST_TEST(lines[0].ends_with("slowest"), lines[0]);
+  for (std::size_t k = 1; k < 16; ++k) {
+    BOOST_TEST(std::stod(split_words(lines[k])[5]) <= std::stod(split_words(lines[k - 1])[5]));
+  }
+  BOOST_TEST(lines[16].starts_with("49 other devices: "), lines[16]);
+  BOOST_TEST(parsed(slurp(plan)).at("per_device").as_array().size() == 65U);
+  const Outcome simulated =
+      run_command({"simulate", "--tables", tables, "--plan", plan, "--device-memory", "80GB"});
+  BOOST_TEST((device_lines(simulated) == lines));
+}
 
 BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
   const Outcome outcome = run_command(example_plan_arguments({"--output", "-"}));
