@@ -11,14 +11,19 @@
 namespace neuroshard::search {
 namespace {
 
+/// "1 row", "2 rows".
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 /// With a memory that reads otherwise than `proposed`, another one.
 std::string devices_of(const Cluster& cluster, std::int64_t proposed) {
-  return std::to_string(cluster.devices) + (cluster.devices == 1 ? " device of " : " devices of ") +
+  return counted(cluster.devices, "device") + " of " +
          format_bytes_apart(cluster.memory_bytes, proposed);
 }
 
 std::string tables_of(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " table" : " tables");
+  return counted(static_cast<std::int64_t>(count), "table");
 }
 
 std::string tables_of(const Workload& workload) { return tables_of(workload.tables.size()); }
@@ -100,8 +105,8 @@ Status check_pieces(const Problem& problem, const RowShapes& rows) {
   const Table& table = problem.workload.tables[static_cast<std::size_t>(none)];
   return infeasible(table_label(problem.workload, none) + ": its sharding allows " +
                     limits_of(table) + ", of which this search can make nothing with " +
-                    std::to_string(table.rows) + " rows x " + std::to_string(table.dim) +
-                    " columns: allowing whole would do");
+                    counted(table.rows, "row") + " x " + counted(table.dim, "column") +
+                    ": allowing whole would do");
 }
 
 Status check_whole_tables(const Problem& problem) {
@@ -139,8 +144,8 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
   const Table& table = workload.tables[static_cast<std::size_t>(worst.table)];
   const bool columns = worst.rows == table.rows;
   const std::string finest = columns && !table.sharding.columns ? " whole"
-                             : columns ? " even split to " + std::to_string(worst.dim) + " columns"
-                                       : " even split to " + std::to_string(worst.rows) + " rows";
+                             : columns ? " even split to " + counted(worst.dim, "column")
+                                       : " even split to " + counted(worst.rows, "row");
   const std::int64_t memory = problem.cluster.memory_bytes;
   return Shortage{table_label(workload, worst.table) + " needs " +
                       format_bytes_apart(worst_bytes, memory) + finest + ", devices have " +
@@ -177,7 +182,7 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
 
 std::string more_devices(const Cluster& cluster, std::int32_t devices) {
   const std::int32_t more = devices - cluster.devices;
-  return std::to_string(more) + " more " + (more == 1 ? "device" : "devices");
+  return counted(more, "more device");
 }
 
 std::string memory_would_do(std::int64_t bytes) {

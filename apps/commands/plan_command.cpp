@@ -113,19 +113,27 @@ class PlanCommand final : public Command {
     PlanOptions options = search_.options;
     options.progress = &progress;
     Result<PlanResult> best = make_plan(workload, cluster_, models, options);
-    const bool more = options.host_memory_bytes == 0 && host_memory_fault().empty();
-    if (best.status().code() == StatusCode::kInfeasible && more && knows_host_memory(models)) {
-      return infeasible(best.status().message() +
-                        "; with --host-memory, what does not fit goes there");
-    }
-    if (best.status().code() == StatusCode::kInfeasible && format().equal_columns) {
-      return infeasible(best.status().message() + "; more where " + export_.format +
-                        " has no place for the plan");
+    if (best.status().code() == StatusCode::kInfeasible) {
+      return infeasible(best.status().message() + flags_that_help(workload, models));
     }
     if (best.ok()) {
       NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
     }
     return best;
+  }
+
+  /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
+  [[nodiscard]] std::string flags_that_help(const Workload& workload,
+                                            const CostModels& models) const {
+    const std::string replicas =
+        flags_for_replicas(search_.options, workload, cluster_.devices, models);
+    if (!replicas.empty()) return replicas;
+    const bool more = search_.options.host_memory_bytes == 0 && host_memory_fault().empty();
+    if (more && knows_host_memory(models)) {
+      return "; with --host-memory, what does not fit goes there";
+    }
+    if (!format().equal_columns) return "";
+    return "; more where " + export_.format + " has no place for the plan";
   }
 
   void note_end_of_search(const PlanResult& best) const {

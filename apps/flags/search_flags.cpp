@@ -146,6 +146,21 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
              instead_of_row_splits(known));
 }
 
+std::string flags_for_replicas(const PlanOptions& options, const Workload& workload,
+                               std::int32_t devices, const CostModels& models) {
+  const bool known = knows_replicas(models);
+  // What makes the one makes the other.
+  if (options.data_parallel && known && makes_row_shards({&options.algorithm, 1})) return "";
+  const bool wanted =
+      std::any_of(workload.tables.begin(), workload.tables.end(), [&](const Table& table) {
+        const AllowedSharding& may = table.sharding;
+        return !may.whole && !may.columns && !may.rows && table.devices.has_all(0, devices);
+      });
+  if (!wanted || devices == 1) return "";  // where there is one, it has all of every table
+  return std::string("; refine makes tables data-parallel with ") +
+         (known ? "" : "--cost-model torchrec ") + "--data-parallel on";
+}
+
 std::string instead_of_row_splits(RowSplits used) {
   return used == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even";
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -41,6 +42,11 @@ bool makes_row_shards(std::span<const std::string> algorithms);
 /// cost models know nothing of, and when none goes by --evaluations. REQUIRES settled flags.
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
                        std::span<const std::string> algorithms, const NamedCostModels& models);
+
+/// How a refusal ends where a table may only be on every device and the search makes no such: with
+/// the flags that would; "" elsewhere.
+std::string flags_for_replicas(const PlanOptions& options, const Workload& workload,
+                               std::int32_t devices, const CostModels& models);
 
 /// How a note ends that says that wider ones than `used` are not made.
 std::string instead_of_row_splits(RowSplits used);

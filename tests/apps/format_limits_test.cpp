@@ -130,6 +130,30 @@ BOOST_AUTO_TEST_CASE(a_search_makes_no_row_shards_that_the_format_has_no_place_f
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_may_only_be_on_every_device_are_told_the_flags_for_that) {
+  const TemporaryFolder folder;
+  const std::string tables =
+      folder.write("replica.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
+          {"name": "small", "rows": 1000, "dim": 16, "pooling_factor": 1,
+           "sharding": ["data_parallel"]}]})");
+  const auto planned = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "--tables",        tables, "--devices",
+                                       "2",    "--device-memory", "1GB",  "--evaluations",
+                                       "1000", "--output",        "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  const std::string all =
+      "refine makes tables data-parallel with --cost-model torchrec "
+      "--data-parallel on";
+  expect_one_line(planned({}), 3, "allowing whole would do; " + all);
+  expect_one_line(planned({"--algorithm", "anneal"}), 3, all);
+  const Outcome off = planned({"--cost-model", "torchrec"});
+  expect_one_line(off, 3, "refine makes tables data-parallel with --data-parallel on");
+  BOOST_TEST(off.err.find("host-memory") == std::string::npos, off.err);
+  BOOST_TEST(planned({"--cost-model", "torchrec", "--data-parallel", "on"}).exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_has_no_place_for) {
   const TemporaryFolder folder;
   const std::string tables =

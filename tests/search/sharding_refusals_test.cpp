@@ -49,6 +49,10 @@ BOOST_AUTO_TEST_CASE(what_no_search_can_make_is_refused_with_what_would_do) {
              std::string::npos);
   workload.tables[1].sharding.min_columns = 8;
   BOOST_TEST(refusal("refine") == "");
+  workload.tables[1] = table_of(1, 4, kOnlyReplicas);
+  BOOST_TEST(refusal("refine") ==
+             "table 1: its sharding allows data_parallel, of which this search can make nothing "
+             "with 1 row x 4 columns: allowing whole would do");
 }
 
 BOOST_AUTO_TEST_CASE(what_would_do_is_told_with_data_parallel_tables) {
