@@ -99,6 +99,25 @@ std::string first_uncovered(const Table& table, const std::vector<const Shard*>&
   return "row " + std::to_string(row) + ", column " + std::to_string(live.first_gap());
 }
 
+/// ", as if it had 9 rows and 8 columns, not 10 and 8" where the shards have all cells of a smaller
+/// table, as those of a plan that was made before it grew, else ", not row 5, column 0". REQUIRES
+/// what first_uncovered() does, of so many cells.
+std::string what_is_left_out(const Table& table, std::int64_t cells,
+                             const std::vector<const Shard*>& beginning,
+                             const std::vector<const Shard*>& ending) {
+  std::int64_t rows = 0;
+  std::int32_t columns = 0;
+  for (const Shard* shard : beginning) {
+    rows = std::max(rows, shard->row_end);
+    columns = std::max(columns, shard->column_end);
+  }
+  if (cells == 0 || cells != rows * columns) {
+    return ", not " + first_uncovered(table, beginning, ending);
+  }
+  return ", as if it had " + std::to_string(rows) + " rows and " + std::to_string(columns) +
+         " columns, not " + std::to_string(table.rows) + " and " + std::to_string(table.dim);
+}
+
 /// Sweeps the shards of one table by row: no two may share a cell, and together they must have as
 /// many cells as the table; inside the table and disjoint, that means every cell exactly once.
 Status validate_coverage(const Table& table, const std::string& where,
@@ -124,8 +143,8 @@ Status validate_coverage(const Table& table, const std::string& where,
   const std::int64_t expected = table.rows * table.dim;
   if (cells == expected) return {};
   return invalid_input(where + ": shards cover " + std::to_string(cells) + " of its " +
-                       std::to_string(expected) + " cells, not " +
-                       first_uncovered(table, shards, ending) +
+                       std::to_string(expected) + " cells" +
+                       what_is_left_out(table, cells, shards, ending) +
                        ", expected every cell in exactly one shard");
 }
 
