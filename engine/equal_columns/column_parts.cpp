@@ -50,7 +50,8 @@ Widths widths_of(std::span<const Shard> shards) {
 
 /// Whether devices have blocks of one width, and the table may be in as many.
 bool equal(const Widths& widths, const Table& table, std::int32_t devices) {
-  const auto& [device, width] = *widths.begin();
+  const std::int32_t device = widths.begin()->first;
+  const std::int32_t width = widths.begin()->second;
   const bool whole = widths.size() == 1 && device != kEveryDevice;
   if (whole && devices > 1 && !table.sharding.whole) return false;
   return std::all_of(widths.begin(), widths.end(),
