@@ -57,7 +57,8 @@ Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count,
   plan.offloaded.reserve(count);
   for (std::size_t index = 0; index < count; ++index) {
     const std::string where = "offloaded[" + std::to_string(index) + "]";
-    const auto& [table, bit, load_factor] = given[index];
+    const std::int32_t table = given[index].table;
+    const std::int32_t bit = given[index].kernel;
     const std::int64_t least = index == 0 ? 0 : std::int64_t{given[index - 1].table} + 1;
     if (table < least) {
       return invalid_input(where + ".table: found " + std::to_string(table) + ", expected " +
@@ -70,7 +71,7 @@ Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count,
       return invalid_input(where + ".kernel: found " + std::to_string(bit) +
                            ", expected NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM");
     }
-    plan.offloaded.push_back({table, {*kernel, load_factor}});
+    plan.offloaded.push_back({table, {*kernel, given[index].cache_load_factor}});
     NEUROSHARD_RETURN_IF_ERROR(validate(plan.offloaded.back().kernel).with_context(where));
   }
   return {};
