@@ -21,14 +21,16 @@ from torchrec_plan import load_plan, plan_of, save_tables
 
 
 def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), command="neuroshard",
-              device="cuda", **described):
+              device="cuda", buffers="train_base", **described):
     """The plan that `neuroshard plan` makes for the ranks there are, as DistributedModelParallel's
     argument `plan` takes it.
 
     A collective call: the first rank saves the tables, as save_tables() does (`described`: its other
     arguments), runs the command with `flags` on top (["--cost-model", "torchrec"], say) and holds the
     plan against the model and the hosts, as load_plan() does; all ranks get it. `device_memory` is
-    what embeddings may take of each, such as "70GB"; `device` where the trainer runs, cuda or cpu.
+    what embeddings may take of each, such as "70GB", with the lookups and outputs of a step as the
+    trainer's pipeline has them: `buffers` is a word of --buffers, which mean what TorchRec's PipelineType
+    does ("off": not counted). `device` is where the trainer runs, cuda or cpu.
 
     Raises ValueError, on all ranks and with one line, for what those functions and the command refuse,
     and where the command fails otherwise.
@@ -43,7 +45,7 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
                          "host, expected one number")
     arguments = ["--devices", dist.get_world_size(), "--device-memory", device_memory,
                  "--devices-per-host", hosts[0], "--format", "torchrec", "--trainer-device",
-                 device, *flags]
+                 device, "--buffers", buffers, *flags]
     tables = {"pooling_factors": pooling_factors, "batch_size": batch_size, **described}
     modules, fault = invoke_on_rank_and_broadcast_result(
         dist.group.WORLD, 0, _planned, model, tables, [command, "plan", *map(str, arguments)])

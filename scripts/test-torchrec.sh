@@ -109,6 +109,8 @@ TABLES
 # are for GPUs: no rank here can run them.
 test_program formula.py "$work"
 test_program offload.py "$work"
+# So are the bytes of lookups and outputs.
+test_program buffers.py "$work"
 
 # One table is most of the work, so that the default search spreads its rows over all ranks.
 cat > "$work/dear.json" << 'TABLES'

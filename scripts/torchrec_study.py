@@ -54,6 +54,7 @@ from torchrec.modules.embedding_modules import (  # noqa: E402
     EmbeddingBagCollection, EmbeddingCollection)
 
 ROW_SPLITS = {"off": 1, "even": 2}  # NEUROSHARD_ROW_SPLITS_..
+BUFFERS = {"off": 1, "train_base": 2, "train_sparse_dist": 3, "train_prefetch_sparse_dist": 4}  # NEUROSHARD_BUFFERS_..
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 HOST_DEVICES = 8
 LONG_S = 10
@@ -199,12 +200,13 @@ class Library:
     def plan(self, algorithm, devices, memory, limit, allowed):
         """A plan as JSON text for TorchRec, and the seconds of planning, of clock and CPU."""
         cluster = BINDING.Cluster(struct_size=ctypes.sizeof(BINDING.Cluster), memory_bytes=memory,
-                                  devices=devices, devices_per_host=devices_per_host(devices))
+                                  devices=devices, devices_per_host=devices_per_host(devices),
+                                  host_memory_bytes=allowed.host_memory or 0,
+                                  buffers=BUFFERS[allowed.buffers])
         options = BINDING.PlanOptions(struct_size=ctypes.sizeof(BINDING.PlanOptions),
                                       algorithm=BINDING.text(algorithm), threads=1,
                                       time_limit_s=limit, row_splits=ROW_SPLITS[allowed.row_splits],
-                                      data_parallel=allowed.data_parallel == "on",
-                                      host_memory_bytes=allowed.host_memory or 0)
+                                      data_parallel=allowed.data_parallel == "on")
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
@@ -243,6 +245,7 @@ class Allowed:
         self.torchrec = everything if arguments.all_types else "rows" if rows else "columns"
         self.row_splits = "even" if rows else "off"
         self.data_parallel = "on" if arguments.all_types else "off"
+        self.buffers = arguments.buffers
 
 
 def planners_of(path, devices, memory, allowed, cost_models, time_limits):
@@ -256,7 +259,8 @@ def planners_of(path, devices, memory, allowed, cost_models, time_limits):
                                      allowed)
             flags = ["plan", "--tables", path, "--devices", devices, "--devices-per-host",
                      devices_per_host(devices), "--device-memory", memory, "--algorithm",
-                     algorithm, "--cost-model", searched, "--format", "torchrec", "--output", "-"]
+                     algorithm, "--cost-model", searched, "--buffers", allowed.buffers,
+                     "--format", "torchrec", "--output", "-"]
             if algorithm == "refine":
                 flags += ["--row-splits", allowed.row_splits, "--data-parallel",
                           allowed.data_parallel if searched == "torchrec" else "off"]
@@ -336,6 +340,9 @@ def main():
     parser.add_argument("--devices", nargs="+", type=int, default=[8])
     parser.add_argument("--device-memory", type=float, default=80e9)
     parser.add_argument("--cost-model", default="h200_sim")
+    parser.add_argument("--buffers", default="train_base", choices=BUFFERS,
+                        help="what our plans count as memory beside the tables; TorchRec's planner "
+                        "counts the default")
     parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 1],
                         help="of refine, seconds")
     parser.add_argument("--rounds", type=int, default=5)

@@ -54,9 +54,13 @@ ShardShape finest_piece(const Workload& workload, std::int32_t index, const RowS
   const std::int32_t dim = finest_dim(table);
   ShardShape finest{index, table.rows, dim};
   const std::int32_t halves = table.sharding.rows ? rows.halves : 1;
+  // A replica has all of the table, but its own part of the buffers.
+  const bool replicas = rows.replicas > 1 && may_be_replicated(table);
+  const std::int64_t replica_rows = replicas ? table.rows : 0;
   for (const ShardShape& piece : {ShardShape{index, even_block(table, rows.blocks), table.dim},
                                   {index, even_block_of_host(table, rows.host), dim},
-                                  {index, finest_rows(table.rows, halves), table.dim}}) {
+                                  {index, finest_rows(table.rows, halves), table.dim},
+                                  {index, replica_rows, table.dim, 0, true}}) {
     const bool finer = shard_bytes(workload, piece) < shard_bytes(workload, finest);
     if (piece.rows > 0 && finer) finest = piece;
   }
@@ -143,7 +147,8 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
   if (worst_bytes <= problem.cluster.memory_bytes) return std::nullopt;
   const Table& table = workload.tables[static_cast<std::size_t>(worst.table)];
   const bool columns = worst.rows == table.rows;
-  const std::string finest = columns && !table.sharding.columns ? " whole"
+  const std::string finest = worst.replicated                     ? " whole on every device"
+                             : columns && !table.sharding.columns ? " whole"
                              : columns ? " even split to " + counted(worst.dim, "column")
                                        : " even split to " + counted(worst.rows, "row");
   const std::int64_t memory = problem.cluster.memory_bytes;

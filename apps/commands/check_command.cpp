@@ -36,6 +36,7 @@ class CheckCommand final : public Command {
         .bytes("device-memory", "memory for tables on each device, such as 80GB or 24GiB",
                &rules_.memory_limit)
         .default_text("any");
+    declare_buffers(flags, &buffers_).default_text("the plan's, or off");
     flags
         .bytes("host-memory", "memory of each host for tables that devices read there",
                &rules_.host_memory_limit)
@@ -56,6 +57,7 @@ class CheckCommand final : public Command {
     note_other_tables(input);
     rules_.devices = input_.devices;
     rules_.target = target_.value_or("");
+    if (buffers_) rules_.buffers = buffers_of(buffers_);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::PlanFault> faults,
                                 io::lint_plan(input.plan, input.loaded.workload, rules_));
     if (rules_.memory_limit > 0 || rules_.host_memory_limit > 0) {
@@ -93,6 +95,7 @@ class CheckCommand final : public Command {
 
   PlanInputFlags input_;
   io::PlanRules rules_;
+  std::optional<std::string> buffers_;
   std::optional<std::string> target_;
   std::optional<std::string> output_;
 };

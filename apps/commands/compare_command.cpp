@@ -60,6 +60,7 @@ class CompareCommand final : public Command {
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("8: the cost model torchrec alone goes by it");
     declare_bandwidths(flags, &bandwidths_);
+    declare_buffers(flags, &buffers_);
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
@@ -165,8 +166,10 @@ class CompareCommand final : public Command {
     std::vector<Workload> workloads;
     for (const io::Task& task : tasks) {
       Result<Workload> workload = io::make_workload(pool, task);
-      if (!workload.ok()) {
-        return workload.status().with_context(where(static_cast<std::int64_t>(workloads.size())));
+      Status status = workload.status();
+      if (status.ok()) status = count_buffers(buffers_of(buffers_), cluster_.devices, *workload);
+      if (!status.ok()) {
+        return status.with_context(where(static_cast<std::int64_t>(workloads.size())));
       }
       workloads.push_back(std::move(workload).value());
     }
@@ -206,6 +209,7 @@ class CompareCommand final : public Command {
   Cluster cluster_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
+  std::optional<std::string> buffers_;
   TorchRecBandwidths bandwidths_;
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;

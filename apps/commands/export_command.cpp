@@ -34,9 +34,10 @@ class ExportCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers({}, document, input.loaded));
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.format == "html") {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));

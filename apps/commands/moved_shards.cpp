@@ -67,8 +67,9 @@ std::string moves_text(const Console& console, const Workload& workload, const P
   const std::vector<Moved> moved = moved_shards(held, to);
   std::int64_t bytes = 0;  // in the plan to which tables move no table is on every device
   for (const Moved& one : moved) bytes += one.first;
-  std::string text = "moves " + format_bytes(bytes) + " of " +
-                     format_bytes(workload_bytes(workload)) + ", at most " +
+  std::int64_t all = 0;
+  for (const Table& table : workload.tables) all += table.rows * row_bytes(table, table.dim);
+  std::string text = "moves " + format_bytes(bytes) + " of " + format_bytes(all) + ", at most " +
                      format_bytes(limit_bytes) + ", in " + counted(std::ssize(moved), "shard") +
                      "\n";
   if (moved.empty()) return text;

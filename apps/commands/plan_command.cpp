@@ -32,6 +32,7 @@ class PlanCommand final : public Command {
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
     declare_host_memory(flags, &search_.options.host_memory_bytes);
+    declare_buffers(flags, &buffers_);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
     flags.choice("algorithm", "NAME",
@@ -54,7 +55,9 @@ class PlanCommand final : public Command {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_RETURN_IF_ERROR(
+        count_buffers(buffers_of(buffers_), cluster_.devices, loaded.workload));
     const std::int32_t per_host = export_.options.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
@@ -246,6 +249,7 @@ class PlanCommand final : public Command {
   std::string tables_;
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
+  std::optional<std::string> buffers_;
   std::string cost_model_ = kDefaultCostModel;
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;

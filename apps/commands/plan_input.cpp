@@ -68,6 +68,12 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
   return document;
 }
 
+Status count_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document,
+                          LoadedWorkload& loaded) {
+  document.buffers = buffers_of(word, document.buffers);
+  return count_buffers(document.buffers, document.plan.devices, loaded.workload);
+}
+
 std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document) {
   return given == 0 ? document.places.devices_per_host : given;
 }

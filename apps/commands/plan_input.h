@@ -42,6 +42,11 @@ Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t de
 /// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
+/// Counts buffers in the bytes of the tables, and has the document say so: what --buffers says or,
+/// without it, the plan.
+Status count_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document,
+                          LoadedWorkload& loaded);
+
 /// Devices of a host: as `given` by --devices-per-host, or, where that is 0, as the plan says; 0:
 /// neither does.
 std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document);

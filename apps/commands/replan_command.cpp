@@ -32,6 +32,7 @@ class ReplanCommand final : public Command {
   void declare(FlagSet& flags) override {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_buffers(flags, &buffers_).default_text("the plan's, or off");
     flags
         .bytes("host-memory",
                "memory of each host for the tables that the plan has there: no host gets more",
@@ -58,10 +59,11 @@ class ReplanCommand final : public Command {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_new_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
                                 bind_to_any(input, input_.devices, io::PlanAge::kOlder));
+    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(buffers_, document, input.loaded));
     put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
@@ -190,6 +192,7 @@ class ReplanCommand final : public Command {
 
   PlanInputFlags input_;
   Cluster cluster_;
+  std::optional<std::string> buffers_;
   std::int64_t move_limit_ = 0;
   std::string cost_model_ = kDefaultCostModel;
   TorchRecBandwidths bandwidths_;

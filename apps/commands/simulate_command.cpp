@@ -21,6 +21,7 @@ class SimulateCommand final : public Command {
   void declare(FlagSet& flags) override {
     declare_plan_input(flags, &input_);
     declare_device_memory(flags, &memory_);
+    declare_buffers(flags, &buffers_).default_text("the plan's, or off");
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
@@ -33,10 +34,11 @@ class SimulateCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanAndTables input, load_plan_and_tables(input_));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(buffers_, document, input.loaded));
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload, document.plan, memory_).with_context(input.plan.source));
     const std::int32_t hosts = hosts_of(devices_per_host_, document);
@@ -72,6 +74,7 @@ class SimulateCommand final : public Command {
 
   PlanInputFlags input_;
   std::int64_t memory_ = 0;
+  std::optional<std::string> buffers_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   TorchRecBandwidths bandwidths_;

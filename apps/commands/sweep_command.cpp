@@ -55,6 +55,7 @@ class SweepCommand final : public Command {
                &memory_bytes_)
         .required();
     declare_host_memory(flags, &search_.options.host_memory_bytes);
+    declare_buffers(flags, &buffers_);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
     flags.choice("algorithm", "NAME", "one of " + join(algorithm_names(), ", "),
@@ -68,7 +69,9 @@ class SweepCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters, clusters_asked_for());
-    NEUROSHARD_ASSIGN_OR_RETURN(const LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    NEUROSHARD_RETURN_IF_ERROR(
+        count_buffers(buffers_of(buffers_), devices_.back(), loaded.workload));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
                                 load_models_with(cost_model_, devices_per_host_, bandwidths_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
@@ -111,7 +114,7 @@ class SweepCommand final : public Command {
   }
 
   /// A plan for each cluster. What only some of them are refused is their outcome.
-  Status sweep(const Workload& workload, const std::vector<Cluster>& clusters,
+  Status sweep(Workload workload, const std::vector<Cluster>& clusters,
                const NamedCostModels& models) {
     ClusterProgress progress(clusters.size());
     search_.options.progress = &progress;
@@ -119,6 +122,7 @@ class SweepCommand final : public Command {
     bool any_taken = false;
     for (const Cluster& cluster : clusters) {
       progress.next();
+      NEUROSHARD_RETURN_IF_ERROR(count_buffers(workload.buffers, cluster.devices, workload));
       const Result<ComparedPlan> planned = plan_for(workload, cluster, models);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) return interrupted(clusters);
@@ -218,6 +222,7 @@ class SweepCommand final : public Command {
   std::vector<std::int32_t> devices_;
   std::vector<std::int64_t> memory_bytes_;
   std::optional<std::int64_t> batch_size_;
+  std::optional<std::string> buffers_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   TorchRecBandwidths bandwidths_;

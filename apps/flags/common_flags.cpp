@@ -83,6 +83,22 @@ FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* o
                        std::int64_t{1} << 40);
 }
 
+FlagSet::Flag& declare_buffers(FlagSet& flags, std::optional<std::string>* out) {
+  std::vector<std::string> words;
+  for (const StepBuffers buffers : all_step_buffers()) words.emplace_back(to_string(buffers));
+  return flags
+      .choice("buffers", "NAME",
+              "lookups and outputs of a step that count as device memory beside the tables, as "
+              "TorchRec's planner counts them for a pipeline: " +
+                  join(words, ", "),
+              out, words)
+      .default_text("off");
+}
+
+StepBuffers buffers_of(const std::optional<std::string>& word, StepBuffers otherwise) {
+  return word ? parse_step_buffers(*word).value() : otherwise;
+}
+
 Result<LoadedWorkload> load_workload(const std::string& path,
                                      std::optional<std::int64_t> batch_size) {
   NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size));

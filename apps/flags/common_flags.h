@@ -29,6 +29,12 @@ void note_guesses(const NamedCostModels& models, std::span<const std::int32_t> d
 /// --batch-size, above the file's value.
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out);
 
+/// --buffers; a word of StepBuffers, which stays when it is not given.
+FlagSet::Flag& declare_buffers(FlagSet& flags, std::optional<std::string>* out);
+/// Those of the word, or without it `otherwise`. REQUIRES one of the flag's.
+StepBuffers buffers_of(const std::optional<std::string>& word,
+                       StepBuffers otherwise = StepBuffers::kOff);
+
 /// Tables ready for planning, and the sha256 of the file they came from.
 struct LoadedWorkload {
   Workload workload;

@@ -20,6 +20,15 @@ Status read_bandwidth(double given, const std::string& name, double& out) {
                        io::format_number(kMaxTorchRecGbps) + ", or 0");
 }
 
+Result<std::optional<StepBuffers>> read_buffers(std::int32_t given) {
+  if (given == NEUROSHARD_BUFFERS_DEFAULT) return std::optional<StepBuffers>();
+  for (const StepBuffers buffers : all_step_buffers()) {
+    if (number_of(buffers) == given) return std::optional(buffers);
+  }
+  return invalid_input("cluster.buffers: found " + std::to_string(given) +
+                       ", expected 0 to 4 (NEUROSHARD_BUFFERS_..)");
+}
+
 }  // namespace
 
 Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
@@ -39,7 +48,23 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
     return invalid_input("cluster.host_memory_bytes: found " +
                          std::to_string(local.host_memory_bytes) + ", expected 0 or more");
   }
-  return GivenCluster{cluster, per_host, local.host_memory_bytes};
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(local.reserved, "cluster.reserved"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<StepBuffers> buffers,
+                              read_buffers(local.buffers));
+  return GivenCluster{cluster, per_host, local.host_memory_bytes, buffers};
+}
+
+Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers buffers,
+                              std::int32_t devices) {
+  Workload own = workload.workload;
+  if (buffers == StepBuffers::kOff) return own;
+  NEUROSHARD_RETURN_IF_ERROR(validate(own));
+  NEUROSHARD_RETURN_IF_ERROR(count_buffers(buffers, devices, own));
+  return own;
+}
+
+std::int32_t number_of(StepBuffers buffers) {
+  return static_cast<std::int32_t>(buffers) + NEUROSHARD_BUFFERS_OFF;
 }
 
 Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given) {

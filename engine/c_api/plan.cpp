@@ -171,6 +171,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.evaluations = plan->evaluations;
     local.search_s = plan->search_s;
     local.offloaded_count = document.plan.offloaded.size();
+    local.buffers = number_of(document.buffers);
     return write_struct(info, local, "info");
   });
 }
@@ -247,7 +248,10 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
       return invalid_input("plan: found one for " + std::to_string(own.devices) +
                            " devices, expected " + std::to_string(devices.devices));
     }
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload->workload, own, devices.memory_bytes));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const Workload tables,
+        with_buffers(*workload, given.buffers.value_or(plan->document.buffers), own.devices));
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(tables, own, devices.memory_bytes));
     if (given.host_memory_bytes == 0) return {};
     const std::int32_t said = given.devices_per_host > 0 ? given.devices_per_host
                                                          : plan->document.places.devices_per_host;

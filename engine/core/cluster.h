@@ -9,7 +9,7 @@ namespace neuroshard {
 /// The devices a plan is made for. Their hosts and links are the cost models' to know.
 struct Cluster {
   std::int32_t devices = 0;
-  std::int64_t memory_bytes = 0;  ///< per device
+  std::int64_t memory_bytes = 0;  ///< per device, for all that shard_bytes() counts
 };
 
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.

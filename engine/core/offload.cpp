@@ -40,7 +40,7 @@ std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,
 }
 
 Status check_offloaded_bytes(const Workload& workload) {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = room_for_buffers(workload);
   for (const Table& table : workload.tables) bytes += most_bytes(table);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (add_offloaded_bytes(workload.tables[index], bytes)) continue;

@@ -171,7 +171,7 @@ Status validate_offloaded(const Workload& workload, const Plan& plan, std::size_
 Status validate_offloaded(const Workload& workload, const Plan& plan) {
   if (plan.offloaded.empty()) return {};
   std::vector<bool> offloaded(workload.tables.size());
-  std::int64_t bytes = 0;  // below 2^63, as the workload is valid
+  std::int64_t bytes = room_for_buffers(workload);  // below 2^63, as the workload is valid
   for (const Table& table : workload.tables) bytes += most_bytes(table);
   for (std::size_t index = 0; index < plan.offloaded.size(); ++index) {
     NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan, index));
@@ -268,7 +268,7 @@ Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t dev
 
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
   const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return bytes_on_device(table, shape.rows, shape.dim);
+  return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
 }
 
 Status validate(const Workload& workload, const Plan& plan) {
@@ -325,14 +325,14 @@ std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
 
 namespace {
 
-/// What `bytes_of` says of each shard, with the kernels of the workload.
+/// What `bytes_of` says of each shard's table and shape.
 template <typename BytesOf>
 std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& plan,
                                           const BytesOf& bytes_of) {
   std::vector<std::int64_t> bytes(static_cast<std::size_t>(plan.devices), 0);
   for (const Shard& shard : plan.shards) {
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    const std::int64_t size = bytes_of(table, shard.rows(), shard.dim());
+    const std::int64_t size = bytes_of(table, shape_of(shard));
     if (shard.device == kEveryDevice) {
       for (std::int64_t& device : bytes) device += size;
     } else {
@@ -345,7 +345,9 @@ std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& 
 }  // namespace
 
 std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan) {
-  return bytes_by_device(workload, plan, bytes_on_device);
+  return bytes_by_device(workload, plan, [](const Table& table, const ShardShape& shape) {
+    return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
+  });
 }
 
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
@@ -353,7 +355,10 @@ std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& pla
 }
 
 std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan) {
-  return bytes_by_device(PlannedWorkload(workload, plan).get(), plan, bytes_on_host);
+  return bytes_by_device(PlannedWorkload(workload, plan).get(), plan,
+                         [](const Table& table, const ShardShape& shape) {
+                           return bytes_on_host(table, shape.rows, shape.dim);
+                         });
 }
 
 void canonicalize(Plan& plan) {

@@ -17,6 +17,17 @@ std::int64_t row_states(const Table& table) { return state_bytes_per_row(table.o
 constexpr std::int64_t kCacheBytesPerRow = 4;
 constexpr std::int64_t kCacheBytesPerCachedRow = 16;
 
+/// Of a shard, with the table's kernel.
+std::int64_t rows_on_device(const Table& table, std::int64_t rows, std::int32_t dim) {
+  if (!table.kernel.offloaded()) return rows * row_bytes(table, dim);
+  const std::int64_t states = rows * row_states(table);
+  if (table.kernel.kernel == ComputeKernel::kFusedUvm) return states;
+  const auto cached =
+      static_cast<std::int64_t>(std::ceil(table.kernel.load_factor * static_cast<double>(rows)));
+  const std::int64_t weights = dim * bytes_per_element(table.data_type);
+  return states + rows * kCacheBytesPerRow + cached * (weights + kCacheBytesPerCachedRow);
+}
+
 std::string number(double value) { return general_decimals(value, 9); }
 
 Status validate_histogram(const ReuseHistogram& histogram) {
@@ -88,14 +99,9 @@ std::int64_t row_bytes(const Table& table, std::int32_t dim) {
   return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
 }
 
-std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim) {
-  if (!table.kernel.offloaded()) return rows * row_bytes(table, dim);
-  const std::int64_t states = rows * row_states(table);
-  if (table.kernel.kernel == ComputeKernel::kFusedUvm) return states;
-  const auto cached =
-      static_cast<std::int64_t>(std::ceil(table.kernel.load_factor * static_cast<double>(rows)));
-  const std::int64_t weights = dim * bytes_per_element(table.data_type);
-  return states + rows * kCacheBytesPerRow + cached * (weights + kCacheBytesPerCachedRow);
+std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
+                             bool replicated) {
+  return rows_on_device(table, rows, dim) + buffer_bytes(table, rows, dim, replicated);
 }
 
 std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim) {
@@ -119,7 +125,16 @@ std::string describe_bytes(const Workload& workload) {
   const bool states = std::any_of(
       workload.tables.begin(), workload.tables.end(),
       [](const Table& table) { return state_bytes_per_row(table.optimizer, table.dim) > 0; });
-  return format_bytes(workload_bytes(workload)) + (states ? " with optimizer states" : "");
+  const bool buffers = workload.buffers != StepBuffers::kOff;
+  std::string text = format_bytes(workload_bytes(workload));
+  if (states || buffers) text += " with ";
+  if (states) text += "optimizer states";
+  if (buffers) text += states ? " and buffers" : "buffers";
+  return text;
+}
+
+std::int64_t room_for_buffers(const Workload& workload) {
+  return workload.buffers == StepBuffers::kOff ? 0 : kBuffersOfAll;
 }
 
 bool add_offloaded_bytes(const Table& table, std::int64_t& total) {
@@ -135,7 +150,7 @@ Status validate(const Workload& workload) {
     return invalid_input("batch_size is " + std::to_string(workload.batch_size) +
                          ", expected at least 1");
   }
-  std::int64_t total = 0;
+  std::int64_t total = room_for_buffers(workload);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
     NEUROSHARD_RETURN_IF_ERROR(

@@ -11,6 +11,7 @@
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/sharding.h"
 #include "engine/core/status.h"
+#include "engine/core/step_buffers.h"
 
 namespace neuroshard {
 
@@ -40,6 +41,7 @@ struct Table {
   /// That of the plan at hand, where memory and costs are asked for: PlannedWorkload. Files of
   /// tables do not say it.
   TableKernel kernel{};
+  TableBuffers buffers{};  ///< count_buffers(); nor do files of tables say this
 
   friend bool operator==(const Table&, const Table&) = default;
 };
@@ -67,8 +69,10 @@ std::int64_t row_bytes(const Table& table, std::int32_t dim);
 /// Bytes that a shard of so many rows and columns has on its device with the table's kernel. With
 /// kFused, rows x row_bytes(). Otherwise as FBGEMM's kernels and TorchRec's planner have them
 /// (shard_estimators.py, 1.4): what the optimizer keeps once a row, and for a cache 4 bytes a row,
-/// and 16 and the weights of each row in it, their number rounded up.
-std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim);
+/// and 16 and the weights of each row in it, their number rounded up. With buffer_bytes(), which
+/// are those of a replica where every device holds the table.
+std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
+                             bool replicated = false);
 
 /// Bytes that it has in the memory of the host: 0 with kFused, else its weights and what the
 /// optimizer keeps for each.
@@ -82,23 +86,30 @@ bool add_offloaded_bytes(const Table& table, std::int64_t& total);
 /// REQUIRES validate(table).ok().
 std::int64_t table_bytes(const Table& table);
 
-/// The most that shards of the table, of however many columns, have together: as many bytes as when
-/// every column is one. REQUIRES validate(table).ok().
+/// The most that shards of the table, of however many columns, have together, without buffers: as
+/// many bytes as when every column is one. REQUIRES validate(table).ok().
 std::int64_t most_bytes(const Table& table);
 
 /// Tables of one model and the global batch they are trained with.
 struct Workload {
   std::vector<Table> tables;
   std::int64_t batch_size = 65536;
+  StepBuffers buffers = StepBuffers::kOff;  ///< that the bytes of tables count: count_buffers()
 };
 
 /// Bytes of all tables, whole. REQUIRES validate(workload).ok().
 std::int64_t workload_bytes(const Workload& workload);
 
-/// "97.4 GiB", or "98.2 GiB with optimizer states" where there are any.
+/// "97.4 GiB", "98.2 GiB with optimizer states", "100 GiB with optimizer states and buffers": with
+/// what counts.
 std::string describe_bytes(const Workload& workload);
 
-/// Every table valid, at least one table, 1 <= batch_size, and the sum of most_bytes() below 2^63.
+/// A sum that stays below 2^63 leaves room for what the workload's shards have beside most_bytes():
+/// kBuffersOfAll where buffers are counted, else 0.
+std::int64_t room_for_buffers(const Workload& workload);
+
+/// Every table valid, at least one table, 1 <= batch_size, and the sum of most_bytes() with the
+/// room for buffers below 2^63.
 Status validate(const Workload& workload);
 
 }  // namespace neuroshard

@@ -73,7 +73,7 @@ BlockChoice BlockCounts::within(std::int64_t bytes) {
   for (std::size_t index = 0; index < possible_.size(); ++index) {
     const Table& table = workload_.tables[index];
     parts.push_back(first_of(possible_[index], [&](std::int32_t count) {
-      return table.rows * row_bytes(table, table.dim / count) <= bytes;
+      return bytes_on_device(table, table.rows, table.dim / count) <= bytes;
     }));
   }
   return with_turns(std::move(parts));

@@ -102,13 +102,26 @@ class OffloadSearch {
                       " between " + memories() + ": more of either may do");
   }
 
+  /// No memory of hosts helps.
+  [[nodiscard]] Status buffers_alone(double bytes) const {
+    const auto least = static_cast<std::int64_t>(bytes / problem_.cluster.devices) + 1;
+    return infeasible("the buffers of a step need " +
+                      format_bytes(static_cast<std::int64_t>(bytes)) + ", more than " +
+                      counted(problem_.cluster.devices, "device") + " of " +
+                      format_bytes(problem_.cluster.memory_bytes) + " hold: needs at least " +
+                      format_bytes_at_least(least) + " of memory per device");
+  }
+
   /// No choice of kernels keeps both limits, even if all devices were one, and all hosts.
   [[nodiscard]] Status too_little() const {
     double all = 0;
+    double buffers = 0;  // stay on the devices
     for (const Table& table : problem_.workload.tables) {
-      all += static_cast<double>(table.rows) * static_cast<double>(row_bytes(table, table.dim));
+      all += static_cast<double>(table_bytes(table));
+      buffers += static_cast<double>(buffer_bytes(table, table.rows, table.dim, false));
     }
     constexpr double kMostBytes = 9e18;
+    if (buffers > limits(1).device_bytes) return buffers_alone(buffers);
     const double missing = (all - limits(1).device_bytes) / hosts_.count;
     if (missing <= static_cast<double>(hosts_.memory_bytes)) return no_way();
     const auto least = static_cast<std::int64_t>(std::min(missing, kMostBytes));

@@ -14,7 +14,8 @@ class Text(ctypes.Structure):
 class Cluster(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_size_t), ("memory_bytes", ctypes.c_int64),
                 ("devices", ctypes.c_int32), ("devices_per_host", ctypes.c_int32),
-                ("host_memory_bytes", ctypes.c_int64)]
+                ("host_memory_bytes", ctypes.c_int64), ("buffers", ctypes.c_int32),
+                ("reserved", ctypes.c_int32)]
 
 
 class PlanOptions(ctypes.Structure):

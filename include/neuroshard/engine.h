@@ -293,10 +293,21 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_create(
     neuroshard_planner** planner, neuroshard_error* error);
 NEUROSHARD_API void neuroshard_planner_destroy(neuroshard_planner* planner);
 
+/* What a training step keeps beside the tables in the memory of their devices, as TorchRec's
+   planner counts it for a pipeline (PipelineType). */
+enum {
+  NEUROSHARD_BUFFERS_DEFAULT = 0,    /* of a plan that is replanned or checked: its own; else OFF */
+  NEUROSHARD_BUFFERS_OFF = 1,        /* not counted */
+  NEUROSHARD_BUFFERS_TRAIN_BASE = 2, /* lookups and outputs of a batch */
+  NEUROSHARD_BUFFERS_TRAIN_SPARSE_DIST = 3, /* lookups of two batches */
+  /* Of three, and of tables with a cache of rows those of seven more. */
+  NEUROSHARD_BUFFERS_TRAIN_PREFETCH_SPARSE_DIST = 4
+};
+
 /* The devices to place tables on. */
 typedef struct neuroshard_cluster {
   size_t struct_size;
-  int64_t memory_bytes; /* for tables on each device, 1 or more */
+  int64_t memory_bytes; /* for tables, and `buffers`, on each device, 1 or more */
   int32_t devices;      /* 1 to 65,536 */
   /* Of one host, all of them alike and their devices in order: for costs that go by it
      ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
@@ -307,6 +318,8 @@ typedef struct neuroshard_cluster {
      plan is replanned or checked. Only "torchrec" knows what such tables cost: with other cost
      models it changes nothing, which searches log. */
   int64_t host_memory_bytes;
+  int32_t buffers;  /* NEUROSHARD_BUFFERS_..: plans that are made remember it */
+  int32_t reserved; /* 0 */
 } neuroshard_cluster;
 
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
@@ -422,7 +435,7 @@ typedef struct neuroshard_device_cost {
   double forward_comm_ms; /* includes waiting for the slowest device */
   double backward_comm_ms;
   double total_ms;
-  int64_t memory_bytes; /* weights, optimizer states and caches of rows on the device */
+  int64_t memory_bytes; /* weights, optimizer states, caches of rows and the plan's buffers */
   int64_t dim_sum;      /* columns of all its shards */
 } neuroshard_device_cost;
 
@@ -447,6 +460,8 @@ typedef struct neuroshard_plan_info {
       evaluations; /* plans the search has put a cost on: in full, or ("refine") by an estimate */
   double search_s; /* seconds of the search alone */
   size_t offloaded_count; /* tables in host memory */
+  int32_t buffers;        /* NEUROSHARD_BUFFERS_.. that its memory counts, OFF for none */
+  int32_t reserved;       /* 0 */
 } neuroshard_plan_info;
 
 /* A plan made by hand, with the tables that it has in host memory, by index, if any. Single fields

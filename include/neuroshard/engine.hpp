@@ -286,9 +286,10 @@ class Cancellation {
 
 struct Cluster {
   std::int32_t devices = 0;
-  std::int64_t memory_bytes = 0;  ///< for tables on each device
+  std::int64_t memory_bytes = 0;  ///< for tables, and `buffers`, on each device
   std::int32_t devices_per_host = 0;
   std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none, or not watched
+  std::int32_t buffers = NEUROSHARD_BUFFERS_DEFAULT;
 
   [[nodiscard]] neuroshard_cluster c_struct() const {
     auto value = detail::versioned<neuroshard_cluster>();
@@ -296,6 +297,7 @@ struct Cluster {
     value.memory_bytes = memory_bytes;
     value.devices_per_host = devices_per_host;
     value.host_memory_bytes = host_memory_bytes;
+    value.buffers = buffers;
     return value;
   }
 };

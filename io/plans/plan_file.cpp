@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/core/cluster.h"
+#include "engine/core/quoted_choices.h"
 #include "io/json/json.h"
 #include "io/plans/plan_json.h"
 #include "io/text.h"
@@ -125,6 +126,16 @@ Status read_costs(JsonObject& root, std::int32_t devices, PlanCost& cost) {
   return {};
 }
 
+Status read_buffers(JsonObject& root, StepBuffers& buffers) {
+  const std::optional<JsonValue> value = root.find("buffers");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view word, value->text());
+  const Result<StepBuffers> known = parse_step_buffers(word);
+  if (!known.ok()) return value->unexpected(quoted_choices(all_step_buffers()));
+  buffers = *known;
+  return {};
+}
+
 }  // namespace
 
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
@@ -136,6 +147,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t devices, root.integer("devices", 1, kMaxDevices));
   document.plan.devices = static_cast<std::int32_t>(devices);
   NEUROSHARD_ASSIGN_OR_RETURN(document.batch_size, root.integer("batch_size", 1));
+  NEUROSHARD_RETURN_IF_ERROR(read_buffers(root, document.buffers));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shards, root.array("shards"));
   for (const JsonValue value : shards) {
     Plan& plan = document.plan;
@@ -157,6 +169,9 @@ std::string format_plan(const PlanDocument& document) {
   writer.key("version").integer(kVersion);
   writer.key("devices").integer(document.plan.devices);
   writer.key("batch_size").integer(document.batch_size);
+  if (document.buffers != StepBuffers::kOff) {
+    writer.key("buffers").text(to_string(document.buffers));
+  }
   const bool has_costs = !document.cost.per_device.empty();
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);
   writer.key("shards");

@@ -42,6 +42,7 @@ struct TrainerPlaces {
 struct PlanDocument {
   Plan plan;
   std::int64_t batch_size = 0;
+  StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
   PlanCost cost;
   PlanProvenance provenance;
   TrainerPlaces places;  ///< not part of a neuroshard-plan
@@ -49,11 +50,12 @@ struct PlanDocument {
 
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
-/// shards tile a workload is core validate(workload, plan). `cost_ms`, `per_device` and
-/// `provenance` are optional, in the latter `hardware` together with `cost_provenance`. Errors:
-/// kInvalidInput naming source and JSON path. With `faults`, ranges of a shard's fields are not
-/// checked, as core find_faults() tells them all: devices that the plan does not have, which that
-/// could take for "all", are told there, one line each, and device 0 stands in their place.
+/// shards tile a workload is core validate(workload, plan). `buffers`, `cost_ms`,
+/// `per_device` and `provenance` are optional, in the latter `hardware` together with
+/// `cost_provenance`. Errors: kInvalidInput naming source and JSON path. With `faults`, ranges of a
+/// shard's fields are not checked, as core find_faults() tells them all: devices that the plan does
+/// not have, which that could take for "all", are told there, one line each, and device 0 stands in
+/// their place.
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
                                 std::vector<std::string>* faults = nullptr);
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -63,10 +64,11 @@ Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, st
 
 /// What to hold a plan against.
 struct PlanRules {
-  std::int32_t devices = 0;            ///< as for bind_plan()
-  std::int32_t devices_per_host = 0;   ///< 0 = the file's, or the usual (core host_devices())
-  std::int64_t memory_limit = 0;       ///< per device; 0 = any
-  std::int64_t host_memory_limit = 0;  ///< per host, of tables there; 0 = any
+  std::int32_t devices = 0;              ///< as for bind_plan()
+  std::int32_t devices_per_host = 0;     ///< 0 = the file's, or the usual (core host_devices())
+  std::int64_t memory_limit = 0;         ///< per device; 0 = any
+  std::int64_t host_memory_limit = 0;    ///< per host, of tables there; 0 = any
+  std::optional<StepBuffers> buffers{};  ///< that count as memory; nothing = the file's
   std::string target{};  ///< "torchrec" or "hugectr": must run there too; "" = the file's format
 };
 

@@ -123,8 +123,10 @@ void check_each(const std::vector<std::int64_t>& bytes, const std::string& what,
 }
 
 /// Against the limits, with the plan's kernels and without tables that are uncounted().
-void check_memory(const Workload& workload, const PlanPieces& pieces, const Target& target,
-                  const PlanRules& rules, std::vector<PlanFault>& faults) {
+Status check_memory(Workload workload, const PlanPieces& pieces, const Target& target,
+                    const PlanRules& rules, std::vector<PlanFault>& faults) {
+  const StepBuffers buffers = rules.buffers.value_or(pieces.document.buffers);
+  NEUROSHARD_RETURN_IF_ERROR(count_buffers(buffers, target.devices, workload));
   Plan counted = pieces.document.plan;
   std::erase_if(counted.shards, [&](const Shard& shard) {
     const auto written = pieces.torchrec.find(shard.table);
@@ -133,6 +135,7 @@ void check_memory(const Workload& workload, const PlanPieces& pieces, const Targ
   check_each(device_bytes(workload, counted), "device", rules.memory_limit, faults);
   const std::int32_t host = host_size(target.devices, target.devices_per_host);
   check_each(host_bytes(workload, counted, host), "host", rules.host_memory_limit, faults);
+  return {};
 }
 
 }  // namespace
@@ -163,7 +166,9 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   if (!shapes.empty() || !input.faults.empty()) return faults;
   canonicalize(plan);
   check_tables(input, workload, pieces, target, faults);
-  if (pieces.unusable.empty()) check_memory(workload, pieces, target, rules, faults);
+  if (pieces.unusable.empty()) {
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, pieces, target, rules, faults));
+  }
   return faults;
 }
 

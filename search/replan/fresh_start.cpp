@@ -60,6 +60,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
   for (const std::int32_t index : staying) {
     Table& table = workload.tables[static_cast<std::size_t>(index)];
     table.rows = 1;
+    table.buffers = {};
     table.sharding = {};
     table.devices = {};
   }

@@ -34,6 +34,13 @@ def random_tables(kind, kinds):
     return tables
 
 
+def even_rows(tables):
+    """With as many rows in each block: TorchRec counts the last one's lookups as those of the others."""
+    for table in tables:
+        table["rows"] = -(-table["rows"] // 64) * 64
+    return tables
+
+
 def random_table(index, weighted, kinds):
     table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(3, 7)),
              "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(0, 2), 3),

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+
+namespace neuroshard {
+
+struct Table;
+struct Workload;
+
+/// What a training step keeps beside the tables in the memory of their devices, by how a trainer
+/// overlaps its steps: named and counted as TorchRec's planner does (PipelineType,
+/// calculate_pipeline_io_cost() in shard_estimators.py, 1.4).
+enum class StepBuffers {
+  kOff,                      ///< not counted
+  kTrainBase,                ///< lookups and outputs of a batch
+  kTrainSparseDist,          ///< lookups of two batches; outputs come and go before memory is full
+  kTrainPrefetchSparseDist,  ///< of three, and of tables with a cache those of seven more
+};
+
+/// All of them, in the order of messages and files.
+std::span<const StepBuffers> all_step_buffers();
+
+/// The words of the command and the file formats: "off", "train_base", "train_sparse_dist",
+/// "train_prefetch_sparse_dist".
+std::string_view to_string(StepBuffers buffers);
+Result<StepBuffers> parse_step_buffers(std::string_view text);
+
+/// Of one table: what its shards keep beside its rows.
+struct TableBuffers {
+  double lookup_bytes = 0;    ///< of the lookups of a global batch, for a shard of all rows
+  double prefetch_bytes = 0;  ///< the same once more where the table has a cache of rows
+  double column_bytes = 0;    ///< outputs of a column for a global batch
+  std::int32_t devices = 1;   ///< that share the batch: a replica looks up its own part
+
+  [[nodiscard]] bool counted() const { return lookup_bytes > 0 || column_bytes > 0; }
+  friend bool operator==(const TableBuffers&, const TableBuffers&) = default;
+};
+
+/// Bytes that a shard keeps so, 0 where buffers are not counted. A shard of some rows has that
+/// share of the lookups, and partial sums of all samples, as wide as its columns.
+std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim, bool replicated);
+
+/// The most that one shard keeps; and more than all shards of a plan keep, as many as a file of 2
+/// GiB can hold: sums with other bytes leave room for it.
+inline constexpr std::int64_t kMostShardBuffers = std::int64_t{1} << 36;
+inline constexpr std::int64_t kBuffersOfAll = std::int64_t{1} << 62;
+
+/// Counts them in the bytes of all tables from now on, for a plan on so many devices; kOff: no
+/// more. Errors: kInvalidInput, naming the table, for shards with more than kMostShardBuffers, or
+/// where all bytes are not known to be below 2^63 with kBuffersOfAll. REQUIRES devices >= 1.
+Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& workload);
+
+}  // namespace neuroshard

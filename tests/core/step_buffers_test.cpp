@@ -1,0 +1,135 @@
+// What a step keeps of lookups and outputs counts as memory of the shards, where it is asked for.
+#include "engine/core/step_buffers.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/plan.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(step_buffers)
+
+namespace {
+
+constexpr std::int64_t kRows = 1000;
+constexpr std::int32_t kDim = 16;
+constexpr std::int64_t kBatch = 64;
+constexpr std::int64_t kLookups = kBatch * 5 * 8;  // bytes: five a sample
+constexpr std::int64_t kOutputs = kBatch * 2 * 4;  // of a column: two features
+
+Workload buffered_table(StepBuffers buffers, std::int32_t devices = 4) {
+  Workload workload;
+  workload.batch_size = kBatch;
+  workload.tables.push_back(
+      {.name = "t", .rows = kRows, .dim = kDim, .pooling_factor = 5, .features = 2});
+  BOOST_REQUIRE(count_buffers(buffers, devices, workload).ok());
+  return workload;
+}
+
+/// Without those of the rows.
+std::int64_t extra_bytes(const Workload& workload, const ShardShape& shape) {
+  Workload plain = workload;
+  BOOST_REQUIRE(count_buffers(StepBuffers::kOff, 1, plain).ok());
+  return shard_bytes(workload, shape) - shard_bytes(plain, shape);
+}
+
+const ShardShape kWhole{0, kRows, kDim};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(words_are_read_as_they_are_written) {
+  for (const StepBuffers buffers : all_step_buffers()) {
+    BOOST_TEST((parse_step_buffers(to_string(buffers)).value() == buffers));
+  }
+  BOOST_TEST(parse_step_buffers("none").status().message() ==
+             "buffers 'none', expected 'off', 'train_base', 'train_sparse_dist' or "
+             "'train_prefetch_sparse_dist'");
+}
+
+BOOST_AUTO_TEST_CASE(pipelines_keep_what_torchrec_says_they_keep) {
+  // calculate_pipeline_io_cost() of TorchRec 1.4.
+  const std::vector<std::pair<StepBuffers, std::int64_t>> expected{
+      {StepBuffers::kOff, 0},
+      {StepBuffers::kTrainBase, kLookups + kDim * kOutputs},
+      {StepBuffers::kTrainSparseDist, 2 * kLookups},
+      {StepBuffers::kTrainPrefetchSparseDist, 3 * kLookups}};
+  for (const auto& [buffers, bytes] : expected) {
+    BOOST_TEST(extra_bytes(buffered_table(buffers), kWhole) == bytes, to_string(buffers));
+  }
+  Workload cached = buffered_table(StepBuffers::kTrainPrefetchSparseDist);
+  cached.tables[0].kernel = {ComputeKernel::kFusedUvmCaching, 0.5};
+  BOOST_TEST(extra_bytes(cached, kWhole) == (3 + 7) * kLookups);
+  cached.tables[0].kernel = {ComputeKernel::kFusedUvm, 0};
+  BOOST_TEST(shard_bytes(cached, kWhole) == 3 * kLookups);  // stays on the device
+}
+
+BOOST_AUTO_TEST_CASE(shards_have_all_lookups_of_their_rows_and_outputs_of_their_columns) {
+  const Workload workload = buffered_table(StepBuffers::kTrainBase);
+  BOOST_TEST(extra_bytes(workload, {0, kRows, 4}) == kLookups + 4 * kOutputs);
+  BOOST_TEST(extra_bytes(workload, {0, kRows / 4, kDim}) == kLookups / 4 + kDim * kOutputs);
+  BOOST_TEST(extra_bytes(workload, {0, 1, kDim}) == kLookups / kRows + 1 + kDim * kOutputs);
+  // Each device looks up its own part of the batch.
+  BOOST_TEST(extra_bytes(workload, {0, kRows, kDim, 0, true}) == (kLookups + kDim * kOutputs) / 4);
+}
+
+BOOST_AUTO_TEST_CASE(each_lookup_of_a_sequence_is_an_output) {
+  Workload workload;
+  workload.batch_size = kBatch;
+  workload.tables.push_back({.name = "t",
+                             .rows = kRows,
+                             .dim = kDim,
+                             .pooling_factor = 5,
+                             .data_type = DataType::kFp16,
+                             .pooled = false});
+  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainBase, 4, workload).ok());
+  const std::int64_t outputs = kBatch * 5 * 2 * kDim;  // as wide as the weights are
+  BOOST_TEST(extra_bytes(workload, kWhole) == kLookups + outputs);
+  BOOST_TEST(extra_bytes(workload, {0, kRows / 2, kDim}) == (kLookups + outputs) / 2);
+}
+
+BOOST_AUTO_TEST_CASE(plans_count_them_on_every_device_of_theirs) {
+  const Workload workload = buffered_table(StepBuffers::kTrainBase, 2);
+  const Plan halves{2, {{0, 0, kRows, 0, 8, 0}, {0, 0, kRows, 8, kDim, 1}}};
+  for (const std::int64_t bytes : device_bytes(workload, halves)) {
+    BOOST_TEST(bytes == kRows * 8 * 4 + kLookups + 8 * kOutputs);
+  }
+  const Plan replica{2, {{0, 0, kRows, 0, kDim, kEveryDevice}}};
+  for (const std::int64_t bytes : device_bytes(workload, replica)) {
+    BOOST_TEST(bytes == table_bytes(buffered_table(StepBuffers::kOff).tables[0]) +
+                            (kLookups + kDim * kOutputs) / 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(counting_again_takes_the_place_of_what_was_counted) {
+  Workload workload = buffered_table(StepBuffers::kTrainBase);
+  BOOST_TEST(describe_bytes(workload) == "73.0 KiB with buffers");
+  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainSparseDist, 4, workload).ok());
+  BOOST_TEST((workload.tables == buffered_table(StepBuffers::kTrainSparseDist).tables));
+  workload.tables[0].optimizer = Optimizer::kAdam;
+  BOOST_TEST(describe_bytes(workload) == "192 KiB with optimizer states and buffers");
+  workload.tables[0].optimizer = Optimizer::kSgd;
+  BOOST_REQUIRE(count_buffers(StepBuffers::kOff, 4, workload).ok());
+  BOOST_TEST((workload.tables == buffered_table(StepBuffers::kOff).tables));
+  BOOST_TEST(describe_bytes(workload) == "62.5 KiB");
+}
+
+BOOST_AUTO_TEST_CASE(buffers_beyond_what_sums_have_room_for_are_refused) {
+  Workload workload = buffered_table(StepBuffers::kOff);
+  workload.batch_size = std::int64_t{1} << 40;
+  BOOST_TEST(count_buffers(StepBuffers::kTrainSparseDist, 4, workload).message() ==
+             "tables[0]: buffers 'train_sparse_dist' of a batch of 1099511627776, expected at most "
+             "64.0 GiB a shard");
+  // Weights alone fit into 63 bits, not beside the buffers of every plan.
+  Workload large = buffered_table(StepBuffers::kOff);
+  large.tables[0].rows = (std::int64_t{1} << 62) / (4 * kDim);
+  BOOST_TEST(count_buffers(StepBuffers::kOff, 4, large).ok());
+  BOOST_TEST(count_buffers(StepBuffers::kTrainBase, 4, large)
+                 .message()
+                 .find("together, expected below 2^63 bytes") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard

@@ -1,0 +1,143 @@
+// Searches keep to the memory of devices with what a step keeps there beside the tables.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+
+#include "engine/core/bytes.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(buffered_plans)
+
+namespace {
+
+constexpr std::int32_t kDevices = 4;
+
+/// Tables that are small beside what their lookups take, and others; all kinds of shards and
+/// kernels.
+Workload random_workload(Rng& rng, StepBuffers buffers) {
+  Workload workload;
+  for (int index = 0; index < 12; ++index) {
+    Table table;
+    table.name = std::to_string(index);
+    table.rows = std::int64_t{1} << rng.between(2, 18);
+    table.dim = static_cast<std::int32_t>(4 * rng.between(1, 32));
+    table.pooling_factor = static_cast<double>(rng.between(1, 30));
+    table.optimizer = rng.below(2) == 0 ? Optimizer::kSgd : Optimizer::kRowwiseAdagrad;
+    table.reuse_histogram[0] = 1;
+    workload.tables.push_back(std::move(table));
+  }
+  BOOST_REQUIRE(count_buffers(buffers, kDevices, workload).ok());
+  return workload;
+}
+
+PlanOptions few_evaluations(const std::string& algorithm) {
+  PlanOptions options;
+  options.algorithm = algorithm;
+  options.evaluations = 2000;
+  options.row_splits = RowSplits::kAny;
+  options.data_parallel = true;
+  return options;
+}
+
+std::int64_t fullest(const Workload& workload, const Plan& plan) {
+  const auto bytes = device_bytes(workload, plan);
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+/// The memory that a refusal says would do, or 0.
+std::int64_t proposed_memory(const std::string& message) {
+  const std::size_t end = message.find(" of memory per device would do");
+  const std::size_t other = message.find(" of memory per device");
+  const std::size_t last = std::min(end, other);
+  if (last == std::string::npos || message.find("would do") == std::string::npos) return 0;
+  const std::size_t begin = message.rfind(' ', last - 1) + 1;
+  return parse_bytes(message.substr(begin, last - begin)).value();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(no_plan_is_beyond_the_memory_and_refusals_say_what_would_do) {
+  Rng rng(1);
+  int plans = 0;
+  int followed = 0;
+  for (const std::string model : {"h200_sim", "torchrec"}) {
+    const auto models = load_cost_models(model);
+    BOOST_REQUIRE(models.ok());
+    for (int round = 0; round < 12; ++round) {
+      const auto buffers = all_step_buffers()[1 + rng.below(3)];
+      const Workload workload = random_workload(rng, buffers);
+      const std::int64_t memory = workload_bytes(workload) / kDevices *
+                                  static_cast<std::int64_t>(rng.between(95, 150)) / 100;
+      for (const std::string algorithm : {"size-greedy", "neuroshard", "refine"}) {
+        const PlanOptions options = few_evaluations(algorithm);
+        const auto found = make_plan(workload, {kDevices, memory}, models->models, options);
+        if (found.ok()) {
+          ++plans;
+          BOOST_TEST(fullest(workload, found->plan) <= memory, model << ", " << algorithm);
+          BOOST_TEST(found->cost.per_device.size() == 4U);
+          const auto bytes = device_bytes(workload, found->plan);
+          for (std::size_t d = 0; d < bytes.size(); ++d) {
+            BOOST_TEST(found->cost.per_device[d].memory_bytes == bytes[d]);
+          }
+          continue;
+        }
+        const std::string& message = found.status().message();
+        BOOST_REQUIRE_MESSAGE(found.status().code() == StatusCode::kInfeasible, message);
+        const std::int64_t enough = proposed_memory(message);
+        if (enough == 0) continue;
+        ++followed;
+        BOOST_TEST(make_plan(workload, {kDevices, enough}, models->models, options).ok(), message);
+      }
+    }
+  }
+  BOOST_TEST(plans > 30);
+  BOOST_TEST(followed > 5);
+}
+
+BOOST_AUTO_TEST_CASE(what_lookups_leave_no_room_for_goes_to_the_host) {
+  Rng rng(2);
+  const auto models = load_cost_models("torchrec");
+  const Workload workload = random_workload(rng, StepBuffers::kTrainPrefetchSparseDist);
+  std::int64_t buffers = 0;
+  for (const Table& table : workload.tables) {
+    buffers += buffer_bytes(table, table.rows, table.dim, false);
+  }
+  PlanOptions options = few_evaluations("refine");
+  options.host_memory_bytes = std::int64_t{1} << 40;
+  const std::int64_t memory = (buffers + workload_bytes(workload)) / 2 / kDevices;
+  const auto found = make_plan(workload, {kDevices, memory}, models->models, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(!found->plan.offloaded.empty());
+  BOOST_TEST(fullest(workload, found->plan) <= memory);
+  // No memory of hosts helps where the devices have none for what has to be on them.
+  const auto refused =
+      make_plan(workload, {kDevices, buffers / kDevices / 2}, models->models, options);
+  BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
+  BOOST_TEST(refused.status().message().find("the buffers of a step need ") != std::string::npos,
+             refused.status().message());
+}
+
+BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory) {
+  Rng rng(3);
+  const auto models = load_cost_models("h200_sim");
+  for (int round = 0; round < 6; ++round) {
+    const Workload workload = random_workload(rng, StepBuffers::kTrainBase);
+    const std::int64_t memory = workload_bytes(workload) * 7 / 5 / kDevices;
+    PlanOptions options = few_evaluations("size-greedy");
+    const auto now = make_plan(workload, {kDevices, memory}, models->models, options);
+    if (!now.ok()) continue;
+    const std::int64_t tight = (fullest(workload, now->plan) + memory) / 2;
+    const auto next = replan(workload, {kDevices, tight}, models->models, now->plan,
+                             {.bytes = workload_bytes(workload) / 4}, options);
+    BOOST_REQUIRE_MESSAGE(next.ok(), next.status().message());
+    BOOST_TEST(fullest(workload, next->plan) <= tight);
+    BOOST_TEST(next->cost.cost_ms <= now->cost.cost_ms);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
