@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/algorithms.h"
 #include "engine/core/cluster.h"
 #include "engine/core/move_limit.h"
 #include "engine/core/plan.h"
@@ -16,9 +17,6 @@
 #include "engine/cost_model/cost_models.h"
 
 namespace neuroshard {
-
-/// The algorithm used unless another is asked for.
-std::string_view default_algorithm();
 
 /// How to search. Nothing here is owned; what is pointed at must outlive the call.
 struct PlanOptions {
@@ -104,13 +102,6 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
                                                const CostModels& models, RowSplits row_splits,
                                                bool data_parallel = false);
 
-/// kInfeasible, naming the fullest device and the memory it would need, when shards on a device
-/// have more than `memory_bytes`. REQUIRES a plan that is valid for `workload`.
-Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes);
-/// The same of hosts of `devices_per_host`, the last one of what is left, 0: one of all devices.
-Status check_host_memory(const Workload& workload, const Plan& plan, std::int32_t devices_per_host,
-                         std::int64_t memory_bytes);
-
 /// One algorithm's outcome in a comparison: a plan, or why there is none.
 struct ComparedPlan {
   std::string algorithm;
@@ -126,18 +117,5 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
                                                 const CostModels& models,
                                                 std::span<const std::string> algorithms,
                                                 const PlanOptions& options);
-
-/// The algorithms by name, weakest first, with one line on each and what they go by; those that run
-/// only when asked for come last.
-struct AlgorithmInfo {
-  std::string_view name;
-  std::string_view summary;
-  bool heeds_evaluations;  ///< PlanOptions::evaluations changes what it does
-  bool makes_row_shards;   ///< PlanOptions::row_splits does
-};
-std::span<const AlgorithmInfo> algorithms();
-std::vector<std::string> algorithm_names();
-/// Those that end by themselves and soon, weakest first: what other plans are held against.
-std::vector<std::string> baseline_names();
 
 }  // namespace neuroshard

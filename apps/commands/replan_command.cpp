@@ -21,6 +21,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "io/plans/plan_export.h"
 

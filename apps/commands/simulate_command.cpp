@@ -10,6 +10,7 @@
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "io/plans/plan_file.h"
 

@@ -10,6 +10,7 @@
 #include "engine/c_api/inputs.h"
 #include "engine/c_api/tables.h"
 #include "engine/core/held_cells.h"
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "io/file.h"
 #include "io/plans/plan_tables.h"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cost_model/shipped_models.h"
+#include "engine/memory_limits.h"
 #include "tests/cost_model/random_models.h"
 
 namespace neuroshard {

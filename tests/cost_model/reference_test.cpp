@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "tests/cost_model/reference_results.h"
 

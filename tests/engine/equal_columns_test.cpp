@@ -9,6 +9,7 @@
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/equal_columns/column_parts.h"
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "io/plans/plan_tables.h"
 #include "tests/support/offload_example.h"

@@ -8,6 +8,7 @@
 
 #include "engine/core/offload.h"
 #include "engine/cost_model/shipped_models.h"
+#include "engine/memory_limits.h"
 #include "engine/planner.h"
 #include "io/plans/plan_tables.h"
 #include "io/tables/tables.h"

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <functional>
+
+#include "engine/core/status.h"
+#include "search/sharder.h"
+
+namespace neuroshard {
+
+/// What searches with all tables on the devices.
+using FusedSearch = std::function<Result<search::SearchResult>(const search::Problem&)>;
+
+/// What `run` finds with all tables on devices: those whose kernels are others, on every one.
+/// Errors: as the search, kInfeasible also where that is no way out.
+Result<search::SearchResult> search_fused(const search::Problem& problem,
+                                          const search::SearchOptions& options,
+                                          const FusedSearch& run);
+
+}  // namespace neuroshard
