@@ -7,6 +7,7 @@
 #include "cuda/check.h"
 #include "cuda/device.h"
 #include "cuda/memory.h"
+#include "cuda/ranks/column_copies.h"
 #include "cuda/ranks/communicator.h"
 #include "cuda/ranks/exchange_plan.h"
 #include "cuda/ranks/nccl_functions.h"
@@ -78,8 +79,6 @@ class NcclCommunicator final : public Communicator {
   template <typename Call>
   Status for_each_peer(const ExchangePlan& plan, const Call& call);
   ncclResult_t move(int peer, const float* from, std::int64_t sent, float* to, std::int64_t got);
-  /// Moves columns between `local` and the packed pieces of the ranks in staging_.
-  Status copy_columns(const ExchangePlan& plan, float* local, bool to_local);
   Status give_up(Status status);
   template <typename Call>
   void end(const Call& call) {
@@ -223,20 +222,6 @@ ncclResult_t NcclCommunicator::move(int peer, const float* from, std::int64_t se
   return result;
 }
 
-Status NcclCommunicator::copy_columns(const ExchangePlan& plan, float* local, bool to_local) {
-  for (const ExchangePlan::Peer& peer : plan.peers) {
-    if (peer.packed == 0) continue;
-    float* packed = staging_.data() + peer.packed_at;
-    float* spread = local + peer.column;
-    const auto bytes = [](std::int64_t floats) { return static_cast<std::size_t>(floats) * 4; };
-    NEUROSHARD_CUDA_RETURN_IF_ERROR(cudaMemcpy2DAsync(
-        to_local ? spread : packed, bytes(to_local ? plan.columns : peer.width),
-        to_local ? packed : spread, bytes(to_local ? peer.width : plan.columns), bytes(peer.width),
-        static_cast<std::size_t>(plan.samples), cudaMemcpyDeviceToDevice, stream_));
-  }
-  return {};
-}
-
 Status NcclCommunicator::exchange_forward(std::span<const std::int64_t> dims, std::int64_t batch,
                                           const float* pooled, float* local) {
   NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
@@ -245,14 +230,15 @@ Status NcclCommunicator::exchange_forward(std::span<const std::int64_t> dims, st
     return move(r, pooled + peer.pooled_at, peer.pooled, staging_.data() + peer.packed_at,
                 peer.packed);
   }));
-  return copy_columns(made, local, true);
+  return copy_columns(made, ColumnWay::kToLocal, staging_.data(), local, stream_);
 }
 
 Status NcclCommunicator::exchange_backward(std::span<const std::int64_t> dims, std::int64_t batch,
                                            const float* local, float* pooled) {
   NEUROSHARD_RETURN_IF_ERROR(follow_default_stream());
   NEUROSHARD_ASSIGN_OR_RETURN(const ExchangePlan made, plan(dims, batch));
-  NEUROSHARD_RETURN_IF_ERROR(copy_columns(made, const_cast<float*>(local), false));
+  NEUROSHARD_RETURN_IF_ERROR(copy_columns(made, ColumnWay::kToPacked, staging_.data(),
+                                          const_cast<float*>(local), stream_));
   return for_each_peer(made, [&](int r, const ExchangePlan::Peer& peer) {
     return move(r, staging_.data() + peer.packed_at, peer.packed, pooled + peer.pooled_at,
                 peer.pooled);
