@@ -25,6 +25,12 @@ constexpr std::array kCommands{
                  "  neuroshard simulate --tables examples/dlrm_dcnv2.json --plan plan.json "
                  "--device-memory 80GB\n",
                  make_simulate_command},
+    CommandEntry{"explain", "what each table of a plan takes, and the next best place for it",
+                 "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
+                 "--device-memory 80GB --output plan.json\n"
+                 "  neuroshard explain --tables examples/dlrm_dcnv2.json --plan plan.json "
+                 "--device-memory 80GB\n",
+                 make_explain_command},
     CommandEntry{"check", "everything that is wrong with a plan, ours or another's",
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
                  "--device-memory 80GB --output plan.json\n"

@@ -9,6 +9,7 @@ namespace neuroshard::apps {
 std::unique_ptr<Command> make_plan_command();
 std::unique_ptr<Command> make_replan_command();
 std::unique_ptr<Command> make_simulate_command();
+std::unique_ptr<Command> make_explain_command();
 std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_compare_command();

@@ -1,0 +1,131 @@
+#include <unistd.h>
+
+#include <charconv>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "apps/commands/explanation_text.h"
+#include "apps/commands/plan_input.h"
+#include "apps/commands/plan_report.h"
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "io/text.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr std::int64_t kMostShown = 1'000'000;
+
+/// The table of that name or, where none has it, that number.
+Result<std::int32_t> find_table(const Workload& workload, const std::string& word) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    if (workload.tables[index].name == word) return static_cast<std::int32_t>(index);
+  }
+  std::int32_t number = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  const bool whole = error == std::errc() && end == word.data() + word.size();
+  if (whole && number >= 0 && number < std::ssize(workload.tables)) return number;
+  return invalid_input("--table: found '" + io::printable(word) +
+                       "', expected the name of a table or a number from 0 to " +
+                       std::to_string(workload.tables.size() - 1));
+}
+
+class ExplainCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    declare_plan_input(flags, &input_);
+    declare_device_memory(flags, &memory_);
+    declare_buffers(flags, &buffers_).default_text("the plan's, or off");
+    declare_cost_model(flags, &cost_model_);
+    declare_devices_per_host(flags, &devices_per_host_)
+        .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
+    declare_bandwidths(flags, &bandwidths_);
+    flags.texts("table", "NAME", "a table to explain, by name or number; may be given again",
+                &tables_);
+    flags.integer("most", "tables to explain where none is named, the dearest ones", &most_, 1,
+                  kMostShown);
+    flags
+        .text("output", "FILE", "write it as JSON; - = to stdout, and nothing else there", &output_)
+        .writes();
+  }
+
+  Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
+    note_if_any(input.loaded.batch_note);
+    const Workload& workload = input.loaded.workload;
+    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(buffers_, document, input.loaded));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const NamedCostModels models,
+        load_models_for_hosts(cost_model_, hosts_of(devices_per_host_, document),
+                              document.plan.devices, bandwidths_));
+    note_unknown_hosts(flags, models);
+    note_unknown_bandwidths(flags, models);
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+    document.batch_size = workload.batch_size;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<TableExplanation> tables,
+                                explain(input, document.plan, models.models));
+    if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          deliver(*output_, explanation_json(workload, document, models, tables)));
+      if (*output_ == "-") return {};
+    }
+    return report(workload, document, models, tables);
+  }
+
+ private:
+  Result<std::vector<TableExplanation>> explain(const PlanAndTables& input, const Plan& plan,
+                                                const CostModels& models) {
+    ProgressBar progress;
+    ExplainOptions options{
+        .most = static_cast<std::size_t>(most_), .progress = &progress, .cancel = &cancel_token()};
+    const Workload& workload = input.loaded.workload;
+    for (const std::string& word : tables_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t table, find_table(workload, word));
+      options.tables.push_back(table);
+    }
+    auto tables = explain_plan(workload, plan, models, memory_, options);
+    return tables.ok() ? std::move(tables) : tables.status().with_context(input.plan.source);
+  }
+
+  [[nodiscard]] Status report(const Workload& workload, const io::PlanDocument& document,
+                              const NamedCostModels& models,
+                              const std::vector<TableExplanation>& tables) const {
+    const double cost_ms = document.cost.cost_ms;
+    const Console console = Console::of(STDOUT_FILENO);
+    std::string text = describe_workload(workload) + ", on " +
+                       counted(document.plan.devices, "device") + ": plan cost " +
+                       milliseconds(cost_ms, cost_ms) + " ms\ncost model " + describe(models) +
+                       "\n\n" + explanation_table(console, workload, tables, cost_ms) + "\n" +
+                       cheaper_text(workload, tables, cost_ms);
+    const std::int64_t left = std::ssize(workload.tables) - std::ssize(tables);
+    if (tables_.empty() && left > 0) {
+      text += "the " + std::to_string(tables.size()) + " dearest of " +
+              counted(std::ssize(workload.tables), "table") + ": --most and --table show others\n";
+    }
+    return print(text);
+  }
+
+  PlanInputFlags input_;
+  std::int64_t memory_ = 0;
+  std::optional<std::string> buffers_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::int32_t devices_per_host_ = 0;
+  TorchRecBandwidths bandwidths_;
+  std::vector<std::string> tables_;
+  std::int64_t most_ = 20;
+  std::optional<std::string> output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_explain_command() { return std::make_unique<ExplainCommand>(); }
+
+}  // namespace neuroshard::apps

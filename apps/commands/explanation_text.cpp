@@ -1,0 +1,158 @@
+#include "apps/commands/explanation_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "apps/commands/plan_report.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
+#include "io/json/json_writer.h"
+#include "io/text.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr std::size_t kNamedDevices = 4;
+
+std::string devices_of(const TableLayout& shards) {
+  std::string text;
+  for (std::size_t k = 0; k < std::min(shards.size(), kNamedDevices); ++k) {
+    text += (k == 0 ? "" : ", ") + std::to_string(shards[k].device);
+  }
+  return text + (shards.size() > kNamedDevices ? ", .." : "");
+}
+
+const Table& table_of(const Workload& workload, const TableExplanation& own) {
+  return workload.tables[static_cast<std::size_t>(own.table)];
+}
+
+/// Its name, or its number.
+std::string label_of(const Workload& workload, const TableExplanation& own) {
+  const std::string& name = table_of(workload, own).name;
+  return name.empty() ? std::to_string(own.table) : io::printable(name);
+}
+
+/// "+1.2 %", "-0.3 %", or "the same" where that would read as 0.
+std::string change_text(double cost_ms, double other_ms) {
+  if (cost_ms <= 0) return milliseconds(other_ms, other_ms) + " ms";
+  const double percent = 100 * (other_ms / cost_ms - 1);
+  if (std::abs(percent) < 0.05) return "the same";
+  return (percent > 0 ? "+" : "") + fixed_decimals(percent, 1) + " %";
+}
+
+void write_layout(io::JsonWriter& json, const TableLayout& shards) {
+  json.key("shards").begin_array(io::JsonWriter::Layout::kLine);
+  for (const Shard& shard : shards) {
+    json.begin_object(io::JsonWriter::Layout::kLine);
+    json.key("rows").begin_array(io::JsonWriter::Layout::kLine);
+    json.integer(shard.row_begin).integer(shard.row_end).end_array();
+    json.key("columns").begin_array(io::JsonWriter::Layout::kLine);
+    json.integer(shard.column_begin).integer(shard.column_end).end_array();
+    json.key("device");
+    if (shard.device == kEveryDevice) {
+      json.text("all");
+    } else {
+      json.integer(shard.device);
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace
+
+std::string layout_text(const Table& table, const TableLayout& shards) {
+  const Shard& first = shards.front();
+  if (first.device == kEveryDevice) return "on every device";
+  if (shards.size() == 1) return "whole on " + std::to_string(first.device);
+  const auto holds = [&](const auto& check) {
+    return std::all_of(shards.begin(), shards.end(), check);
+  };
+  const bool all_rows = holds([&](const Shard& shard) { return shard.rows() == table.rows; });
+  const bool all_columns = holds([&](const Shard& shard) { return shard.dim() == table.dim; });
+  if (all_columns && !all_rows) {
+    return "rows over " + counted(std::ssize(shards), "device") +
+           (first.device == 0 ? "" : " from " + std::to_string(first.device) + " on");
+  }
+  return std::to_string(shards.size()) + (all_rows ? " column blocks on " : " blocks on ") +
+         devices_of(shards);
+}
+
+std::string explanation_table(const Console& console, const Workload& workload,
+                              std::span<const TableExplanation> tables, double cost_ms) {
+  double largest = 0;
+  for (const TableExplanation& own : tables) largest = std::max(largest, own.alone_ms);
+  TextTable text({{"table", Align::kLeft},
+                  {"layout", Align::kLeft},
+                  {"memory"},
+                  {"alone ms"},
+                  {"adds ms"},
+                  {"next best", Align::kLeft},
+                  {"plan then"}});
+  for (const TableExplanation& own : tables) {
+    const Table& table = table_of(workload, own);
+    const auto& next = own.next_best;
+    const bool cheaper = next && next->cost_ms < cost_ms;
+    text.add({label_of(workload, own), layout_text(table, own.shards), format_bytes(own.bytes),
+              milliseconds(own.alone_ms, largest), milliseconds(own.adds_ms, largest),
+              next ? layout_text(table, next->shards) : "nothing else fits",
+              next ? change_text(cost_ms, next->cost_ms) : ""},
+             cheaper ? Style::kBold : Style::kPlain);
+  }
+  return text.render(console);
+}
+
+std::string cheaper_text(const Workload& workload, std::span<const TableExplanation> tables,
+                         double cost_ms) {
+  const TableExplanation* best = nullptr;
+  for (const TableExplanation& own : tables) {
+    if (!own.next_best || own.next_best->cost_ms >= cost_ms) continue;
+    if (best == nullptr || own.next_best->cost_ms < best->next_best->cost_ms) best = &own;
+  }
+  if (best == nullptr) return "no other layout of one of these tables makes the plan cheaper\n";
+  return "with table " + label_of(workload, *best) + " " +
+         layout_text(table_of(workload, *best), best->next_best->shards) + " the plan costs " +
+         milliseconds(best->next_best->cost_ms, cost_ms) +
+         " ms: replan, or plan with more time, may find such plans\n";
+}
+
+std::string explanation_json(const Workload& workload, const io::PlanDocument& document,
+                             const NamedCostModels& models,
+                             std::span<const TableExplanation> tables) {
+  const ModelOrigin origin = origin_of(models.models);
+  io::JsonWriter json;
+  json.begin_object();
+  json.key("cost_model").text(models.name);
+  json.key("hardware").text(origin.hardware);
+  json.key("cost_provenance").text(word_of(origin.provenance));
+  json.key("batch_size").integer(document.batch_size);
+  json.key("devices").integer(document.plan.devices);
+  json.key("cost_ms").number(document.cost.cost_ms);
+  json.key("tables").begin_array();
+  for (const TableExplanation& own : tables) {
+    json.begin_object(io::JsonWriter::Layout::kLine);
+    json.key("table").integer(own.table);
+    json.key("name").text(table_of(workload, own).name);
+    json.key("memory_bytes").integer(own.bytes);
+    json.key("alone_ms").number(own.alone_ms);
+    json.key("adds_ms").number(own.adds_ms);
+    write_layout(json, own.shards);
+    json.key("considered").integer(own.considered);
+    json.key("next_best");
+    if (own.next_best) {
+      json.begin_object(io::JsonWriter::Layout::kLine);
+      json.key("cost_ms").number(own.next_best->cost_ms);
+      write_layout(json, own.next_best->shards);
+      json.end_object();
+    } else {
+      json.null();
+    }
+    json.end_object();
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+}  // namespace neuroshard::apps

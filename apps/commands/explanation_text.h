@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "apps/console/console.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/explain/explain_plan.h"
+#include "io/plans/plan_file.h"
+
+namespace neuroshard::apps {
+
+/// "whole on 3", "2 column blocks on 0, 5", "rows over 8 devices", "on every device".
+std::string layout_text(const Table& table, const TableLayout& shards);
+
+/// A line a table: its layout, what it takes, the next best layout and what the plan costs then, in
+/// per cent of `cost_ms`.
+std::string explanation_table(const Console& console, const Workload& workload,
+                              std::span<const TableExplanation> tables, double cost_ms);
+
+/// Whether one of those changes makes the plan cheaper, and which does most.
+std::string cheaper_text(const Workload& workload, std::span<const TableExplanation> tables,
+                         double cost_ms);
+
+/// docs/FILE_FORMATS.md, "Explanation".
+std::string explanation_json(const Workload& workload, const io::PlanDocument& document,
+                             const NamedCostModels& models,
+                             std::span<const TableExplanation> tables);
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+
+namespace neuroshard {
+
+/// The shards of one table.
+using TableLayout = std::vector<Shard>;
+
+/// What else could be done with a table, one change at a time, as far as it allows it and the
+/// models know what it costs: whole on each of `targets`; each shard of columns on each of them, or
+/// its second half; rows over all devices, or those of the hosts of `targets`; whole on every
+/// device. Not as it is in `now`, its layout in a plan on `devices` devices, and no two shards of
+/// the table on one device.
+std::vector<TableLayout> other_layouts(const Table& table, const TableLayout& now,
+                                       const CostModels& models, std::int32_t devices,
+                                       std::span<const std::int32_t> targets);
+
+}  // namespace neuroshard

@@ -1,0 +1,186 @@
+// What is told of a plan's tables, held against the costs of whole plans.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/explain/explain_plan.h"
+#include "engine/planner.h"
+#include "io/plans/plan_tables.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(explain)
+
+namespace {
+
+constexpr std::int32_t kDevices = 4;
+
+Workload random_tables(Rng& rng, int count) {
+  Workload workload;
+  for (int index = 0; index < count; ++index) {
+    Table table;
+    table.name = "t" + std::to_string(index);
+    table.rows = rng.between(2, 200'000);
+    table.dim = static_cast<std::int32_t>(4 * rng.between(1, 48));
+    table.pooling_factor = static_cast<double>(rng.between(1, 40));
+    table.reuse_histogram[0] = 1;
+    table.sharding.columns = rng.below(4) > 0;
+    table.sharding.rows = rng.below(4) > 0;
+    table.sharding.data_parallel = rng.below(2) == 0;
+    if (rng.below(5) == 0) table.devices = DeviceSet({0, 2});
+    workload.tables.push_back(std::move(table));
+  }
+  return workload;
+}
+
+struct Case {
+  Workload workload;
+  CostModels models;
+  Plan plan;
+  std::int64_t memory = 0;
+};
+
+Case random_case(Rng& rng, const std::string& model, const std::string& algorithm, int count = 9) {
+  Case one{random_tables(rng, count), load_cost_models(model)->models, {}, 0};
+  one.memory = workload_bytes(one.workload) * 3 / kDevices;
+  PlanOptions options;
+  options.algorithm = algorithm;
+  options.evaluations = 500;
+  options.data_parallel = true;
+  auto found = make_plan(one.workload, {kDevices, one.memory}, one.models, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  one.plan = std::move(found->plan);
+  return one;
+}
+
+std::vector<TableExplanation> explained(const Case& one, const ExplainOptions& options = {}) {
+  auto tables = explain_plan(one.workload, one.plan, one.models, one.memory, options);
+  BOOST_REQUIRE_MESSAGE(tables.ok(), tables.status().message());
+  return std::move(tables).value();
+}
+
+/// The plan with that table in another layout.
+Plan changed(const Plan& plan, std::int32_t table, const TableLayout& layout) {
+  Plan other = plan;
+  std::erase_if(other.shards, [&](const Shard& shard) { return shard.table == table; });
+  other.shards.insert(other.shards.end(), layout.begin(), layout.end());
+  return other;
+}
+
+double cost_of_plan(const Case& one, const Plan& plan) {
+  const auto cost = simulate(one.workload, plan, one.models);
+  BOOST_REQUIRE_MESSAGE(cost.ok(), cost.status().message());
+  return cost->cost_ms;
+}
+
+bool fits(const Case& one, const Plan& plan) {
+  const auto bytes = device_bytes(one.workload, plan);
+  return *std::max_element(bytes.begin(), bytes.end()) <= one.memory;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_next_best_is_a_plan_that_costs_what_is_said_and_no_move_costs_less) {
+  Rng rng(1);
+  std::set<bool> cheaper;
+  for (const std::string model : {"h200_sim", "torchrec"}) {
+    for (const std::string algorithm : {"random", "neuroshard", "refine"}) {
+      const Case one = random_case(rng, model, algorithm);
+      const double now = cost_of_plan(one, one.plan);
+      for (const TableExplanation& own : explained(one)) {
+        if (!own.next_best) continue;
+        const Plan next = changed(one.plan, own.table, own.next_best->shards);
+        BOOST_TEST(validate(one.workload, next).message() == "");
+        BOOST_TEST(io::check_plan_sharding(one.workload, next).message() == "");
+        BOOST_TEST(fits(one, next));
+        BOOST_TEST(std::abs(cost_of_plan(one, next) - own.next_best->cost_ms) < 1e-5);
+        cheaper.insert(own.next_best->cost_ms < now);
+        // Whole on some device is always among what was tried.
+        const Table& table = one.workload.tables[static_cast<std::size_t>(own.table)];
+        for (std::int32_t device = 0; device < kDevices; ++device) {
+          const Shard whole = whole_table(one.workload, own.table, device);
+          const Plan moved = changed(one.plan, own.table, {whole});
+          if (own.shards == TableLayout{whole} || !table.devices.has(device)) continue;
+          if (!fits(one, moved)) continue;
+          BOOST_TEST(own.next_best->cost_ms <= cost_of_plan(one, moved) + 1e-5);
+        }
+      }
+    }
+  }
+  BOOST_TEST(cheaper.size() == 2U);  // random plans have cheaper neighbours, searched ones do not
+}
+
+BOOST_AUTO_TEST_CASE(what_a_table_adds_is_what_its_device_computes_less_without_it) {
+  Rng rng(2);
+  const Case one = random_case(rng, "h200_sim", "size-greedy");
+  const auto with = simulate(one.workload, one.plan, one.models);
+  for (const TableExplanation& own : explained(one)) {
+    Workload fewer = one.workload;
+    fewer.tables.erase(fewer.tables.begin() + own.table);
+    Plan rest = changed(one.plan, own.table, {});
+    for (Shard& shard : rest.shards) shard.table -= shard.table > own.table ? 1 : 0;
+    const auto without = simulate(fewer, rest, one.models);
+    BOOST_REQUIRE(without.ok());
+    const auto device = static_cast<std::size_t>(own.shards.front().device);
+    const double less =
+        with->per_device[device].compute_ms - without->per_device[device].compute_ms;
+    BOOST_TEST(std::abs(own.adds_ms - less) < 1e-4);
+    BOOST_TEST(own.bytes == table_bytes(one.workload.tables[static_cast<std::size_t>(own.table)]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_dearest_tables_come_first_or_those_that_were_asked_for) {
+  Rng rng(3);
+  const Case one = random_case(rng, "h200_sim", "neuroshard", 30);
+  const auto all = explained(one, {.most = 30});
+  BOOST_REQUIRE(all.size() == 30U);
+  for (std::size_t k = 1; k < all.size(); ++k) BOOST_TEST(all[k].alone_ms <= all[k - 1].alone_ms);
+  BOOST_TEST(explained(one).size() == 20U);
+  const auto two = explained(one, {.tables = {7, 3}});
+  BOOST_REQUIRE(two.size() == 2U);
+  BOOST_TEST(two[0].table == 7);
+  BOOST_TEST(two[1].table == 3);
+}
+
+BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
+  Workload workload;
+  Table table;
+  table.rows = 1'000'000;
+  table.dim = 128;
+  table.pooling_factor = 50;
+  table.reuse_histogram[0] = 1;
+  workload.tables = {table};
+  workload.tables[0].sharding.columns = workload.tables[0].sharding.data_parallel = false;
+  const CostModels models = load_cost_models("torchrec")->models;
+  const Plan plan{16, {whole_table(workload, 0, 3)}};
+  const auto tables = explain_plan(workload, plan, models, std::int64_t{1} << 40, {});
+  BOOST_REQUIRE(tables.ok());
+  const auto& next = tables->front().next_best;
+  BOOST_REQUIRE(next);
+  BOOST_TEST(next->shards.size() == 8U);
+  BOOST_TEST(next->shards.front().device % 8 == 0);
+  BOOST_TEST(tables->front().considered == 15 + 1 + 2);  // whole, over all, over either host
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_explained_is_refused) {
+  Rng rng(4);
+  Case one = random_case(rng, "h200_sim", "size-greedy");
+  const auto refusal = [&](const ExplainOptions& options) {
+    return explain_plan(one.workload, one.plan, one.models, one.memory, options).status();
+  };
+  BOOST_TEST(refusal({.tables = {9}}).message() == "table: found 9, expected 0 to 8");
+  CancelToken cancel;
+  cancel.cancel();
+  BOOST_TEST((refusal({.cancel = &cancel}).code() == StatusCode::kCancelled));
+  one.memory = 1;
+  BOOST_TEST((refusal({}).code() == StatusCode::kInfeasible));
+  one.plan.shards.pop_back();
+  BOOST_TEST((refusal({}).code() == StatusCode::kInvalidInput));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
