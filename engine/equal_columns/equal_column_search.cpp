@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ class EqualColumnsSearch {
   }
 
   Result<search::SearchResult> run() {
-    NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult any,
-                                algorithm_.run(problem_.any, evaluator_, half()));
+    Result<search::SearchResult> found = algorithm_.run(problem_.any, evaluator_, half());
+    if (!found.ok()) return of_blocks_alone(found.status());
+    search::SearchResult any = *std::move(found);
     if (EqualColumnsPlan equal = with_equal_columns(problem_.any.workload, any.plan);
         equal.unequal.empty()) {
       any.plan = std::move(equal.plan);
@@ -61,8 +63,24 @@ class EqualColumnsSearch {
     }
     if (!counts_.possible()) return any;
     note(any);
-    NEUROSHARD_RETURN_IF_ERROR(try_choices(any.plan));
-    if (candidates_.empty()) return any;
+    for (const bool finer : {true, false}) {
+      NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.like(any.plan, finer)));
+    }
+    NEUROSHARD_RETURN_IF_ERROR(try_memory_shares());
+    return candidates_.empty() ? any : best_of_all(any.lower_bound);
+  }
+
+ private:
+  /// Columns that are no halves of others may fit where those do not.
+  Result<search::SearchResult> of_blocks_alone(const Status& refusal) {
+    if (refusal.code() != StatusCode::kInfeasible || !counts_.possible()) return refusal;
+    NEUROSHARD_RETURN_IF_ERROR(try_memory_shares());
+    if (candidates_.empty()) return refusal;
+    return best_of_all(std::nullopt);
+  }
+
+  /// REQUIRES a candidate.
+  Result<search::SearchResult> best_of_all(std::optional<double> lower_bound) {
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(try_neighbours());
     const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(*best));
@@ -70,21 +88,17 @@ class EqualColumnsSearch {
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
     result.skipped = skipped_;
-    result.lower_bound = any.lower_bound;
+    result.lower_bound = lower_bound;
     return result;
   }
 
- private:
   void note(const search::SearchResult& found) {
     evaluations_ += found.evaluations;
     stopped_early_ |= found.stopped_early;
     if (skipped_.empty()) skipped_ = found.skipped;
   }
 
-  Status try_choices(const Plan& any) {
-    for (const bool finer : {true, false}) {
-      NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.like(any, finer)));
-    }
+  Status try_memory_shares() {
     for (const double share : kMemoryShares) {
       if (!candidates_.empty() && out_of_time()) break;
       const auto bytes = share * static_cast<double>(problem_.any.cluster.memory_bytes);

@@ -200,5 +200,20 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_equal_is_planned_as_it_can_be) {
   BOOST_TEST((with_equal_columns(workload, found->plan).unequal == Counts{0}));
 }
 
+BOOST_AUTO_TEST_CASE(thirds_that_fit_where_no_halves_do_are_found) {
+  Workload workload;
+  workload.batch_size = 4096;
+  workload.tables = {table_of(96)};
+  workload.tables[0].rows = 4000;
+  workload.tables[0].sharding.min_columns = 8;
+  // Thirds have 512,000 bytes; halves and quarters together leave one device 576,000.
+  const Cluster cluster{3, 550'000};
+  const auto found = planned(workload, cluster, true);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  check_equal(workload, found->plan);
+  BOOST_TEST(found->plan.shards.size() == 3U);
+  BOOST_TEST(!planned(workload, {3, 500'000}, true).ok());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard
