@@ -32,27 +32,28 @@ Result<StepBuffers> parse_step_buffers(std::string_view text);
 
 /// Of one table: what its shards keep beside its rows.
 struct TableBuffers {
-  double lookup_bytes = 0;    ///< of the lookups of a global batch, for a shard of all rows
-  double prefetch_bytes = 0;  ///< the same once more where the table has a cache of rows
-  double column_bytes = 0;    ///< outputs of a column for a global batch
-  std::int32_t devices = 1;   ///< that share the batch: a replica looks up its own part
+  double lookup_bytes = 0;  ///< of the lookups of a global batch, for a shard of all rows
+  double column_bytes = 0;  ///< outputs of a column for a global batch, where they are kept
+  /// How many times lookups are kept, and how many times more where the table has a cache of rows.
+  std::int32_t kept = 0;
+  std::int32_t prefetched = 0;
+  std::int32_t devices = 1;  ///< that share the batch: a replica looks up its own part
 
-  [[nodiscard]] bool counted() const { return lookup_bytes > 0 || column_bytes > 0; }
   friend bool operator==(const TableBuffers&, const TableBuffers&) = default;
 };
 
 /// Bytes that a shard keeps so, 0 where buffers are not counted. A shard of some rows has that
-/// share of the lookups, and partial sums of all samples, as wide as its columns.
+/// share of the lookups, and partial sums of all samples, as wide as its columns. Lookups are
+/// rounded up before they are counted several times, outputs by themselves.
 std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim, bool replicated);
 
-/// The most that one shard keeps; and more than all shards of a plan keep, as many as a file of 2
-/// GiB can hold: sums with other bytes leave room for it.
-inline constexpr std::int64_t kMostShardBuffers = std::int64_t{1} << 36;
+/// More than all shards of any plan keep together: sums with other bytes leave room for it.
 inline constexpr std::int64_t kBuffersOfAll = std::int64_t{1} << 62;
 
 /// Counts them in the bytes of all tables from now on, for a plan on so many devices; kOff: no
-/// more. Errors: kInvalidInput, naming the table, for shards with more than kMostShardBuffers, or
-/// where all bytes are not known to be below 2^63 with kBuffersOfAll. REQUIRES devices >= 1.
+/// more. Errors: kInvalidInput, naming the table, where shards of some plan may have kBuffersOfAll
+/// together, and where all bytes with those are not known to be below 2^63.
+/// REQUIRES devices >= 1.
 Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& workload);
 
 }  // namespace neuroshard

@@ -49,8 +49,11 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
-  // Tables that may only be on every device are not for the packing of columns, either.
-  if (none && (rows.splits_rows() || !check_pieces(problem).ok())) {
+  // Tables that may only be on every device are not for the packing of columns, either, nor those
+  // that fit no other way: a device has its own part of the buffers of a replica alone.
+  const bool only_replicas =
+      !check_pieces(problem).ok() || (rows.replicas > 1 && !check_finest_pieces(problem).ok());
+  if (none && (rows.splits_rows() || only_replicas)) {
     SearchOptions left = own;
     if (timed)
       left.time_limit_s = std::max(kLeastTimeLimit, own.time_limit_s - seconds_since(began));

@@ -116,12 +116,33 @@ BOOST_AUTO_TEST_CASE(counting_again_takes_the_place_of_what_was_counted) {
   BOOST_TEST(describe_bytes(workload) == "62.5 KiB");
 }
 
+BOOST_AUTO_TEST_CASE(shares_of_rows_are_rounded_up_before_they_are_kept_several_times) {
+  Workload workload;
+  workload.batch_size = 1000;
+  workload.tables.push_back({.name = "t", .rows = 100, .dim = 16, .pooling_factor = 2.5});
+  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainBase, 3, workload).ok());
+  // 34 % of 20,000 bytes, which is no sum of binary fractions.
+  BOOST_TEST(extra_bytes(workload, {0, 34, 16}) == 6800 + 1000 * 16 * 4);
+  workload.batch_size = 1;
+  workload.tables[0].pooling_factor = 0.01;
+  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainSparseDist, 3, workload).ok());
+  BOOST_TEST(extra_bytes(workload, {0, 100, 16}) == 2);
+}
+
 BOOST_AUTO_TEST_CASE(buffers_beyond_what_sums_have_room_for_are_refused) {
   Workload workload = buffered_table(StepBuffers::kOff);
   workload.batch_size = std::int64_t{1} << 40;
-  BOOST_TEST(count_buffers(StepBuffers::kTrainSparseDist, 4, workload).message() ==
-             "tables[0]: buffers 'train_sparse_dist' of a batch of 1099511627776, expected at most "
-             "64.0 GiB a shard");
+  BOOST_TEST(
+      count_buffers(StepBuffers::kTrainBase, 4, workload).message() ==
+      "tables[0] (t): buffers 'train_base' of a batch of 1099511627776 may come to 2^62 bytes "
+      "in all shards of a plan, expected less");
+  // Much, but no plan has that much: sequences, whose outputs go with their rows.
+  Workload sequences = buffered_table(StepBuffers::kOff);
+  sequences.batch_size = 65536;
+  sequences.tables[0].dim = 1024;
+  sequences.tables[0].pooling_factor = 400;
+  sequences.tables[0].pooled = false;
+  BOOST_TEST(count_buffers(StepBuffers::kTrainBase, 4, sequences).ok());
   // Weights alone fit into 63 bits, not beside the buffers of every plan.
   Workload large = buffered_table(StepBuffers::kOff);
   large.tables[0].rows = (std::int64_t{1} << 62) / (4 * kDim);

@@ -139,5 +139,25 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_table_that_fits_on_every_device_alone_is_planned_so) {
+  // Each device looks up its own part of the batch: a replica takes less than the table on one.
+  Workload workload;
+  workload.batch_size = 10'000;
+  workload.tables.push_back({.name = "t", .rows = 20'000, .dim = 96, .pooling_factor = 32});
+  workload.tables[0].reuse_histogram[0] = 1;
+  workload.tables[0].sharding.min_columns = 64;
+  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainSparseDist, kDevices, workload).ok());
+  PlanOptions options = few_evaluations("refine");
+  options.row_splits = RowSplits::kOff;
+  const auto models = load_cost_models("torchrec");
+  const std::int64_t replica = 20'000 * 96 * 4 + 2 * 10'000 * 32 * 8 / kDevices;
+  BOOST_TEST(replica < table_bytes(workload.tables[0]));
+  const auto found = make_plan(workload, {kDevices, replica}, models->models, options);
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(found->plan.shards.front().device == kEveryDevice);
+  const auto refused = make_plan(workload, {kDevices, replica - 1}, models->models, options);
+  BOOST_TEST(proposed_memory(refused.status().message()) >= replica, refused.status().message());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard
