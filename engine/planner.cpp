@@ -11,9 +11,10 @@
 #include "engine/cost_model/torchrec_rows.h"
 #include "engine/equal_columns/equal_column_search.h"
 #include "engine/fused_search.h"
+#include "engine/host_memory_search.h"
 #include "engine/memory_limits.h"
-#include "engine/offload/offload_search.h"
 #include "engine/search_run.h"
+#include "search/feasibility.h"
 #include "search/lower_bound.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
@@ -39,16 +40,16 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   const bool equal = options.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
-    search::SearchOptions fused = own;
-    fused.advise = !offload;
-    Result<search::SearchResult> found = search_fused(problem, own, [&](const auto& tables) {
-      return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
-                   : algorithm->run(tables, evaluator, fused);
-    });
-    if (found.ok() || !offload || found.status().code() != StatusCode::kInfeasible) return found;
-    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem.workload));
-    return search_offloaded({problem.workload, cluster, models, options.host_memory_bytes},
-                            *algorithm, own);
+    const DeviceSearch on_devices = [&](search::SearchOptions fused) {
+      fused.advise = !offload;
+      return search_fused(problem, fused, [&](const search::Problem& tables) {
+        return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
+                     : algorithm->run(tables, evaluator, fused);
+      });
+    };
+    if (!offload) return on_devices(own);
+    return search_with_host_memory({problem, models, options.host_memory_bytes}, *algorithm, own,
+                                   on_devices);
   };
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
                               run_search(workload, cluster, models, options, run, seconds));
@@ -66,6 +67,17 @@ Result<Plan> start_within(const Workload& workload, const Cluster& cluster, cons
   return infeasible("the plan that runs does not fit into " + format_bytes(cluster.memory_bytes) +
                     " per device, and what has to go to others is more than may move: " +
                     format_bytes_at_least(bytes) + " would do");
+}
+
+/// kInfeasible for a table that `now` lacks and that may not be fused: new ones are on the devices.
+Status check_new_tables(const Workload& workload, const Plan& now) {
+  for (const std::int32_t index : missing_tables(workload, now)) {
+    const Table& table = workload.tables[static_cast<std::size_t>(index)];
+    if (table.kernels.fused) continue;
+    return infeasible(search::table_label(workload, index) + ": its compute kernels are " +
+                      describe(table.kernels) + ", and new tables are placed on devices alone");
+  }
+  return {};
 }
 
 bool asked_to_stop(const PlanOptions& options) {
@@ -95,6 +107,7 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(
       simulate(workload, with_missing_tables(workload, now), models).status());
+  NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
   const PlannedWorkload planned(workload, now);
   NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(planned.get(), cluster, now, limit));
   if (options.host_memory_bytes > 0) {

@@ -117,7 +117,8 @@ class PlanCommand final : public Command {
     options.progress = &progress;
     Result<PlanResult> best = make_plan(workload, cluster_, models, options);
     if (best.status().code() == StatusCode::kInfeasible) {
-      return infeasible(best.status().message() + flags_that_help(workload, models));
+      const std::string& why = best.status().message();
+      return infeasible(why + flags_that_help(why, workload, models));
     }
     if (best.ok()) {
       NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
@@ -126,13 +127,14 @@ class PlanCommand final : public Command {
   }
 
   /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
-  [[nodiscard]] std::string flags_that_help(const Workload& workload,
+  [[nodiscard]] std::string flags_that_help(const std::string& why, const Workload& workload,
                                             const CostModels& models) const {
     const std::string replicas =
         flags_for_replicas(search_.options, workload, cluster_.devices, models);
     if (!replicas.empty()) return replicas;
     const bool more = search_.options.host_memory_bytes == 0 && host_memory_fault().empty();
-    if (more && knows_host_memory(models)) {
+    const bool for_memory = why.find(" memory per device") != std::string::npos;
+    if (more && for_memory && knows_host_memory(models)) {
       return "; with --host-memory, what does not fit goes there";
     }
     if (!format().equal_columns) return "";

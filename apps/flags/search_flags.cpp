@@ -158,7 +158,8 @@ std::string flags_for_replicas(const PlanOptions& options, const Workload& workl
       });
   if (!wanted || devices == 1) return "";  // where there is one, it has all of every table
   return std::string("; refine makes tables data-parallel with ") +
-         (known ? "" : "--cost-model torchrec ") + "--data-parallel on";
+         (known ? "" : "--cost-model torchrec ") +
+         (options.data_parallel && known ? "these flags" : "--data-parallel on");
 }
 
 std::string instead_of_row_splits(RowSplits used) {

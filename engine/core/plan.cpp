@@ -76,8 +76,9 @@ Status validate_offloaded(const Workload& workload, const Plan& plan) {
     NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan, index));
     const auto table = static_cast<std::size_t>(plan.offloaded[index].table);
     if (!add_offloaded_bytes(workload.tables[table], bytes)) {
-      return invalid_input("offloaded[" + std::to_string(index) + "]: tables up to " +
-                           std::to_string(table) + " with their caches, expected below 2^63 bytes");
+      return invalid_input("offloaded[" + std::to_string(index) + "]: tables[0.." +
+                           std::to_string(table) +
+                           "] in all places that they may have, expected below 2^63 bytes");
     }
     offloaded[table] = true;
   }

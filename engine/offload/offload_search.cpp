@@ -126,8 +126,8 @@ class OffloadSearch {
     if (missing <= static_cast<double>(hosts_.memory_bytes)) return no_way();
     const auto least = static_cast<std::int64_t>(std::min(missing, kMostBytes));
     return infeasible("the tables need " + describe_bytes(problem_.workload) + ", more than " +
-                      memories() + " hold: at least " + format_bytes_at_least(least) +
-                      " of memory per host for tables would do");
+                      memories() + " hold: needs at least " + format_bytes_at_least(least) +
+                      " of memory per host for tables");
   }
 
   /// The quick plans of all choices that get anywhere.

@@ -313,10 +313,11 @@ typedef struct neuroshard_cluster {
      ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
      are no divisor. neuroshard-plan files have no place for it. */
   int32_t devices_per_host;
-  /* Memory of each host for tables that the devices have no room for, weights and what optimizers
-     keep for each. 0: none for searches, which then have all tables on devices; not watched when a
-     plan is replanned or checked. Only "torchrec" knows what such tables cost: with other cost
-     models it changes nothing, which searches log. */
+  /* Memory of each host for tables that the devices have no room for, or that are cheaper there
+     than in what room is left, weights and what optimizers keep for each. 0: none for searches,
+     which then have all tables on devices; not watched when a plan is replanned or checked. Only
+     "torchrec" knows what such tables cost: with other cost models it changes nothing, which
+     searches log. */
   int64_t host_memory_bytes;
   int32_t buffers;  /* NEUROSHARD_BUFFERS_..: plans that are made remember it */
   int32_t reserved; /* 0 */

@@ -1,0 +1,165 @@
+#include "engine/host_memory_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "engine/algorithms.h"
+#include "engine/core/elapsed.h"
+#include "engine/core/offload.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/offload/offload_search.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr double kUsualSeconds = 1;  // of `refine`, where nothing limits it
+/// Of a time limit, for all baselines; and of how many tables they are asked: of more, `refine` was
+/// not seen to miss what they find.
+constexpr double kBaselineShare = 0.1;
+constexpr std::size_t kFewTables = 100;
+constexpr double kLeastSeconds = 1e-3;
+
+class HostMemorySearch {
+ public:
+  HostMemorySearch(const HostMemoryProblem& problem, const search::Algorithm& algorithm,
+                   const search::SearchOptions& options, const DeviceSearch& on_devices)
+      : problem_(problem), algorithm_(algorithm), given_(options), on_devices_(on_devices) {
+    refines_ = algorithm.name == default_algorithm();
+    if (refines_ && given_.time_limit_s == 0 && given_.evaluations == 0) {
+      given_.time_limit_s = kUsualSeconds;
+    }
+    const std::vector<Table>& tables = problem.problem.workload.tables;
+    all_fused_ = std::all_of(tables.begin(), tables.end(),
+                             [](const Table& table) { return table.kernels.fused; });
+  }
+
+  Result<search::SearchResult> run() {
+    const bool both = !all_fused_ || (refines_ && tight());
+    Result<search::SearchResult> fused = on_devices_(both ? half() : given_);
+    if (fused.ok() && !both) return fused;
+    if (!fused.ok() && !may_go_on(fused.status())) return fused;
+    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
+    found_on_devices_ = fused.ok();
+    if (fused.ok()) NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(fused)));
+    NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
+    Result<search::SearchResult> offloaded = offload(algorithm_, rest());
+    if (offloaded.ok()) {
+      NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(offloaded)));
+    } else if (!there_is_none(offloaded.status())) {
+      return offloaded;
+    } else if (!best_) {
+      // Where all would fit the devices, they know what is to blame.
+      return tight() || fused.status().code() != StatusCode::kInfeasible ? offloaded
+                                                                         : fused.status();
+    }
+    best_->evaluations = evaluations_;
+    best_->stopped_early = stopped_early_;
+    // Those of either search know nothing of plans with some such tables here and others there.
+    if (!all_fused_) best_->lower_bound.reset();
+    return *std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool tight() const {
+    const Cluster& cluster = problem_.problem.cluster;
+    return static_cast<double>(workload_bytes(problem_.problem.workload)) >
+           0.5 * static_cast<double>(cluster.memory_bytes) * cluster.devices;
+  }
+
+  [[nodiscard]] bool asked_to_stop() const {
+    return given_.cancel != nullptr && given_.cancel->cancelled();
+  }
+  static bool there_is_none(const Status& status) {
+    return status.code() == StatusCode::kInfeasible || status.code() == StatusCode::kCancelled;
+  }
+  /// Time may have ended a search without a plan.
+  [[nodiscard]] bool may_go_on(const Status& status) const {
+    return there_is_none(status) && !asked_to_stop();
+  }
+
+  /// Takes it where it is the cheapest so far.
+  Status consider(search::SearchResult found) {
+    const PlannedWorkload planned(problem_.problem.workload, found.plan);
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::unique_ptr<CostEvaluator> evaluator,
+        make_evaluator(problem_.models, planned.get(), problem_.problem.cluster.devices));
+    const double cost = evaluator->evaluate(found.plan).cost_ms;
+    evaluations_ += found.evaluations;
+    stopped_early_ |= found.stopped_early;
+    if (best_ && cost >= cost_) return {};
+    cost_ = cost;
+    best_ = std::move(found);
+    return {};
+  }
+
+  Result<search::SearchResult> offload(const search::Algorithm& algorithm,
+                                       const search::SearchOptions& options) const {
+    const auto& [workload, cluster, more] = problem_.problem;
+    return search_offloaded({workload, cluster, problem_.models, problem_.host_memory_bytes},
+                            algorithm, options);
+  }
+
+  Status ask_baselines() {
+    if (!refines_ || problem_.problem.workload.tables.size() > kFewTables) return {};
+    const auto start = std::chrono::steady_clock::now();
+    for (const search::Algorithm& algorithm : search::algorithms()) {
+      if (!algorithm.baseline) continue;
+      search::SearchOptions own = rest();
+      own.progress = nullptr;
+      if (given_.time_limit_s > 0) {
+        own.time_limit_s = kBaselineShare * given_.time_limit_s - seconds_since(start);
+        if (own.time_limit_s < kLeastSeconds) break;
+      }
+      Result<search::SearchResult> found = offload(algorithm, own);
+      if (found.ok()) {
+        NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(found)));
+      } else if (!there_is_none(found.status())) {
+        return found.status();
+      }
+      if (asked_to_stop()) break;
+    }
+    return {};
+  }
+
+  [[nodiscard]] search::SearchOptions half() const {
+    search::SearchOptions own = given_;
+    own.time_limit_s /= 2;
+    own.evaluations = (own.evaluations + 1) / 2;
+    return own;
+  }
+  /// What a search on the devices has left: all evaluations where it found that there is no plan.
+  [[nodiscard]] search::SearchOptions rest() const {
+    search::SearchOptions own = found_on_devices_ ? half() : given_;
+    if (given_.time_limit_s > 0) {
+      own.time_limit_s = std::max(kLeastSeconds, given_.time_limit_s - seconds_since(start_));
+    }
+    return own;
+  }
+
+  const HostMemoryProblem& problem_;
+  const search::Algorithm& algorithm_;
+  search::SearchOptions given_;
+  const DeviceSearch& on_devices_;
+  bool refines_ = false;
+  bool all_fused_ = true;
+  bool found_on_devices_ = false;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::optional<search::SearchResult> best_;
+  double cost_ = 0;
+  std::int64_t evaluations_ = 0;
+  bool stopped_early_ = false;
+};
+
+}  // namespace
+
+Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
+                                                     const search::Algorithm& algorithm,
+                                                     const search::SearchOptions& options,
+                                                     const DeviceSearch& on_devices) {
+  return HostMemorySearch(problem, algorithm, options, on_devices).run();
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,133 @@
+// Plans where tables may be in the memory of hosts: on devices, there, whatever is cheaper.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+
+#include "engine/core/offload.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner.h"
+#include "io/plans/plan_tables.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(host_memory)
+
+namespace {
+
+Table random_table(Rng& rng, int index) {
+  Table table;
+  table.name = std::to_string(index);
+  table.rows = rng.between(10, 300'000);
+  table.dim = static_cast<std::int32_t>(32 * rng.between(1, 8));
+  table.pooling_factor = static_cast<double>(rng.between(0, 40));
+  table.optimizer = rng.below(2) == 0 ? Optimizer::kSgd : Optimizer::kAdam;
+  table.reuse_histogram[0] = table.pooling_factor > 0 ? 1 : 0;
+  table.pooled = rng.below(4) > 0;
+  if (rng.below(3) == 0) table.sharding.min_columns = 64;
+  if (rng.below(4) == 0) table.kernels.fused = false;
+  return table;
+}
+
+Workload random_workload(Rng& rng) {
+  Workload workload;
+  workload.batch_size = 4096;
+  const std::int64_t count = rng.between(1, 5);
+  for (int index = 0; index < count; ++index) workload.tables.push_back(random_table(rng, index));
+  return workload;
+}
+
+PlanOptions options_of(const std::string& algorithm, std::int64_t host_memory, bool replicate) {
+  PlanOptions options;
+  options.algorithm = algorithm;
+  options.evaluations = 500;
+  options.host_memory_bytes = host_memory;
+  options.data_parallel = replicate;
+  return options;
+}
+
+void check_plan(const Workload& workload, const PlanResult& found, std::int64_t memory,
+                std::int64_t host_memory) {
+  BOOST_TEST(validate(workload, found.plan).message() == "");
+  BOOST_TEST(io::check_plan_sharding(workload, found.plan).message() == "");
+  const auto on_devices = device_bytes(workload, found.plan);
+  const auto on_hosts = host_bytes(workload, found.plan, found.plan.devices);
+  BOOST_TEST(*std::max_element(on_devices.begin(), on_devices.end()) <= memory);
+  BOOST_TEST(*std::max_element(on_hosts.begin(), on_hosts.end()) <= host_memory);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_a_baseline_has_one_and_none_that_is_dearer) {
+  const auto models = load_cost_models("torchrec");
+  Rng rng(1);
+  int plans = 0;
+  int in_hosts = 0;
+  for (int round = 0; round < 60; ++round) {
+    const Workload workload = random_workload(rng);
+    const Cluster cluster{4, workload_bytes(workload) * rng.between(30, 120) / 400 + 1'000'000};
+    const std::int64_t host_memory = 2 * workload_bytes(workload);
+    const bool replicate = rng.below(2) == 0;
+    const auto planned = [&](const std::string& algorithm) {
+      return make_plan(workload, cluster, models->models,
+                       options_of(algorithm, host_memory, replicate));
+    };
+    const auto refined = planned("refine");
+    if (refined.ok()) {
+      ++plans;
+      in_hosts += refined->plan.offloaded.empty() ? 0 : 1;
+      check_plan(workload, *refined, cluster.memory_bytes, host_memory);
+      if (refined->lower_bound)
+        BOOST_TEST(*refined->lower_bound <= refined->cost.cost_ms * 1.00001);
+    }
+    for (const std::string& name : baseline_names()) {
+      const auto other = planned(name);
+      if (!other.ok()) continue;
+      BOOST_REQUIRE_MESSAGE(refined.ok(), name << ": " << refined.status().message());
+      BOOST_TEST(refined->cost.cost_ms <= other->cost.cost_ms * 1.00001, round << ", " << name);
+      if (refined->lower_bound) BOOST_TEST(*refined->lower_bound <= other->cost.cost_ms * 1.00001);
+    }
+  }
+  BOOST_TEST(plans > 50);
+  BOOST_TEST(in_hosts > 20);
+}
+
+BOOST_AUTO_TEST_CASE(tables_that_may_not_be_fused_are_on_every_device_only_where_that_is_cheaper) {
+  const auto models = load_cost_models("torchrec");
+  Workload workload;
+  workload.batch_size = 8;
+  Table table;
+  table.name = "t";
+  table.rows = 3245;
+  table.dim = 32;
+  table.kernels.fused = table.kernels.fused_uvm_caching = false;
+  workload.tables = {table};
+  const Cluster cluster{4, 60'000'000};
+  const auto without =
+      make_plan(workload, cluster, models->models, options_of("refine", 200'000'000, false));
+  const auto with =
+      make_plan(workload, cluster, models->models, options_of("refine", 200'000'000, true));
+  BOOST_REQUIRE((without.ok() && with.ok()));
+  BOOST_TEST(with->cost.cost_ms <= without->cost.cost_ms);
+  BOOST_TEST(with->plan.offloaded.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(replanning_places_no_new_table_that_may_not_be_fused) {
+  const auto models = load_cost_models("torchrec");
+  Rng rng(2);
+  Workload workload;
+  workload.batch_size = 4096;
+  workload.tables = {random_table(rng, 0), random_table(rng, 1)};
+  for (Table& table : workload.tables) table.kernels = {};
+  Plan now{2, {whole_table(workload, 0, 0)}};
+  workload.tables[1].kernels.fused = false;
+  const auto refused = replan(workload, {2, std::int64_t{1} << 40}, models->models, now,
+                              {.bytes = 1 << 30}, options_of("refine", 0, false));
+  BOOST_TEST(
+      refused.status().message() ==
+      "table 1 (1): its compute kernels are fused_uvm_caching, fused_uvm, and new tables are "
+      "placed on devices alone");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
