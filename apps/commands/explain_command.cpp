@@ -5,15 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "apps/commands/costed_plan.h"
 #include "apps/commands/explanation_text.h"
-#include "apps/commands/plan_input.h"
 #include "apps/commands/plan_report.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
-#include "apps/flags/common_flags.h"
-#include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "io/text.h"
@@ -40,13 +38,7 @@ Result<std::int32_t> find_table(const Workload& workload, const std::string& wor
 class ExplainCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    declare_plan_input(flags, &input_);
-    declare_device_memory(flags, &memory_);
-    declare_buffers(flags, &buffers_).default_text("the plan's, or off");
-    declare_cost_model(flags, &cost_model_);
-    declare_devices_per_host(flags, &devices_per_host_)
-        .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
-    declare_bandwidths(flags, &bandwidths_);
+    declare_costed_plan(flags, &flags_);
     flags.texts("table", "NAME", "a table to explain, by name or number; may be given again",
                 &tables_);
     flags.integer("most", "tables to explain where none is named, the dearest ones", &most_, 1,
@@ -57,47 +49,36 @@ class ExplainCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
-    note_if_any(input.loaded.batch_note);
-    const Workload& workload = input.loaded.workload;
-    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
-    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(buffers_, document, input.loaded));
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const NamedCostModels models,
-        load_models_for_hosts(cost_model_, hosts_of(devices_per_host_, document),
-                              document.plan.devices, bandwidths_));
-    note_unknown_hosts(flags, models);
-    note_unknown_bandwidths(flags, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
-    document.batch_size = workload.batch_size;
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<TableExplanation> tables,
-                                explain(input, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(CostedPlan plan, load_costed_plan(flags, flags_));
+    plan.document.batch_size = plan.workload().batch_size;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<TableExplanation> tables, explain(plan));
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(
-          deliver(*output_, explanation_json(workload, document, models, tables)));
+          deliver(*output_, explanation_json(plan.workload(), plan.document, plan.models, tables)));
       if (*output_ == "-") return {};
     }
-    return report(workload, document, models, tables);
+    return report(plan, tables);
   }
 
  private:
-  Result<std::vector<TableExplanation>> explain(const PlanAndTables& input, const Plan& plan,
-                                                const CostModels& models) {
+  Result<std::vector<TableExplanation>> explain(const CostedPlan& plan) {
     ProgressBar progress;
     ExplainOptions options{
         .most = static_cast<std::size_t>(most_), .progress = &progress, .cancel = &cancel_token()};
-    const Workload& workload = input.loaded.workload;
+    const Workload& workload = plan.workload();
     for (const std::string& word : tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t table, find_table(workload, word));
       options.tables.push_back(table);
     }
-    auto tables = explain_plan(workload, plan, models, memory_, options);
-    return tables.ok() ? std::move(tables) : tables.status().with_context(input.plan.source);
+    auto tables = explain_plan(workload, plan.document.plan, plan.models.models,
+                               flags_.memory_bytes, options);
+    return tables.ok() ? std::move(tables) : tables.status().with_context(plan.input.plan.source);
   }
 
-  [[nodiscard]] Status report(const Workload& workload, const io::PlanDocument& document,
-                              const NamedCostModels& models,
+  [[nodiscard]] Status report(const CostedPlan& plan,
                               const std::vector<TableExplanation>& tables) const {
+    const auto& [input, document, models] = plan;
+    const Workload& workload = plan.workload();
     const double cost_ms = document.cost.cost_ms;
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = describe_workload(workload) + ", on " +
@@ -113,12 +94,7 @@ class ExplainCommand final : public Command {
     return print(text);
   }
 
-  PlanInputFlags input_;
-  std::int64_t memory_ = 0;
-  std::optional<std::string> buffers_;
-  std::string cost_model_ = kDefaultCostModel;
-  std::int32_t devices_per_host_ = 0;
-  TorchRecBandwidths bandwidths_;
+  CostedPlanFlags flags_;
   std::vector<std::string> tables_;
   std::int64_t most_ = 20;
   std::optional<std::string> output_;

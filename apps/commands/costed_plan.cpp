@@ -1,0 +1,39 @@
+#include "apps/commands/costed_plan.h"
+
+#include <utility>
+
+#include "apps/console/output.h"
+#include "apps/flags/common_flags.h"
+#include "apps/flags/host_flags.h"
+#include "engine/memory_limits.h"
+
+namespace neuroshard::apps {
+
+void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out) {
+  declare_plan_input(flags, &out->input);
+  declare_device_memory(flags, &out->memory_bytes);
+  declare_buffers(flags, &out->buffers).default_text("the plan's, or off");
+  declare_cost_model(flags, &out->cost_model);
+  declare_devices_per_host(flags, &out->devices_per_host)
+      .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
+  declare_bandwidths(flags, &out->bandwidths);
+}
+
+Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags& given) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(given.input));
+  note_if_any(input.loaded.batch_note);
+  NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, given.input.devices));
+  NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(given.buffers, document, input.loaded));
+  NEUROSHARD_RETURN_IF_ERROR(check_memory(input.loaded.workload, document.plan, given.memory_bytes)
+                                 .with_context(input.plan.source));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      NamedCostModels models,
+      load_models_for_hosts(given.cost_model, hosts_of(given.devices_per_host, document),
+                            document.plan.devices, given.bandwidths));
+  note_unknown_hosts(flags, models);
+  note_unknown_bandwidths(flags, models);
+  NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+  return CostedPlan{std::move(input), std::move(document), std::move(models)};
+}
+
+}  // namespace neuroshard::apps
