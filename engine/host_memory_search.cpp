@@ -11,11 +11,12 @@
 #include "engine/core/offload.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/offload/offload_search.h"
+#include "engine/search_budget.h"
+#include "search/refine/refine.h"
 
 namespace neuroshard {
 namespace {
 
-constexpr double kUsualSeconds = 1;  // of `refine`, where nothing limits it
 /// Of a time limit, for all baselines; and of how many tables they are asked: of more, `refine` was
 /// not seen to miss what they find.
 constexpr double kBaselineShare = 0.1;
@@ -28,17 +29,15 @@ class HostMemorySearch {
                    const search::SearchOptions& options, const DeviceSearch& on_devices)
       : problem_(problem), algorithm_(algorithm), given_(options), on_devices_(on_devices) {
     refines_ = algorithm.name == default_algorithm();
-    if (refines_ && given_.time_limit_s == 0 && given_.evaluations == 0) {
-      given_.time_limit_s = kUsualSeconds;
-    }
+    if (refines_) given_ = search::with_usual_limit(given_);
     const std::vector<Table>& tables = problem.problem.workload.tables;
     all_fused_ = std::all_of(tables.begin(), tables.end(),
                              [](const Table& table) { return table.kernels.fused; });
   }
 
   Result<search::SearchResult> run() {
-    const bool both = !all_fused_ || (refines_ && tight());
-    Result<search::SearchResult> fused = on_devices_(both ? half() : given_);
+    const bool both = !problem_.devices_first && (!all_fused_ || (refines_ && tight()));
+    Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
     if (fused.ok() && !both) return fused;
     if (!fused.ok() && !may_go_on(fused.status())) return fused;
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
@@ -46,15 +45,8 @@ class HostMemorySearch {
     if (fused.ok()) NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(fused)));
     NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
     Result<search::SearchResult> offloaded = offload(algorithm_, rest());
-    if (offloaded.ok()) {
-      NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(offloaded)));
-    } else if (!there_is_none(offloaded.status())) {
-      return offloaded;
-    } else if (!best_) {
-      // Where all would fit the devices, they know what is to blame.
-      return tight() || fused.status().code() != StatusCode::kInfeasible ? offloaded
-                                                                         : fused.status();
-    }
+    NEUROSHARD_RETURN_IF_ERROR(consider_if_any(std::move(offloaded)));
+    if (!best_) return blames_devices(fused.status()) ? fused.status() : last_refusal_;
     best_->evaluations = evaluations_;
     best_->stopped_early = stopped_early_;
     // Those of either search know nothing of plans with some such tables here and others there.
@@ -72,8 +64,10 @@ class HostMemorySearch {
   [[nodiscard]] bool asked_to_stop() const {
     return given_.cancel != nullptr && given_.cancel->cancelled();
   }
-  static bool there_is_none(const Status& status) {
-    return status.code() == StatusCode::kInfeasible || status.code() == StatusCode::kCancelled;
+  /// What is said of devices alone is what is to blame where they have room for all.
+  [[nodiscard]] bool blames_devices(const Status& of_devices) const {
+    return all_fused_ && !tight() && of_devices.code() == StatusCode::kInfeasible &&
+           last_refusal_.code() == StatusCode::kInfeasible;
   }
   /// Time may have ended a search without a plan.
   [[nodiscard]] bool may_go_on(const Status& status) const {
@@ -95,6 +89,14 @@ class HostMemorySearch {
     return {};
   }
 
+  /// The same of what may have no plan.
+  Status consider_if_any(Result<search::SearchResult> found) {
+    if (found.ok()) return consider(*std::move(found));
+    last_refusal_ = found.status();
+    stopped_early_ |= last_refusal_.code() == StatusCode::kCancelled;
+    return there_is_none(last_refusal_) ? Status() : last_refusal_;
+  }
+
   Result<search::SearchResult> offload(const search::Algorithm& algorithm,
                                        const search::SearchOptions& options) const {
     const auto& [workload, cluster, more] = problem_.problem;
@@ -113,29 +115,19 @@ class HostMemorySearch {
         own.time_limit_s = kBaselineShare * given_.time_limit_s - seconds_since(start);
         if (own.time_limit_s < kLeastSeconds) break;
       }
-      Result<search::SearchResult> found = offload(algorithm, own);
-      if (found.ok()) {
-        NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(found)));
-      } else if (!there_is_none(found.status())) {
-        return found.status();
-      }
+      NEUROSHARD_RETURN_IF_ERROR(consider_if_any(offload(algorithm, own)));
       if (asked_to_stop()) break;
     }
     return {};
   }
 
-  [[nodiscard]] search::SearchOptions half() const {
-    search::SearchOptions own = given_;
-    own.time_limit_s /= 2;
-    own.evaluations = (own.evaluations + 1) / 2;
-    return own;
-  }
-  /// What a search on the devices has left: all evaluations where it found that there is no plan.
+  /// What a search on the devices has left: all evaluations where it found that there is no plan,
+  /// and then half of the time at least, as it may have taken more than its share.
   [[nodiscard]] search::SearchOptions rest() const {
-    search::SearchOptions own = found_on_devices_ ? half() : given_;
-    if (given_.time_limit_s > 0) {
-      own.time_limit_s = std::max(kLeastSeconds, given_.time_limit_s - seconds_since(start_));
-    }
+    search::SearchOptions own = found_on_devices_ ? half_of(given_) : given_;
+    const double limit = given_.time_limit_s;
+    const double least = found_on_devices_ ? kLeastSeconds : limit / 2;
+    if (limit > 0) own.time_limit_s = std::max(least, limit - seconds_since(start_));
     return own;
   }
 
@@ -149,6 +141,7 @@ class HostMemorySearch {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::optional<search::SearchResult> best_;
   double cost_ = 0;
+  Status last_refusal_;
   std::int64_t evaluations_ = 0;
   bool stopped_early_ = false;
 };

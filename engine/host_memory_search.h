@@ -14,6 +14,8 @@ struct HostMemoryProblem {
   const search::Problem& problem;
   const CostModels& models;
   std::int64_t host_memory_bytes = 0;  ///< of each host
+  /// Whether a plan on the devices stands, as that search has wishes that no other one knows.
+  bool devices_first = false;
 };
 
 /// The search with all tables on the devices.
@@ -23,7 +25,8 @@ using DeviceSearch = std::function<Result<search::SearchResult>(const search::Se
 /// (search_offloaded()). Of both the cheaper where a table may not be fused, so that on devices it
 /// could only be on every one, and, with `refine`, where tables take more than half of the devices'
 /// memory: each search gets half of the time or evaluations then. `refine` also takes what a
-/// baseline finds that is cheaper, of few tables. Errors: as the searches.
+/// baseline finds for host memory that is cheaper, where tables are few; those come on top of the
+/// evaluations. Errors: as the searches.
 Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
                                                      const search::Algorithm& algorithm,
                                                      const search::SearchOptions& options,

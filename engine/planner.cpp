@@ -48,8 +48,8 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
       });
     };
     if (!offload) return on_devices(own);
-    return search_with_host_memory({problem, models, options.host_memory_bytes}, *algorithm, own,
-                                   on_devices);
+    return search_with_host_memory({problem, models, options.host_memory_bytes, equal}, *algorithm,
+                                   own, on_devices);
   };
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
                               run_search(workload, cluster, models, options, run, seconds));

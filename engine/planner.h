@@ -42,8 +42,10 @@ struct PlanOptions {
   /// HugeCTR has them: algorithms that split columns look for such plans then. What they return may
   /// still have others, where they found none.
   bool equal_columns = false;
-  /// Of each host, for tables that the devices have no room for, where the cost models know what
-  /// that costs (knows_host_memory()): TorchRec's fused_uvm and fused_uvm_caching. 0: none.
+  /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
+  /// what room is left, where the cost models know what that costs (knows_host_memory()):
+  /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal_columns only where no plan is
+  /// found without.
   std::int64_t host_memory_bytes = 0;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;

@@ -340,9 +340,9 @@ def main():
     parser.add_argument("--devices", nargs="+", type=int, default=[8])
     parser.add_argument("--device-memory", type=float, default=80e9)
     parser.add_argument("--cost-model", default="h200_sim")
-    parser.add_argument("--buffers", default="train_base", choices=BUFFERS,
+    parser.add_argument("--buffers", default="off", choices=BUFFERS,
                         help="what our plans count as memory beside the tables; TorchRec's planner "
-                        "counts the default")
+                        "counts train_base")
     parser.add_argument("--time-limits", nargs="+", type=float, default=[0.002, 1],
                         help="of refine, seconds")
     parser.add_argument("--rounds", type=int, default=5)

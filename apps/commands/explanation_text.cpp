@@ -24,6 +24,14 @@ std::string devices_of(const TableLayout& shards) {
   return text + (shards.size() > kNamedDevices ? ", .." : "");
 }
 
+/// Whether each is on the device behind the one before.
+bool consecutive(const TableLayout& shards) {
+  for (std::size_t k = 1; k < shards.size(); ++k) {
+    if (shards[k].device != shards[k - 1].device + 1) return false;
+  }
+  return true;
+}
+
 const Table& table_of(const Workload& workload, const TableExplanation& own) {
   return workload.tables[static_cast<std::size_t>(own.table)];
 }
@@ -72,12 +80,13 @@ std::string layout_text(const Table& table, const TableLayout& shards) {
   };
   const bool all_rows = holds([&](const Shard& shard) { return shard.rows() == table.rows; });
   const bool all_columns = holds([&](const Shard& shard) { return shard.dim() == table.dim; });
+  const std::string count = std::to_string(shards.size());
   if (all_columns && !all_rows) {
-    return "rows over " + counted(std::ssize(shards), "device") +
-           (first.device == 0 ? "" : " from " + std::to_string(first.device) + " on");
+    if (!consecutive(shards)) return count + " row blocks on " + devices_of(shards);
+    return "rows over devices " + std::to_string(first.device) + " to " +
+           std::to_string(shards.back().device);
   }
-  return std::to_string(shards.size()) + (all_rows ? " column blocks on " : " blocks on ") +
-         devices_of(shards);
+  return count + (all_rows ? " column blocks on " : " blocks on ") + devices_of(shards);
 }
 
 std::string explanation_table(const Console& console, const Workload& workload,
@@ -97,7 +106,7 @@ std::string explanation_table(const Console& console, const Workload& workload,
     const bool cheaper = next && next->cost_ms < cost_ms;
     text.add({label_of(workload, own), layout_text(table, own.shards), format_bytes(own.bytes),
               milliseconds(own.alone_ms, largest), milliseconds(own.adds_ms, largest),
-              next ? layout_text(table, next->shards) : "nothing else fits",
+              next ? layout_text(table, next->shards) : "-",
               next ? change_text(cost_ms, next->cost_ms) : ""},
              cheaper ? Style::kBold : Style::kPlain);
   }
@@ -111,11 +120,13 @@ std::string cheaper_text(const Workload& workload, std::span<const TableExplanat
     if (!own.next_best || own.next_best->cost_ms >= cost_ms) continue;
     if (best == nullptr || own.next_best->cost_ms < best->next_best->cost_ms) best = &own;
   }
-  if (best == nullptr) return "no other layout of one of these tables makes the plan cheaper\n";
+  if (best == nullptr) return "no single change that was tried makes the plan cheaper\n";
+  const TableLayout& layout = best->next_best->shards;
+  const bool replica = layout.front().device == kEveryDevice;
   return "with table " + label_of(workload, *best) + " " +
-         layout_text(table_of(workload, *best), best->next_best->shards) + " the plan costs " +
-         milliseconds(best->next_best->cost_ms, cost_ms) +
-         " ms: replan, or plan with more time, may find such plans\n";
+         layout_text(table_of(workload, *best), layout) + " the plan costs " +
+         milliseconds(best->next_best->cost_ms, cost_ms) + " ms: plan" +
+         (replica ? " --data-parallel on" : "") + " may find such plans\n";
 }
 
 std::string explanation_json(const Workload& workload, const io::PlanDocument& document,

@@ -117,8 +117,7 @@ class PlanCommand final : public Command {
     options.progress = &progress;
     Result<PlanResult> best = make_plan(workload, cluster_, models, options);
     if (best.status().code() == StatusCode::kInfeasible) {
-      const std::string& why = best.status().message();
-      return infeasible(why + flags_that_help(why, workload, models));
+      return infeasible(best.status().message() + flags_that_help(workload, models));
     }
     if (best.ok()) {
       NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
@@ -127,18 +126,26 @@ class PlanCommand final : public Command {
   }
 
   /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
-  [[nodiscard]] std::string flags_that_help(const std::string& why, const Workload& workload,
+  [[nodiscard]] std::string flags_that_help(const Workload& workload,
                                             const CostModels& models) const {
     const std::string replicas =
         flags_for_replicas(search_.options, workload, cluster_.devices, models);
     if (!replicas.empty()) return replicas;
     const bool more = search_.options.host_memory_bytes == 0 && host_memory_fault().empty();
-    const bool for_memory = why.find(" memory per device") != std::string::npos;
-    if (more && for_memory && knows_host_memory(models)) {
+    if (more && memory_is_short(workload) && knows_host_memory(models)) {
       return "; with --host-memory, what does not fit goes there";
     }
     if (!format().equal_columns) return "";
     return "; more where " + export_.format + " has no place for the plan";
+  }
+
+  /// Where it is not, something else is to blame for there being no plan.
+  [[nodiscard]] bool memory_is_short(const Workload& workload) const {
+    const auto memory = static_cast<double>(cluster_.memory_bytes);
+    const bool large = std::any_of(
+        workload.tables.begin(), workload.tables.end(),
+        [&](const Table& table) { return static_cast<double>(table_bytes(table)) > memory; });
+    return large || static_cast<double>(workload_bytes(workload)) > memory * cluster_.devices / 2;
   }
 
   void note_end_of_search(const PlanResult& best) const {

@@ -77,9 +77,10 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
   return flags
       .bytes(
           "host-memory",
-          "memory of each host for tables that the devices have no room for, which are read from "
-          "there (TorchRec's fused_uvm), through a cache on the device where that is worth it "
-          "(fused_uvm_caching); the cost model torchrec alone knows what that costs",
+          "memory of each host for tables that the devices have no room for, or too little for a "
+          "cheap plan; they are read from there (TorchRec's fused_uvm), through a cache on the "
+          "device where that is worth it (fused_uvm_caching); the cost model torchrec alone knows "
+          "what that costs",
           out)
       .default_text("none");
 }

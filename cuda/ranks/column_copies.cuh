@@ -25,7 +25,7 @@ struct ColumnCopies {
   std::int64_t columns = 0;  ///< of all: the width of local
 };
 
-// A warp takes a row of a piece; narrow pieces share it.
+// A warp takes a row of a piece: of one that is narrower than 128 floats, not all lanes are busy.
 inline constexpr int kColumnLanes = 32;
 inline constexpr int kColumnRows = 8;
 

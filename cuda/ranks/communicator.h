@@ -24,7 +24,7 @@ class Communicator {
   /// The all-to-all of pooled embeddings: rank r holds dims[r] columns of the whole batch in
   /// `pooled`, [batch x dims[r]], and gets all columns of its samples in `local`, [its samples x
   /// sum of dims], the columns of rank 0 first. Rank r keeps batch / world samples in a row, the
-  /// first ranks one more. REQUIRES one dim >= 0 a rank.
+  /// first ranks one more. REQUIRES one dim >= 0 a rank, and `local` on a 16-byte border.
   virtual Status exchange_forward(std::span<const std::int64_t> dims, std::int64_t batch,
                                   const float* pooled, float* local) = 0;
   /// The way back, for gradients: `local` of every rank to `pooled`.

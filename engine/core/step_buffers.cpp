@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/core/offload.h"
 #include "engine/core/quoted_choices.h"
 #include "engine/core/table.h"
 
@@ -124,7 +125,9 @@ Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& worklo
                          std::to_string(workload.batch_size) +
                          " may come to 2^62 bytes in all shards of a plan, expected less");
   }
-  return validate(workload);
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  // Plans may have been validated before buffers count.
+  return buffers == StepBuffers::kOff ? Status() : check_offloaded_bytes(workload);
 }
 
 }  // namespace neuroshard

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "engine/core/status.h"
@@ -52,7 +51,7 @@ inline constexpr std::int64_t kBuffersOfAll = std::int64_t{1} << 62;
 
 /// Counts them in the bytes of all tables from now on, for a plan on so many devices; kOff: no
 /// more. Errors: kInvalidInput, naming the table, where shards of some plan may have kBuffersOfAll
-/// together, and where all bytes with those are not known to be below 2^63.
+/// together, and where all bytes with those, on devices and hosts, are not known to be below 2^63.
 /// REQUIRES devices >= 1.
 Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& workload);
 

@@ -76,7 +76,7 @@ std::vector<std::int32_t> possible_parts(const Table& table, std::int32_t device
 
 PartedWorkload in_parts(const Workload& workload, std::span<const std::int32_t> parts,
                         std::int32_t devices, std::span<const std::int32_t> turns) {
-  PartedWorkload parted{{{}, workload.batch_size}, {}};
+  PartedWorkload parted{{{}, workload.batch_size, workload.buffers}, {}};
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
     const std::vector<std::int32_t> own = devices_of(table, devices);

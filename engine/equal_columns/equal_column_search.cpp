@@ -15,7 +15,9 @@
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/equal_columns/block_counts.h"
 #include "engine/equal_columns/column_parts.h"
+#include "engine/search_budget.h"
 #include "search/plan_cost.h"
+#include "search/refine/refine.h"
 
 namespace neuroshard {
 namespace {
@@ -25,7 +27,6 @@ constexpr std::array kMemoryShares{1.0, 0.5, 0.25, 0.125, 0.0625};
 constexpr int kNeighbours = 60;  // that are tried, of few tables
 constexpr int kRounds = 4;       // in which ever more tables' blocks are kept apart, at last all
 constexpr std::int64_t kTryEvaluations = 2000;  // some milliseconds; baselines are quick anyway
-constexpr double kUsualSeconds = 1;             // of an algorithm that is given no limit
 
 /// How a workload is parted, and the best plan of it that is known.
 struct Candidate {
@@ -47,13 +48,11 @@ class EqualColumnsSearch {
         given_(options),
         counts_(problem.any.workload, problem.any.cluster, evaluator, options.replicate,
                 options.seed) {
-    if (given_.time_limit_s == 0 && given_.evaluations == 0 && algorithm.heeds_evaluations) {
-      given_.time_limit_s = kUsualSeconds;
-    }
+    if (algorithm.heeds_evaluations) given_ = search::with_usual_limit(given_);
   }
 
   Result<search::SearchResult> run() {
-    Result<search::SearchResult> found = algorithm_.run(problem_.any, evaluator_, half());
+    Result<search::SearchResult> found = algorithm_.run(problem_.any, evaluator_, half_of(given_));
     if (!found.ok()) return of_blocks_alone(found.status());
     search::SearchResult any = *std::move(found);
     if (EqualColumnsPlan equal = with_equal_columns(problem_.any.workload, any.plan);
@@ -99,8 +98,10 @@ class EqualColumnsSearch {
   }
 
   Status try_memory_shares() {
+    bool first = true;  // is tried in any case
     for (const double share : kMemoryShares) {
-      if (!candidates_.empty() && out_of_time()) break;
+      if (!first && out_of_time()) break;
+      first = false;
       const auto bytes = share * static_cast<double>(problem_.any.cluster.memory_bytes);
       NEUROSHARD_RETURN_IF_ERROR(attempt(counts_.within(static_cast<std::int64_t>(bytes))));
     }
@@ -179,19 +180,10 @@ class EqualColumnsSearch {
     if (found.ok()) note(*found);
     return found;
   }
-  static bool there_is_none(const Status& status) {
-    return status.code() == StatusCode::kInfeasible || status.code() == StatusCode::kCancelled;
-  }
 
-  [[nodiscard]] search::SearchOptions half() const {
-    search::SearchOptions own = given_;
-    own.time_limit_s /= 2;
-    own.evaluations = (own.evaluations + 1) / 2;
-    return own;
-  }
-  /// What half() leaves; a refusal's advice would be of blocks.
+  /// What the first half leaves; a refusal's advice would be of blocks.
   [[nodiscard]] search::SearchOptions rest() const {
-    search::SearchOptions own = half();
+    search::SearchOptions own = half_of(given_);
     own.time_limit_s = left_s();
     own.advise = false;
     return own;

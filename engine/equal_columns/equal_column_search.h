@@ -19,8 +19,9 @@ struct EqualColumnsProblem {
 /// its blocks happen to be equal. If not, numbers of blocks are taken from that plan, from what
 /// devices have memory for, and from those like the best so far; each choice is tried with a quick
 /// search in which every block is a table that is not split, and the best is searched further.
-/// Where no choice has a plan, the first plan is returned as it is. `evaluator` is of
-/// that workload. Errors: those of the algorithm.
+/// Where no choice has a plan, the first plan is returned as it is; where there is none of any
+/// columns, blocks may fit all the same, thirds for one. `evaluator` is of that workload. Errors:
+/// those of the algorithm.
 Result<search::SearchResult> search_equal_columns(const EqualColumnsProblem& problem,
                                                   search::PlanEvaluator& evaluator,
                                                   const search::Algorithm& algorithm,

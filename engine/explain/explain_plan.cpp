@@ -11,6 +11,7 @@
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/memory_limits.h"
 #include "engine/planner.h"
+#include "engine/search_run.h"
 
 namespace neuroshard {
 namespace {
@@ -21,12 +22,13 @@ constexpr std::size_t kMostTargets = 16;
 class Explanation {
  public:
   Explanation(const Workload& workload, Plan plan, const CostModels& models,
-              CostEvaluator& evaluator, std::int64_t memory_bytes)
+              CostEvaluator& evaluator, std::int64_t memory_bytes, const CancelToken* cancel)
       : workload_(workload),
         plan_(std::move(plan)),
         models_(models),
         evaluator_(evaluator),
         memory_bytes_(memory_bytes),
+        cancel_(cancel),
         layouts_(workload.tables.size()) {
     const std::vector<ShardShape> shapes = shapes_of(plan_);
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
@@ -44,8 +46,7 @@ class Explanation {
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
       const Shard& shard = plan_.shards[k];
       if (shard.table != table) continue;
-      const std::int64_t copies = shard.device == kEveryDevice ? plan_.devices : 1;
-      own.bytes += copies * shard_bytes(workload_, shape_of(shard));
+      own.bytes += shard_bytes(workload_, shape_of(shard));
       own.alone_ms = std::max(own.alone_ms, evaluator_.shape_cost(ids_[k]));
       own.adds_ms = std::max(own.adds_ms, adds(k));
     }
@@ -102,17 +103,22 @@ class Explanation {
     for (const Shard& shard : plan_.shards) {
       if (shard.table != own.table) rest.shards.push_back(shard);
     }
-    for (const TableLayout& layout :
-         other_layouts(table, own.shards, models_, plan_.devices, targets_)) {
-      Plan other = rest;
-      other.shards.insert(other.shards.end(), layout.begin(), layout.end());
-      canonicalize(other);
-      const std::vector<std::int64_t> bytes = placed_bytes(workload_, other);
-      if (*std::max_element(bytes.begin(), bytes.end()) > memory_bytes_) continue;
-      ++own.considered;
-      const double cost = evaluator_.evaluate(other).cost_ms;
-      if (!own.next_best || cost < own.next_best->cost_ms) own.next_best = {layout, cost};
-    }
+    for_each_other_layout(table, own.shards, models_, plan_.devices, targets_,
+                          [&](const TableLayout& layout) {
+                            if (cancel_ != nullptr && cancel_->cancelled()) return false;
+                            try_layout(rest, layout, own);
+                            return true;
+                          });
+  }
+
+  void try_layout(Plan other, const TableLayout& layout, TableExplanation& own) {
+    other.shards.insert(other.shards.end(), layout.begin(), layout.end());
+    canonicalize(other);
+    const std::vector<std::int64_t> bytes = placed_bytes(workload_, other);
+    if (*std::max_element(bytes.begin(), bytes.end()) > memory_bytes_) return;
+    ++own.considered;
+    const double cost = evaluator_.evaluate(other).cost_ms;
+    if (!own.next_best || cost < own.next_best->cost_ms) own.next_best = {layout, cost};
   }
 
   const Workload& workload_;
@@ -120,6 +126,7 @@ class Explanation {
   const CostModels& models_;
   CostEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
+  const CancelToken* const cancel_;
   std::vector<TableLayout> layouts_;
   std::vector<search::ShapeId> ids_;  ///< of the plan's shards
   std::vector<std::int32_t> targets_;
@@ -159,19 +166,22 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                               make_evaluator(models, planned.get(), plan.devices));
   Plan canonical = plan;
   canonicalize(canonical);
-  Explanation explanation(planned.get(), std::move(canonical), models, *evaluator, memory_bytes);
+  const OwnWorkload tables_of_searches(planned.get(), plan.devices);
+  Explanation explanation(tables_of_searches.get(), std::move(canonical), models, *evaluator,
+                          memory_bytes, options.cancel);
   const std::vector<std::int32_t> tables =
       options.tables.empty() ? dearest(explanation.alone_ms(), options.most) : options.tables;
   std::vector<TableExplanation> all;
   for (const std::int32_t table : tables) {
+    if (options.progress != nullptr) {
+      options.progress->update("explaining", std::ssize(all), std::ssize(tables), "tables");
+    }
+    TableExplanation told = explanation.of(table);
     if (options.cancel != nullptr && options.cancel->cancelled()) {
       return cancelled("interrupted after " + std::to_string(all.size()) + " of " +
                        std::to_string(tables.size()) + " tables");
     }
-    if (options.progress != nullptr) {
-      options.progress->update("explaining", std::ssize(all), std::ssize(tables), "tables");
-    }
-    all.push_back(explanation.of(table));
+    all.push_back(std::move(told));
   }
   return all;
 }

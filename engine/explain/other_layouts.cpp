@@ -4,16 +4,19 @@
 #include <set>
 #include <utility>
 
+#include "engine/core/check_sharding.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard {
 namespace {
 
+using Visit = std::function<bool(const TableLayout&)>;
+
 class Layouts {
  public:
   Layouts(const Table& table, const TableLayout& now, std::int32_t devices,
-          std::span<const std::int32_t> targets)
-      : table_(table), now_(now), devices_(devices), targets_(targets) {
+          std::span<const std::int32_t> targets, const Visit& visit)
+      : table_(table), now_(now), devices_(devices), targets_(targets), visit_(visit) {
     whole_ = {now.front().table, 0, table.rows, 0, table.dim, 0};
   }
 
@@ -32,11 +35,12 @@ class Layouts {
     const Shard& shard = now_[index];
     if (shard.device == kEveryDevice || shard.rows() != table_.rows) return;
     for (const std::int32_t device : targets_) {
+      if (!goes_on_) return;
       if (!table_.devices.has(device) || holds(device)) continue;
       if (shard.dim() < table_.dim) {
         TableLayout moved = now_;
         moved[index].device = device;
-        add(std::move(moved));
+        add(moved);
       }
       const std::int32_t first = search::split_point(table_, shard.dim());
       if (first == 0 || !may_be_split()) continue;
@@ -45,7 +49,7 @@ class Layouts {
       split.push_back(shard);
       split.back().column_begin += first;
       split.back().device = device;
-      add(std::move(split));
+      add(split);
     }
   }
 
@@ -70,8 +74,6 @@ class Layouts {
     add({shard});
   }
 
-  [[nodiscard]] std::vector<TableLayout> take() { return std::move(layouts_); }
-
  private:
   [[nodiscard]] bool holds(std::int32_t device) const {
     return std::any_of(now_.begin(), now_.end(),
@@ -88,34 +90,36 @@ class Layouts {
       rows.push_back(search::block_on(whole_, block, k));
       rows.back().device = first + k;
     }
-    add(std::move(rows));
+    add(rows);
   }
 
-  void add(TableLayout layout) {
-    if (layout != now_) layouts_.push_back(std::move(layout));
+  /// Where what stays of the table, too, is as it may be.
+  void add(const TableLayout& layout) {
+    if (!goes_on_ || layout == now_ || !check_sharding(table_, layout, devices_).ok()) return;
+    goes_on_ = visit_(layout);
   }
 
   const Table& table_;
   const TableLayout& now_;
   const std::int32_t devices_;
   std::span<const std::int32_t> targets_;
+  const Visit& visit_;
   Shard whole_;
-  std::vector<TableLayout> layouts_;
+  bool goes_on_ = true;
 };
 
 }  // namespace
 
-std::vector<TableLayout> other_layouts(const Table& table, const TableLayout& now,
-                                       const CostModels& models, std::int32_t devices,
-                                       std::span<const std::int32_t> targets) {
-  Layouts layouts(table, now, devices, targets);
+void for_each_other_layout(const Table& table, const TableLayout& now, const CostModels& models,
+                           std::int32_t devices, std::span<const std::int32_t> targets,
+                           const std::function<bool(const TableLayout&)>& visit) {
+  Layouts layouts(table, now, devices, targets, visit);
   layouts.add_whole();
   for (std::size_t index = 0; index < now.size(); ++index) layouts.add_columns(index);
   const bool rows = known_row_splits(models) != RowSplits::kOff;
   if (rows && devices <= known_row_parts(models)) layouts.add_rows();
   if (rows) layouts.add_host_rows(host_devices(devices, known_devices_per_host(models)));
   if (knows_replicas(models)) layouts.add_replica();
-  return layouts.take();
 }
 
 }  // namespace neuroshard

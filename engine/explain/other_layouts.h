@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -17,9 +18,9 @@ using TableLayout = std::vector<Shard>;
 /// models know what it costs: whole on each of `targets`; each shard of columns on each of them, or
 /// its second half; rows over all devices, or those of the hosts of `targets`; whole on every
 /// device. Not as it is in `now`, its layout in a plan on `devices` devices, and no two shards of
-/// the table on one device.
-std::vector<TableLayout> other_layouts(const Table& table, const TableLayout& now,
-                                       const CostModels& models, std::int32_t devices,
-                                       std::span<const std::int32_t> targets);
+/// the table on one device. `visit` is given one after the other, until it says false.
+void for_each_other_layout(const Table& table, const TableLayout& now, const CostModels& models,
+                           std::int32_t devices, std::span<const std::int32_t> targets,
+                           const std::function<bool(const TableLayout&)>& visit);
 
 }  // namespace neuroshard

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -30,16 +31,21 @@ void keep_small(std::span<const Option> all, Size most, const SizeOf& size_of,
   std::erase_if(kept, [&](std::size_t k) { return size_of(all[k]) > limit; });
 }
 
-/// Options that cost more and need no less device memory than another go.
+/// Options that cost no less and need no less memory of either kind than another go.
 void keep_useful(std::span<const Option> all, std::vector<std::size_t>& kept) {
   std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) {
     return std::pair(all[a].sums.device_bytes, all[a].sums.cost) <
            std::pair(all[b].sums.device_bytes, all[b].sums.cost);
   });
-  double least = kInfinity;
+  // Of host bytes there are few: none, and those of each division.
+  std::map<double, double> least;  // cost so far, by host bytes
   std::erase_if(kept, [&](std::size_t k) {
-    if (all[k].sums.cost >= least) return true;
-    least = all[k].sums.cost;
+    const auto& [cost, device, host] = all[k].sums;
+    for (const auto& [bytes, least_cost] : least) {
+      if (bytes <= host && least_cost <= cost) return true;
+    }
+    const auto [own, added] = least.emplace(host, cost);
+    if (!added) own->second = std::min(own->second, cost);
     return false;
   });
 }

@@ -141,5 +141,15 @@ BOOST_AUTO_TEST_CASE(who_knows_no_host_memory_can_refuse_such_plans) {
   BOOST_TEST(refused.message() == "offloaded: table 1 is in host memory: nothing reads that");
 }
 
+BOOST_AUTO_TEST_CASE(shares_of_rows_that_are_whole_numbers_are_not_rounded_up) {
+  Table table;
+  table.rows = 100;
+  table.dim = 256;
+  table.kernel = {ComputeKernel::kFusedUvmCaching, 0.07};
+  BOOST_TEST(table_bytes(table) == 100 * 4 + 7 * (256 * 4 + 16));
+  table.kernel.load_factor = 0.071;
+  BOOST_TEST(table_bytes(table) == 100 * 4 + 8 * (256 * 4 + 16));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard

@@ -166,6 +166,42 @@ BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
   BOOST_TEST(tables->front().considered == 15 + 1 + 2);  // whole, over all, over either host
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_may_be_on_each_device_may_be_on_all) {
+  Workload workload;
+  workload.batch_size = 4096;
+  Table table;
+  table.rows = 1000;
+  table.dim = 32;
+  table.pooling_factor = 10;
+  table.reuse_histogram[0] = 1;
+  const CostModels models = load_cost_models("torchrec")->models;
+  for (const DeviceSet& devices : {DeviceSet(), DeviceSet({0, 1})}) {
+    table.devices = devices;
+    workload.tables = {table};
+    const Plan plan{2, {whole_table(workload, 0, 0)}};
+    const auto told = explain_plan(workload, plan, models, std::int64_t{1} << 40, {});
+    BOOST_REQUIRE(told.ok());
+    BOOST_TEST(told->front().considered == 4);  // whole, half, rows, on every device
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_layout_keeps_what_the_table_does_not_allow) {
+  Workload workload;
+  Table table;
+  table.rows = 1000;
+  table.dim = 32;
+  table.pooling_factor = 10;
+  table.reuse_histogram[0] = 1;
+  table.devices = DeviceSet({0});
+  workload.tables = {table};
+  const Plan plan{3, {{0, 0, 1000, 0, 16, 1}, {0, 0, 1000, 16, 32, 2}}};
+  const auto told =
+      explain_plan(workload, plan, load_cost_models("torchrec")->models, std::int64_t{1} << 40, {});
+  BOOST_REQUIRE(told.ok());
+  BOOST_REQUIRE(told->front().next_best);
+  BOOST_TEST((told->front().next_best->shards == TableLayout{whole_table(workload, 0, 0)}));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_explained_is_refused) {
   Rng rng(4);
   Case one = random_case(rng, "h200_sim", "size-greedy");

@@ -129,5 +129,78 @@ BOOST_AUTO_TEST_CASE(replanning_places_no_new_table_that_may_not_be_fused) {
       "placed on devices alone");
 }
 
+BOOST_AUTO_TEST_CASE(what_has_no_room_on_hosts_is_not_said_to_have_no_hosts) {
+  const auto models = load_cost_models("torchrec");
+  Rng rng(3);
+  Workload workload;
+  workload.tables = {random_table(rng, 0)};
+  workload.tables[0].kernels.fused = false;
+  const auto refused = make_plan(workload, {4, std::int64_t{1} << 40}, models->models,
+                                 options_of("refine", 1000, false));
+  BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
+  BOOST_TEST(refused.status().message().find("there is no host memory") == std::string::npos,
+             refused.status().message());
+}
+
+namespace {
+
+/// Cancels once a search has been heard of so many times.
+class CancelLater final : public ProgressSink {
+ public:
+  CancelLater(CancelToken& token, int after) : token_(token), left_(after) {}
+  void update(std::string_view, std::int64_t, std::int64_t, std::string_view) override {
+    if (--left_ <= 0) token_.cancel();
+  }
+
+ private:
+  CancelToken& token_;
+  int left_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_search_that_was_cancelled_says_so) {
+  const auto models = load_cost_models("torchrec");
+  Rng rng(4);
+  Workload workload;
+  workload.batch_size = 4096;
+  for (int index = 0; index < 12; ++index) workload.tables.push_back(random_table(rng, index));
+  for (Table& table : workload.tables) table.kernels = {};
+  const Cluster cluster{4, workload_bytes(workload) * 3 / 8};
+  PlanOptions options = options_of("refine", 2 * workload_bytes(workload), false);
+  options.evaluations = 100'000'000;
+  for (const int after : {1, 3, 6}) {  // tenths of a second, of a search of many
+    CancelToken token;
+    CancelLater sink(token, after);
+    options.progress = &sink;
+    options.cancel = &token;
+    const auto found = make_plan(workload, cluster, models->models, options);
+    BOOST_REQUIRE(token.cancelled());
+    if (!found.ok()) {
+      BOOST_TEST((found.status().code() == StatusCode::kCancelled), found.status().message());
+      continue;
+    }
+    check_plan(workload, *found, cluster.memory_bytes, options.host_memory_bytes);
+    BOOST_TEST(found->stopped_early, after);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(equal_columns_stand_where_there_are_any) {
+  const auto models = load_cost_models("torchrec");
+  Rng rng(5);
+  for (int round = 0; round < 8; ++round) {
+    Workload workload = random_workload(rng);
+    for (Table& table : workload.tables) table.kernels = {};
+    const Cluster cluster{4, workload_bytes(workload) * 5 / 16 + 1'000'000};
+    PlanOptions options = options_of("refine", 0, false);
+    options.row_splits = RowSplits::kOff;
+    options.equal_columns = true;
+    const auto without = make_plan(workload, cluster, models->models, options);
+    options.host_memory_bytes = 2 * workload_bytes(workload);
+    const auto with = make_plan(workload, cluster, models->models, options);
+    if (without.ok()) BOOST_TEST((with.ok() && with->plan == without->plan), round);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 }  // namespace neuroshard

@@ -77,6 +77,10 @@ BOOST_AUTO_TEST_CASE(checks_count_them_as_the_cluster_says_or_the_plan) {
   BOOST_TEST(check(twice, NEUROSHARD_BUFFERS_TRAIN_SPARSE_DIST) == NEUROSHARD_OK);
   BOOST_TEST(check(twice - 1, NEUROSHARD_BUFFERS_TRAIN_SPARSE_DIST) == NEUROSHARD_INFEASIBLE);
   BOOST_TEST(check(twice, NEUROSHARD_BUFFERS_TRAIN_PREFETCH_SPARSE_DIST) == NEUROSHARD_INFEASIBLE);
+  neuroshard_cluster reserved = devices_with(kRowBytes, NEUROSHARD_BUFFERS_OFF).c_struct();
+  reserved.reserved = 1;
+  BOOST_TEST(neuroshard_plan_check(plan.get(), workload.get(), &reserved, nullptr) ==
+             NEUROSHARD_INVALID_INPUT);
   for (const std::int32_t wrong : {-1, 5}) {
     const Result<void> refused = plan.check(workload, devices_with(kRowBytes, wrong));
     BOOST_REQUIRE(!refused.ok());
