@@ -42,6 +42,7 @@ class HostMemorySearch {
     if (!fused.ok() && !may_go_on(fused.status())) return fused;
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
     found_on_devices_ = fused.ok();
+    stopped_early_ = fused.status().code() == StatusCode::kCancelled;
     if (fused.ok()) NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(fused)));
     NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
     Result<search::SearchResult> offloaded = offload(algorithm_, rest());

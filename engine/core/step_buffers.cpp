@@ -119,8 +119,7 @@ Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& worklo
     lookups += most_lookups(table);
     outputs = std::max(outputs, most_outputs(table));
     if (lookups + kMostShards * outputs < static_cast<double>(kBuffersOfAll)) continue;
-    return invalid_input("tables[" + std::to_string(index) + "]" +
-                         (table.name.empty() ? "" : " (" + table.name + ")") + ": buffers '" +
+    return invalid_input("tables[" + std::to_string(index) + "]: buffers '" +
                          std::string(to_string(buffers)) + "' of a batch of " +
                          std::to_string(workload.batch_size) +
                          " may come to 2^62 bytes in all shards of a plan, expected less");

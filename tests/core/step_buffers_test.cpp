@@ -132,10 +132,9 @@ BOOST_AUTO_TEST_CASE(shares_of_rows_are_rounded_up_before_they_are_kept_several_
 BOOST_AUTO_TEST_CASE(buffers_beyond_what_sums_have_room_for_are_refused) {
   Workload workload = buffered_table(StepBuffers::kOff);
   workload.batch_size = std::int64_t{1} << 40;
-  BOOST_TEST(
-      count_buffers(StepBuffers::kTrainBase, 4, workload).message() ==
-      "tables[0] (t): buffers 'train_base' of a batch of 1099511627776 may come to 2^62 bytes "
-      "in all shards of a plan, expected less");
+  BOOST_TEST(count_buffers(StepBuffers::kTrainBase, 4, workload).message() ==
+             "tables[0]: buffers 'train_base' of a batch of 1099511627776 may come to 2^62 bytes "
+             "in all shards of a plan, expected less");
   // Much, but no plan has that much: sequences, whose outputs go with their rows.
   Workload sequences = buffered_table(StepBuffers::kOff);
   sequences.batch_size = 65536;
