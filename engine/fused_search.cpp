@@ -24,13 +24,15 @@ Workload others_on_every_device(Workload workload) {
 
 }  // namespace
 
+bool all_may_be_fused(const Workload& workload) {
+  return std::all_of(workload.tables.begin(), workload.tables.end(), may_be_fused);
+}
+
 Result<search::SearchResult> search_fused(const search::Problem& problem,
                                           const search::SearchOptions& options,
                                           const FusedSearch& run) {
+  if (all_may_be_fused(problem.workload)) return run(problem);
   const std::vector<Table>& tables = problem.workload.tables;
-  if (std::all_of(tables.begin(), tables.end(), may_be_fused)) {
-    return run(problem);
-  }
   const bool replicate = options.replicate && problem.cluster.devices > 1;
   for (std::size_t index = 0; index < tables.size(); ++index) {
     if (may_be_fused(tables[index])) continue;

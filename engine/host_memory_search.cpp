@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/cost_evaluator.h"
+#include "engine/fused_search.h"
 #include "engine/offload/offload_search.h"
 #include "engine/search_budget.h"
 #include "search/refine/refine.h"
@@ -21,7 +21,6 @@ namespace {
 /// not seen to miss what they find.
 constexpr double kBaselineShare = 0.1;
 constexpr std::size_t kFewTables = 100;
-constexpr double kLeastSeconds = 1e-3;
 
 class HostMemorySearch {
  public:
@@ -30,9 +29,7 @@ class HostMemorySearch {
       : problem_(problem), algorithm_(algorithm), given_(options), on_devices_(on_devices) {
     refines_ = algorithm.name == default_algorithm();
     if (refines_) given_ = search::with_usual_limit(given_);
-    const std::vector<Table>& tables = problem.problem.workload.tables;
-    all_fused_ = std::all_of(tables.begin(), tables.end(),
-                             [](const Table& table) { return table.kernels.fused; });
+    all_fused_ = all_may_be_fused(problem.problem.workload);
   }
 
   Result<search::SearchResult> run() {
@@ -62,9 +59,6 @@ class HostMemorySearch {
            0.5 * static_cast<double>(cluster.memory_bytes) * cluster.devices;
   }
 
-  [[nodiscard]] bool asked_to_stop() const {
-    return given_.cancel != nullptr && given_.cancel->cancelled();
-  }
   /// What is said of devices alone is what is to blame where they have room for all.
   [[nodiscard]] bool blames_devices(const Status& of_devices) const {
     return all_fused_ && !tight() && of_devices.code() == StatusCode::kInfeasible &&
@@ -72,20 +66,17 @@ class HostMemorySearch {
   }
   /// Time may have ended a search without a plan.
   [[nodiscard]] bool may_go_on(const Status& status) const {
-    return there_is_none(status) && !asked_to_stop();
+    return there_is_none(status) && !asked_to_stop(given_.cancel);
   }
 
   /// Takes it where it is the cheapest so far.
   Status consider(search::SearchResult found) {
-    const PlannedWorkload planned(problem_.problem.workload, found.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(
-        const std::unique_ptr<CostEvaluator> evaluator,
-        make_evaluator(problem_.models, planned.get(), problem_.problem.cluster.devices));
-    const double cost = evaluator->evaluate(found.plan).cost_ms;
+        const PlanCost cost, planned_cost(problem_.problem.workload, found.plan, problem_.models));
     evaluations_ += found.evaluations;
     stopped_early_ |= found.stopped_early;
-    if (best_ && cost >= cost_) return {};
-    cost_ = cost;
+    if (best_ && cost.cost_ms >= cost_) return {};
+    cost_ = cost.cost_ms;
     best_ = std::move(found);
     return {};
   }
@@ -117,7 +108,7 @@ class HostMemorySearch {
         if (own.time_limit_s < kLeastSeconds) break;
       }
       NEUROSHARD_RETURN_IF_ERROR(consider_if_any(offload(algorithm, own)));
-      if (asked_to_stop()) break;
+      if (asked_to_stop(given_.cancel)) break;
     }
     return {};
   }

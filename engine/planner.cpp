@@ -13,6 +13,7 @@
 #include "engine/fused_search.h"
 #include "engine/host_memory_search.h"
 #include "engine/memory_limits.h"
+#include "engine/search_budget.h"
 #include "engine/search_run.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
@@ -78,10 +79,6 @@ Status check_new_tables(const Workload& workload, const Plan& now) {
                       describe(table.kernels) + ", and new tables are placed on devices alone");
   }
   return {};
-}
-
-bool asked_to_stop(const PlanOptions& options) {
-  return options.cancel != nullptr && options.cancel->cancelled();
 }
 
 }  // namespace
@@ -193,7 +190,7 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
     if (code == StatusCode::kInvalidInput) {
       refusal = result.status();
     } else if (result.ok() || code == StatusCode::kInfeasible ||
-               (code == StatusCode::kCancelled && !asked_to_stop(options))) {
+               (code == StatusCode::kCancelled && !asked_to_stop(options.cancel))) {
       taken = true;
     } else {
       return result.status();

@@ -1,11 +1,20 @@
 #pragma once
 
+#include "engine/core/progress.h"
 #include "engine/core/status.h"
 #include "search/sharder.h"
 
 // Searches that run another one more than once.
 
 namespace neuroshard {
+
+/// Of a search that comes behind others, however little of a time limit they have left.
+inline constexpr double kLeastSeconds = 1e-3;
+
+/// Whether the caller has. Null: nobody can.
+inline bool asked_to_stop(const CancelToken* cancel) {
+  return cancel != nullptr && cancel->cancelled();
+}
 
 /// Half of the time and of the evaluations, rounded up.
 inline search::SearchOptions half_of(search::SearchOptions options) {

@@ -43,10 +43,7 @@ Status check_options(const PlanOptions& options) {
 Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostModels& models,
                          CostEvaluator& evaluator) {
   if (plan.offloaded == offloaded_tables(workload)) return evaluator.evaluate(plan);
-  const PlannedWorkload planned(workload, plan);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> own,
-                              make_evaluator(models, planned.get(), plan.devices));
-  return own->evaluate(plan);
+  return planned_cost(workload, plan, models);
 }
 
 }  // namespace

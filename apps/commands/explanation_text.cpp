@@ -9,6 +9,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "io/json/json_writer.h"
+#include "io/plans/plan_json.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
@@ -54,16 +55,7 @@ void write_layout(io::JsonWriter& json, const TableLayout& shards) {
   json.key("shards").begin_array(io::JsonWriter::Layout::kLine);
   for (const Shard& shard : shards) {
     json.begin_object(io::JsonWriter::Layout::kLine);
-    json.key("rows").begin_array(io::JsonWriter::Layout::kLine);
-    json.integer(shard.row_begin).integer(shard.row_end).end_array();
-    json.key("columns").begin_array(io::JsonWriter::Layout::kLine);
-    json.integer(shard.column_begin).integer(shard.column_end).end_array();
-    json.key("device");
-    if (shard.device == kEveryDevice) {
-      json.text("all");
-    } else {
-      json.integer(shard.device);
-    }
+    io::write_shard_place(json, shard);
     json.end_object();
   }
   json.end_array();

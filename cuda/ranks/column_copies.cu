@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <vector>
 
 #include "cuda/launch.h"
 #include "cuda/ranks/column_copies.cuh"
@@ -14,20 +13,10 @@ constexpr std::int64_t kMostBlocks = 1024;
 template <int kWords>
 Status launch_copies(const ExchangePlan& plan, ColumnWay way, float* packed, float* local,
                      cudaStream_t stream) {
-  std::vector<ColumnCopy> copies;
-  for (const ExchangePlan::Peer& peer : plan.peers) {
-    if (peer.packed == 0) continue;
-    copies.push_back({peer.packed_at / kWords, peer.column / kWords, peer.width / kWords});
-  }
   const std::int64_t row_blocks = (plan.samples + kColumnRows - 1) / kColumnRows;
-  for (std::size_t first = 0; first < copies.size(); first += kMostColumnCopies) {
-    const std::size_t count = std::min<std::size_t>(kMostColumnCopies, copies.size() - first);
-    ColumnCopies all;
-    std::copy_n(copies.begin() + static_cast<std::ptrdiff_t>(first), count, all.copies);
-    all.samples = plan.samples;
-    all.columns = plan.columns / kWords;
+  for (const ColumnCopies& all : column_copies_of<kWords>(plan)) {
     const dim3 blocks(static_cast<unsigned>(std::min(row_blocks, kMostBlocks)),
-                      static_cast<unsigned>(count));
+                      static_cast<unsigned>(all.count));
     const Grid grid(blocks, dim3(kColumnLanes, kColumnRows), stream);
     NEUROSHARD_RETURN_IF_ERROR(
         way == ColumnWay::kToLocal

@@ -5,8 +5,10 @@
 // for all peers: a cudaMemcpy2D for each would be as many, of rows of some hundred bytes.
 
 #include <cstdint>
+#include <vector>
 
 #include "cuda/lookup/bag_access.h"
+#include "cuda/ranks/exchange_plan.h"
 
 namespace neuroshard::cuda {
 
@@ -21,9 +23,28 @@ struct ColumnCopy {
 inline constexpr int kMostColumnCopies = 64;
 struct ColumnCopies {
   ColumnCopy copies[kMostColumnCopies];
+  int count = 0;
   std::int64_t samples = 0;
   std::int64_t columns = 0;  ///< of all: the width of local
 };
+
+/// Those of an exchange, launch by launch, where accesses are of kWords floats.
+template <int kWords>
+std::vector<ColumnCopies> column_copies_of(const ExchangePlan& plan) {
+  std::vector<ColumnCopies> launches;
+  for (const ExchangePlan::Peer& peer : plan.peers) {
+    if (peer.packed == 0) continue;
+    if (launches.empty() || launches.back().count == kMostColumnCopies) {
+      launches.emplace_back();
+      launches.back().samples = plan.samples;
+      launches.back().columns = plan.columns / kWords;
+    }
+    ColumnCopies& last = launches.back();
+    last.copies[last.count++] = {peer.packed_at / kWords, peer.column / kWords,
+                                 peer.width / kWords};
+  }
+  return launches;
+}
 
 // A warp takes a row of a piece: of one that is narrower than 128 floats, not all lanes are busy.
 inline constexpr int kColumnLanes = 32;

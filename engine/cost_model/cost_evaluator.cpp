@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/core/offload.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "nn/isa.h"
@@ -48,6 +49,14 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
                               MlpEvaluator::create(models, workload, devices, isa));
   return std::unique_ptr<CostEvaluator>(std::move(evaluator));
+}
+
+Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan,
+                              const CostModels& models) {
+  const PlannedWorkload planned(workload, plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, planned.get(), plan.devices));
+  return evaluator->evaluate(plan);
 }
 
 }  // namespace neuroshard

@@ -25,4 +25,9 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices);
 
+/// What a plan costs with the kernels that it gives its tables, its shards placed in the plan's
+/// order. REQUIRES what CostEvaluator::evaluate() does, but for the kernels. Errors: as
+/// make_evaluator().
+Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan, const CostModels& models);
+
 }  // namespace neuroshard

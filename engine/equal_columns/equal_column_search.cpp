@@ -190,13 +190,11 @@ class EqualColumnsSearch {
   }
   /// Of the time limit; 0: there is none.
   [[nodiscard]] double left_s() const {
-    constexpr double kLeast = 1e-3;
     if (given_.time_limit_s == 0) return 0;
-    return std::max(kLeast, given_.time_limit_s - seconds_since(start_));
+    return std::max(kLeastSeconds, given_.time_limit_s - seconds_since(start_));
   }
   [[nodiscard]] bool out_of_time() const {
-    const bool cancelled = given_.cancel != nullptr && given_.cancel->cancelled();
-    return cancelled ||
+    return asked_to_stop(given_.cancel) ||
            (given_.time_limit_s > 0 && seconds_since(start_) > 0.75 * given_.time_limit_s);
   }
 

@@ -11,6 +11,7 @@
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/memory_limits.h"
 #include "engine/planner.h"
+#include "engine/search_budget.h"
 #include "engine/search_run.h"
 
 namespace neuroshard {
@@ -21,7 +22,7 @@ constexpr std::size_t kMostTargets = 16;
 /// A plan with costs that other layouts of its tables are held against.
 class Explanation {
  public:
-  Explanation(const Workload& workload, Plan plan, const CostModels& models,
+  Explanation(const Workload& workload, Plan plan, const PlanCost& cost, const CostModels& models,
               CostEvaluator& evaluator, std::int64_t memory_bytes, const CancelToken* cancel)
       : workload_(workload),
         plan_(std::move(plan)),
@@ -29,25 +30,27 @@ class Explanation {
         evaluator_(evaluator),
         memory_bytes_(memory_bytes),
         cancel_(cancel),
-        layouts_(workload.tables.size()) {
+        layouts_(workload.tables.size()),
+        alone_ms_(workload.tables.size()) {
     const std::vector<ShardShape> shapes = shapes_of(plan_);
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
-      const Shard& shard = plan_.shards[k];
-      layouts_[static_cast<std::size_t>(shard.table)].push_back(shard);
+      const auto table = static_cast<std::size_t>(plan_.shards[k].table);
+      layouts_[table].push_back(plan_.shards[k]);
       ids_.push_back(evaluator_.intern(shapes[k]));
+      alone_ms_[table] = std::max(alone_ms_[table], evaluator_.shape_cost(ids_[k]));
     }
-    list_targets();
+    list_targets(cost);
   }
 
   [[nodiscard]] TableExplanation of(std::int32_t table) {
     TableExplanation own;
     own.table = table;
     own.shards = layouts_[static_cast<std::size_t>(table)];
+    own.alone_ms = alone_ms_[static_cast<std::size_t>(table)];
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
       const Shard& shard = plan_.shards[k];
       if (shard.table != table) continue;
       own.bytes += shard_bytes(workload_, shape_of(shard));
-      own.alone_ms = std::max(own.alone_ms, evaluator_.shape_cost(ids_[k]));
       own.adds_ms = std::max(own.adds_ms, adds(k));
     }
     try_others(own);
@@ -55,19 +58,11 @@ class Explanation {
   }
 
   /// Of the dearest shard of each table.
-  [[nodiscard]] std::vector<double> alone_ms() const {
-    std::vector<double> alone(layouts_.size());
-    for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
-      double& own = alone[static_cast<std::size_t>(plan_.shards[k].table)];
-      own = std::max(own, evaluator_.shape_cost(ids_[k]));
-    }
-    return alone;
-  }
+  [[nodiscard]] const std::vector<double>& alone_ms() const { return alone_ms_; }
 
  private:
   /// Devices from the one with least to do on.
-  void list_targets() {
-    const PlanCost cost = evaluator_.evaluate(plan_);
+  void list_targets(const PlanCost& cost) {
     targets_.resize(static_cast<std::size_t>(plan_.devices));
     std::iota(targets_.begin(), targets_.end(), 0);
     std::stable_sort(targets_.begin(), targets_.end(), [&](std::int32_t a, std::int32_t b) {
@@ -105,7 +100,7 @@ class Explanation {
     }
     for_each_other_layout(table, own.shards, models_, plan_.devices, targets_,
                           [&](const TableLayout& layout) {
-                            if (cancel_ != nullptr && cancel_->cancelled()) return false;
+                            if (asked_to_stop(cancel_)) return false;
                             try_layout(rest, layout, own);
                             return true;
                           });
@@ -127,7 +122,8 @@ class Explanation {
   CostEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
   const CancelToken* const cancel_;
-  std::vector<TableLayout> layouts_;
+  std::vector<TableLayout> layouts_;  ///< by table
+  std::vector<double> alone_ms_;      ///< by table
   std::vector<search::ShapeId> ids_;  ///< of the plan's shards
   std::vector<std::int32_t> targets_;
 };
@@ -158,7 +154,7 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                                                    const CostModels& models,
                                                    std::int64_t memory_bytes,
                                                    const ExplainOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(simulate(workload, plan, models).status());
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes));
   NEUROSHARD_RETURN_IF_ERROR(check_tables(options.tables, workload.tables.size()));
   const PlannedWorkload planned(workload, plan);
@@ -167,7 +163,7 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
   Plan canonical = plan;
   canonicalize(canonical);
   const OwnWorkload tables_of_searches(planned.get(), plan.devices);
-  Explanation explanation(tables_of_searches.get(), std::move(canonical), models, *evaluator,
+  Explanation explanation(tables_of_searches.get(), std::move(canonical), cost, models, *evaluator,
                           memory_bytes, options.cancel);
   const std::vector<std::int32_t> tables =
       options.tables.empty() ? dearest(explanation.alone_ms(), options.most) : options.tables;
@@ -177,7 +173,7 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
       options.progress->update("explaining", std::ssize(all), std::ssize(tables), "tables");
     }
     TableExplanation told = explanation.of(table);
-    if (options.cancel != nullptr && options.cancel->cancelled()) {
+    if (asked_to_stop(options.cancel)) {
       return cancelled("interrupted after " + std::to_string(all.size()) + " of " +
                        std::to_string(tables.size()) + " tables");
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/core/elapsed.h"
+#include "engine/search_budget.h"
+#include "search/refine/refine.h"
 
 namespace neuroshard {
 namespace {
@@ -11,11 +13,9 @@ constexpr int kMostWorse = 12;   // tries in a row that are no better, of few ta
 constexpr int kNeighbours = 60;  // that are tried in any case, of few tables
 constexpr std::size_t kFewTables = 100;
 constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
-constexpr double kUsualSeconds = 1;             // of an algorithm that is given no limit
 constexpr std::int64_t kNeighboursShare = 4;    // they get one in so many evaluations, or seconds
 constexpr double kMostOfTime = 0.5;             // for all tries
 constexpr double kMostOfTry = 0.1;              // of the time
-constexpr double kLeastSeconds = 1e-3;
 
 }  // namespace
 
@@ -23,11 +23,9 @@ ChoicePace::ChoicePace(const search::SearchOptions& options, bool usual_limit, s
     : options_(options),
       tables_(tables),
       usual_limit_(usual_limit && options.time_limit_s == 0 && options.evaluations == 0),
-      seconds_(usual_limit_ ? kUsualSeconds : options.time_limit_s) {}
+      seconds_(usual_limit_ ? search::kRefineSeconds : options.time_limit_s) {}
 
-bool ChoicePace::cancelled() const {
-  return options_.cancel != nullptr && options_.cancel->cancelled();
-}
+bool ChoicePace::cancelled() const { return asked_to_stop(options_.cancel); }
 
 bool ChoicePace::out_of_time() const {
   const double limit = options_.time_limit_s;
@@ -62,7 +60,7 @@ search::SearchOptions ChoicePace::of_rest() const {
   if (own.time_limit_s > 0) {
     own.time_limit_s = std::max(kLeastSeconds, own.time_limit_s - passed());
   }
-  if (usual_limit_) own.time_limit_s = kUsualSeconds;
+  if (usual_limit_) own.time_limit_s = search::kRefineSeconds;
   return own;
 }
 

@@ -49,17 +49,21 @@ void write_shards(JsonWriter& writer, Plan plan) {
   for (const Shard& shard : plan.shards) {
     writer.begin_object(JsonWriter::Layout::kLine);
     writer.key("table").integer(shard.table);
-    write_range(writer, "rows", shard.row_begin, shard.row_end);
-    write_range(writer, "columns", shard.column_begin, shard.column_end);
-    writer.key("device");
-    if (shard.device == kEveryDevice) {
-      writer.text("all");
-    } else {
-      writer.integer(shard.device);
-    }
+    write_shard_place(writer, shard);
     writer.end_object();
   }
   writer.end_array();
+}
+
+void write_shard_place(JsonWriter& writer, const Shard& shard) {
+  write_range(writer, "rows", shard.row_begin, shard.row_end);
+  write_range(writer, "columns", shard.column_begin, shard.column_end);
+  writer.key("device");
+  if (shard.device == kEveryDevice) {
+    writer.text("all");
+  } else {
+    writer.integer(shard.device);
+  }
 }
 
 void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs) {

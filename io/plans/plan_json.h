@@ -14,6 +14,8 @@ namespace neuroshard::io {
 /// the `per_device` array in device order, an object a line. Each writes a value, so a key goes
 /// first.
 void write_shards(JsonWriter& writer, Plan plan);
+/// Of a shard the members `rows`, `columns` and `device`, inside an object.
+void write_shard_place(JsonWriter& writer, const Shard& shard);
 void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs);
 
 /// The member `offloaded` of plans with tables in host memory; nothing for others.

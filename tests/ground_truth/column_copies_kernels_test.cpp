@@ -25,18 +25,15 @@ void check_exchange(const std::vector<std::int64_t>& dims, std::int64_t batch, u
                                      std::vector<Words<4>>(floats / 4 + 1)};
   auto* const packed = reinterpret_cast<float*>(memory[0].data());
   auto* const local = reinterpret_cast<float*>(memory[1].data());
-  ColumnCopies all;
-  unsigned pieces = 0;
-  for (const ExchangePlan::Peer& peer : plan->peers) {
-    if (peer.packed == 0) continue;
-    all.copies[pieces++] = {peer.packed_at / kWords, peer.column / kWords, peer.width / kWords};
-  }
-  all.samples = plan->samples;
-  all.columns = plan->columns / kWords;
+  const std::vector<ColumnCopies> launches = column_copies_of<kWords>(*plan);
+  const auto run = [&](const auto& kernel) {
+    for (const ColumnCopies& all : launches) {
+      run_blocks({blocks, static_cast<unsigned>(all.count)}, {kColumnLanes, kColumnRows},
+                 [&] { kernel(all); });
+    }
+  };
   for (std::size_t i = 0; i < floats; ++i) packed[i] = static_cast<float>(i);
-  const dim3 grid{blocks, pieces};
-  const dim3 threads{kColumnLanes, kColumnRows};
-  run_blocks(grid, threads, [&] { column_copies_kernel<kWords, true>(all, packed, local); });
+  run([&](const ColumnCopies& all) { column_copies_kernel<kWords, true>(all, packed, local); });
   for (const ExchangePlan::Peer& peer : plan->peers) {
     for (std::int64_t row = 0; row < plan->samples; ++row) {
       for (std::int64_t k = 0; k < peer.width; ++k) {
@@ -46,7 +43,7 @@ void check_exchange(const std::vector<std::int64_t>& dims, std::int64_t batch, u
     }
   }
   std::fill_n(packed, floats, -1.0F);
-  run_blocks(grid, threads, [&] { column_copies_kernel<kWords, false>(all, packed, local); });
+  run([&](const ColumnCopies& all) { column_copies_kernel<kWords, false>(all, packed, local); });
   for (std::size_t i = 0; i < floats; ++i) BOOST_REQUIRE(packed[i] == static_cast<float>(i));
 }
 
@@ -61,6 +58,15 @@ BOOST_AUTO_TEST_CASE(columns_of_all_peers_are_where_they_belong_and_come_back) {
     check_exchange<1>({33, 1, 0, 70, 6}, 103, blocks);
     check_exchange<1>({5, 7, 9}, 7, blocks);
   }
+}
+
+BOOST_AUTO_TEST_CASE(more_peers_than_a_launch_takes_are_several_launches) {
+  std::vector<std::int64_t> dims;
+  for (int rank = 0; rank < 70; ++rank) dims.push_back(rank % 3 == 0 ? 0 : 4 * (rank % 5));
+  check_exchange<4>(dims, 150, 2);
+  dims.assign(130, 1);
+  BOOST_TEST(column_copies_of<1>(plan_exchange(dims, 150, 1).value()).size() == 3U);
+  check_exchange<1>(dims, 150, 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -29,8 +29,7 @@ KERNELS = ("fused", "fused_uvm_caching", "fused_uvm")
 HOST_MEMORY = 1 << 44
 # Devices have so much more than tables must have of them, but not for all that may be there.
 ROOM = 1.5
-# TorchRec rounds up the bytes of a cache's rows and of what goes with them, the engine the rows; and
-# the lookups of a shard once more.
+# TorchRec rounds up the bytes of a cache's rows and of what goes with them, the engine the rows.
 CACHED_ROW = 16
 ROUNDING = 3
 PIPELINE = PipelineType.TRAIN_PREFETCH_SPARSE_DIST
@@ -122,9 +121,8 @@ def check_table(table, option, sharders, torchrec, own):
         rank["total_ms"] += perf.total
         rank["memory_bytes"] += hbm
         rank["host_bytes"] += ddr
-        rank["rounding"] += ROUNDING
         if option.compute_kernel == "fused_uvm_caching":
-            rank["rounding"] += shard.size[1] * element_bytes(table) + CACHED_ROW
+            rank["rounding"] += shard.size[1] * element_bytes(table) + CACHED_ROW + ROUNDING
     for rank, expected in sums.items():
         what = f"{table}, {option.sharding_type}, {option.compute_kernel}, rank {rank}: "
         for part in "forward_comm_ms", "total_ms":
