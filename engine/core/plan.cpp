@@ -19,7 +19,7 @@ Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t i
                        const PlanNames& names) {
   const Shard& shard = plan.shards[index];
   const std::string where =
-      names.shards.empty() ? "shards[" + std::to_string(index) + "]" : names.shards[index];
+      index < names.shards.size() ? names.shards[index] : "shards[" + std::to_string(index) + "]";
   const auto tables = static_cast<std::int64_t>(workload.tables.size());
   if (shard.table < 0 || shard.table >= tables) {
     return invalid_input(where + ": table " + std::to_string(shard.table) + ", expected 0 to " +

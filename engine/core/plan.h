@@ -105,7 +105,8 @@ std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 /// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
 Status validate(const Workload& workload, const Plan& plan);
 
-/// What messages call each shard and each table; empty: "shards[3]", "table 2".
+/// What messages call each shard and each table; without names: "shards[3]", "table 2". A plan may
+/// have more shards than there are names, as one whose missing tables are filled in does.
 struct PlanNames {
   std::vector<std::string> shards;
   std::vector<std::string> tables;

@@ -125,6 +125,16 @@ BOOST_AUTO_TEST_CASE(bounds_and_devices_are_checked) {
   BOOST_TEST(says(validate(workload, plan), "device 2, expected 0 to 1"));
 }
 
+BOOST_AUTO_TEST_CASE(shards_beyond_the_names_of_a_file_are_named_by_index) {
+  const Workload workload = two_tables();
+  Plan plan = whole(workload, 2);
+  for (Shard& shard : plan.shards) shard.device = 2;
+  const std::vector<Status> faults = find_faults(workload, plan, {{"plan.a"}, {}});
+  BOOST_REQUIRE_EQUAL(faults.size(), 2U);
+  BOOST_TEST(says(faults[0], "plan.a: device 2, expected 0 to 1"));
+  BOOST_TEST(says(faults[1], "shards[1]: device 2, expected 0 to 1"));
+}
+
 BOOST_AUTO_TEST_CASE(a_replicated_table_is_whole_and_counts_on_every_device) {
   const Workload workload = two_tables();
   Plan plan = whole(workload, 2);
