@@ -19,9 +19,8 @@ install(TARGETS neuroshard RUNTIME)
 install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN *.1)
 install(FILES ${completion} DESTINATION ${data}/bash-completion/completions RENAME neuroshard)
 install(TARGETS neuroshard_shared neuroshard_static EXPORT neuroshardTargets LIBRARY ARCHIVE)
-install(FILES include/neuroshard/engine.h include/neuroshard/engine.hpp
-              ${PROJECT_BINARY_DIR}/include/neuroshard/version.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/neuroshard)
+install(DIRECTORY include/neuroshard ${PROJECT_BINARY_DIR}/include/neuroshard
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN *.hpp)
 install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${data}/doc/neuroshard)
 

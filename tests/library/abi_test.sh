@@ -8,16 +8,16 @@ snapshot=$NEUROSHARD_SOURCE/tests/library/libengine.abi
 flags=(-std=c11 -E -I "$NEUROSHARD_SOURCE/include" -I "$NEUROSHARD_BUILD/include")
 header=$NEUROSHARD_SOURCE/include/neuroshard/engine.h
 
-# What the preprocessor leaves of our own header, a declaration a line.
+# What the preprocessor leaves of our own headers, a declaration a line, in any order.
 declarations() {
   "$NEUROSHARD_CC" "${flags[@]}" "$header" |
-    awk '/^# [0-9]+ "/ { ours = $3 ~ /neuroshard\/engine\.h"$/; next } ours' |
+    awk '/^# [0-9]+ "/ { ours = $3 ~ /neuroshard\/engine(\/[a-z_]+)?\.h"$/; next } ours' |
     tr '\n' ' ' | sed -E 's/__attribute__\(\(visibility\("default"\)\)\)//g; s/[[:space:]]+/ /g; s/ ?([;,(){}=]) ?/\1/g; s/[,;{]/& /g' |
     awk 'BEGIN { RS = "" } { depth = 0
       for (i = 1; i <= length($0); ++i) {
         c = substr($0, i, 1); printf "%s", c
         if (c == "{") ++depth; if (c == "}") --depth
-        if (c == ";" && depth == 0) printf "\n" } }' | sed -E 's/^ +//; s/ +$//; s/ +/ /g' | sed '/^$/d'
+        if (c == ";" && depth == 0) printf "\n" } }' | sed -E 's/^ +//; s/ +$//; s/ +/ /g' | sed '/^$/d' | sort
 }
 
 {

@@ -1,6 +1,7 @@
 # Shared by the tests beside it: sourced, never run. The caller (CTest) sets NEUROSHARD_SOURCE,
 # NEUROSHARD_BUILD and NEUROSHARD_CC, NEUROSHARD_CXX.
 set -euo pipefail
+export LC_ALL=C
 : "${NEUROSHARD_SOURCE:?}" "${NEUROSHARD_BUILD:?}" "${NEUROSHARD_CC:?}" "${NEUROSHARD_CXX:?}"
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT

@@ -43,6 +43,15 @@ needed=$(needs "$room/moved/lib/libengine.so")
 grep -q 'libc\.so' <<< "$needed" || fail "ldd shows nothing of libengine.so"
 if grep -q boost <<< "$needed"; then fail "libengine.so needs Boost"; fi
 
+# Each header compiles by itself.
+for header in "$room"/moved/include/neuroshard/{,engine/}*.{h,hpp}; do
+  compiler=("$NEUROSHARD_CC" -std=c11 -x c)
+  [[ $header == *.h ]] || compiler=("$NEUROSHARD_CXX" -std=c++20 -x c++)
+  "${compiler[@]}" -Wall -Wextra -Werror -pedantic -fsyntax-only -I "$room/moved/include" - \
+    <<< "#include <${header#"$room/moved/include/"}>
+typedef int any;" || fail "$header does not compile alone"
+done
+
 # The examples of docs/LIBRARY.md compile as they stand and print a plan.
 for language in c cpp; do
   sed -n '/^```'"$language"'$/,/^```$/p' "$NEUROSHARD_SOURCE/docs/LIBRARY.md" | sed '1d;$d' \

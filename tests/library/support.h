@@ -1,8 +1,9 @@
 #pragma once
 
+#include <neuroshard/engine.hpp>
+
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
-#include <neuroshard/engine.hpp>
 #include <string>
 #include <utility>
 

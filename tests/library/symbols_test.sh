@@ -5,9 +5,9 @@
 . "$(dirname "$0")/common.sh"
 
 nm=$(command -v nm) || fail "no nm here"
-header=$NEUROSHARD_SOURCE/include/neuroshard/engine.h
-grep -v '^ *[/ ]\*' "$header" | grep -o 'neuroshard_[a-z0-9_]*(' | tr -d '(' | sort -u > "$room/declared"
-[ -s "$room/declared" ] || fail "no functions found in $header"
+headers=$NEUROSHARD_SOURCE/include/neuroshard/engine
+cat "$headers"/*.h | grep -v '^ *[/ ]\*' | grep -o 'neuroshard_[a-z0-9_]*(' | tr -d '(' | sort -u > "$room/declared"
+[ -s "$room/declared" ] || fail "no functions found in $headers"
 
 # Output, input from the terminal, and ends of the process: C functions with their fortified forms,
 # and the C++ streams of the process. A process ends by std::terminate only when the engine is broken.

@@ -1,7 +1,8 @@
 // usage: consumer TABLES.json OUTPUT.json: plans the tables on 8 devices of 80 GB, from C++.
+#include <neuroshard/engine.hpp>
+
 #include <cstdio>
 #include <fstream>
-#include <neuroshard/engine.hpp>
 
 namespace ns = neuroshard;
 

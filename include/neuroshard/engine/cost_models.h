@@ -1,0 +1,58 @@
+/* Part of neuroshard/engine.h: what a hardware costs. */
+#ifndef NEUROSHARD_ENGINE_COST_MODELS_H_
+#define NEUROSHARD_ENGINE_COST_MODELS_H_
+
+#include <neuroshard/engine/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The names of the cost models inside the library, by index: networks, and "torchrec", the formula
+   of TorchRec's performance estimator. Out of range: empty text. */
+NEUROSHARD_API size_t neuroshard_shipped_model_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_shipped_model_name(size_t index);
+
+/* The shipped cost models of that name; empty means "h200_sim". */
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
+                                                                neuroshard_cost_models** models,
+                                                                neuroshard_error* error);
+/* From the bytes of a cost-model file, as `neuroshard train` writes them. `source` names them in
+   messages and in plans. */
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes,
+                                                              neuroshard_text source,
+                                                              neuroshard_cost_models** models,
+                                                              neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_read_file(neuroshard_text path,
+                                                                  neuroshard_cost_models** models,
+                                                                  neuroshard_error* error);
+
+typedef struct neuroshard_cost_models_info {
+  size_t struct_size;
+  neuroshard_text name;   /* shipped name, or the source */
+  neuroshard_text sha256; /* of the file's bytes, 64 hexadecimal digits */
+  neuroshard_text compute_hardware;
+  neuroshard_text communication_hardware;
+  int64_t min_batch_size; /* a workload's batch size must be in the range they were trained for */
+  int64_t max_batch_size;
+  int32_t devices;   /* the only device count they know; 0: any */
+  int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
+  int32_t row_parts; /* in how many parts at most they know rows ("torchrec": even blocks); or 1 */
+  /* Where any device count will do: the least and the most of the training data, beyond which costs
+     are guesses (but for one device, which exchanges nothing); 0: not known. */
+  int32_t min_devices;
+  int32_t max_devices;
+  int32_t reserved; /* 0 */
+} neuroshard_cost_models_info;
+
+/* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */
+NEUROSHARD_API neuroshard_status
+neuroshard_cost_models_get_info(const neuroshard_cost_models* models,
+                                neuroshard_cost_models_info* info, neuroshard_error* error);
+NEUROSHARD_API void neuroshard_cost_models_destroy(neuroshard_cost_models* models);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,66 @@
+// Part of neuroshard/engine.hpp: what a hardware costs.
+#ifndef NEUROSHARD_ENGINE_COST_MODELS_HPP_
+#define NEUROSHARD_ENGINE_COST_MODELS_HPP_
+
+#include <neuroshard/engine/base.hpp>
+#include <neuroshard/engine/cost_models.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace neuroshard {
+inline namespace api {
+
+/// The networks that know what a hardware costs.
+class CostModels {
+ public:
+  explicit CostModels(neuroshard_cost_models* owned) : handle_(owned) {}
+
+  /// Names of the models inside the library.
+  static std::vector<std::string> shipped_names() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < neuroshard_shipped_model_count(); ++i) {
+      names.emplace_back(detail::view(neuroshard_shipped_model_name(i)));
+    }
+    return names;
+  }
+  /// The empty name means the default.
+  static Result<CostModels> shipped(std::string_view name = {}) {
+    return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
+      return neuroshard_cost_models_shipped(detail::text(name), out, error);
+    });
+  }
+  static Result<CostModels> parse(std::string_view bytes, std::string_view source) {
+    return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
+      return neuroshard_cost_models_parse(detail::text(bytes), detail::text(source), out, error);
+    });
+  }
+  static Result<CostModels> read_file(std::string_view path) {
+    return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
+      return neuroshard_cost_models_read_file(detail::text(path), out, error);
+    });
+  }
+
+  /// Texts in it live as long as this object.
+  [[nodiscard]] Result<neuroshard_cost_models_info> info() const {
+    auto info = detail::versioned<neuroshard_cost_models_info>();
+    if (Result<void> done = detail::checked([&](neuroshard_error* error) {
+          return neuroshard_cost_models_get_info(get(), &info, error);
+        });
+        !done) {
+      return done.error();
+    }
+    return info;
+  }
+  [[nodiscard]] const neuroshard_cost_models* get() const { return handle_.get(); }
+
+ private:
+  detail::Handle<neuroshard_cost_models, neuroshard_cost_models_destroy> handle_;
+};
+
+}  // namespace api
+}  // namespace neuroshard
+
+#endif

@@ -1,0 +1,164 @@
+/* Part of neuroshard/engine.h: plans, how they are read, checked and written. */
+#ifndef NEUROSHARD_ENGINE_PLAN_H_
+#define NEUROSHARD_ENGINE_PLAN_H_
+
+#include <neuroshard/engine/base.h>
+#include <neuroshard/engine/cluster.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As a shard's device: every device holds the whole table (data parallel). */
+#define NEUROSHARD_EVERY_DEVICE (-1)
+
+/* Rows [row_begin, row_end) x columns [column_begin, column_end) of a table, on one device. Fixed
+   for ever: arrays of it have no struct_size. */
+typedef struct neuroshard_shard {
+  int64_t row_begin;
+  int64_t row_end;
+  int32_t column_begin;
+  int32_t column_end;
+  int32_t table; /* index in the workload */
+  int32_t device;
+} neuroshard_shard;
+
+/* What one device takes. Fixed for ever. */
+typedef struct neuroshard_device_cost {
+  double compute_ms;
+  double forward_comm_ms; /* includes waiting for the slowest device */
+  double backward_comm_ms;
+  double total_ms;
+  int64_t memory_bytes; /* weights, optimizer states, caches of rows and the plan's buffers */
+  int64_t dim_sum;      /* columns of all its shards */
+} neuroshard_device_cost;
+
+/* A table that a plan has in host memory. Fixed for ever. */
+typedef struct neuroshard_offloaded_table {
+  int32_t table;  /* index in the workload */
+  int32_t kernel; /* NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM, of all its shards */
+  double cache_load_factor; /* share of each shard's rows in its cache; 0 without one */
+} neuroshard_offloaded_table;
+
+typedef struct neuroshard_plan_info {
+  size_t struct_size;
+  int64_t batch_size;
+  double cost_ms; /* the largest total of a device; 0 when the plan has no costs */
+  size_t shard_count;
+  size_t device_cost_count; /* the number of devices, or 0 when the plan has no costs */
+  int32_t devices;
+  int32_t stopped_early;     /* 1: time or a cancellation ended the search */
+  neuroshard_text algorithm; /* empty when unknown */
+  uint64_t seed;
+  int64_t
+      evaluations; /* plans the search has put a cost on: in full, or ("refine") by an estimate */
+  double search_s; /* seconds of the search alone */
+  size_t offloaded_count; /* tables in host memory */
+  int32_t buffers;        /* NEUROSHARD_BUFFERS_.. that its memory counts, OFF for none */
+  int32_t reserved;       /* 0 */
+} neuroshard_plan_info;
+
+/* A plan made by hand, with the tables that it has in host memory, by index, if any. Single fields
+   are checked here; that they fit a workload is checked by neuroshard_plan_check() and by whatever
+   takes both. Counts are at most 2^24. */
+NEUROSHARD_API neuroshard_status
+neuroshard_plan_create(int32_t devices, int64_t batch_size, const neuroshard_shard* shards,
+                       size_t count, const neuroshard_offloaded_table* offloaded,
+                       size_t offloaded_count, neuroshard_plan** plan, neuroshard_error* error);
+/* The bytes of a plan file (docs/FILE_FORMATS.md, "Plan"). `source` is what messages call them. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_parse(neuroshard_text bytes,
+                                                       neuroshard_text source,
+                                                       neuroshard_plan** plan,
+                                                       neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_plan_read_file(neuroshard_text path,
+                                                           neuroshard_plan** plan,
+                                                           neuroshard_error* error);
+/* The bytes of a plan in any format that is told apart by its content: the engine's, TorchRec's or
+   HugeCTR's JSON. Those name tables, so that it takes the workload. `devices` is for files that do
+   not say it, 0 otherwise. What had to be put differently is in neuroshard_plan_notes(). */
+NEUROSHARD_API neuroshard_status neuroshard_plan_import(neuroshard_text bytes,
+                                                        neuroshard_text source,
+                                                        const neuroshard_workload* workload,
+                                                        int32_t devices, neuroshard_plan** plan,
+                                                        neuroshard_error* error);
+/* Lines about an imported plan; empty when there is nothing to say. Belongs to `plan`. */
+NEUROSHARD_API neuroshard_text neuroshard_plan_notes(const neuroshard_plan* plan);
+
+/* Fills in *info, whose struct_size the caller has set. Texts belong to `plan`. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan,
+                                                          neuroshard_plan_info* info,
+                                                          neuroshard_error* error);
+/* Copies all shards, ordered by table, first row, first column, or all device costs, in device
+   order. `capacity` is what the array holds; fewer than there are is INVALID_INPUT. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_shards(const neuroshard_plan* plan,
+                                                            neuroshard_shard* shards,
+                                                            size_t capacity,
+                                                            neuroshard_error* error);
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
+                                                                  neuroshard_device_cost* costs,
+                                                                  size_t capacity,
+                                                                  neuroshard_error* error);
+
+/* The same of all tables in host memory, by index; all others have NEUROSHARD_KERNEL_FUSED, those
+   on every device none. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
+                                                               neuroshard_offloaded_table* tables,
+                                                               size_t capacity,
+                                                               neuroshard_error* error);
+/* And of the bytes that each device has in its host's memory, as many as there are device costs. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan,
+                                                                int64_t* bytes, size_t capacity,
+                                                                neuroshard_error* error);
+
+/* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
+   devices that it allows (else INVALID_INPUT), and every device of `cluster`, and every host where
+   it says what those have, has the memory (else INFEASIBLE, naming the fullest). `cluster` may be
+   NULL: no check of memory and device count. Where it says no devices per host, those of the plan
+   count. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
+                                                       const neuroshard_workload* workload,
+                                                       const neuroshard_cluster* cluster,
+                                                       neuroshard_error* error);
+
+/* Bytes that come to devices which do not hold them when `to` takes the place of `from`: weights
+   and optimizer states, each as often as devices get it. Errors: INVALID_INPUT when one of them
+   does not cover the workload exactly, or they have not as many devices. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
+                                                             const neuroshard_plan* to,
+                                                             const neuroshard_workload* workload,
+                                                             int64_t* bytes,
+                                                             neuroshard_error* error);
+
+/* The formats of neuroshard_plan_export(): "json" (the engine's own plan file), "torchrec", .. Out
+   of range: empty text. */
+NEUROSHARD_API size_t neuroshard_export_format_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_export_format_name(size_t index);
+NEUROSHARD_API neuroshard_text neuroshard_export_format_summary(size_t index);
+
+/* What a format needs beside the plan; formats ignore what they have no place for. */
+typedef struct neuroshard_export_options {
+  size_t struct_size;
+  /* "torchrec": dotted name of the embedding module inside the model. Empty here, or below, or 0
+     devices per host: as in the TorchRec plan that was imported or the cluster that was planned
+     for, else the modules in the workload's table file or the model itself, "cuda", 8 (one host of
+     all where 8 are no divisor). */
+  neuroshard_text module;
+  neuroshard_text trainer_device; /* "torchrec": "cuda" or "cpu" */
+  int64_t memory_bytes;           /* "html": for tables on each device; 0: not known */
+  int32_t devices_per_host;       /* "torchrec", "hugectr": in device order */
+  int32_t reserved;               /* 0 */
+} neuroshard_export_options;
+
+/* The plan as a file of that format; empty means "json". `options` may be NULL. The same plan gives
+   the same bytes. Errors: INVALID_INPUT for an unknown format, a plan that does not fit the
+   workload, or one the format cannot express: the message names the table and the reason. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_export(
+    const neuroshard_plan* plan, const neuroshard_workload* workload, neuroshard_text format,
+    const neuroshard_export_options* options, neuroshard_bytes** bytes, neuroshard_error* error);
+NEUROSHARD_API void neuroshard_plan_destroy(neuroshard_plan* plan);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

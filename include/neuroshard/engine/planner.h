@@ -1,0 +1,138 @@
+/* Part of neuroshard/engine.h: searching and costing plans, and ending searches. */
+#ifndef NEUROSHARD_ENGINE_PLANNER_H_
+#define NEUROSHARD_ENGINE_PLANNER_H_
+
+#include <neuroshard/engine/base.h>
+#include <neuroshard/engine/cluster.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { NEUROSHARD_LOG_INFO = 0, NEUROSHARD_LOG_WARNING = 1 };
+
+/* One line of text without a line end; `message` is gone when the callback returns. */
+typedef void (*neuroshard_log_fn)(void* user_data, int32_t level, neuroshard_text message);
+
+/* `done` of `total` units ("splits", ..) of `phase` are finished; total 0 = unknown. One thread at
+   a time per search, possibly not the one that called. It may call neuroshard_cancel(). */
+typedef void (*neuroshard_progress_fn)(void* user_data, neuroshard_text phase, int64_t done,
+                                       int64_t total, neuroshard_text unit);
+
+typedef struct neuroshard_planner_options {
+  size_t struct_size;
+  neuroshard_log_fn log; /* NULL: silence. Called from the threads that call planner functions */
+  void* log_user_data;
+  /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
+     all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
+     hardware they were trained on. */
+  double device_gbps;
+  double intra_host_gbps;
+  double inter_host_gbps;
+  /* The same between a device and its host's memory, for tables there; 0: TorchRec's 32. */
+  double host_memory_gbps;
+} neuroshard_planner_options;
+
+/* `options` may be NULL. The planner keeps no state between calls: it may be used any number of
+   times, by any number of threads at once. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_create(
+    const neuroshard_cost_models* models, const neuroshard_planner_options* options,
+    neuroshard_planner** planner, neuroshard_error* error);
+NEUROSHARD_API void neuroshard_planner_destroy(neuroshard_planner* planner);
+
+/* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
+   with other cost models, and in other algorithms, rows stay whole. */
+enum {
+  NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
+  NEUROSHARD_ROW_SPLITS_OFF = 1,
+  /* A table over all devices, in blocks of ceil(rows / devices); where costs go by hosts, also
+     columns of it over the devices of one. */
+  NEUROSHARD_ROW_SPLITS_EVEN = 2,
+  NEUROSHARD_ROW_SPLITS_ANY = 3 /* also halves of its rows, quarters, .., on any devices */
+};
+
+/* How to search. */
+typedef struct neuroshard_plan_options {
+  size_t struct_size;
+  neuroshard_text algorithm; /* one of neuroshard_algorithm_name(); empty: "refine" */
+  uint64_t seed;             /* of the algorithms that draw random numbers */
+  /* Seconds after which the search ends with its best plan so far; 0: no limit, but 1 s for
+     "refine" and "anneal" unless `evaluations` limits them. */
+  double time_limit_s;
+  /* Plans after which "refine" and "anneal" end; 0: no such limit. Without time_limit_s the plan
+     then depends on neither speed nor threads, only on the processor's instruction set. */
+  int64_t evaluations;
+  int32_t threads;                 /* 0: one per hardware thread */
+  int32_t row_splits;              /* NEUROSHARD_ROW_SPLITS_.. */
+  neuroshard_progress_fn progress; /* NULL: none */
+  void* progress_user_data;
+  /* NULL: none. Must live until the call returns. */
+  const neuroshard_cancellation* cancellation;
+  /* Not 0: "refine" may give every device all of a small table ("torchrec": only its formula knows
+     what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
+  int32_t data_parallel;
+  /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
+     each on a device of its own, as HugeCTR has them; where they find none, blocks may differ. */
+  int32_t equal_columns;
+} neuroshard_plan_options;
+
+/* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
+   seed, same plan, on any number of threads, unless time or a cancellation ended the search
+   (neuroshard_plan_info.stopped_early). `options` may be NULL. Errors: INVALID_INPUT (also for cost
+   models that do not fit the device count or batch size), INFEASIBLE, CANCELLED (no plan yet),
+   OUT_OF_MEMORY. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
+                                                         const neuroshard_workload* workload,
+                                                         const neuroshard_cluster* cluster,
+                                                         const neuroshard_plan_options* options,
+                                                         neuroshard_plan** plan,
+                                                         neuroshard_error* error);
+/* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
+   cost models and brings at most `move_limit_bytes` to devices that do not hold them
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split (so that HugeCTR's
+   lists may have no place for the plan); row shards and tables on every device stay as they are.
+   Where `cluster` says no devices per host, those of `now` count. The workload may have another
+   batch size than `now`, and tables that it lacks, after those that it has: they are placed as if
+   nothing of them moved. Where devices have less memory than `now` takes, what is too much goes to
+   others, which may cost more. Tables keep the kernels that `now` gives them. Of `options`,
+   algorithm, row_splits and data_parallel change nothing. Errors: as neuroshard_planner_plan();
+   INVALID_INPUT also when `now` does not cover its tables exactly or is for another number of
+   devices; INFEASIBLE when nothing is found that fits and moves no more than the limit. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
+    const neuroshard_planner* planner, const neuroshard_workload* workload,
+    const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,
+    const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
+/* The same shards with what they cost under this planner's cost models. Says nothing about memory
+   limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
+   workload exactly, or holds a table on every device or in host memory, whose cost "torchrec" alone
+   knows. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
+                                                             const neuroshard_workload* workload,
+                                                             const neuroshard_plan* plan,
+                                                             neuroshard_plan** costed,
+                                                             neuroshard_error* error);
+
+/* The search algorithms, weakest first; those that run only when asked for come last. Out of range:
+   empty text. */
+NEUROSHARD_API size_t neuroshard_algorithm_count(void);
+NEUROSHARD_API neuroshard_text neuroshard_algorithm_name(size_t index);
+NEUROSHARD_API neuroshard_text neuroshard_algorithm_summary(size_t index);
+
+/* ---- cancelling ---------------------------------------------------------------------------- */
+
+NEUROSHARD_API neuroshard_status
+neuroshard_cancellation_create(neuroshard_cancellation** cancellation, neuroshard_error* error);
+/* Ends every search that was given it, now and later, until it is reset: the search returns
+   NEUROSHARD_OK with its best plan so far, or NEUROSHARD_CANCELLED when it has none. May be called
+   from any thread, at any time, and from signal handlers. */
+NEUROSHARD_API void neuroshard_cancel(neuroshard_cancellation* cancellation);
+NEUROSHARD_API int32_t neuroshard_cancelled(const neuroshard_cancellation* cancellation);
+/* REQUIRES that no search uses it. */
+NEUROSHARD_API void neuroshard_cancellation_reset(neuroshard_cancellation* cancellation);
+NEUROSHARD_API void neuroshard_cancellation_destroy(neuroshard_cancellation* cancellation);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,121 @@
+// Part of neuroshard/engine.hpp: searching and costing plans, and ending searches.
+#ifndef NEUROSHARD_ENGINE_PLANNER_HPP_
+#define NEUROSHARD_ENGINE_PLANNER_HPP_
+
+#include <neuroshard/engine/base.hpp>
+#include <neuroshard/engine/cluster.hpp>
+#include <neuroshard/engine/cost_models.hpp>
+#include <neuroshard/engine/plan.hpp>
+#include <neuroshard/engine/planner.h>
+#include <neuroshard/engine/workload.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace neuroshard {
+inline namespace api {
+
+/// Ends searches from another thread; see neuroshard_cancel().
+class Cancellation {
+ public:
+  explicit Cancellation(neuroshard_cancellation* owned) : handle_(owned) {}
+  static Result<Cancellation> create() {
+    return detail::made<Cancellation, neuroshard_cancellation>(neuroshard_cancellation_create);
+  }
+  void cancel() const { neuroshard_cancel(get()); }
+  [[nodiscard]] bool cancelled() const { return neuroshard_cancelled(get()) != 0; }
+  void reset() { neuroshard_cancellation_reset(get()); }
+  [[nodiscard]] neuroshard_cancellation* get() const { return handle_.get(); }
+
+ private:
+  detail::Handle<neuroshard_cancellation, neuroshard_cancellation_destroy> handle_;
+};
+
+/// How to search; see neuroshard_plan_options.
+struct PlanOptions {
+  std::string algorithm{};  ///< empty: "refine"
+  std::uint64_t seed = 0;
+  double time_limit_s = 0;
+  std::int64_t evaluations = 0;
+  std::int32_t threads = 0;
+  std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;  ///< one of NEUROSHARD_ROW_SPLITS_..
+  bool data_parallel = false;
+  bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
+  const Cancellation* cancellation = nullptr;
+  /// phase, done, total, unit. Must not throw.
+  std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
+};
+
+/// Searches and costs plans with one set of cost models. Thread-safe.
+class Planner {
+ public:
+  explicit Planner(neuroshard_planner* owned) : handle_(owned) {}
+
+  static Result<Planner> create(const CostModels& models,
+                                const neuroshard_planner_options* options = nullptr) {
+    return detail::made<Planner, neuroshard_planner>([&](auto** out, auto* error) {
+      return neuroshard_planner_create(models.get(), options, out, error);
+    });
+  }
+
+  [[nodiscard]] Result<Plan> plan(const Workload& workload, const Cluster& cluster,
+                                  const PlanOptions& options = {}) const {
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_plan(get(), workload.get(), &devices, &given, out, error);
+    });
+  }
+  /// A plan that costs no more than `now`, one that runs, and brings at most so many bytes to
+  /// devices that do not hold them.
+  [[nodiscard]] Result<Plan> replan(const Workload& workload, const Cluster& cluster,
+                                    const Plan& now, std::int64_t move_limit_bytes,
+                                    const PlanOptions& options = {}) const {
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_replan(get(), workload.get(), &devices, now.get(), move_limit_bytes,
+                                       &given, out, error);
+    });
+  }
+  /// The same shards with what they cost under this planner's models.
+  [[nodiscard]] Result<Plan> simulate(const Workload& workload, const Plan& plan) const {
+    return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
+      return neuroshard_planner_simulate(get(), workload.get(), plan.get(), out, error);
+    });
+  }
+  [[nodiscard]] const neuroshard_planner* get() const { return handle_.get(); }
+
+ private:
+  static neuroshard_plan_options c_struct(const PlanOptions& options) {
+    auto given = detail::versioned<neuroshard_plan_options>();
+    given.algorithm = detail::text(options.algorithm);
+    given.seed = options.seed;
+    given.time_limit_s = options.time_limit_s;
+    given.evaluations = options.evaluations;
+    given.threads = options.threads;
+    given.row_splits = options.row_splits;
+    given.data_parallel = options.data_parallel ? 1 : 0;
+    given.equal_columns = options.equal_columns ? 1 : 0;
+    if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
+    if (options.progress) {
+      given.progress = hand_on;
+      given.progress_user_data = const_cast<PlanOptions*>(&options);
+    }
+    return given;
+  }
+  static void hand_on(void* options, neuroshard_text phase, std::int64_t done, std::int64_t total,
+                      neuroshard_text unit) {
+    static_cast<const PlanOptions*>(options)->progress(detail::view(phase), done, total,
+                                                       detail::view(unit));
+  }
+
+  detail::Handle<neuroshard_planner, neuroshard_planner_destroy> handle_;
+};
+
+}  // namespace api
+}  // namespace neuroshard
+
+#endif
