@@ -194,7 +194,7 @@ std::string bounded_plans(const CostModels& models, std::int32_t devices,
                       : " with rows for every device";
   }
   return plans + (options.host_memory_bytes > 0
-                      ? ", in device or host memory, with caches of the sizes that are tried"
+                      ? ", in device or host memory, with caches of 1 to 99 % of the rows"
                       : "");
 }
 

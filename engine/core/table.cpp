@@ -26,8 +26,7 @@ std::int64_t rows_on_device(const Table& table, std::int64_t rows, std::int32_t 
   constexpr double kExact = 1 - 4e-16;
   const auto cached = static_cast<std::int64_t>(
       std::ceil(kExact * table.kernel.load_factor * static_cast<double>(rows)));
-  const std::int64_t weights = dim * bytes_per_element(table.data_type);
-  return states + rows * kCacheBytesPerRow + cached * (weights + kCacheBytesPerCachedRow);
+  return states + rows * kCacheBytesPerRow + cached * cached_row_bytes(table, dim);
 }
 
 std::string number(double value) { return general_decimals(value, 9); }
@@ -99,6 +98,10 @@ Status check_given_histogram(const Table& table) {
 
 std::int64_t row_bytes(const Table& table, std::int32_t dim) {
   return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
+}
+
+std::int64_t cached_row_bytes(const Table& table, std::int32_t dim) {
+  return dim * bytes_per_element(table.data_type) + kCacheBytesPerCachedRow;
 }
 
 std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,

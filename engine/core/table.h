@@ -74,6 +74,9 @@ std::int64_t row_bytes(const Table& table, std::int32_t dim);
 std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
                              bool replicated = false);
 
+/// Of these, what each row in the cache of a shard of `dim` columns takes.
+std::int64_t cached_row_bytes(const Table& table, std::int32_t dim);
+
 /// Bytes that it has in the memory of the host: 0 with kFused, else its weights and what the
 /// optimizer keeps for each.
 std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim);

@@ -10,14 +10,6 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
                                      std::int32_t devices)
     : workload_(workload), devices_(devices), formula_(costs, workload.batch_size, devices) {}
 
-TorchRecShardCost TorchRecEvaluator::cost_of(const ShardShape& shape) const {
-  const Table& table = table_of(shape.table);
-  if (shape.replicated) return formula_.replica(table);
-  if (shape.rows == table.rows) return formula_.whole_rows(table, shape.dim);
-  const bool of_host = shape.row_blocks > 0 && shape.row_blocks == formula_.host_devices();
-  return of_host ? formula_.block_of_host(table, shape.dim) : formula_.block_of_all(table);
-}
-
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
   const auto [place, is_new] =
       ids_.try_emplace({shape.table, shape.rows, shape.dim, shape.row_blocks, shape.replicated},

@@ -14,10 +14,8 @@
 namespace neuroshard {
 
 /// TorchRecFormula, to search and to compare under the costs that TorchRec's planner minimises: a
-/// device costs the sum of its shards', exchanges among it, so dims cost a search nothing more. A
-/// part of a table's rows costs what a block over one host's devices does when its row_blocks are
-/// as many, else what one over all devices does, however many rows it has. Thread-safety: as
-/// PlanEvaluator says.
+/// device costs the sum of its shards', exchanges among it, so dims cost a search nothing more.
+/// Thread-safety: as PlanEvaluator says.
 class TorchRecEvaluator final : public CostEvaluator {
  public:
   /// REQUIRES a valid workload, which must outlive the evaluator, and devices >= 1.
@@ -46,7 +44,9 @@ class TorchRecEvaluator final : public CostEvaluator {
  private:
   static constexpr std::size_t kStateSize = 8;  // milliseconds, then padding
 
-  [[nodiscard]] TorchRecShardCost cost_of(const ShardShape& shape) const;
+  [[nodiscard]] TorchRecShardCost cost_of(const ShardShape& shape) const {
+    return formula_.shard(table_of(shape.table), shape);
+  }
   [[nodiscard]] const Table& table_of(std::int32_t table) const {
     return workload_.tables[static_cast<std::size_t>(table)];
   }

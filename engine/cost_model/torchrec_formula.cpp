@@ -63,6 +63,13 @@ double TorchRecFormula::bandwidth_of(const TableKernel& kernel) const {
   return kOffloaded * (cached * device_bandwidth_ + (1 - cached) * host_bandwidth_);
 }
 
+TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& shape) const {
+  if (shape.replicated) return replica(table);
+  if (shape.rows == table.rows) return whole_rows(table, shape.dim);
+  const bool of_host = shape.row_blocks > 0 && shape.row_blocks == host_devices_;
+  return of_host ? block_of_host(table, shape.dim) : block_of_all(table);
+}
+
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim) const {
   const double lookups = table.pooling_factor * samples_;

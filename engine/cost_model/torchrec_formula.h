@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/torchrec_costs.h"
 
@@ -29,6 +30,12 @@ class TorchRecFormula {
   /// Devices of one of several hosts, or 0: one host.
   [[nodiscard]] std::int32_t host_devices() const { return host_devices_; }
 
+  /// Bytes per ms that a kernel reads and writes.
+  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const;
+
+  /// Whichever of those below `shape`, of `table`, is: a part of a table's rows is a block over one
+  /// host's devices when its row_blocks are as many, else one over all devices.
+  [[nodiscard]] TorchRecShardCost shard(const Table& table, const ShardShape& shape) const;
   /// `dim` columns with all rows: table_wise, column_wise.
   [[nodiscard]] TorchRecShardCost whole_rows(const Table& table, std::int32_t dim) const;
   /// One of the blocks of a table's rows over all devices, however many rows it has: row_wise.
@@ -42,8 +49,6 @@ class TorchRecFormula {
  private:
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
                                         double exchange_ms_per_byte) const;
-  /// Bytes per ms that the table's kernel reads and writes.
-  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;

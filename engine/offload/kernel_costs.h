@@ -2,20 +2,37 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include "engine/core/offload.h"
+#include "engine/core/cluster.h"
 #include "engine/core/plan.h"
-#include "engine/core/status.h"
 #include "engine/core/table.h"
-#include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/torchrec_formula.h"
 #include "engine/offload/divisions.h"
 #include "search/offload/kernel_choice.h"
 
 namespace neuroshard {
+
+/// The kernels that are chosen from: fused, read from host memory, then through caches of larger
+/// and larger shares of the rows. What a table costs falls with them as 1 / bandwidth: steeply
+/// first.
+std::span<const TableKernel> kernels_to_choose_from();
+/// The smallest and the largest of those shares. Which of those in between a cache has is left to
+/// the memory that a plan leaves: settle_kernels().
+inline constexpr double kLeastCache = 0.01;
+inline constexpr double kMostCache = 0.99;
+
+/// The kernel as the table may have it: with the cache that it says, where it does.
+TableKernel own_kernel(const Table& table, TableKernel kernel);
+
+/// Whether all of the table is on every device, or none: host memory is no place for it.
+bool is_replica(const Table& table);
+
+/// Whether a cache of the table may have any size.
+inline bool caches_freely(const Table& table) {
+  return table.kernels.fused_uvm_caching && table.kernels.load_factor == 0;
+}
 
 /// What searches are told of a plan's kernels.
 struct OffloadChoice {
@@ -25,8 +42,8 @@ struct OffloadChoice {
   friend auto operator<=>(const OffloadChoice&, const OffloadChoice&) = default;
 };
 
-/// What the tables of a workload cost with each kernel that they may have: fused, read from host
-/// memory, or that through caches of some sizes. Not thread-safe.
+/// What the tables of a workload cost by TorchRec's formula with each kernel that they may have.
+/// Not thread-safe.
 class KernelCosts {
  public:
   /// A kernel, and a table divided in one way.
@@ -38,54 +55,45 @@ class KernelCosts {
     Divided divided = Divided::kNot;
   };
 
-  /// `workload` must outlive it. Errors: as make_evaluator().
-  static Result<KernelCosts> create(const Workload& workload, const Cluster& cluster,
-                                    const CostModels& models, const DivisionRules& rules);
+  /// `workload` must outlive it.
+  KernelCosts(const Workload& workload, const Cluster& cluster, const TorchRecCosts& costs,
+              const DivisionRules& rules);
 
   [[nodiscard]] const Workload& workload() const { return workload_; }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
+  [[nodiscard]] const TorchRecCosts& constants() const { return constants_; }
   [[nodiscard]] std::size_t tables() const { return options_.size(); }
   [[nodiscard]] std::span<const Option> options(std::size_t table) const { return options_[table]; }
   /// The kernels that a table may have, each once, fused first.
   [[nodiscard]] std::span<const std::size_t> kernels(std::size_t table) const {
     return kernels_[table];
   }
-  [[nodiscard]] const TableKernel& kernel_of(std::size_t table, std::size_t kernel) const {
-    return variants_[kernel].workload->tables[table].kernel;
-  }
+  /// One of those to choose from, as own_kernel() has it.
+  [[nodiscard]] TableKernel kernel_of(std::size_t table, std::size_t kernel) const;
 
-  /// Milliseconds of a shard with that kernel of its table, and bytes on its device.
-  double shard_ms(const ShardShape& shape, std::size_t kernel);
-  [[nodiscard]] std::int64_t shard_bytes(const ShardShape& shape, std::size_t kernel) const {
-    return neuroshard::shard_bytes(*variants_[kernel].workload, shape);
+  /// Bytes per ms.
+  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const {
+    return formula_.bandwidth_of(kernel);
   }
+  /// Milliseconds of a shard with that kernel of its table, and bytes on its device.
+  double shard_ms(const ShardShape& shape, const TableKernel& kernel);
+  std::int64_t shard_bytes(const ShardShape& shape, const TableKernel& kernel);
 
   /// The workload with those kernels; tables in host memory are not on every device, nor are rows
   /// split of those that may be divided in another way, where the choice says so.
   [[nodiscard]] Workload with_kernels(const OffloadChoice& choice) const;
 
-  /// Milliseconds that no plan costs less than: what the tables cost all devices together, at
-  /// least, when they keep to both memories in sum, with columns and `rows` split as is cheapest.
-  /// Nothing where it would take long or the costs do not add up.
-  std::optional<double> lower_bound(const search::MemoryLimits& limits,
-                                    const search::RowShapes& rows);
-
  private:
-  /// One kernel for all tables, or the cache that each is told to have.
-  struct Variant {
-    std::unique_ptr<Workload> workload;
-    std::unique_ptr<CostEvaluator> evaluator;
-  };
-
-  KernelCosts(const Workload& workload, const Cluster& cluster, const DivisionRules& rules)
-      : workload_(workload), cluster_(cluster), rules_(rules) {}
   void list_options(std::int32_t table);
   Option option_of(const TableDivision& division, std::size_t kernel);
+  const Table& table_with(std::int32_t index, const TableKernel& kernel);
 
   const Workload& workload_;
   const Cluster cluster_;
+  const TorchRecCosts constants_;
+  const TorchRecFormula formula_;
   const DivisionRules rules_;
-  std::vector<Variant> variants_;
+  Workload tried_;  ///< its tables have the kernels that they were last asked about
   std::vector<std::vector<std::size_t>> kernels_;
   std::vector<std::vector<Option>> options_;
 };

@@ -20,6 +20,7 @@
 #include "engine/offload/host_pins.h"
 #include "engine/offload/kernel_costs.h"
 #include "engine/offload/kernel_neighbours.h"
+#include "engine/offload/offload_bound.h"
 #include "engine/offload/settle_kernels.h"
 #include "engine/planner.h"
 #include "search/feasibility.h"
@@ -77,8 +78,8 @@ class OffloadSearch {
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
     if (skipped_choices_) result.skipped = kOtherChoices;
-    result.lower_bound =
-        costs_.lower_bound(limits(1), search::row_shapes(given_, problem_.cluster.devices));
+    result.lower_bound = offload_lower_bound(costs_, limits(1),
+                                             search::row_shapes(given_, problem_.cluster.devices));
     return result;
   }
 
@@ -246,14 +247,10 @@ class OffloadSearch {
       if (found.ok() && beyond_hosts(found->plan)) return no_host();
     }
     if (!found.ok()) return found.status();
-    OffloadChoice settled = choice;
-    settle_kernels(found->plan, costs_, settled.kernels);
-    const Workload better = costs_.with_kernels(settled);
-    found->plan.offloaded = offloaded_tables(better);
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                                make_evaluator(problem_.models, better, problem_.cluster.devices));
-    const double cost = evaluator->evaluate(found->plan).cost_ms;
-    return Candidate{choice, std::move(*found), cost};
+    settle_kernels(costs_, found->plan);
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
+                                planned_cost(problem_.workload, found->plan, problem_.models));
+    return Candidate{choice, std::move(*found), cost.cost_ms};
   }
 
   Result<search::SearchResult> place(const Workload& workload, const search::Algorithm& algorithm,
@@ -313,9 +310,7 @@ Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
                             algorithm.makes_row_shards
                                 ? search::row_shapes(options, problem.cluster.devices)
                                 : search::RowShapes{}};
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      KernelCosts costs,
-      KernelCosts::create(problem.workload, problem.cluster, problem.models, rules));
+  KernelCosts costs(problem.workload, problem.cluster, *problem.models.torchrec, rules);
   return OffloadSearch(problem, algorithm, options, costs).run();
 }
 

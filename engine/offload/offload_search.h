@@ -12,7 +12,7 @@
 namespace neuroshard {
 
 /// What to place where devices and hosts hold tables. All outlives the search; the workload and the
-/// cluster are valid, the cost models know host memory, which hosts have some of.
+/// cluster are valid, the cost models are TorchRec's formula, hosts have some memory.
 struct OffloadProblem {
   const Workload& workload;
   const Cluster& cluster;
@@ -27,8 +27,7 @@ struct OffloadProblem {
 /// tries, and some thousands in any case); then what memory is left on a device
 /// goes to the caches there. Plans keep to the hosts' memory: where one has too much, tables are
 /// kept to one host each. Errors: kInfeasible, with what it takes, and those of the algorithm.
-/// The lower bound is of plans whose caches have the sizes that are tried, or those that tables
-/// say.
+/// The lower bound is offload_lower_bound().
 Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
                                               const search::Algorithm& algorithm,
                                               const search::SearchOptions& options);

@@ -2,9 +2,21 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
+#include <utility>
+#include <vector>
 
 namespace neuroshard {
 namespace {
+
+/// Caches grow by ten-thousandths of their rows, which plans are easy to read with.
+constexpr int kSteps = 10'000;
+constexpr int kMostSteps = static_cast<int>(kMostCache * kSteps + 0.5);
+constexpr int kLeastSteps = static_cast<int>(kLeastCache * kSteps + 0.5);
+
+TableKernel cache_of(int steps) {
+  return {ComputeKernel::kFusedUvmCaching, static_cast<double>(steps) / kSteps};
+}
 
 /// The shards of one table on one device.
 struct Holding {
@@ -14,13 +26,16 @@ struct Holding {
 
 class Settling {
  public:
-  Settling(const Plan& plan, KernelCosts& costs, std::vector<std::size_t>& kernels)
-      : costs_(costs), kernels_(kernels) {
-    const auto devices = static_cast<std::size_t>(plan.devices);
-    left_.assign(devices, costs.cluster().memory_bytes);
-    ms_.assign(devices, 0);
-    on_device_.resize(devices);
-    holdings_.resize(costs.tables());
+  Settling(KernelCosts& costs, const Plan& plan)
+      : costs_(costs),
+        kernels_(costs.tables()),
+        left_(static_cast<std::size_t>(plan.devices), costs.cluster().memory_bytes),
+        ms_(left_.size()),
+        on_device_(left_.size()),
+        holdings_(costs.tables()) {
+    for (const OffloadedTable& table : plan.offloaded) {
+      kernels_[static_cast<std::size_t>(table.table)] = table.kernel;
+    }
     const std::vector<ShardShape> shapes = shapes_of(plan);
     for (std::size_t k = 0; k < shapes.size(); ++k) add(plan.shards[k], shapes[k]);
   }
@@ -32,6 +47,15 @@ class Settling {
       if (dearest == ms_.size()) return;
       if (!improve(dearest)) done[dearest] = true;
     }
+  }
+
+  [[nodiscard]] std::vector<OffloadedTable> offloaded() const {
+    std::vector<OffloadedTable> tables;
+    for (std::size_t table = 0; table < kernels_.size(); ++table) {
+      if (!kernels_[table].offloaded()) continue;
+      tables.push_back({static_cast<std::int32_t>(table), kernels_[table]});
+    }
+    return tables;
   }
 
  private:
@@ -56,51 +80,79 @@ class Settling {
     }
   }
 
-  /// What the device saves, ms, when its shards of the table get that kernel; below 0 where some
-  /// device has no memory for it.
-  double saving(std::size_t table, std::size_t kernel, std::size_t device) {
-    double saved = 0;
-    for (const Holding& holding : holdings_[table]) {
-      std::int64_t more = 0;
-      for (const ShardShape& shape : holding.shapes) {
-        more += costs_.shard_bytes(shape, kernel) - costs_.shard_bytes(shape, kernels_[table]);
-        if (holding.device != device) continue;
-        saved += costs_.shard_ms(shape, kernels_[table]) - costs_.shard_ms(shape, kernel);
-      }
-      if (more > std::max<std::int64_t>(0, left_[holding.device])) return -1;
+  /// Bytes and milliseconds that a device's shards of the table take more with that kernel.
+  std::int64_t more_bytes(const Holding& holding, std::size_t table, const TableKernel& kernel) {
+    std::int64_t more = 0;
+    for (const ShardShape& shape : holding.shapes) {
+      more += costs_.shard_bytes(shape, kernel) - costs_.shard_bytes(shape, kernels_[table]);
     }
-    return saved;
+    return more;
+  }
+  double more_ms(const Holding& holding, std::size_t table, const TableKernel& kernel) {
+    double more = 0;
+    for (const ShardShape& shape : holding.shapes) {
+      more += costs_.shard_ms(shape, kernel) - costs_.shard_ms(shape, kernels_[table]);
+    }
+    return more;
   }
 
-  void take(std::size_t table, std::size_t kernel) {
+  /// Whether all devices that hold the table have memory for that.
+  bool fits(std::size_t table, const TableKernel& kernel) {
+    return std::all_of(holdings_[table].begin(), holdings_[table].end(),
+                       [&](const Holding& holding) {
+                         const std::int64_t left = std::max<std::int64_t>(0, left_[holding.device]);
+                         return more_bytes(holding, table, kernel) <= left;
+                       });
+  }
+
+  /// The largest cache that fits; nothing where none does that is larger than the table has.
+  std::optional<TableKernel> largest_cache(std::size_t table) {
+    int most = kMostSteps + 1;  // that does not fit
+    int least = std::max(kLeastSteps, static_cast<int>(kernels_[table].load_factor * kSteps) + 1);
+    if (least >= most || !fits(table, cache_of(least))) return std::nullopt;
+    while (most - least > 1) {
+      const int middle = (least + most) / 2;
+      (fits(table, cache_of(middle)) ? least : most) = middle;
+    }
+    return cache_of(least);
+  }
+
+  /// The cheapest kernel of that kind that fits, if any.
+  std::optional<TableKernel> fitting(std::size_t table, ComputeKernel kind) {
+    const Table& given = costs_.workload().tables[table];
+    if (!given.kernels.allows(kind)) return std::nullopt;
+    const bool cached = kind == ComputeKernel::kFusedUvmCaching;
+    if (cached && caches_freely(given)) return largest_cache(table);
+    const TableKernel kernel{kind, cached ? given.kernels.load_factor : 0};
+    return fits(table, kernel) ? std::optional(kernel) : std::nullopt;
+  }
+
+  void take(std::size_t table, const TableKernel& kernel) {
     for (const Holding& holding : holdings_[table]) {
-      for (const ShardShape& shape : holding.shapes) {
-        left_[holding.device] -=
-            costs_.shard_bytes(shape, kernel) - costs_.shard_bytes(shape, kernels_[table]);
-        ms_[holding.device] +=
-            costs_.shard_ms(shape, kernel) - costs_.shard_ms(shape, kernels_[table]);
-      }
+      left_[holding.device] -= more_bytes(holding, table, kernel);
+      ms_[holding.device] += more_ms(holding, table, kernel);
     }
     kernels_[table] = kernel;
   }
 
   /// Takes what saves the device most; false where nothing does.
   bool improve(std::size_t device) {
-    double most = 0;
-    std::size_t best_table = 0;
-    std::size_t best_kernel = 0;
+    double least = 0;
+    std::pair<std::size_t, TableKernel> best;
     for (const std::size_t table : on_device_[device]) {
-      if (!costs_.kernel_of(table, kernels_[table]).offloaded()) continue;
-      for (const std::size_t kernel : costs_.kernels(table)) {
-        const double saved = saving(table, kernel, device);
-        if (saved <= most) continue;
-        most = saved;
-        best_table = table;
-        best_kernel = kernel;
+      if (!kernels_[table].offloaded()) continue;
+      const auto holding = std::find_if(holdings_[table].begin(), holdings_[table].end(),
+                                        [&](const Holding& one) { return one.device == device; });
+      for (const ComputeKernel kind : all_compute_kernels()) {
+        const std::optional<TableKernel> kernel = fitting(table, kind);
+        const double more = kernel ? more_ms(*holding, table, *kernel) : 0;
+        if (more >= least) continue;
+        least = more;
+        best = {table, *kernel};
       }
     }
-    if (most > 0) take(best_table, best_kernel);
-    return most > 0;
+    if (least < 0) take(best.first, best.second);
+    return least < 0;
   }
 
   [[nodiscard]] std::size_t dearest_of(const std::vector<bool>& done) const {
@@ -112,8 +164,8 @@ class Settling {
   }
 
   KernelCosts& costs_;
-  std::vector<std::size_t>& kernels_;
-  std::vector<std::int64_t> left_;  ///< bytes, by device
+  std::vector<TableKernel> kernels_;  ///< by table
+  std::vector<std::int64_t> left_;    ///< bytes, by device
   std::vector<double> ms_;
   std::vector<std::vector<std::size_t>> on_device_;  ///< tables, each once
   std::vector<std::vector<Holding>> holdings_;       ///< by table
@@ -121,8 +173,10 @@ class Settling {
 
 }  // namespace
 
-void settle_kernels(const Plan& plan, KernelCosts& costs, std::vector<std::size_t>& kernels) {
-  Settling(plan, costs, kernels).run();
+void settle_kernels(KernelCosts& costs, Plan& plan) {
+  Settling settling(costs, plan);
+  settling.run();
+  plan.offloaded = settling.offloaded();
 }
 
 }  // namespace neuroshard

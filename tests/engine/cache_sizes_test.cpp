@@ -1,0 +1,139 @@
+// Caches of any size: how they are given the memory that a plan leaves, and what no plan with such
+// caches costs less than.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <random>
+#include <vector>
+
+#include "engine/core/offload.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/offload/offload_bound.h"
+#include "engine/offload/settle_kernels.h"
+#include "tests/support/offload_example.h"
+
+namespace neuroshard {
+BOOST_AUTO_TEST_SUITE(cache_sizes)
+
+using test::kGiB;
+using test::large_tables;
+
+namespace {
+
+KernelCosts costs_of(const Workload& workload, const Cluster& cluster) {
+  return {workload, cluster, {}, {true, {.blocks = cluster.devices}}};
+}
+
+PlanCost cost_of(const Workload& workload, const Plan& plan) {
+  return planned_cost(workload, plan, load_cost_models("torchrec")->models).value();
+}
+
+/// Whole tables and halves of columns on random devices, all in host memory.
+Plan random_plan(const Workload& workload, std::int32_t devices, std::mt19937& random) {
+  Plan plan{devices, {}};
+  const auto any = [&] { return static_cast<std::int32_t>(random() % unsigned(devices)); };
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    const Table& own = workload.tables[static_cast<std::size_t>(table)];
+    const std::int32_t middle = random() % 2 == 0 ? own.dim : own.dim / 2;
+    plan.shards.push_back({table, 0, own.rows, 0, middle, any()});
+    if (middle < own.dim) plan.shards.push_back({table, 0, own.rows, middle, own.dim, any()});
+    plan.offloaded.push_back({table, {ComputeKernel::kFusedUvm, 0}});
+  }
+  return plan;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_cache_takes_all_memory_that_is_left) {
+  const Workload workload = large_tables(1, 1);
+  const Table& table = workload.tables[0];
+  Plan plan{1, {whole_table(workload, 0, 0)}, {}};
+  for (const std::int64_t memory : {kGiB, 7 * kGiB, 20 * kGiB}) {
+    plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}}};
+    KernelCosts costs = costs_of(workload, {1, memory});
+    settle_kernels(costs, plan);
+    BOOST_REQUIRE(plan.offloaded.size() == 1U);
+    const std::int64_t left = memory - device_bytes(workload, plan)[0];
+    BOOST_TEST(left >= 0);
+    // A ten-thousandth of the rows does not fit any more.
+    BOOST_TEST(left < (table.rows / 10'000 + 1) * cached_row_bytes(table, table.dim));
+  }
+  plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}}};
+  KernelCosts costs = costs_of(workload, {1, 64 * kGiB});
+  settle_kernels(costs, plan);
+  BOOST_TEST(plan.offloaded.empty());  // nothing is cheaper than the device's own memory
+}
+
+BOOST_AUTO_TEST_CASE(too_little_memory_for_the_smallest_cache_is_left_alone) {
+  const Workload workload = large_tables(1, 1);
+  Plan plan{1, {whole_table(workload, 0, 0)}, {{0, {ComputeKernel::kFusedUvm, 0}}}};
+  const Plan before = plan;
+  KernelCosts costs = costs_of(workload, {1, kGiB / 4});
+  settle_kernels(costs, plan);
+  BOOST_TEST((plan == before));
+}
+
+BOOST_AUTO_TEST_CASE(no_device_gets_dearer_or_too_full_and_the_dearest_has_nothing_left_to_gain) {
+  std::mt19937 random(1);
+  for (int round = 0; round < 20; ++round) {
+    const Workload workload = large_tables(12, round);
+    const Plan before = random_plan(workload, 4, random);
+    const std::vector<std::int64_t> least = device_bytes(workload, before);
+    const std::int64_t memory =
+        *std::max_element(least.begin(), least.end()) + (1 + round % 4) * kGiB;
+    Plan after = before;
+    KernelCosts costs = costs_of(workload, {4, memory});
+    settle_kernels(costs, after);
+    BOOST_TEST((after.shards == before.shards));
+    const PlanCost was = cost_of(workload, before);
+    const PlanCost is = cost_of(workload, after);
+    std::size_t dearest = 0;
+    for (std::size_t d = 0; d < 4; ++d) {
+      BOOST_TEST(is.per_device[d].total_ms() <= was.per_device[d].total_ms() * (1 + 1e-9));
+      BOOST_TEST(is.per_device[d].memory_bytes <= memory);
+      if (is.per_device[d].total_ms() > is.per_device[dearest].total_ms()) dearest = d;
+    }
+    for (std::size_t k = 0; k < after.offloaded.size(); ++k) {
+      Plan more = after;
+      more.offloaded[k].kernel = {ComputeKernel::kFusedUvmCaching,
+                                  after.offloaded[k].kernel.load_factor + 0.01};
+      const PlanCost then = cost_of(workload, more);
+      const bool fits = std::all_of(then.per_device.begin(), then.per_device.end(),
+                                    [&](const auto& d) { return d.memory_bytes <= memory; });
+      const bool cheaper =
+          then.per_device[dearest].total_ms() < is.per_device[dearest].total_ms() * (1 - 1e-9);
+      BOOST_TEST(!(fits && cheaper), "table " << after.offloaded[k].table);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_bound_holds_for_caches_of_any_size_and_is_near) {
+  std::mt19937 random(2);
+  std::uniform_real_distribution<double> any(kLeastCache, kMostCache);
+  double farthest = 0;
+  for (int round = 0; round < 200; ++round) {
+    Workload workload = large_tables(1 + round % 3, round);
+    // Bounds would have a share of it on the device.
+    if (workload.tables.size() == 1) workload.tables[0].kernels.fused = false;
+    if (round % 5 == 0) workload.tables[0].kernels.load_factor = any(random);
+    Plan plan{1, {}, {}};
+    for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+      const double own = workload.tables[static_cast<std::size_t>(table)].kernels.load_factor;
+      plan.shards.push_back(whole_table(workload, table, 0));
+      plan.offloaded.push_back(
+          {table, {ComputeKernel::kFusedUvmCaching, own > 0 ? own : any(random)}});
+    }
+    const PlanCost cost = cost_of(workload, plan);
+    const auto memory = static_cast<double>(cost.per_device[0].memory_bytes);
+    const auto host = static_cast<double>(cost.per_device[0].host_bytes);
+    const KernelCosts costs = costs_of(workload, {1, cost.per_device[0].memory_bytes});
+    const double bound = offload_lower_bound(costs, {memory, host}, {}).value();
+    BOOST_TEST(bound <= cost.cost_ms);
+    if (workload.tables.size() == 1) farthest = std::max(farthest, cost.cost_ms / bound - 1);
+  }
+  // Of one table the plan is the best there is: all its memory is the cache's.
+  BOOST_TEST(farthest < 0.03);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard
