@@ -88,7 +88,7 @@ KernelCosts::Option KernelCosts::option_of(const TableDivision& division, std::s
   for (const auto& [shape, count] : division) {
     const double ms = shard_ms(shape, own);
     const std::int64_t bytes = shard_bytes(shape, own);
-    const std::int64_t on_host = bytes_on_host(table_with(index, own), shape.rows, shape.dim);
+    const std::int64_t on_host = host_bytes(shape, own);
     option.sums.cost += count * ms;
     option.sums.device_bytes += count * static_cast<double>(bytes);
     option.sums.host_bytes += count * static_cast<double>(on_host);
@@ -111,6 +111,10 @@ double KernelCosts::shard_ms(const ShardShape& shape, const TableKernel& kernel)
 std::int64_t KernelCosts::shard_bytes(const ShardShape& shape, const TableKernel& kernel) {
   const Table& table = table_with(shape.table, kernel);
   return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
+}
+
+std::int64_t KernelCosts::host_bytes(const ShardShape& shape, const TableKernel& kernel) {
+  return bytes_on_host(table_with(shape.table, kernel), shape.rows, shape.dim);
 }
 
 Workload KernelCosts::with_kernels(const OffloadChoice& choice) const {

@@ -75,9 +75,10 @@ class KernelCosts {
   [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const {
     return formula_.bandwidth_of(kernel);
   }
-  /// Milliseconds of a shard with that kernel of its table, and bytes on its device.
+  /// Milliseconds of a shard with that kernel of its table, and bytes on its device and its host.
   double shard_ms(const ShardShape& shape, const TableKernel& kernel);
   std::int64_t shard_bytes(const ShardShape& shape, const TableKernel& kernel);
+  std::int64_t host_bytes(const ShardShape& shape, const TableKernel& kernel);
 
   /// The workload with those kernels; tables in host memory are not on every device, nor are rows
   /// split of those that may be divided in another way, where the choice says so.

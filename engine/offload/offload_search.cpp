@@ -7,12 +7,10 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "engine/core/bytes.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/offload/choice_pace.h"
@@ -20,10 +18,11 @@
 #include "engine/offload/host_pins.h"
 #include "engine/offload/kernel_costs.h"
 #include "engine/offload/kernel_neighbours.h"
+#include "engine/offload/kernel_walk.h"
 #include "engine/offload/offload_bound.h"
+#include "engine/offload/offload_refusals.h"
 #include "engine/offload/settle_kernels.h"
 #include "engine/planner.h"
-#include "search/feasibility.h"
 
 namespace neuroshard {
 namespace {
@@ -32,12 +31,10 @@ namespace {
 constexpr std::array kShares{1.0, 0.995, 0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.45};
 constexpr int kMostRepeats = 100;       // draws in a row that were tried: there are few others
 constexpr std::size_t kMostKept = 100;  // candidates, but for better and better ones
+constexpr std::size_t kWalks = 4;
+constexpr double kInTurn = 0.5;  // of all steps
 constexpr std::string_view kOtherChoices = "other choices of what the hosts hold";
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::string counted(std::int32_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// A choice, and the best plan that is known for it.
 struct Candidate {
@@ -64,16 +61,20 @@ class OffloadSearch {
   }
 
   Result<search::SearchResult> run() {
-    if (!choose_kernels(costs_, limits(1), Divided::kFreely)) return too_little();
+    if (!choose_kernels(costs_, limits(1), Divided::kFreely)) {
+      return too_little_memory(problem_.workload, problem_.cluster, hosts_);
+    }
     NEUROSHARD_RETURN_IF_ERROR(try_choices());
     if (candidates_.empty() && tries_cut_short_) NEUROSHARD_RETURN_IF_ERROR(try_patiently());
     if (candidates_.empty()) {
-      return algorithm_.baseline && !last_refusal_.ok() ? last_refusal_ : no_way();
+      if (algorithm_.baseline && !last_refusal_.ok()) return last_refusal_;
+      return no_way_to_share(problem_.workload, problem_.cluster, hosts_);
     }
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(try_neighbours());
     std::stable_sort(candidates_.begin(), candidates_.end(), cheaper);
     Candidate& best = candidates_.front();
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(best));
+    if (algorithm_.name == default_algorithm()) NEUROSHARD_RETURN_IF_ERROR(walk());
     search::SearchResult result = std::move(best.found);
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
@@ -88,47 +89,6 @@ class OffloadSearch {
     const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
     return {share * memory * problem_.cluster.devices,
             static_cast<double>(hosts_.memory_bytes) * hosts_.count};
-  }
-
-  /// What tables are to be shared between.
-  [[nodiscard]] std::string memories() const {
-    return counted(problem_.cluster.devices, "device") + " of " +
-           format_bytes(problem_.cluster.memory_bytes) + " and " + counted(hosts_.count, "host") +
-           " with " + format_bytes(hosts_.memory_bytes) + " for tables";
-  }
-
-  /// None was found, there may be one.
-  [[nodiscard]] Status no_way() const {
-    return infeasible("found no way to share tables of " + describe_bytes(problem_.workload) +
-                      " between " + memories() + ": more of either may do");
-  }
-
-  /// No memory of hosts helps.
-  [[nodiscard]] Status buffers_alone(double bytes) const {
-    const auto least = static_cast<std::int64_t>(bytes / problem_.cluster.devices) + 1;
-    return infeasible("the buffers of a step need " +
-                      format_bytes(static_cast<std::int64_t>(bytes)) + ", more than " +
-                      counted(problem_.cluster.devices, "device") + " of " +
-                      format_bytes(problem_.cluster.memory_bytes) + " hold: needs at least " +
-                      format_bytes_at_least(least) + " of memory per device");
-  }
-
-  /// No choice of kernels keeps both limits, even if all devices were one, and all hosts.
-  [[nodiscard]] Status too_little() const {
-    double all = 0;
-    double buffers = 0;  // stay on the devices
-    for (const Table& table : problem_.workload.tables) {
-      all += static_cast<double>(table_bytes(table));
-      buffers += static_cast<double>(buffer_bytes(table, table.rows, table.dim, false));
-    }
-    constexpr double kMostBytes = 9e18;
-    if (buffers > limits(1).device_bytes) return buffers_alone(buffers);
-    const double missing = (all - limits(1).device_bytes) / hosts_.count;
-    if (missing <= static_cast<double>(hosts_.memory_bytes)) return no_way();
-    const auto least = static_cast<std::int64_t>(std::min(missing, kMostBytes));
-    return infeasible("the tables need " + describe_bytes(problem_.workload) + ", more than " +
-                      memories() + " hold: needs at least " + format_bytes_at_least(least) +
-                      " of memory per host for tables");
   }
 
   /// The quick plans of all choices that get anywhere.
@@ -175,6 +135,7 @@ class OffloadSearch {
     for (std::int64_t k = 0; pace_.another_neighbour(k); ++k) {
       const bool usual = k < pace_.usual_neighbours();
       if (usual ? out_of_time() : pace_.out_of_time() || repeats == kMostRepeats) break;
+      pace_.tell_of_neighbours(k);
       const OffloadChoice next = neighbours.next(choice);
       stopped_early_ |= !usual && pace_.by_clock();
       repeats = tried_.contains(next) ? repeats + 1 : 0;
@@ -223,7 +184,7 @@ class OffloadSearch {
     const bool quick_counts = algorithm_.name == default_algorithm();
     Status refusal;
     for (const Candidate& candidate : candidates_) {
-      Result<Candidate> found = search(candidate.choice, algorithm_, pace_.of_rest());
+      Result<Candidate> found = search(candidate.choice, algorithm_, pace_.of_rest(quick_counts));
       if (found.ok()) {
         if (found->cost < best.cost || !quick_counts) best = std::move(*found);
         return {};
@@ -236,15 +197,51 @@ class OffloadSearch {
     return quick_counts && no_more ? Status() : refusal;
   }
 
+  KernelWalk walk_from(const Candidate& candidate) {
+    std::vector<TableKernel> kernels;
+    for (std::size_t table = 0; table < costs_.tables(); ++table) {
+      kernels.push_back(costs_.kernel_of(table, candidate.choice.kernels[table]));
+    }
+    return {costs_, hosts_, candidate.found.plan, std::move(kernels), given_.seed};
+  }
+
+  /// Walks on from the best plans in turn, then from the one that has become the cheapest.
+  Status walk() {
+    std::vector<KernelWalk> walks;
+    for (std::size_t k = 0; k < candidates_.size() && walks.size() < kWalks; ++k) {
+      const bool again = k > 0 && candidates_[k].cost == candidates_[k - 1].cost;
+      if (!again) walks.push_back(walk_from(candidates_[k]));
+    }
+    const auto cheapest = [&] {
+      return std::min_element(walks.begin(), walks.end(), [](const auto& a, const auto& b) {
+        return a.cost_ms() < b.cost_ms();
+      });
+    };
+    const double began = pace_.passed();
+    std::size_t steps = 0;
+    for (double done = 0; (done = pace_.walked(steps, began)) < 1; ++steps) {
+      (done < kInTurn ? walks[steps % walks.size()] : *cheapest()).step();
+      pace_.tell_of_walk(steps);
+    }
+    evaluations_ += static_cast<std::int64_t>(steps);
+    stopped_early_ |= pace_.by_clock();
+    Plan plan = cheapest()->plan();
+    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
+                                planned_cost(problem_.workload, plan, problem_.models));
+    Candidate& best = candidates_.front();
+    if (cost.cost_ms < best.cost) best.found.plan = std::move(plan);
+    return {};
+  }
+
   /// A plan with those kernels within all limits, and better kernels where it has memory for them.
   Result<Candidate> search(const OffloadChoice& choice, const search::Algorithm& algorithm,
                            const search::SearchOptions& own) {
     Workload workload = costs_.with_kernels(choice);
     Result<search::SearchResult> found = place(workload, algorithm, own);
     if (found.ok() && beyond_hosts(found->plan)) {
-      if (!pin_to_hosts(hosts_, workload)) return no_host();
+      if (!pin_to_hosts(hosts_, workload)) return no_arrangement_over_hosts(hosts_);
       found = place(workload, algorithm, own);
-      if (found.ok() && beyond_hosts(found->plan)) return no_host();
+      if (found.ok() && beyond_hosts(found->plan)) return no_arrangement_over_hosts(hosts_);
     }
     if (!found.ok()) return found.status();
     settle_kernels(costs_, found->plan);
@@ -274,12 +271,6 @@ class OffloadSearch {
     return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
   }
 
-  [[nodiscard]] Status no_host() const {
-    return infeasible("no arrangement found that keeps to " + format_bytes(hosts_.memory_bytes) +
-                      " of memory on each of " + std::to_string(hosts_.count) +
-                      " hosts: more of it may do");
-  }
-
   /// Baselines are quick themselves; what others are run on, refine finds out.
   [[nodiscard]] const search::Algorithm& quick_algorithm() const {
     return algorithm_.baseline ? algorithm_ : *search::find_algorithm(default_algorithm());
@@ -289,7 +280,7 @@ class OffloadSearch {
   const search::Algorithm& algorithm_;
   const search::SearchOptions& given_;
   KernelCosts& costs_;
-  const ChoicePace pace_;
+  ChoicePace pace_;
   Hosts hosts_;
   std::set<OffloadChoice> tried_;
   std::vector<Candidate> candidates_;

@@ -24,10 +24,11 @@ struct OffloadProblem {
 /// tables hosts hold, and how large their caches are, is chosen first, as if all devices were one,
 /// for some shares of their memory; each choice is tried with a quick search, and the algorithm is
 /// run on the best, with all the evaluations that it is given (up to a quarter more are for the
-/// tries, and some thousands in any case); then what memory is left on a device
-/// goes to the caches there. Plans keep to the hosts' memory: where one has too much, tables are
-/// kept to one host each. Errors: kInfeasible, with what it takes, and those of the algorithm.
-/// The lower bound is offload_lower_bound().
+/// tries, and some thousands in any case); what memory a plan leaves on a device goes to the caches
+/// there. From the best plans of `refine`, a walk goes on over places and kernels together, for as
+/// long again. Plans keep to the hosts' memory: where one has too much, tables are kept to one host
+/// each. Errors: kInfeasible, with what it takes, and those of the algorithm. The lower bound is
+/// offload_lower_bound().
 Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
                                               const search::Algorithm& algorithm,
                                               const search::SearchOptions& options);

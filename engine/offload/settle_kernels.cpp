@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <utility>
-#include <vector>
 
 namespace neuroshard {
 namespace {
@@ -18,103 +16,122 @@ TableKernel cache_of(int steps) {
   return {ComputeKernel::kFusedUvmCaching, static_cast<double>(steps) / kSteps};
 }
 
-/// The shards of one table on one device.
-struct Holding {
-  std::size_t device = 0;
-  std::vector<ShardShape> shapes;
-};
-
 class Settling {
  public:
-  Settling(KernelCosts& costs, const Plan& plan)
-      : costs_(costs),
-        kernels_(costs.tables()),
-        left_(static_cast<std::size_t>(plan.devices), costs.cluster().memory_bytes),
-        ms_(left_.size()),
-        on_device_(left_.size()),
-        holdings_(costs.tables()) {
-    for (const OffloadedTable& table : plan.offloaded) {
-      kernels_[static_cast<std::size_t>(table.table)] = table.kernel;
-    }
-    const std::vector<ShardShape> shapes = shapes_of(plan);
-    for (std::size_t k = 0; k < shapes.size(); ++k) add(plan.shards[k], shapes[k]);
+  Settling(KernelCosts& costs, std::span<const ShardShape> shapes, const Arrangement& arrangement)
+      : costs_(costs), shapes_(shapes), devices_(arrangement.devices) {
+    const auto devices = static_cast<std::size_t>(costs.cluster().devices);
+    settled_ = {arrangement.kernels, std::vector<double>(devices),
+                std::vector<std::int64_t>(devices, costs.cluster().memory_bytes)};
+    needed_.resize(devices);
+    per_step_.resize(devices);
+    find_shards_of_tables();
+    place();
+    find_offloaded_on_devices();
   }
 
-  void run() {
-    std::vector<bool> done(ms_.size());
+  Settled run() {
+    std::vector<bool> done(settled_.ms.size());
     while (true) {
       const std::size_t dearest = dearest_of(done);
-      if (dearest == ms_.size()) return;
+      if (dearest == done.size()) return std::move(settled_);
       if (!improve(dearest)) done[dearest] = true;
     }
   }
 
-  [[nodiscard]] std::vector<OffloadedTable> offloaded() const {
-    std::vector<OffloadedTable> tables;
-    for (std::size_t table = 0; table < kernels_.size(); ++table) {
-      if (!kernels_[table].offloaded()) continue;
-      tables.push_back({static_cast<std::int32_t>(table), kernels_[table]});
-    }
-    return tables;
-  }
-
  private:
-  void add(const Shard& shard, const ShardShape& shape) {
-    const auto table = static_cast<std::size_t>(shard.table);
-    const bool everywhere = shard.device == kEveryDevice;
-    const std::size_t begin = everywhere ? 0 : static_cast<std::size_t>(shard.device);
-    const std::size_t end = everywhere ? ms_.size() : begin + 1;
-    for (std::size_t device = begin; device < end; ++device) {
-      left_[device] -= costs_.shard_bytes(shape, kernels_[table]);
-      ms_[device] += costs_.shard_ms(shape, kernels_[table]);
-      if (everywhere) continue;
-      std::vector<Holding>& of_table = holdings_[table];
-      const auto known = std::find_if(of_table.begin(), of_table.end(),
-                                      [&](const Holding& one) { return one.device == device; });
-      if (known != of_table.end()) {
-        known->shapes.push_back(shape);
-        continue;
+  /// Shards [begin, end) are a table's.
+  struct Range {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+  struct Better {
+    std::size_t table = 0;
+    TableKernel kernel;
+  };
+
+  void find_shards_of_tables() {
+    ranges_.resize(settled_.kernels.size());
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      Range& range = ranges_[static_cast<std::size_t>(shapes_[k].table)];
+      if (range.end == 0) range.begin = k;
+      range.end = k + 1;
+    }
+  }
+
+  void place() {
+    for (std::size_t k = 0; k < shapes_.size(); ++k) {
+      const TableKernel& kernel = settled_.kernels[static_cast<std::size_t>(shapes_[k].table)];
+      bytes_.push_back(costs_.shard_bytes(shapes_[k], kernel));
+      ms_.push_back(costs_.shard_ms(shapes_[k], kernel));
+      const bool everywhere = devices_[k] == kEveryDevice;
+      const std::size_t begin = everywhere ? 0 : device_of(k);
+      const std::size_t end = everywhere ? settled_.ms.size() : begin + 1;
+      for (std::size_t device = begin; device < end; ++device) {
+        settled_.left[device] -= bytes_[k];
+        settled_.ms[device] += ms_[k];
       }
-      of_table.push_back({device, {shape}});
-      on_device_[device].push_back(table);
     }
   }
 
-  /// Bytes and milliseconds that a device's shards of the table take more with that kernel.
-  std::int64_t more_bytes(const Holding& holding, std::size_t table, const TableKernel& kernel) {
-    std::int64_t more = 0;
-    for (const ShardShape& shape : holding.shapes) {
-      more += costs_.shard_bytes(shape, kernel) - costs_.shard_bytes(shape, kernels_[table]);
-    }
-    return more;
-  }
-  double more_ms(const Holding& holding, std::size_t table, const TableKernel& kernel) {
-    double more = 0;
-    for (const ShardShape& shape : holding.shapes) {
-      more += costs_.shard_ms(shape, kernel) - costs_.shard_ms(shape, kernels_[table]);
-    }
-    return more;
+  /// Those of device d are tables_on_[first_on_[d]] and on; a table may come more than once.
+  void find_offloaded_on_devices() {
+    const auto each = [&](const auto& take) {
+      for (std::size_t k = 0; k < shapes_.size(); ++k) {
+        const auto table = static_cast<std::size_t>(shapes_[k].table);
+        if (settled_.kernels[table].offloaded()) take(device_of(k), table);
+      }
+    };
+    first_on_.assign(settled_.ms.size() + 1, 0);
+    each([&](std::size_t device, std::size_t) { ++first_on_[device + 1]; });
+    for (std::size_t d = 1; d < first_on_.size(); ++d) first_on_[d] += first_on_[d - 1];
+    tables_on_.resize(first_on_.back());
+    std::vector<std::size_t> next(first_on_.begin(), first_on_.end() - 1);
+    each([&](std::size_t device, std::size_t table) { tables_on_[next[device]++] = table; });
   }
 
-  /// Whether all devices that hold the table have memory for that.
+  [[nodiscard]] std::size_t device_of(std::size_t shard) const {
+    return static_cast<std::size_t>(devices_[shard]);
+  }
+
+  /// Whether all devices that hold the table have memory for that kernel: needed_ is what it takes
+  /// more on each of them.
   bool fits(std::size_t table, const TableKernel& kernel) {
-    return std::all_of(holdings_[table].begin(), holdings_[table].end(),
-                       [&](const Holding& holding) {
-                         const std::int64_t left = std::max<std::int64_t>(0, left_[holding.device]);
-                         return more_bytes(holding, table, kernel) <= left;
-                       });
+    const auto [begin, end] = ranges_[table];
+    for (std::size_t k = begin; k < end; ++k) needed_[device_of(k)] = 0;
+    bool all = true;
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t device = device_of(k);
+      needed_[device] += costs_.shard_bytes(shapes_[k], kernel) - bytes_[k];
+      all &= needed_[device] <= std::max<std::int64_t>(0, settled_.left[device]);
+    }
+    return all;
+  }
+
+  /// Steps that a cache of the table, of which needed_ is known, may have more, but for rounding.
+  int more_steps(std::size_t table) {
+    const auto [begin, end] = ranges_[table];
+    const Table& given = costs_.workload().tables[table];
+    for (std::size_t k = begin; k < end; ++k) per_step_[device_of(k)] = 0;
+    double least = kSteps;
+    for (std::size_t k = begin; k < end; ++k) {
+      const std::size_t device = device_of(k);
+      per_step_[device] += static_cast<double>(shapes_[k].rows) / kSteps *
+                           static_cast<double>(cached_row_bytes(given, shapes_[k].dim));
+      const std::int64_t room = std::max<std::int64_t>(0, settled_.left[device]) - needed_[device];
+      least = std::min(least, static_cast<double>(room) / per_step_[device]);
+    }
+    return static_cast<int>(least);
   }
 
   /// The largest cache that fits; nothing where none does that is larger than the table has.
   std::optional<TableKernel> largest_cache(std::size_t table) {
-    int most = kMostSteps + 1;  // that does not fit
-    int least = std::max(kLeastSteps, static_cast<int>(kernels_[table].load_factor * kSteps) + 1);
-    if (least >= most || !fits(table, cache_of(least))) return std::nullopt;
-    while (most - least > 1) {
-      const int middle = (least + most) / 2;
-      (fits(table, cache_of(middle)) ? least : most) = middle;
-    }
-    return cache_of(least);
+    const double now = settled_.kernels[table].load_factor;
+    const int least = std::max(kLeastSteps, static_cast<int>(now * kSteps) + 1);
+    if (least > kMostSteps || !fits(table, cache_of(least))) return std::nullopt;
+    int steps = std::min(kMostSteps, least + more_steps(table) + 1);
+    while (steps > least && !fits(table, cache_of(steps))) --steps;
+    return cache_of(steps);
   }
 
   /// The cheapest kernel of that kind that fits, if any.
@@ -127,56 +144,102 @@ class Settling {
     return fits(table, kernel) ? std::optional(kernel) : std::nullopt;
   }
 
-  void take(std::size_t table, const TableKernel& kernel) {
-    for (const Holding& holding : holdings_[table]) {
-      left_[holding.device] -= more_bytes(holding, table, kernel);
-      ms_[holding.device] += more_ms(holding, table, kernel);
+  /// Milliseconds that the device's shards of the table take more with that kernel.
+  double more_ms(std::size_t table, std::size_t device, const TableKernel& kernel) {
+    double more = 0;
+    for (std::size_t k = ranges_[table].begin; k < ranges_[table].end; ++k) {
+      if (device_of(k) == device) more += costs_.shard_ms(shapes_[k], kernel) - ms_[k];
     }
-    kernels_[table] = kernel;
+    return more;
+  }
+
+  void take(const Better& better) {
+    for (std::size_t k = ranges_[better.table].begin; k < ranges_[better.table].end; ++k) {
+      const std::int64_t bytes = costs_.shard_bytes(shapes_[k], better.kernel);
+      const double ms = costs_.shard_ms(shapes_[k], better.kernel);
+      settled_.left[device_of(k)] -= bytes - bytes_[k];
+      settled_.ms[device_of(k)] += ms - ms_[k];
+      bytes_[k] = bytes;
+      ms_[k] = ms;
+    }
+    settled_.kernels[better.table] = better.kernel;
   }
 
   /// Takes what saves the device most; false where nothing does.
   bool improve(std::size_t device) {
     double least = 0;
-    std::pair<std::size_t, TableKernel> best;
-    for (const std::size_t table : on_device_[device]) {
-      if (!kernels_[table].offloaded()) continue;
-      const auto holding = std::find_if(holdings_[table].begin(), holdings_[table].end(),
-                                        [&](const Holding& one) { return one.device == device; });
+    Better best;
+    for (std::size_t k = first_on_[device]; k < first_on_[device + 1]; ++k) {
+      const std::size_t table = tables_on_[k];
+      const bool again = k > first_on_[device] && tables_on_[k - 1] == table;
+      if (again || !settled_.kernels[table].offloaded()) continue;
       for (const ComputeKernel kind : all_compute_kernels()) {
         const std::optional<TableKernel> kernel = fitting(table, kind);
-        const double more = kernel ? more_ms(*holding, table, *kernel) : 0;
+        const double more = kernel ? more_ms(table, device, *kernel) : 0;
         if (more >= least) continue;
         least = more;
         best = {table, *kernel};
       }
     }
-    if (least < 0) take(best.first, best.second);
+    if (least < 0) take(best);
     return least < 0;
   }
 
   [[nodiscard]] std::size_t dearest_of(const std::vector<bool>& done) const {
-    std::size_t dearest = ms_.size();
-    for (std::size_t device = 0; device < ms_.size(); ++device) {
-      if (!done[device] && (dearest == ms_.size() || ms_[device] > ms_[dearest])) dearest = device;
+    std::size_t dearest = done.size();
+    for (std::size_t device = 0; device < done.size(); ++device) {
+      const bool more = dearest == done.size() || settled_.ms[device] > settled_.ms[dearest];
+      if (!done[device] && more) dearest = device;
     }
     return dearest;
   }
 
   KernelCosts& costs_;
-  std::vector<TableKernel> kernels_;  ///< by table
-  std::vector<std::int64_t> left_;    ///< bytes, by device
-  std::vector<double> ms_;
-  std::vector<std::vector<std::size_t>> on_device_;  ///< tables, each once
-  std::vector<std::vector<Holding>> holdings_;       ///< by table
+  const std::span<const ShardShape> shapes_;
+  const std::span<const std::int32_t> devices_;  ///< of shards
+  Settled settled_;
+  std::vector<std::int64_t> bytes_;  ///< of shards
+  std::vector<double> ms_;           ///< of shards
+  std::vector<Range> ranges_;        ///< by table
+  std::vector<std::size_t> first_on_;
+  std::vector<std::size_t> tables_on_;
+  std::vector<std::int64_t> needed_;  ///< by device
+  std::vector<double> per_step_;      ///< bytes, by device
 };
 
 }  // namespace
 
+Arrangement arrangement_of(const Plan& plan, std::size_t tables) {
+  Arrangement arrangement{{}, std::vector<TableKernel>(tables)};
+  for (const Shard& shard : plan.shards) arrangement.devices.push_back(shard.device);
+  for (const OffloadedTable& table : plan.offloaded) {
+    arrangement.kernels[static_cast<std::size_t>(table.table)] = table.kernel;
+  }
+  return arrangement;
+}
+
+std::size_t Settled::dearest() const {
+  return static_cast<std::size_t>(std::max_element(ms.begin(), ms.end()) - ms.begin());
+}
+
+Settled settle(KernelCosts& costs, std::span<const ShardShape> shapes,
+               const Arrangement& arrangement) {
+  return Settling(costs, shapes, arrangement).run();
+}
+
 void settle_kernels(KernelCosts& costs, Plan& plan) {
-  Settling settling(costs, plan);
-  settling.run();
-  plan.offloaded = settling.offloaded();
+  const std::vector<ShardShape> shapes = shapes_of(plan);
+  plan.offloaded =
+      offloaded_of(settle(costs, shapes, arrangement_of(plan, costs.tables())).kernels);
+}
+
+std::vector<OffloadedTable> offloaded_of(std::span<const TableKernel> kernels) {
+  std::vector<OffloadedTable> offloaded;
+  for (std::size_t table = 0; table < kernels.size(); ++table) {
+    if (!kernels[table].offloaded()) continue;
+    offloaded.push_back({static_cast<std::int32_t>(table), kernels[table]});
+  }
+  return offloaded;
 }
 
 }  // namespace neuroshard

@@ -55,15 +55,37 @@ BOOST_AUTO_TEST_CASE(a_try_gets_a_share_of_the_time_and_no_limit_where_there_is_
   const ChoicePace pace(options, true, 26);
   BOOST_TEST(pace.of_try().time_limit_s == 100);
   BOOST_TEST(pace.of_try(true).time_limit_s > 900);
-  BOOST_TEST(pace.of_rest().time_limit_s > 900);
+  BOOST_TEST(pace.of_rest(false).time_limit_s > 900);
+  BOOST_TEST(pace.of_rest(true).time_limit_s > 450);
+  BOOST_TEST(pace.of_rest(true).time_limit_s <= 500);
   BOOST_TEST(pace.of_try().evaluations == 2000);
   options = {.evaluations = 5000};
   const ChoicePace by_evaluations(options, true, 26);
   BOOST_TEST(by_evaluations.of_try().time_limit_s == 0);
-  BOOST_TEST(by_evaluations.of_rest().time_limit_s == 0);
+  BOOST_TEST(by_evaluations.of_rest(true).time_limit_s == 0);
   options = {};
-  BOOST_TEST(ChoicePace(options, true, 26).of_rest().time_limit_s == 1);
-  BOOST_TEST(ChoicePace(options, false, 26).of_rest().time_limit_s == 0);
+  BOOST_TEST(ChoicePace(options, true, 26).of_rest(false).time_limit_s == 1);
+  BOOST_TEST(ChoicePace(options, false, 26).of_rest(false).time_limit_s == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_walk_has_the_steps_that_evaluations_are_for_or_the_time_that_is_left) {
+  search::SearchOptions options{.evaluations = 100'000'000};
+  const ChoicePace many(options, true, 26);
+  BOOST_TEST(many.walked(100'000, 0) == 0.5);
+  BOOST_TEST(many.walked(200'000, 0) == 1);
+  options.time_limit_s = 1e6;
+  BOOST_TEST(many.walked(100'000, 0) == 0.5);
+  const search::SearchOptions one{.evaluations = 1};
+  const ChoicePace few(one, true, 200);
+  BOOST_TEST(few.walked(500, 0) == 0.5);
+  options = {.time_limit_s = 1e6};
+  const ChoicePace by_clock(options, true, 26);
+  BOOST_TEST(by_clock.walked(1'000'000'000, by_clock.passed()) < 0.1);
+  BOOST_TEST(by_clock.walked(0, 2e6) == 1);  // too late for a walk
+  CancelToken cancel;
+  cancel.cancel();
+  options.cancel = &cancel;
+  BOOST_TEST(by_clock.walked(0, 0) == 1);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
