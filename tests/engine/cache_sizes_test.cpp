@@ -6,27 +6,20 @@
 #include <vector>
 
 #include "engine/core/offload.h"
-#include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/shipped_models.h"
 #include "engine/offload/offload_bound.h"
 #include "engine/offload/settle_kernels.h"
+#include "tests/engine/offload_costs.h"
 #include "tests/support/offload_example.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(cache_sizes)
 
+using test::kernel_costs;
 using test::kGiB;
 using test::large_tables;
+using test::torchrec_cost;
 
 namespace {
-
-KernelCosts costs_of(const Workload& workload, const Cluster& cluster) {
-  return {workload, cluster, {}, {true, {.blocks = cluster.devices}}};
-}
-
-PlanCost cost_of(const Workload& workload, const Plan& plan) {
-  return planned_cost(workload, plan, load_cost_models("torchrec")->models).value();
-}
 
 /// Whole tables and halves of columns on random devices, all in host memory.
 Plan random_plan(const Workload& workload, std::int32_t devices, std::mt19937& random) {
@@ -50,7 +43,7 @@ BOOST_AUTO_TEST_CASE(a_cache_takes_all_memory_that_is_left) {
   Plan plan{1, {whole_table(workload, 0, 0)}, {}};
   for (const std::int64_t memory : {kGiB, 7 * kGiB, 20 * kGiB}) {
     plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}}};
-    KernelCosts costs = costs_of(workload, {1, memory});
+    KernelCosts costs = kernel_costs(workload, {1, memory});
     settle_kernels(costs, plan);
     BOOST_REQUIRE(plan.offloaded.size() == 1U);
     const std::int64_t left = memory - device_bytes(workload, plan)[0];
@@ -59,7 +52,7 @@ BOOST_AUTO_TEST_CASE(a_cache_takes_all_memory_that_is_left) {
     BOOST_TEST(left < (table.rows / 10'000 + 1) * cached_row_bytes(table, table.dim));
   }
   plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}}};
-  KernelCosts costs = costs_of(workload, {1, 64 * kGiB});
+  KernelCosts costs = kernel_costs(workload, {1, 64 * kGiB});
   settle_kernels(costs, plan);
   BOOST_TEST(plan.offloaded.empty());  // nothing is cheaper than the device's own memory
 }
@@ -68,7 +61,7 @@ BOOST_AUTO_TEST_CASE(too_little_memory_for_the_smallest_cache_is_left_alone) {
   const Workload workload = large_tables(1, 1);
   Plan plan{1, {whole_table(workload, 0, 0)}, {{0, {ComputeKernel::kFusedUvm, 0}}}};
   const Plan before = plan;
-  KernelCosts costs = costs_of(workload, {1, kGiB / 4});
+  KernelCosts costs = kernel_costs(workload, {1, kGiB / 4});
   settle_kernels(costs, plan);
   BOOST_TEST((plan == before));
 }
@@ -82,11 +75,11 @@ BOOST_AUTO_TEST_CASE(no_device_gets_dearer_or_too_full_and_the_dearest_has_nothi
     const std::int64_t memory =
         *std::max_element(least.begin(), least.end()) + (1 + round % 4) * kGiB;
     Plan after = before;
-    KernelCosts costs = costs_of(workload, {4, memory});
+    KernelCosts costs = kernel_costs(workload, {4, memory});
     settle_kernels(costs, after);
     BOOST_TEST((after.shards == before.shards));
-    const PlanCost was = cost_of(workload, before);
-    const PlanCost is = cost_of(workload, after);
+    const PlanCost was = torchrec_cost(workload, before);
+    const PlanCost is = torchrec_cost(workload, after);
     std::size_t dearest = 0;
     for (std::size_t d = 0; d < 4; ++d) {
       BOOST_TEST(is.per_device[d].total_ms() <= was.per_device[d].total_ms() * (1 + 1e-9));
@@ -97,7 +90,7 @@ BOOST_AUTO_TEST_CASE(no_device_gets_dearer_or_too_full_and_the_dearest_has_nothi
       Plan more = after;
       more.offloaded[k].kernel = {ComputeKernel::kFusedUvmCaching,
                                   after.offloaded[k].kernel.load_factor + 0.01};
-      const PlanCost then = cost_of(workload, more);
+      const PlanCost then = torchrec_cost(workload, more);
       const bool fits = std::all_of(then.per_device.begin(), then.per_device.end(),
                                     [&](const auto& d) { return d.memory_bytes <= memory; });
       const bool cheaper =
@@ -123,10 +116,10 @@ BOOST_AUTO_TEST_CASE(the_bound_holds_for_caches_of_any_size_and_is_near) {
       plan.offloaded.push_back(
           {table, {ComputeKernel::kFusedUvmCaching, own > 0 ? own : any(random)}});
     }
-    const PlanCost cost = cost_of(workload, plan);
+    const PlanCost cost = torchrec_cost(workload, plan);
     const auto memory = static_cast<double>(cost.per_device[0].memory_bytes);
     const auto host = static_cast<double>(cost.per_device[0].host_bytes);
-    const KernelCosts costs = costs_of(workload, {1, cost.per_device[0].memory_bytes});
+    const KernelCosts costs = kernel_costs(workload, {1, cost.per_device[0].memory_bytes});
     const double bound = offload_lower_bound(costs, {memory, host}, {}).value();
     BOOST_TEST(bound <= cost.cost_ms);
     if (workload.tables.size() == 1) farthest = std::max(farthest, cost.cost_ms / bound - 1);

@@ -8,16 +8,17 @@
 #include <vector>
 
 #include "engine/core/offload.h"
-#include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/shipped_models.h"
 #include "io/plans/plan_tables.h"
+#include "tests/engine/offload_costs.h"
 #include "tests/support/offload_example.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(kernel_walk)
 
+using test::kernel_costs;
 using test::kGiB;
 using test::large_tables;
+using test::torchrec_cost;
 
 namespace {
 
@@ -36,16 +37,8 @@ Plan in_turn(const Workload& workload, std::int32_t devices) {
   return plan;
 }
 
-KernelCosts costs_of(const Workload& workload, const Cluster& cluster) {
-  return {workload, cluster, {}, {true, {.blocks = cluster.devices}}};
-}
-
 KernelWalk walk_from(KernelCosts& costs, const Hosts& hosts, const Plan& plan) {
   return {costs, hosts, plan, arrangement_of(plan, costs.tables()).kernels, 1};
-}
-
-PlanCost cost_of(const Workload& workload, const Plan& plan) {
-  return planned_cost(workload, plan, load_cost_models("torchrec")->models).value();
 }
 
 }  // namespace
@@ -62,7 +55,7 @@ BOOST_AUTO_TEST_CASE(every_step_keeps_all_limits_and_makes_no_plan_dearer) {
     const std::int64_t memory = *std::max_element(device.begin(), device.end()) + 2 * kGiB;
     const std::vector<std::int64_t> host = host_bytes(workload, start, 2);
     const Hosts hosts{2, 2, *std::max_element(host.begin(), host.end())};
-    KernelCosts costs = costs_of(workload, {4, memory});
+    KernelCosts costs = kernel_costs(workload, {4, memory});
     KernelWalk walk = walk_from(costs, hosts, start);
     const double began = walk.cost_ms();
     double before = began;
@@ -74,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_step_keeps_all_limits_and_makes_no_plan_dearer) {
       const Plan plan = walk.plan();
       BOOST_TEST(validate(workload, plan).message() == "");
       BOOST_TEST(io::check_plan_sharding(workload, plan).message() == "");
-      const PlanCost cost = cost_of(workload, plan);
+      const PlanCost cost = torchrec_cost(workload, plan);
       BOOST_TEST(cost.cost_ms == walk.cost_ms(), boost::test_tools::tolerance(1e-9));
       for (const DeviceCost& one : cost.per_device) BOOST_TEST(one.memory_bytes <= memory);
       for (const std::int64_t bytes : host_bytes(workload, plan, 2)) {
@@ -97,7 +90,7 @@ BOOST_AUTO_TEST_CASE(row_shards_and_tables_on_every_device_stay_where_they_are) 
   std::tie(second.row_begin, second.row_end) = std::pair(first.row_end, 2 * first.row_end);
   second.device = 1;
   start.shards.insert(start.shards.begin() + 1, second);
-  KernelCosts costs = costs_of(workload, {2, 4 * kGiB});
+  KernelCosts costs = kernel_costs(workload, {2, 4 * kGiB});
   KernelWalk walk = walk_from(costs, {1, 2, 400 * kGiB}, start);
   const double began = walk.cost_ms();
   for (int step = 0; step < 1000; ++step) walk.step();
@@ -112,7 +105,7 @@ BOOST_AUTO_TEST_CASE(row_shards_and_tables_on_every_device_stay_where_they_are) 
 BOOST_AUTO_TEST_CASE(the_same_seed_walks_the_same) {
   const Workload workload = large_tables(12, 5);
   const Plan start = in_turn(workload, 3);
-  KernelCosts costs = costs_of(workload, {3, 3 * kGiB});
+  KernelCosts costs = kernel_costs(workload, {3, 3 * kGiB});
   KernelWalk one = walk_from(costs, {1, 3, 400 * kGiB}, start);
   KernelWalk other = walk_from(costs, {1, 3, 400 * kGiB}, start);
   for (int step = 0; step < 500; ++step) {
