@@ -58,8 +58,13 @@ bool KernelWalk::may_move(std::size_t shard) const {
   return now_.devices[shard] != kEveryDevice && shapes_[shard].rows == table_of(shard).rows;
 }
 
+/// Blocks of a table that meet on a device are joined there by trainers, which it may not allow.
 bool KernelWalk::may_be_on(std::size_t shard, std::int32_t device) const {
-  return table_of(shard).devices.has(device);
+  if (!table_of(shard).devices.has(device)) return false;
+  for (std::size_t k = 0; k < shapes_.size(); ++k) {
+    if (shapes_[k].table == shapes_[shard].table && now_.devices[k] == device) return false;
+  }
+  return true;
 }
 
 /// Half of them on the dearest device, if chance finds one there.

@@ -15,9 +15,9 @@ namespace neuroshard {
 /// A local search over both where shards are and which kernels their tables have, on what a plan
 /// costs when its caches have taken the memory that is left, which searches for shards alone do not
 /// know. One shard moves or two change places, a table has another kernel, or both; what makes the
-/// plan dearer is taken back. Row shards stay where they are, and nothing is split. Plans keep to
-/// devices' and hosts' memory and to what tables allow. The same seed walks the same. Not
-/// thread-safe.
+/// plan dearer is taken back. Row shards stay where they are, nothing is split, and no two shards
+/// of a table meet. Plans keep to devices' and hosts' memory and to what tables allow. The same
+/// seed walks the same. Not thread-safe.
 class KernelWalk {
  public:
   /// Begins at the shards of `plan` with those kernels, one a table, which it has memory for.

@@ -33,6 +33,7 @@ Plan in_turn(const Workload& workload, std::int32_t devices) {
   last.column_end /= 2;
   Shard other = last;
   std::tie(other.column_begin, other.column_end) = std::pair(last.column_end, 2 * last.column_end);
+  other.device = (last.device + 1) % devices;
   plan.shards.push_back(other);
   return plan;
 }
@@ -73,6 +74,7 @@ BOOST_AUTO_TEST_CASE(every_step_keeps_all_limits_and_makes_no_plan_dearer) {
       for (const std::int64_t bytes : host_bytes(workload, plan, 2)) {
         BOOST_TEST(bytes <= hosts.memory_bytes);
       }
+      BOOST_TEST(plan.shards[14].device != plan.shards[15].device);  // of the last table
     }
     BOOST_TEST(walk.cost_ms() < 0.9 * began);
   }
