@@ -12,10 +12,6 @@
 #ifndef NEUROSHARD_ENGINE_HPP_
 #define NEUROSHARD_ENGINE_HPP_
 
-#if __cplusplus <= 201703L
-#error "neuroshard/engine.hpp needs C++20 (-std=c++20); neuroshard/engine.h does not"
-#endif
-
 #include <neuroshard/engine.h>
 #include <neuroshard/engine/base.hpp>
 #include <neuroshard/engine/cluster.hpp>

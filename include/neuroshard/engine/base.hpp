@@ -2,6 +2,10 @@
 #ifndef NEUROSHARD_ENGINE_BASE_HPP_
 #define NEUROSHARD_ENGINE_BASE_HPP_
 
+#if __cplusplus <= 201703L
+#error "neuroshard/engine.hpp needs C++20 (-std=c++20); neuroshard/engine.h does not"
+#endif
+
 #include <neuroshard/engine/base.h>
 
 #include <memory>
