@@ -35,6 +35,9 @@ class HostMemorySearch {
   Result<search::SearchResult> run() {
     const bool both = !problem_.devices_first && (!all_fused_ || (refines_ && tight()));
     Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
+    // A bound of tables on the devices holds for all plans where no other kernel is faster.
+    const bool bounds_all = fused_is_fastest(*problem_.models.torchrec);
+    if (fused.ok() && !bounds_all) fused->lower_bound.reset();
     if (fused.ok() && !both) return fused;
     if (!fused.ok() && !may_go_on(fused.status())) return fused;
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));

@@ -139,7 +139,10 @@ std::string result_text(const Console& console, const Workload& workload, const 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options) {
-  if (!known) {
+  // Of tables on the devices, where those are never dearer than in host memory.
+  const bool cheaper_elsewhere =
+      options.host_memory_bytes > 0 && models.torchrec && !fused_is_fastest(*models.torchrec);
+  if (!known && !cheaper_elsewhere) {
     const auto computed =
         cost_lower_bound(workload, cluster, models, options.row_splits, options.data_parallel);
     if (computed.ok()) known = *computed;

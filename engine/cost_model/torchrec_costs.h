@@ -21,6 +21,14 @@ struct TorchRecBandwidths {
   friend bool operator==(const TorchRecBandwidths&, const TorchRecBandwidths&) = default;
 };
 
+/// Of the bandwidth, what kernels that read host memory have.
+inline constexpr double kOffloadedShare = 0.1;
+
+/// Whether no such kernel has more bandwidth than those of tables on the devices.
+inline bool fused_is_fastest(const TorchRecBandwidths& bandwidths) {
+  return kOffloadedShare * bandwidths.host_memory_gbps <= bandwidths.device_gbps;
+}
+
 /// Each of them: costs stay finite. What TorchRec's own Topology takes is bytes a millisecond, a
 /// million times as much, and above this whatever hardware is meant.
 inline constexpr double kMinTorchRecGbps = 1e-6;

@@ -12,7 +12,6 @@ constexpr double kBackwardFactor = 2;
 constexpr double kWeightGradients = 1.1;   // of the forward pass, of lookups with weights
 constexpr double kGradientCopies = 2.455;  // of blocks of rows, of their outputs
 constexpr double kDense = 0.5;             // of the bandwidth, of kernels that are not fused
-constexpr double kOffloaded = 0.1;         // of the bandwidth, of kernels that read host memory
 constexpr double kOptimizerPasses = 9.22;  // over a dense table
 
 /// Kernels are less efficient on narrow rows.
@@ -60,7 +59,7 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
 double TorchRecFormula::bandwidth_of(const TableKernel& kernel) const {
   if (!kernel.offloaded()) return device_bandwidth_;
   const double cached = kernel.load_factor;
-  return kOffloaded * (cached * device_bandwidth_ + (1 - cached) * host_bandwidth_);
+  return kOffloadedShare * (cached * device_bandwidth_ + (1 - cached) * host_bandwidth_);
 }
 
 TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& shape) const {

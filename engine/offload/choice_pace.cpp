@@ -65,7 +65,7 @@ search::SearchOptions ChoicePace::of_rest(bool walk_follows) const {
     const double left = own.time_limit_s - passed();
     own.time_limit_s = std::max(kLeastSeconds, walk_follows ? left / 2 : left);
   }
-  if (usual_limit_) own.time_limit_s = search::kRefineSeconds;
+  if (usual_limit_) own.time_limit_s = search::kRefineSeconds / (walk_follows ? 2 : 1);
   return own;
 }
 

@@ -15,6 +15,7 @@ namespace {
 using search::KernelOption;
 
 constexpr double kMostShapes = 1e6;  // to intern
+constexpr double kMostWork = 1e8;    // to divide tables: a tenth of a second
 
 /// A table with a cache of some size, divided as costs least.
 struct Cached {
@@ -107,8 +108,14 @@ std::optional<double> offload_lower_bound(const KernelCosts& costs,
                                           const search::RowShapes& rows) {
   const std::vector<TableKernel> kernels = kernels_of_bound();
   double shapes = 0;
-  for (const Table& table : costs.workload().tables) shapes += 1 + table.dim / 4.0;
-  if (shapes * static_cast<double>(kernels.size()) > kMostShapes) return std::nullopt;
+  double work = 0;
+  for (const Table& table : costs.workload().tables) {
+    const double grains = table.dim / 4.0;
+    shapes += 1 + grains;
+    work += grains * grains;
+  }
+  const auto times = static_cast<double>(kernels.size());
+  if (shapes * times > kMostShapes || work * times > kMostWork) return std::nullopt;
   std::vector<Options> options(costs.tables());
   for (const TableKernel& kernel : kernels) {
     search::RowShapes own = rows;

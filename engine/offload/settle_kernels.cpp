@@ -12,6 +12,9 @@ constexpr int kSteps = 10'000;
 constexpr int kMostSteps = static_cast<int>(kMostCache * kSteps + 0.5);
 constexpr int kLeastSteps = static_cast<int>(kLeastCache * kSteps + 0.5);
 
+/// Better kernels that a device gets: few take all memory, and each is looked for among all tables.
+constexpr int kMostTaken = 32;
+
 TableKernel cache_of(int steps) {
   return {ComputeKernel::kFusedUvmCaching, static_cast<double>(steps) / kSteps};
 }
@@ -32,10 +35,11 @@ class Settling {
 
   Settled run() {
     std::vector<bool> done(settled_.ms.size());
+    std::vector<int> taken(done.size());
     while (true) {
       const std::size_t dearest = dearest_of(done);
       if (dearest == done.size()) return std::move(settled_);
-      if (!improve(dearest)) done[dearest] = true;
+      done[dearest] = !improve(dearest) || ++taken[dearest] == kMostTaken;
     }
   }
 
@@ -129,9 +133,16 @@ class Settling {
     const double now = settled_.kernels[table].load_factor;
     const int least = std::max(kLeastSteps, static_cast<int>(now * kSteps) + 1);
     if (least > kMostSteps || !fits(table, cache_of(least))) return std::nullopt;
-    int steps = std::min(kMostSteps, least + more_steps(table) + 1);
-    while (steps > least && !fits(table, cache_of(steps))) --steps;
-    return cache_of(steps);
+    int low = least;            // fits
+    int high = kMostSteps + 1;  // does not
+    const auto look_at = [&](int steps) {
+      if (steps > low && steps < high) (fits(table, cache_of(steps)) ? low : high) = steps;
+    };
+    const int guess = least + more_steps(table);
+    look_at(guess);
+    look_at(guess + 1);
+    while (high - low > 1) look_at((low + high) / 2);
+    return cache_of(low);
   }
 
   /// The cheapest kernel of that kind that fits, if any.

@@ -60,7 +60,7 @@ void fill_up(std::span<const std::vector<KernelOption>> tables, const MemoryLimi
 
 std::optional<KernelChoice> choose_kernels(std::span<const std::vector<KernelOption>> tables,
                                            const MemoryLimits& limits) {
-  const PricedChoice cheapest = find_prices(tables, limits);
+  const auto [cheapest, bound] = find_prices(tables, limits);
   std::vector<int> best;
   ChoiceSums sums;
   if (cheapest.sums.within(limits)) {
@@ -70,7 +70,7 @@ std::optional<KernelChoice> choose_kernels(std::span<const std::vector<KernelOpt
   }
   enumerate_kernels(tables, limits, cheapest, best, sums);
   if (best.empty()) return std::nullopt;
-  return KernelChoice{best, sums.cost, cheapest.bound};
+  return KernelChoice{best, sums.cost, bound};
 }
 
 double least_choice_cost(std::span<const std::vector<KernelOption>> tables,

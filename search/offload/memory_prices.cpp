@@ -1,7 +1,10 @@
 #include "search/offload/memory_prices.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <utility>
 
 namespace neuroshard::search {
 namespace {
@@ -25,14 +28,37 @@ double lowest_price(const Keeps& keeps, int steps) {
   return std::exp(high);
 }
 
-/// With that price of host memory, the lowest of device memory at which its limit is kept.
-PricedChoice with_host_price(std::span<const std::vector<KernelOption>> tables,
-                             const MemoryLimits& limits, double host) {
-  const auto keeps = [&](double price) {
-    return cheapest_at(tables, limits, {price, host}).sums.device_bytes <= limits.device_bytes;
-  };
-  return cheapest_at(tables, limits, {lowest_price(keeps, kPriceSteps), host});
-}
+/// Tries prices, and remembers the highest bound of all.
+class Pricing {
+ public:
+  Pricing(std::span<const std::vector<KernelOption>> tables, const MemoryLimits& limits)
+      : tables_(tables), limits_(limits) {}
+
+  FoundPrices run() {
+    const auto keeps = [&](double price) { return at_host_price(price).sums.within(limits_); };
+    PricedChoice cheapest = at_host_price(lowest_price(keeps, kOuterSteps));
+    return {std::move(cheapest), bound_};
+  }
+
+ private:
+  PricedChoice at(const MemoryPrices& prices) {
+    PricedChoice choice = cheapest_at(tables_, limits_, prices);
+    bound_ = std::max(bound_, choice.bound);
+    return choice;
+  }
+
+  /// At the lowest price of device memory at which its limit is kept.
+  PricedChoice at_host_price(double host) {
+    const auto keeps = [&](double price) {
+      return at({price, host}).sums.device_bytes <= limits_.device_bytes;
+    };
+    return at({lowest_price(keeps, kPriceSteps), host});
+  }
+
+  const std::span<const std::vector<KernelOption>> tables_;
+  const MemoryLimits limits_;
+  double bound_ = 0;  // costs are at least 0
+};
 
 }  // namespace
 
@@ -54,16 +80,17 @@ PricedChoice cheapest_at(std::span<const std::vector<KernelOption>> tables,
     choice.sums.add(options[cheapest]);
     choice.bound += least;
   }
-  choice.bound -= prices.device * limits.device_bytes + prices.host * limits.host_bytes;
+  const double paid = prices.device * limits.device_bytes + prices.host * limits.host_bytes;
+  // Of as many additions of numbers no larger than these: at high prices little is left.
+  const double rounding = static_cast<double>(tables.size() + 4) *
+                          std::numeric_limits<double>::epsilon() * (choice.bound + paid);
+  choice.bound -= paid + rounding;
   return choice;
 }
 
-PricedChoice find_prices(std::span<const std::vector<KernelOption>> tables,
-                         const MemoryLimits& limits) {
-  const auto keeps = [&](double price) {
-    return with_host_price(tables, limits, price).sums.within(limits);
-  };
-  return with_host_price(tables, limits, lowest_price(keeps, kOuterSteps));
+FoundPrices find_prices(std::span<const std::vector<KernelOption>> tables,
+                        const MemoryLimits& limits) {
+  return Pricing(tables, limits).run();
 }
 
 }  // namespace neuroshard::search

@@ -39,15 +39,20 @@ struct PricedChoice {
   MemoryPrices prices;
   std::vector<int> options;
   ChoiceSums sums;
-  double bound = 0;  ///< of the cost of any choice within the limits
+  double bound = 0;  ///< of the cost of any choice within the limits, less what rounding may add
 };
 
 PricedChoice cheapest_at(std::span<const std::vector<KernelOption>> tables,
                          const MemoryLimits& limits, const MemoryPrices& prices);
 
-/// At the lowest prices, but for rounding, at which the cheapest options keep the limits; where
-/// none are high enough, at very high ones.
-PricedChoice find_prices(std::span<const std::vector<KernelOption>> tables,
-                         const MemoryLimits& limits);
+struct FoundPrices {
+  PricedChoice cheapest;  ///< at them
+  double bound = 0;       ///< the highest of all prices that were tried
+};
+
+/// The lowest prices, but for rounding, at which the cheapest options keep the limits; where none
+/// are high enough, very high ones, at which a bound says nothing.
+FoundPrices find_prices(std::span<const std::vector<KernelOption>> tables,
+                        const MemoryLimits& limits);
 
 }  // namespace neuroshard::search

@@ -57,6 +57,40 @@ BOOST_AUTO_TEST_CASE(a_cache_takes_all_memory_that_is_left) {
   BOOST_TEST(plan.offloaded.empty());  // nothing is cheaper than the device's own memory
 }
 
+BOOST_AUTO_TEST_CASE(the_largest_cache_of_few_rows_is_found_as_well) {
+  for (const std::int64_t rows : {1, 2, 7, 40, 5001, 123'456}) {
+    Workload workload = large_tables(1, 1);
+    Table& table = workload.tables[0];
+    table.rows = rows;
+    Plan plan{1, {whole_table(workload, 0, 0)}, {{0, {ComputeKernel::kFusedUvm, 0}}}};
+    const std::int64_t least = device_bytes(workload, plan)[0];
+    for (const double share : {0.0, 0.3, 0.5, 0.99}) {
+      table.kernels.fused = false;
+      const auto cached = static_cast<std::int64_t>(share * static_cast<double>(rows));
+      const std::int64_t memory = least + 4 * rows + cached * cached_row_bytes(table, table.dim);
+      KernelCosts costs = kernel_costs(workload, {1, memory});
+      Arrangement arrangement{{0}, {{ComputeKernel::kFusedUvm, 0}}};
+      const auto shapes = shapes_of(plan);
+      const double factor = settle(costs, shapes, arrangement).kernels[0].load_factor;
+      double largest = 0;
+      for (int steps = 100; steps <= 9900; ++steps) {
+        const TableKernel kernel{ComputeKernel::kFusedUvmCaching, steps / 10'000.0};
+        if (costs.shard_bytes(shapes[0], kernel) <= memory) largest = kernel.load_factor;
+      }
+      BOOST_TEST(factor == largest, rows << " rows, " << share);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_would_take_long_has_no_bound) {
+  Workload workload = large_tables(2, 1);
+  const KernelCosts narrow = kernel_costs(workload, {4, kGiB});
+  BOOST_TEST(offload_lower_bound(narrow, {4e9, 1e15}, {}).has_value());
+  for (Table& table : workload.tables) table.dim = 20'000;
+  const KernelCosts wide = kernel_costs(workload, {4, kGiB});
+  BOOST_TEST(!offload_lower_bound(wide, {4e9, 1e15}, {}).has_value());
+}
+
 BOOST_AUTO_TEST_CASE(too_little_memory_for_the_smallest_cache_is_left_alone) {
   const Workload workload = large_tables(1, 1);
   Plan plan{1, {whole_table(workload, 0, 0)}, {{0, {ComputeKernel::kFusedUvm, 0}}}};

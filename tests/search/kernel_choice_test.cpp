@@ -116,6 +116,30 @@ BOOST_AUTO_TEST_CASE(a_few_tables_get_the_best_choice_there_is_or_none_where_the
   BOOST_TEST(impossible < 1000);
 }
 
+BOOST_AUTO_TEST_CASE(bounds_hold_where_no_prices_make_the_cheapest_options_fit) {
+  // One table of three fits with the host, to the byte, which is cheaper: prices go on growing.
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> digits(2, 9);
+  double farthest = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    Tables tables;
+    MemoryLimits limits;
+    for (int k = 0; k < 3; ++k) {
+      const double bytes = std::floor(std::pow(10, digits(random))) * 128;
+      const double cost = 1 + static_cast<double>(random() % 1000);
+      tables.push_back({{cost, bytes, 0}, {cost / (1 + trial % 3), 0, bytes}});
+      (k == 0 ? limits.host_bytes : limits.device_bytes) += bytes;
+    }
+    std::shuffle(tables.begin(), tables.end(), random);
+    const double least = least_cost(tables, limits);
+    const double bound = least_choice_cost(tables, limits);
+    BOOST_TEST(bound <= least * (1 + 1e-9), "trial " << trial);
+    BOOST_TEST(choose_kernels(tables, limits)->cost <= least * (1 + 1e-8), "trial " << trial);
+    farthest = std::max(farthest, least / bound);
+  }
+  BOOST_TEST(farthest < 4);
+}
+
 BOOST_AUTO_TEST_CASE(many_tables_come_close_to_what_no_choice_beats) {
   std::mt19937 random(2);
   for (const int count : {100, 400, 2000}) {
