@@ -77,6 +77,10 @@ double ChoicePace::walked(std::size_t steps, double began) const {
   return seconds_ > 0 ? std::max(time, counted) : counted;
 }
 
+bool ChoicePace::cut_short(std::size_t steps) const {
+  return by_clock() || static_cast<std::int64_t>(steps) < steps_for_evaluations();
+}
+
 void ChoicePace::tell_of_neighbours(std::int64_t done) {
   const std::int64_t all = neighbours_for_evaluations();
   tell("choices", done, std::max<std::int64_t>(usual_neighbours(), all));

@@ -44,6 +44,9 @@ class ChoicePace {
   /// How far a walk that began at `began`, passed() then, is after so many steps: done at 1.
   [[nodiscard]] double walked(std::size_t steps, double began) const;
 
+  /// Whether one that ended then might have gone on: time or the caller ended it.
+  [[nodiscard]] bool cut_short(std::size_t steps) const;
+
   /// Tells progress, a few times a second, of the seconds or else that so many choices, or steps of
   /// the walk, are done.
   void tell_of_neighbours(std::int64_t done);

@@ -224,7 +224,7 @@ class OffloadSearch {
       pace_.tell_of_walk(steps);
     }
     evaluations_ += static_cast<std::int64_t>(steps);
-    stopped_early_ |= pace_.by_clock();
+    stopped_early_ |= pace_.cut_short(steps);
     Plan plan = cheapest()->plan();
     NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
                                 planned_cost(problem_.workload, plan, problem_.models));

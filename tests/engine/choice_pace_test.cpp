@@ -78,9 +78,12 @@ BOOST_AUTO_TEST_CASE(a_walk_has_the_steps_that_evaluations_are_for_or_the_time_t
   const search::SearchOptions one{.evaluations = 1};
   const ChoicePace few(one, true, 200);
   BOOST_TEST(few.walked(500, 0) == 0.5);
+  BOOST_TEST(few.cut_short(999));
+  BOOST_TEST(!few.cut_short(1000));
   options = {.time_limit_s = 1e6};
   const ChoicePace by_clock(options, true, 26);
   BOOST_TEST(by_clock.walked(1'000'000'000, by_clock.passed()) < 0.1);
+  BOOST_TEST(by_clock.cut_short(1'000'000'000));
   BOOST_TEST(by_clock.walked(0, 2e6) == 1);  // too late for a walk
   CancelToken cancel;
   cancel.cancel();
