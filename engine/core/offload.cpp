@@ -19,13 +19,19 @@ PlannedWorkload::PlannedWorkload(const Workload& workload, const Plan& plan) : g
   }
 }
 
-std::vector<OffloadedTable> offloaded_tables(const Workload& workload) {
+std::vector<OffloadedTable> offloaded_tables(std::span<const TableKernel> kernels) {
   std::vector<OffloadedTable> offloaded;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const TableKernel& kernel = workload.tables[index].kernel;
-    if (kernel.offloaded()) offloaded.push_back({static_cast<std::int32_t>(index), kernel});
+  for (std::size_t index = 0; index < kernels.size(); ++index) {
+    if (!kernels[index].offloaded()) continue;
+    offloaded.push_back({static_cast<std::int32_t>(index), kernels[index]});
   }
   return offloaded;
+}
+
+std::vector<OffloadedTable> offloaded_tables(const Workload& workload) {
+  std::vector<TableKernel> kernels;
+  for (const Table& table : workload.tables) kernels.push_back(table.kernel);
+  return offloaded_tables(kernels);
 }
 
 std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,

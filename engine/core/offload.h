@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,7 +26,8 @@ class PlannedWorkload {
   std::optional<Workload> own_;
 };
 
-/// What Plan::offloaded says of a workload whose tables have a plan's kernels.
+/// What Plan::offloaded says of tables with those kernels, or of a workload whose tables have them.
+std::vector<OffloadedTable> offloaded_tables(std::span<const TableKernel> kernels);
 std::vector<OffloadedTable> offloaded_tables(const Workload& workload);
 
 /// Bytes that each host's devices have in its memory; all devices are hosts of `devices_per_host`,

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/offload.h"
+
 namespace neuroshard {
 namespace {
 
@@ -46,7 +48,7 @@ void KernelWalk::step() {
 Plan KernelWalk::plan() const {
   Plan plan = plan_;
   for (std::size_t k = 0; k < plan.shards.size(); ++k) plan.shards[k].device = now_.devices[k];
-  plan.offloaded = offloaded_of(settled_.kernels);
+  plan.offloaded = offloaded_tables(settled_.kernels);
   return plan;
 }
 

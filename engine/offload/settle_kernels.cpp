@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "engine/core/offload.h"
+
 namespace neuroshard {
 namespace {
 
@@ -241,16 +243,7 @@ Settled settle(KernelCosts& costs, std::span<const ShardShape> shapes,
 void settle_kernels(KernelCosts& costs, Plan& plan) {
   const std::vector<ShardShape> shapes = shapes_of(plan);
   plan.offloaded =
-      offloaded_of(settle(costs, shapes, arrangement_of(plan, costs.tables())).kernels);
-}
-
-std::vector<OffloadedTable> offloaded_of(std::span<const TableKernel> kernels) {
-  std::vector<OffloadedTable> offloaded;
-  for (std::size_t table = 0; table < kernels.size(); ++table) {
-    if (!kernels[table].offloaded()) continue;
-    offloaded.push_back({static_cast<std::int32_t>(table), kernels[table]});
-  }
-  return offloaded;
+      offloaded_tables(settle(costs, shapes, arrangement_of(plan, costs.tables())).kernels);
 }
 
 }  // namespace neuroshard

@@ -38,7 +38,4 @@ Settled settle(KernelCosts& costs, std::span<const ShardShape> shapes,
 /// The same of a plan: plan.offloaded becomes what it has then.
 void settle_kernels(KernelCosts& costs, Plan& plan);
 
-/// Plan::offloaded of tables with those kernels.
-std::vector<OffloadedTable> offloaded_of(std::span<const TableKernel> kernels);
-
 }  // namespace neuroshard
