@@ -16,8 +16,8 @@
 #include "bench/support/flags.h"
 #include "engine/core/version.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
-#include "engine/table_pool.h"
+#include "engine/ground_truth/table_pool.h"
+#include "engine/planner/planner.h"
 
 namespace neuroshard {
 namespace {

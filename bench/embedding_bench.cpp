@@ -23,6 +23,7 @@
 #include "engine/ground_truth/cpu/cache_flush.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
 #include "engine/ground_truth/cpu/host_memory.h"
+#include "engine/ground_truth/cpu/lookup_kernels.h"
 
 namespace neuroshard {
 namespace {

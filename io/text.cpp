@@ -1,9 +1,9 @@
 #include "io/text.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <limits>
-
-#include "io/json/json_writer.h"
 
 namespace neuroshard::io {
 namespace {
@@ -135,6 +135,12 @@ std::string number_range(double low, double high) {
     return "a number from " + format_number(low) + " to " + format_number(high);
   }
   return low == Limits::lowest() ? "a number" : "a number of at least " + format_number(low);
+}
+
+std::string format_number(double value) {
+  std::array<char, 32> buffer;
+  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return {buffer.data(), end};
 }
 
 }  // namespace neuroshard::io

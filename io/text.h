@@ -49,4 +49,7 @@ std::string integer_range(std::int64_t low, std::int64_t high);
 /// The same for numbers: "a number from 0 to 1", "a number of at least 0", "a number".
 std::string number_range(double low, double high);
 
+/// The shortest decimal text that reads back to the same double ("1", "0.1", "1e+30").
+std::string format_number(double value);
+
 }  // namespace neuroshard::io

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
 #include "search/device_order.h"
 #include "search/feasibility.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

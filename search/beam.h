@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "search/grid_placer.h"
+#include "search/problem.h"
 #include "search/shard_set.h"
-#include "search/sharder.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

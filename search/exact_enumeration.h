@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "search/sharder.h"
+#include "search/problem.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

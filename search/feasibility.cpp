@@ -93,11 +93,6 @@ std::int32_t find_table(const Workload& workload, Predicate holds) {
 
 }  // namespace
 
-std::string table_label(const Workload& workload, std::int32_t table) {
-  const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
-  return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
-}
-
 const Workload& on_more_devices(const Problem& problem) {
   return problem.on_more_devices == nullptr ? problem.workload : *problem.on_more_devices;
 }

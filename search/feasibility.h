@@ -5,13 +5,10 @@
 #include <string>
 
 #include "engine/core/status.h"
+#include "search/problem.h"
 #include "search/row_shapes.h"
-#include "search/sharder.h"
 
 namespace neuroshard::search {
-
-/// "table 7 (user_id)", or "table 7" when it has no name.
-std::string table_label(const Workload& workload, std::int32_t table);
 
 /// What there is to place when devices are added.
 const Workload& on_more_devices(const Problem& problem);

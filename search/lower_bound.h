@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "search/problem.h"
 #include "search/row_shapes.h"
-#include "search/sharder.h"
 
 namespace neuroshard::search {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "search/beam.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

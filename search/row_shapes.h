@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

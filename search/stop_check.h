@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "apps/console/console.h"
-#include "engine/planner.h"
-#include "io/plans/plan_export.h"
+#include "engine/planner/planner.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 

@@ -3,8 +3,8 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/make_commands.h"
-#include "engine/bench_signature.h"
 #include "engine/core/decimal.h"
+#include "engine/planner/bench_signature.h"
 
 namespace neuroshard::apps {
 namespace {

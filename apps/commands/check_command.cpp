@@ -9,6 +9,7 @@
 #include "apps/make_commands.h"
 #include "io/file.h"
 #include "io/json/json_writer.h"
+#include "io/plans/plan_lint.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {

@@ -16,7 +16,9 @@
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
-#include "engine/table_pool.h"
+#include "engine/ground_truth/make_ground_truth.h"
+#include "engine/ground_truth/sim/profile_library.h"
+#include "engine/ground_truth/table_pool.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
 

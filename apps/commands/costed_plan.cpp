@@ -5,7 +5,7 @@
 #include "apps/console/output.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
-#include "engine/memory_limits.h"
+#include "engine/planner/memory_limits.h"
 
 namespace neuroshard::apps {
 

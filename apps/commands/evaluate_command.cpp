@@ -14,9 +14,9 @@
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
 #include "engine/cost_model/validate_models.h"
-#include "engine/pretrain/dataset.h"
-#include "engine/pretrain/evaluate.h"
-#include "engine/pretrain/report.h"
+#include "engine/training/dataset.h"
+#include "engine/training/evaluate.h"
+#include "engine/training/report.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -6,7 +6,7 @@
 #include "apps/console/console.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/explain/explain_plan.h"
+#include "engine/planner/explain/explain_plan.h"
 #include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {

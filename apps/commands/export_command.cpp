@@ -14,7 +14,8 @@
 #include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -17,8 +17,10 @@
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/ground_truth/cuda/rank_group.h"
-#include "engine/measure.h"
+#include "engine/ground_truth/make_ground_truth.h"
+#include "engine/ground_truth/measure.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
 

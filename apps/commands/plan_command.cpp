@@ -18,8 +18,10 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/planner.h"
+#include "engine/core/count_buffers.h"
+#include "engine/planner/planner.h"
 #include "io/file.h"
+#include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {

@@ -5,8 +5,9 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "engine/core/cluster.h"
-#include "engine/planner.h"
-#include "io/plans/plan_export.h"
+#include "engine/core/count_buffers.h"
+#include "engine/planner/planner.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 

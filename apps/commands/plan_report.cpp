@@ -11,6 +11,7 @@
 #include "apps/flags/search_flags.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
+#include "engine/core/plan_bytes.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -7,7 +7,7 @@
 #include "apps/console/console.h"
 #include "engine/core/plan.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
 

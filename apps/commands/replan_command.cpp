@@ -21,9 +21,9 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
-#include "engine/memory_limits.h"
-#include "engine/planner.h"
-#include "io/plans/plan_export.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/planner.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -16,7 +16,8 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/planner.h"
+#include "engine/core/count_buffers.h"
+#include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
 namespace {

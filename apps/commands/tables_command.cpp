@@ -14,7 +14,7 @@
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
-#include "engine/table_pool.h"
+#include "engine/ground_truth/table_pool.h"
 #include "io/file.h"
 #include "io/json/json_writer.h"
 #include "io/tables/tables.h"

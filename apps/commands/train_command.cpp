@@ -20,9 +20,9 @@
 #include "engine/cost_model/cost_model_file.h"
 #include "engine/cost_model/features.h"
 #include "engine/cost_model/validate_models.h"
-#include "engine/pretrain/dataset.h"
-#include "engine/pretrain/report.h"
-#include "engine/pretrain/train.h"
+#include "engine/training/dataset.h"
+#include "engine/training/report.h"
+#include "engine/training/train.h"
 
 namespace neuroshard::apps {
 namespace {

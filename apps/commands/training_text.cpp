@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "apps/console/text_table.h"
-#include "engine/pretrain/report.h"
+#include "engine/training/report.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/console/console.h"
-#include "engine/pretrain/train.h"
+#include "engine/training/train.h"
 
 namespace neuroshard::apps {
 

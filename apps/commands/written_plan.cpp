@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
-#include "io/plans/plan_export.h"
+#include "engine/core/plan_bytes.h"
+#include "io/formats/plan_export.h"
 #include "io/plans/plan_tables.h"
 
 namespace neuroshard::apps {

@@ -8,7 +8,7 @@
 
 #include "apps/flags/common_flags.h"
 #include "apps/flags/export_flags.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_file.h"
 
 // A search minds no file format: what it finds is put as the format has it, and where the format

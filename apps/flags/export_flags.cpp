@@ -7,6 +7,7 @@
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
 #include "apps/flags/host_flags.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "apps/flags/flags.h"
-#include "io/plans/plan_export.h"
+#include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "apps/flags/flags.h"
-#include "engine/pretrain/train.h"
+#include "engine/training/train.h"
 
 namespace neuroshard::apps {
 

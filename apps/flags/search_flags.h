@@ -6,7 +6,7 @@
 
 #include "apps/flags/flags.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
 

@@ -9,7 +9,7 @@
 
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "io/tables/tables.h"
 
 namespace neuroshard::bench {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "search/sharder.h"
+#include "search/algorithms.h"
 
 namespace neuroshard::bench {
 namespace {

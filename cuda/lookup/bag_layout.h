@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "cuda/lookup/embedding_bag.h"
+#include "cuda/lookup/bag_table.h"
+#include "engine/core/status.h"
 
 namespace neuroshard::cuda {
 

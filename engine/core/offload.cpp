@@ -34,17 +34,6 @@ std::vector<OffloadedTable> offloaded_tables(const Workload& workload) {
   return offloaded_tables(kernels);
 }
 
-std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,
-                                     std::int32_t devices_per_host) {
-  const std::vector<std::int64_t> of_devices = device_host_bytes(workload, plan);
-  std::vector<std::int64_t> bytes;
-  for (std::size_t device = 0; device < of_devices.size(); ++device) {
-    if (device % static_cast<std::size_t>(devices_per_host) == 0) bytes.push_back(0);
-    bytes.back() += of_devices[device];
-  }
-  return bytes;
-}
-
 Status check_offloaded_bytes(const Workload& workload) {
   std::int64_t bytes = room_for_buffers(workload);
   for (const Table& table : workload.tables) bytes += most_bytes(table);

@@ -30,11 +30,6 @@ class PlannedWorkload {
 std::vector<OffloadedTable> offloaded_tables(std::span<const TableKernel> kernels);
 std::vector<OffloadedTable> offloaded_tables(const Workload& workload);
 
-/// Bytes that each host's devices have in its memory; all devices are hosts of `devices_per_host`,
-/// the last one of what is left. REQUIRES a plan that is valid for the workload.
-std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,
-                                     std::int32_t devices_per_host);
-
 /// kInvalidInput when tables are so large that bytes of a plan with all of them in host memory, and
 /// the caches that they may have, are not known to be below 2^63. REQUIRES a valid workload.
 Status check_offloaded_bytes(const Workload& workload);

@@ -99,35 +99,8 @@ Plan with_missing_tables(const Workload& workload, Plan plan);
 /// bytes_on_device().
 std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape);
 
-/// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell
-/// of every table in exactly one shard; offloaded tables in order, with a valid kernel, on no
-/// device whole as on every other. The message names the shard by index, or the table and its
-/// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
-Status validate(const Workload& workload, const Plan& plan);
-
-/// What messages call each shard and each table; without names: "shards[3]", "table 2". A plan may
-/// have more shards than there are names, as one whose missing tables are filled in does.
-struct PlanNames {
-  std::vector<std::string> shards;
-  std::vector<std::string> tables;
-};
-
 /// kInvalidInput, naming the first table that every device holds, with `why` that is refused.
 Status check_no_replicas(const Plan& plan, std::string_view why);
-
-/// Everything that validate() would refuse, not just the first: shards in the plan's order, then
-/// tables whose shards overlap or leave cells out. Empty for a valid plan.
-std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
-                                const PlanNames& names = {});
-
-/// Bytes in the memory of each device, `plan.devices` values, with the plan's kernels; a replicated
-/// table counts on each.
-std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);
-/// As device_bytes(), with the kernels of the workload: of plans that a search makes for those.
-std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan);
-
-/// Bytes that each device has in its host's memory: 0 but for offloaded tables.
-std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan);
 
 /// Sorts shards by table, then row_begin, then column_begin: the order of plan files.
 void canonicalize(Plan& plan);

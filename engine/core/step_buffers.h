@@ -8,9 +8,6 @@
 
 namespace neuroshard {
 
-struct Table;
-struct Workload;
-
 /// What a training step keeps beside the tables in the memory of their devices, by how a trainer
 /// overlaps its steps: named and counted as TorchRec's planner does (PipelineType,
 /// calculate_pipeline_io_cost() in shard_estimators.py, 1.4).
@@ -41,18 +38,7 @@ struct TableBuffers {
   friend bool operator==(const TableBuffers&, const TableBuffers&) = default;
 };
 
-/// Bytes that a shard keeps so, 0 where buffers are not counted. A shard of some rows has that
-/// share of the lookups, and partial sums of all samples, as wide as its columns. Lookups are
-/// rounded up before they are counted several times, outputs by themselves.
-std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim, bool replicated);
-
 /// More than all shards of any plan keep together: sums with other bytes leave room for it.
 inline constexpr std::int64_t kBuffersOfAll = std::int64_t{1} << 62;
-
-/// Counts them in the bytes of all tables from now on, for a plan on so many devices; kOff: no
-/// more. Errors: kInvalidInput, naming the table, where shards of some plan may have kBuffersOfAll
-/// together, and where all bytes with those, on devices and hosts, are not known to be below 2^63.
-/// REQUIRES devices >= 1.
-Status count_buffers(StepBuffers buffers, std::int32_t devices, Workload& workload);
 
 }  // namespace neuroshard

@@ -104,6 +104,22 @@ std::int64_t cached_row_bytes(const Table& table, std::int32_t dim) {
   return dim * bytes_per_element(table.data_type) + kCacheBytesPerCachedRow;
 }
 
+std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim,
+                          bool replicated) {
+  const TableBuffers& own = table.buffers;
+  if (own.kept == 0) return 0;
+  const double batch = replicated ? own.devices : 1;
+  // Multiplied first: a quotient may be rounded up where the share is a whole number.
+  const auto of_rows = [&](double bytes) {
+    return bytes * static_cast<double>(rows) / (static_cast<double>(table.rows) * batch);
+  };
+  const double outputs = dim * own.column_bytes;
+  const bool cached = !replicated && table.kernel.kernel == ComputeKernel::kFusedUvmCaching;
+  const std::int64_t times = own.kept + (cached ? own.prefetched : 0);
+  return times * static_cast<std::int64_t>(std::ceil(of_rows(own.lookup_bytes))) +
+         static_cast<std::int64_t>(std::ceil(table.pooled ? outputs / batch : of_rows(outputs)));
+}
+
 std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
                              bool replicated) {
   return rows_on_device(table, rows, dim) + buffer_bytes(table, rows, dim, replicated);
@@ -119,6 +135,11 @@ std::int64_t table_bytes(const Table& table) {
 }
 
 std::int64_t most_bytes(const Table& table) { return table.rows * table.dim * row_bytes(table, 1); }
+
+std::string table_label(const Workload& workload, std::int32_t table) {
+  const std::string& name = workload.tables[static_cast<std::size_t>(table)].name;
+  return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
+}
 
 std::int64_t workload_bytes(const Workload& workload) {
   std::int64_t bytes = 0;

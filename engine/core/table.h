@@ -66,6 +66,11 @@ Status check_given_histogram(const Table& table);
 /// the optimizer keeps for them.
 std::int64_t row_bytes(const Table& table, std::int32_t dim);
 
+/// Bytes that a shard keeps so, 0 where buffers are not counted. A shard of some rows has that
+/// share of the lookups, and partial sums of all samples, as wide as its columns. Lookups are
+/// rounded up before they are counted several times, outputs by themselves.
+std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim, bool replicated);
+
 /// Bytes that a shard of so many rows and columns has on its device with the table's kernel. With
 /// kFused, rows x row_bytes(). Otherwise as FBGEMM's kernels and TorchRec's planner have them
 /// (shard_estimators.py, 1.4): what the optimizer keeps once a row, and for a cache 4 bytes a row,
@@ -99,6 +104,9 @@ struct Workload {
   std::int64_t batch_size = 65536;
   StepBuffers buffers = StepBuffers::kOff;  ///< that the bytes of tables count: count_buffers()
 };
+
+/// "table 7 (user_id)", or "table 7" when it has no name.
+std::string table_label(const Workload& workload, std::int32_t table);
 
 /// Bytes of all tables, whole. REQUIRES validate(workload).ok().
 std::int64_t workload_bytes(const Workload& workload);

@@ -19,15 +19,4 @@ class CostEvaluator : public search::PlanEvaluator {
   virtual PlanCost evaluate(const Plan& plan) = 0;
 };
 
-/// The evaluator of these cost models, networks or a formula, for plans of `workload`, which must
-/// outlive it, on `devices` devices. Errors: as MlpEvaluator::create().
-Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
-                                                      const Workload& workload,
-                                                      std::int32_t devices);
-
-/// What a plan costs with the kernels that it gives its tables, its shards placed in the plan's
-/// order. REQUIRES what CostEvaluator::evaluate() does, but for the kernels. Errors: as
-/// make_evaluator().
-Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan, const CostModels& models);
-
 }  // namespace neuroshard

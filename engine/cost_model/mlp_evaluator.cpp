@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
 #include "engine/cost_model/validate_models.h"
 #include "search/plan_cost.h"
 

@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "io/json/json_writer.h"
 #include "io/sha256.h"
+#include "io/text.h"
 
 namespace neuroshard {
 

@@ -80,14 +80,4 @@ struct GroundTruthOptions {
   int timed_runs = 10;     ///< the median of these counts
 };
 
-/// Errors: kInvalidInput for an unknown profile or a bad profile file (known names are listed) and
-/// for more `max_memory_bytes` than the device of a profile has or cuda's has, kUnavailable for
-/// cuda in a build or on a machine without it, kInternal when the arena of `max_memory_bytes`
-/// cannot be had.
-Result<std::unique_ptr<GroundTruth>> make_ground_truth(io::Backend backend,
-                                                       const GroundTruthOptions& options);
-
-/// Names of the profiles linked into the binary, sorted.
-std::vector<std::string> simulated_profile_names();
-
 }  // namespace neuroshard

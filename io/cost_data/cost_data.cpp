@@ -6,6 +6,7 @@
 #include "io/file.h"
 #include "io/json/json_writer.h"
 #include "io/lines.h"
+#include "io/text.h"
 
 namespace neuroshard::io {
 namespace {

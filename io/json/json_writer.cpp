@@ -50,12 +50,6 @@ void append_string(std::string& out, std::string_view value) {
 
 }  // namespace
 
-std::string format_number(double value) {
-  std::array<char, 32> buffer;
-  const auto [end, error] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end};
-}
-
 void JsonWriter::separate() {
   if (levels_.empty()) return;
   Level& level = levels_.back();

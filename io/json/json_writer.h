@@ -50,7 +50,4 @@ class JsonWriter {
   bool after_key_ = false;
 };
 
-/// The shortest decimal text that reads back to the same double ("1", "0.1", "1e+30").
-std::string format_number(double value);
-
 }  // namespace neuroshard::io

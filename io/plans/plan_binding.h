@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/plans/plan_import.h"
+#include "engine/core/plan_check.h"
+#include "io/plans/plan_input.h"
 
 // Between parsing a plan file and using it: shared by bind_plan() and lint_plan().
 

@@ -2,6 +2,7 @@
 
 #include "engine/core/offload.h"
 #include "io/json/json_writer.h"
+#include "io/text.h"
 
 namespace neuroshard::io {
 

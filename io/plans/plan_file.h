@@ -1,52 +1,13 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/core/plan.h"
 #include "engine/core/status.h"
+#include "io/plans/plan_document.h"
 
 namespace neuroshard::io {
-
-/// What a plan was made from.
-struct PlanProvenance {
-  std::string engine_version;
-  std::string cost_model;         ///< name of a shipped model, or the file given
-  std::string cost_model_sha256;  ///< of the model file's bytes
-  std::string hardware;           ///< what the costs are of, free text
-  std::string cost_provenance;    ///< "measured" or "simulated"; "" in older files, as `hardware`
-  std::string input_sha256;       ///< of the table file's bytes
-  std::string algorithm;
-  std::uint64_t seed = 0;
-  friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
-};
-
-/// What a trainer's plan file says of its shards beside their devices, where its format has a place
-/// for that (TorchRec's): what writing such a file again takes where nothing else is asked for.
-struct TrainerPlaces {
-  /// Dotted name of the embedding module that holds each table, in the workload's order, "" = the
-  /// model itself; empty = not said.
-  std::vector<std::string> modules{};
-  std::string device{};               ///< "cuda" or "cpu"; "" = not said
-  std::int32_t devices_per_host = 0;  ///< 0 = not said
-  // Why the file's placements cannot be put in the two words above, and what TorchRec would trip
-  // over; "" when they can.
-  std::string device_fault{};
-  std::string host_fault{};
-};
-
-/// A plan file. A plan written by hand may lack costs (cost_ms 0, per_device empty) and provenance
-/// (all fields empty).
-struct PlanDocument {
-  Plan plan;
-  std::int64_t batch_size = 0;
-  StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
-  PlanCost cost;
-  PlanProvenance provenance;
-  TrainerPlaces places;  ///< not part of a neuroshard-plan
-};
 
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the

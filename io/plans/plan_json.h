@@ -6,7 +6,7 @@
 #include "engine/core/status.h"
 #include "io/json/json.h"
 #include "io/json/json_writer.h"
-#include "io/plans/plan_file.h"
+#include "io/plans/plan_document.h"
 
 namespace neuroshard::io {
 

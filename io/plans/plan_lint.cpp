@@ -1,8 +1,13 @@
+#include "io/plans/plan_lint.h"
+
 #include <algorithm>
 
 #include "engine/core/bytes.h"
 #include "engine/core/check_sharding.h"
+#include "engine/core/count_buffers.h"
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"

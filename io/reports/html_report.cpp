@@ -6,6 +6,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
 #include "io/reports/html_style.h"
 #include "io/reports/svg.h"
 

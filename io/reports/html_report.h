@@ -3,7 +3,9 @@
 #include <string>
 
 #include "engine/core/status.h"
-#include "io/plans/plan_export.h"
+#include "engine/core/table.h"
+#include "io/plans/export_options.h"
+#include "io/plans/plan_document.h"
 
 namespace neuroshard::io {
 

@@ -7,7 +7,7 @@
 
 #include "engine/core/status.h"
 #include "io/json/json.h"
-#include "io/tables/tables.h"
+#include "io/tables/table_file.h"
 
 // The foreign forms of table files, one function each, for parse_tables(). `batch_size` is the
 // caller's, above the file's. Tables are appended to `file`; errors name source and place.

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "io/tables/table_forms.h"
+#include "io/text.h"
 
 namespace neuroshard::io {
 namespace {

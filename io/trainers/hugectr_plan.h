@@ -8,7 +8,9 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
-#include "io/plans/plan_export.h"
+#include "engine/core/table.h"
+#include "io/plans/export_options.h"
+#include "io/plans/plan_document.h"
 
 // Plans of HugeCTR's embedding collection: `shard_matrix`, the tables on each GPU, and
 // `shard_strategy`, how they are held there:

@@ -9,7 +9,9 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
-#include "io/plans/plan_export.h"
+#include "engine/core/table.h"
+#include "io/plans/export_options.h"
+#include "io/plans/plan_document.h"
 
 // Plans of TorchRec: the JSON that its ShardingPlan._serialize() gives,
 //   {"plan": {MODULE: {TABLE: {"sharding_type", "compute_kernel", "ranks",

@@ -8,7 +8,7 @@
 #include "engine/core/aligned_vector.h"
 #include "search/local/shape_catalog.h"
 #include "search/local/sum_tree.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

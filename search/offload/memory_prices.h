@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "search/offload/kernel_choice.h"
+#include "search/offload/kernel_option.h"
 
 namespace neuroshard::search {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
+#include "search/problem.h"
 #include "search/row_shapes.h"
-#include "search/sharder.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

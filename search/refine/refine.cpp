@@ -16,6 +16,7 @@
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/start_plan.h"
+#include "search/refine/usual_limit.h"
 #include "search/row_shapes.h"
 #include "search/stop_check.h"
 
@@ -81,12 +82,6 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
 }
 
 }  // namespace
-
-SearchOptions with_usual_limit(SearchOptions options) {
-  if (options.time_limit_s <= 0 && options.evaluations <= 0) options.time_limit_s = kRefineSeconds;
-  if (options.time_limit_s > kNoTimeLimit) options.time_limit_s = kNoTimeLimit;
-  return options;
-}
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 
@@ -17,11 +17,5 @@ namespace neuroshard::search {
 /// each twice as long as the one before, so that a long search that is interrupted has a good plan.
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options);
-
-/// Seconds of shard_refine() when options give no limit.
-inline constexpr double kRefineSeconds = 1;
-
-/// `options` with that limit where they give none, and no more seconds than a clock can count.
-SearchOptions with_usual_limit(SearchOptions options);
 
 }  // namespace neuroshard::search

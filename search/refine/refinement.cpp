@@ -9,7 +9,7 @@
 #include "engine/core/elapsed.h"
 #include "search/local/join.h"
 #include "search/local/redraw.h"
-#include "search/refine/refine.h"
+#include "search/refine/usual_limit.h"
 #include "search/refine/walk_heat.h"
 #include "search/stop_check.h"
 #include "search/workers.h"

@@ -10,8 +10,8 @@
 #include "search/local/local_walk.h"
 #include "search/local/redraw_walk.h"
 #include "search/local/shape_catalog.h"
+#include "search/problem.h"
 #include "search/refine/walk_pace.h"
-#include "search/sharder.h"
 
 namespace neuroshard::search {
 

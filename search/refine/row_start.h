@@ -2,8 +2,8 @@
 
 #include "engine/core/status.h"
 #include "search/local/shape_catalog.h"
+#include "search/problem.h"
 #include "search/refine/first_plan.h"
-#include "search/sharder.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "search/local/shape_catalog.h"
+#include "search/problem.h"
 #include "search/refine/fast_plan.h"
-#include "search/sharder.h"
 
 namespace neuroshard::search {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "engine/core/elapsed.h"
-#include "search/refine/refine.h"
+#include "search/refine/usual_limit.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/plan_bytes.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
 

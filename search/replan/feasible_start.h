@@ -2,7 +2,7 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

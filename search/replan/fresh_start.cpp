@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
 #include "search/refine/refine.h"
 #include "search/replan/near_plan.h"
 #include "search/replan/partial_plan.h"

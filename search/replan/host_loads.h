@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/core/plan.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

@@ -11,7 +11,7 @@
 #include "engine/core/held_cells.h"
 #include "search/local/local_walk.h"
 #include "search/plan_cost.h"
-#include "search/refine/refine.h"
+#include "search/refine/usual_limit.h"
 #include "search/refine/walk_heat.h"
 #include "search/refine/walk_pace.h"
 #include "search/replan/fresh_start.h"

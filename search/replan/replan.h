@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engine/core/move_limit.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 

@@ -3,8 +3,8 @@
 #include "engine/core/held_cells.h"
 #include "engine/core/move_limit.h"
 #include "search/local/shape_catalog.h"
+#include "search/problem.h"
 #include "search/replan/host_loads.h"
-#include "search/sharder.h"
 
 namespace neuroshard::search {
 

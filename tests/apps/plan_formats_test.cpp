@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "io/formats/plan_export.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
 

@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(offload)
 

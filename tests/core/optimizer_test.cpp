@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "engine/core/plan.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 
 namespace neuroshard {
 namespace {

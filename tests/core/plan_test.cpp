@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 
 namespace neuroshard {

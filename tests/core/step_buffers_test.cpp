@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/count_buffers.h"
 #include "engine/core/plan.h"
+#include "engine/core/plan_bytes.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(step_buffers)

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "tests/cost_model/full_evaluation.h"
 #include "tests/cost_model/random_models.h"
 #include "tests/cost_model/reference_results.h"

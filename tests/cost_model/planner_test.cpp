@@ -1,5 +1,5 @@
 // The facade: what it refuses, what it promises about plans, and comparisons.
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -8,8 +8,9 @@
 #include <tuple>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/memory_limits.h"
+#include "engine/planner/memory_limits.h"
 #include "tests/cost_model/random_models.h"
 
 namespace neuroshard {

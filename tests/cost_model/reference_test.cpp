@@ -4,8 +4,9 @@
 #include <cmath>
 #include <string>
 
-#include "engine/memory_limits.h"
-#include "engine/planner.h"
+#include "engine/core/plan_check.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/planner.h"
 #include "tests/cost_model/reference_results.h"
 
 namespace neuroshard {

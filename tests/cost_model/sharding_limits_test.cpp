@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 
 namespace neuroshard {

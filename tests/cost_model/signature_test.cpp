@@ -1,7 +1,7 @@
 // What `neuroshard bench` prints: the same on every run.
 #include <boost/test/unit_test.hpp>
 
-#include "engine/bench_signature.h"
+#include "engine/planner/bench_signature.h"
 
 namespace neuroshard {
 

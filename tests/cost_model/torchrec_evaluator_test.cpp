@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "tests/cost_model/torchrec_example.h"
 
 namespace neuroshard {

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/plan_bytes.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "engine/cost_model/torchrec_rows.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "search/plan_cost.h"
 #include "tests/cost_model/torchrec_example.h"
 

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "engine/cost_model/torchrec_evaluator.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "tests/cost_model/torchrec_example.h"
 
 namespace neuroshard {

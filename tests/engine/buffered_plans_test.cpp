@@ -5,9 +5,11 @@
 #include <string>
 
 #include "engine/core/bytes.h"
+#include "engine/core/count_buffers.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(buffered_plans)

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "engine/core/offload.h"
-#include "engine/offload/offload_bound.h"
-#include "engine/offload/settle_kernels.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/planner/offload/offload_bound.h"
+#include "engine/planner/offload/settle_kernels.h"
 #include "tests/engine/offload_costs.h"
 #include "tests/support/offload_example.h"
 

@@ -1,5 +1,5 @@
 // How many choices of kernels are tried within what limits.
-#include "engine/offload/choice_pace.h"
+#include "engine/planner/offload/choice_pace.h"
 
 #include <boost/test/unit_test.hpp>
 

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/equal_columns/column_parts.h"
-#include "engine/memory_limits.h"
-#include "engine/planner.h"
+#include "engine/planner/equal_columns/column_parts.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 #include "tests/support/offload_example.h"
 

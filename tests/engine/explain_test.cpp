@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/explain/explain_plan.h"
-#include "engine/planner.h"
+#include "engine/planner/explain/explain_plan.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 
 namespace neuroshard {

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 
 namespace neuroshard {

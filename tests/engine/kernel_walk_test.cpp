@@ -1,5 +1,5 @@
 // The local search over where shards are and which kernels their tables have.
-#include "engine/offload/kernel_walk.h"
+#include "engine/planner/offload/kernel_walk.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "io/plans/plan_tables.h"
 #include "tests/engine/offload_costs.h"
 #include "tests/support/offload_example.h"

@@ -2,8 +2,9 @@
 
 #include "engine/core/plan.h"
 #include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/make_evaluator.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/offload/kernel_costs.h"
+#include "engine/planner/offload/kernel_costs.h"
 
 namespace neuroshard::test {
 

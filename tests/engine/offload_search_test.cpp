@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/count_buffers.h"
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/memory_limits.h"
-#include "engine/planner.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 #include "io/tables/tables.h"
 #include "tests/support/offload_example.h"

@@ -1,4 +1,4 @@
-#include "engine/table_pool.h"
+#include "engine/ground_truth/table_pool.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,7 +1,9 @@
 #include <algorithm>
 
-#include "io/plans/plan_export.h"
+#include "engine/core/plan_bytes.h"
+#include "io/formats/plan_export.h"
 #include "io/plans/plan_import.h"
+#include "io/plans/plan_lint.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

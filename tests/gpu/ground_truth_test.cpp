@@ -10,7 +10,8 @@
 #include "cuda/lookup/index_pool.h"
 #include "cuda/timer.h"
 #include "engine/ground_truth/cpu/index_stream.h"
-#include "engine/measure.h"
+#include "engine/ground_truth/make_ground_truth.h"
+#include "engine/ground_truth/measure.h"
 
 namespace neuroshard {
 namespace {

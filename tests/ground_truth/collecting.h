@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/ground_truth/collect.h"
+#include "engine/ground_truth/make_ground_truth.h"
 #include "tests/io/support.h"
 
 namespace neuroshard::test {

@@ -14,6 +14,7 @@
 #include "cuda/device.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "engine/ground_truth/make_ground_truth.h"
 
 namespace neuroshard {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/core/rng.h"
+#include "engine/ground_truth/cpu/lookup_kernels.h"
 #include "tests/ground_truth/reference_lookup.h"
 
 namespace neuroshard {

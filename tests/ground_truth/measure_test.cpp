@@ -1,4 +1,4 @@
-#include "engine/measure.h"
+#include "engine/ground_truth/measure.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner.h"
+#include "engine/planner/planner.h"
 #include "tests/ground_truth/two_tables.h"
 
 namespace neuroshard {

@@ -8,9 +8,11 @@
 #include <thread>
 
 #include "engine/core/plan.h"
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 #include "engine/ground_truth/cpu/all_to_all.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/lookup_kernels.h"
 #include "nn/isa.h"
 #include "tests/ground_truth/reference_lookup.h"
 

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "io/formats/plan_export.h"
 #include "io/reports/svg.h"
 #include "plans.h"
 #include "support.h"

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <random>
 
+#include "io/text.h"
 #include "support.h"
 
 namespace neuroshard::io {

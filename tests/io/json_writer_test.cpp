@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "io/json/json.h"
+#include "io/text.h"
 #include "support.h"
 
 namespace neuroshard::io {

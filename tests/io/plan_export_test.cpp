@@ -1,4 +1,4 @@
-#include "io/plans/plan_export.h"
+#include "io/formats/plan_export.h"
 
 #include <boost/test/unit_test.hpp>
 

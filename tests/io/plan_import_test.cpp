@@ -2,7 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "io/plans/plan_export.h"
+#include "io/formats/plan_export.h"
+#include "io/plans/plan_lint.h"
 #include "tests/io/trainer_plans.h"
 
 namespace neuroshard::io {

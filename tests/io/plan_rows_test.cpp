@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 
 namespace neuroshard::io {

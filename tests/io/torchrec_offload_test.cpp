@@ -2,6 +2,8 @@
 // held against the tables; what trainers have no place for is refused.
 #include <boost/test/unit_test.hpp>
 
+#include "io/formats/plan_export.h"
+#include "io/plans/plan_lint.h"
 #include "tests/io/trainer_plans.h"
 
 namespace neuroshard::io {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "io/plans/plan_import.h"
+#include "io/plans/plan_lint.h"
 #include "tests/io/plans.h"
 #include "tests/io/support.h"
 

@@ -1,5 +1,5 @@
 // Splits and the reference's expanded pool.
-#include "engine/pretrain/dataset.h"
+#include "engine/training/dataset.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>

@@ -1,5 +1,5 @@
 // Evaluations say of a model what the engine makes of it.
-#include "engine/pretrain/evaluate.h"
+#include "engine/training/evaluate.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/cost_model/compute_predictor.h"
-#include "engine/pretrain/inputs.h"
-#include "engine/pretrain/train.h"
+#include "engine/training/inputs.h"
+#include "engine/training/train.h"
 #include "nn/inference.h"
 #include "tests/pretrain/samples.h"
 

@@ -1,5 +1,5 @@
 // Kendall's tau against its definition, and errors worked out by hand.
-#include "engine/pretrain/metrics.h"
+#include "engine/training/metrics.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Reports: their JSON has the documented keys, their tables fit a terminal.
-#include "engine/pretrain/report.h"
+#include "engine/training/report.h"
 
 #include <boost/test/unit_test.hpp>
 #include <string>

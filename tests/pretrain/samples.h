@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
-#include "engine/pretrain/dataset.h"
+#include "engine/training/dataset.h"
 
 namespace neuroshard::test {
 

@@ -1,6 +1,6 @@
 // Training jobs as a whole: they learn, repeat themselves to the bit, can be stopped, and say what
 // is wrong with their input.
-#include "engine/pretrain/train.h"
+#include "engine/training/train.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/cost_model/validate_models.h"
-#include "engine/pretrain/evaluate.h"
+#include "engine/training/evaluate.h"
 #include "tests/pretrain/samples.h"
 #include "tests/support/paths.h"
 

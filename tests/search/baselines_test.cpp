@@ -3,8 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "search/device_order.h"
-#include "search/sharder.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard {

@@ -6,8 +6,8 @@
 
 #include "search/exact.h"
 #include "search/lower_bound.h"
+#include "search/problem.h"
 #include "search/refine/refine.h"
-#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

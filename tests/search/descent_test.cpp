@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/refine/fast_plan.h"

@@ -6,8 +6,10 @@
 #include <limits>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "search/anneal.h"
-#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

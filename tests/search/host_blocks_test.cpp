@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "search/local/join.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"

@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/plan_check.h"
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
 #include "tests/search/table_evaluator.h"

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "search/local/max_tree.h"
 #include "search/local/moves.h"
 #include "search/local/plan_pieces.h"

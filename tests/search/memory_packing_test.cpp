@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "search/packing/fullest_subset.h"
 #include "search/packing/plan_packing.h"
 #include "search/refine/refine.h"
-#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "search/local/moves.h"
 #include "search/plan_cost.h"
 #include "search/replan/partial_plan.h"

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "search/feasibility.h"
-#include "search/sharder.h"
+#include "search/problem.h"
 #include "tests/search/naive_neuroshard.h"
 #include "tests/search/table_evaluator.h"
 

@@ -3,7 +3,8 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
-#include "search/sharder.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -6,10 +6,12 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "search/exact.h"
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
-#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/core/held_cells.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 #include "search/plan_cost.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/held_cells.h"
+#include "engine/core/plan_bytes.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
 #include "search/replan/fresh_start.h"

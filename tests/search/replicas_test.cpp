@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <vector>
 
+#include "engine/core/plan_check.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"

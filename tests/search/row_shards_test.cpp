@@ -9,11 +9,11 @@
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
+#include "search/problem.h"
 #include "search/refine/fast_plan.h"
 #include "search/refine/refine.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
-#include "search/sharder.h"
 #include "tests/search/fused_evaluator.h"
 
 namespace neuroshard::search {

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "search/algorithms.h"
 #include "search/refine/refine.h"
 #include "tests/search/limited_tables.h"
 

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/core/check_sharding.h"
+#include "engine/core/plan_check.h"
+#include "search/algorithms.h"
 #include "search/feasibility.h"
 #include "search/lower_bound.h"
 #include "search/neuroshard.h"

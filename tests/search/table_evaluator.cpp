@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "engine/core/aligned_vector.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
 
 namespace neuroshard::test {
 

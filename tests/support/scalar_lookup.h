@@ -5,6 +5,7 @@
 
 #include "engine/core/thread_pool.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
+#include "engine/ground_truth/cpu/lookup_kernels.h"
 
 namespace neuroshard::test {
 

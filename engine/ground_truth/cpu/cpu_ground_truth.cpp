@@ -14,6 +14,7 @@
 #include "engine/ground_truth/cpu/cache_flush.h"
 #include "engine/ground_truth/cpu/fused_lookup.h"
 #include "engine/ground_truth/cpu/host_memory.h"
+#include "engine/ground_truth/cpu/lookup_kernels.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
 #include "engine/ground_truth/request.h"
 #include "nn/isa.h"

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "nn/isa.h"
-
 namespace neuroshard {
 
 /// Bags [begin, end) of one shard: out[b] = sum of the shard's rows its indices name, 0 for an
@@ -50,9 +48,6 @@ struct LookupKernels {
   ///   row-wise Adagrad    m += sum(g^2) / dim;  w -= lr g / (sqrt(m) + eps)
   void (*update_rows)(const RunBlock& block);
 };
-
-/// The kernels of an instruction set.
-const LookupKernels& lookup_kernels(nn::Isa isa);
 
 /// Lookups of one row of `dim` floats that are fetched ahead of their use: enough to cover the
 /// memory latency, bounded for wide rows by the cache lines a core can wait for.

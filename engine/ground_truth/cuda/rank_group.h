@@ -10,7 +10,7 @@
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/ground_truth/ground_truth.h"
-#include "engine/measure.h"
+#include "engine/ground_truth/measure.h"
 
 namespace neuroshard {
 

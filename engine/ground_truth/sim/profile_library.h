@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/core/status.h"
@@ -18,5 +19,8 @@ struct ChosenProfile {
 /// the profile's first. A name without '/' and ".json" is a built-in one. Errors: kInvalidInput
 /// listing the known names, or naming what is wrong with the file.
 Result<ChosenProfile> choose_profile(const std::string& specification);
+
+/// Names of the profiles linked into the binary, sorted.
+std::vector<std::string> simulated_profile_names();
 
 }  // namespace neuroshard

@@ -1,0 +1,87 @@
+// Cost models, shipped or given.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/api/boundary.h"
+#include "engine/api/handles.h"
+#include "io/file.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+using Handle = std::unique_ptr<neuroshard_cost_models>;
+
+Result<Handle> wrap(Result<NamedCostModels> models) {
+  if (!models.ok()) return models.status();
+  auto handle = std::make_unique<neuroshard_cost_models>();
+  handle->models = std::make_shared<const NamedCostModels>(std::move(models).value());
+  return handle;
+}
+
+}  // namespace
+}  // namespace neuroshard::c_api
+
+using namespace neuroshard;
+using namespace neuroshard::c_api;
+
+size_t neuroshard_shipped_model_count(void) { return shipped_model_count(); }
+
+neuroshard_text neuroshard_shipped_model_name(size_t index) {
+  return text_of(shipped_model_name(index));
+}
+
+neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
+                                                 neuroshard_cost_models** models,
+                                                 neuroshard_error* error) {
+  return make_handle(models, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(name, "name"));
+    return wrap(load_shipped_models(given.empty() ? kDefaultCostModel : std::string(given)));
+  });
+}
+
+neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes, neuroshard_text source,
+                                               neuroshard_cost_models** models,
+                                               neuroshard_error* error) {
+  return make_handle(models, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
+    return wrap(parse_named_models(std::string(name), view));
+  });
+}
+
+neuroshard_status neuroshard_cost_models_read_file(neuroshard_text path,
+                                                   neuroshard_cost_models** models,
+                                                   neuroshard_error* error) {
+  return make_handle(models, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    return wrap(parse_named_models(file, bytes));
+  });
+}
+
+neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* models,
+                                                  neuroshard_cost_models_info* info,
+                                                  neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(models);
+    const NamedCostModels& named = *models->models;
+    const CostModels& own = named.models;
+    neuroshard_cost_models_info local{};
+    local.name = text_of(named.name);
+    local.sha256 = text_of(named.sha256);
+    local.compute_hardware = text_of(own.compute_origin.hardware);
+    local.communication_hardware = text_of(own.comm_origin.hardware);
+    local.min_batch_size = least_batch_size(own);
+    local.max_batch_size = own.batch_size;
+    const bool fixed = own.comm && own.comm->architecture == CommArchitecture::kFixedDevices;
+    local.devices = fixed ? own.comm->devices : 0;
+    local.simulated = simulated(own) ? 1 : 0;
+    local.row_parts = known_row_parts(own);
+    local.min_devices = own.comm ? own.comm->min_devices : 0;
+    local.max_devices = own.comm ? own.comm->max_devices : 0;
+    return write_struct(info, local, "info");
+  });
+}
+
+void neuroshard_cost_models_destroy(neuroshard_cost_models* models) { delete models; }

@@ -1,0 +1,91 @@
+#include "engine/api/inputs.h"
+
+#include <string>
+
+#include "engine/api/boundary.h"
+#include "engine/core/count_buffers.h"
+#include "io/json/json_writer.h"
+#include "io/text.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+/// Leaves TorchRec's own in `out` for 0.
+Status read_bandwidth(double given, const std::string& name, double& out) {
+  if (given == 0) return {};
+  if (given >= kMinTorchRecGbps && given <= kMaxTorchRecGbps) {
+    out = given;
+    return {};
+  }
+  return invalid_input("options." + name + ": found " + io::format_number(given) +
+                       " GB/s, expected " + io::format_number(kMinTorchRecGbps) + " to " +
+                       io::format_number(kMaxTorchRecGbps) + ", or 0");
+}
+
+Result<std::optional<StepBuffers>> read_buffers(std::int32_t given) {
+  if (given == NEUROSHARD_BUFFERS_DEFAULT) return std::optional<StepBuffers>();
+  for (const StepBuffers buffers : all_step_buffers()) {
+    if (number_of(buffers) == given) return std::optional(buffers);
+  }
+  return invalid_input("cluster.buffers: found " + std::to_string(given) +
+                       ", expected 0 to 4 (NEUROSHARD_BUFFERS_..)");
+}
+
+}  // namespace
+
+Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_cluster local, read_struct(given, "cluster"));
+  Cluster cluster;
+  cluster.devices = local.devices;
+  cluster.memory_bytes = local.memory_bytes;
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster).with_context("cluster"));
+  const std::int32_t per_host = local.devices_per_host;
+  const bool whole = per_host == 0 || (per_host > 0 && local.devices % per_host == 0);
+  if (!whole) {
+    return invalid_input("cluster.devices_per_host: found " + std::to_string(per_host) +
+                         ", expected a divisor of " + std::to_string(local.devices) +
+                         " devices, or 0");
+  }
+  if (local.host_memory_bytes < 0) {
+    return invalid_input("cluster.host_memory_bytes: found " +
+                         std::to_string(local.host_memory_bytes) + ", expected 0 or more");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(local.reserved, "cluster.reserved"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<StepBuffers> buffers,
+                              read_buffers(local.buffers));
+  return GivenCluster{cluster, per_host, local.host_memory_bytes, buffers};
+}
+
+Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers buffers,
+                              std::int32_t devices) {
+  Workload own = workload.workload;
+  if (buffers == StepBuffers::kOff) return own;
+  NEUROSHARD_RETURN_IF_ERROR(validate(own));
+  NEUROSHARD_RETURN_IF_ERROR(count_buffers(buffers, devices, own));
+  return own;
+}
+
+std::int32_t number_of(StepBuffers buffers) {
+  return static_cast<std::int32_t>(buffers) + NEUROSHARD_BUFFERS_OFF;
+}
+
+Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given) {
+  TorchRecBandwidths own;
+  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(given.device_gbps, "device_gbps", own.device_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.host_memory_gbps, "host_memory_gbps", own.host_memory_gbps));
+  return own;
+}
+
+Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan) {
+  if (workload.workload.batch_size == plan.document.batch_size) return {};
+  return invalid_input("plan: found one for batch size " +
+                       std::to_string(plan.document.batch_size) + ", expected the workload's " +
+                       std::to_string(workload.workload.batch_size));
+}
+
+}  // namespace neuroshard::c_api

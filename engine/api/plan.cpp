@@ -1,0 +1,288 @@
+// Plans: made by hand, read, looked into and checked.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/api/boundary.h"
+#include "engine/api/handles.h"
+#include "engine/api/inputs.h"
+#include "engine/api/tables.h"
+#include "engine/core/held_cells.h"
+#include "engine/core/plan_check.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/planner.h"
+#include "io/file.h"
+#include "io/plans/plan_tables.h"
+
+namespace neuroshard::c_api {
+namespace {
+
+using Handle = std::unique_ptr<neuroshard_plan>;
+
+constexpr std::size_t kMaxShards = std::size_t{1} << 24;
+
+Status wrong(std::size_t index, const char* field, std::int64_t found,
+             const std::string& expected) {
+  return invalid_input("shards[" + std::to_string(index) + "]." + field + ": found " +
+                       std::to_string(found) + ", expected " + expected);
+}
+
+Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_t devices) {
+  if (shard.table < 0) return wrong(index, "table", shard.table, "0 or more");
+  if (shard.row_begin < 0) return wrong(index, "row_begin", shard.row_begin, "0 or more");
+  if (shard.row_end <= shard.row_begin) {
+    return wrong(index, "row_end", shard.row_end, "more than row_begin");
+  }
+  if (shard.column_begin < 0) return wrong(index, "column_begin", shard.column_begin, "0 or more");
+  if (shard.column_end <= shard.column_begin) {
+    return wrong(index, "column_end", shard.column_end, "more than column_begin");
+  }
+  if (shard.device < NEUROSHARD_EVERY_DEVICE || shard.device >= devices) {
+    return wrong(index, "device", shard.device,
+                 "0 to " + std::to_string(devices - 1) + ", or NEUROSHARD_EVERY_DEVICE");
+  }
+  return {};
+}
+
+Status check_count(const char* name, std::size_t count) {
+  if (count <= kMaxShards) return {};
+  return invalid_input(std::string(name) + ": found " + std::to_string(count) +
+                       ", expected at most " + std::to_string(kMaxShards));
+}
+
+/// In order, each once, with kernels that are ones; whether they are tables only a workload knows.
+Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count, Plan& plan) {
+  NEUROSHARD_RETURN_IF_ERROR(check_count("offloaded_count", count));
+  if (count > 0) NEUROSHARD_RETURN_IF_ERROR(require(given, "offloaded"));
+  plan.offloaded.reserve(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    const std::string where = "offloaded[" + std::to_string(index) + "]";
+    const std::int32_t table = given[index].table;
+    const std::int32_t bit = given[index].kernel;
+    const std::int64_t least = index == 0 ? 0 : std::int64_t{given[index - 1].table} + 1;
+    if (table < least) {
+      return invalid_input(where + ".table: found " + std::to_string(table) + ", expected " +
+                           std::to_string(least) + " or more");
+    }
+    const auto kernels = all_compute_kernels();
+    const auto kernel = std::find_if(kernels.begin(), kernels.end(),
+                                     [&](ComputeKernel one) { return kernel_bit(one) == bit; });
+    if (kernel == kernels.end() || *kernel == ComputeKernel::kFused) {
+      return invalid_input(where + ".kernel: found " + std::to_string(bit) +
+                           ", expected NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM");
+    }
+    plan.offloaded.push_back({table, {*kernel, given[index].cache_load_factor}});
+    NEUROSHARD_RETURN_IF_ERROR(validate(plan.offloaded.back().kernel).with_context(where));
+  }
+  return {};
+}
+
+Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
+                    std::size_t count) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(Cluster{.devices = devices, .memory_bytes = 1}));
+  if (batch_size < 1) {
+    return invalid_input("batch_size: found " + std::to_string(batch_size) +
+                         ", expected at least 1");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(check_count("count", count));
+  if (count > 0) NEUROSHARD_REQUIRE(shards);
+  auto handle = std::make_unique<neuroshard_plan>();
+  Plan& plan = handle->document.plan;
+  plan.devices = devices;
+  handle->document.batch_size = batch_size;
+  plan.shards.reserve(count);
+  for (std::size_t index = 0; index < count; ++index) {
+    const neuroshard_shard& shard = shards[index];
+    NEUROSHARD_RETURN_IF_ERROR(check_shard(shard, index, devices));
+    plan.shards.push_back({shard.table, shard.row_begin, shard.row_end, shard.column_begin,
+                           shard.column_end, shard.device});
+  }
+  canonicalize(plan);
+  return handle;
+}
+
+Result<Handle> parse(std::string_view bytes, const std::string& source) {
+  auto handle = std::make_unique<neuroshard_plan>();
+  NEUROSHARD_ASSIGN_OR_RETURN(handle->document, io::parse_plan(bytes, source));
+  canonicalize(handle->document.plan);
+  return handle;
+}
+
+/// An array of the caller's that has to hold `count` elements.
+Status check_capacity(const void* array, const char* name, std::size_t capacity,
+                      std::size_t count) {
+  if (capacity < count) {
+    return invalid_input("capacity: found " + std::to_string(capacity) + ", expected at least " +
+                         std::to_string(count));
+  }
+  return count == 0 ? Status() : require(array, name);
+}
+
+}  // namespace
+}  // namespace neuroshard::c_api
+
+using namespace neuroshard;
+using namespace neuroshard::c_api;
+
+neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
+                                         const neuroshard_shard* shards, size_t count,
+                                         const neuroshard_offloaded_table* offloaded,
+                                         size_t offloaded_count, neuroshard_plan** plan,
+                                         neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(Handle handle, make(devices, batch_size, shards, count));
+    NEUROSHARD_RETURN_IF_ERROR(add_offloaded(offloaded, offloaded_count, handle->document.plan));
+    return handle;
+  });
+}
+
+neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text source,
+                                        neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
+    return parse(view, std::string(name));
+  });
+}
+
+neuroshard_status neuroshard_plan_read_file(neuroshard_text path, neuroshard_plan** plan,
+                                            neuroshard_error* error) {
+  return make_handle(plan, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    return parse(bytes, file);
+  });
+}
+
+neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neuroshard_plan_info* info,
+                                           neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const io::PlanDocument& document = plan->document;
+    neuroshard_plan_info local{};
+    local.batch_size = document.batch_size;
+    local.cost_ms = document.cost.cost_ms;
+    local.shard_count = document.plan.shards.size();
+    local.device_cost_count = document.cost.per_device.size();
+    local.devices = document.plan.devices;
+    local.stopped_early = plan->stopped_early ? 1 : 0;
+    local.algorithm = text_of(document.provenance.algorithm);
+    local.seed = document.provenance.seed;
+    local.evaluations = plan->evaluations;
+    local.search_s = plan->search_s;
+    local.offloaded_count = document.plan.offloaded.size();
+    local.buffers = number_of(document.buffers);
+    return write_struct(info, local, "info");
+  });
+}
+
+neuroshard_status neuroshard_plan_get_shards(const neuroshard_plan* plan, neuroshard_shard* shards,
+                                             size_t capacity, neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<Shard>& own = plan->document.plan.shards;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(shards, "shards", capacity, own.size()));
+    for (const Shard& shard : own) {
+      *shards++ = {shard.row_begin,  shard.row_end, shard.column_begin,
+                   shard.column_end, shard.table,   shard.device};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
+                                                   neuroshard_device_cost* costs, size_t capacity,
+                                                   neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(costs, "costs", capacity, own.size()));
+    for (const DeviceCost& cost : own) {
+      *costs++ = {cost.compute_ms, cost.forward_comm_ms, cost.backward_comm_ms,
+                  cost.total_ms(), cost.memory_bytes,    cost.dim_sum};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
+                                                neuroshard_offloaded_table* tables, size_t capacity,
+                                                neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<OffloadedTable>& own = plan->document.plan.offloaded;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(tables, "tables", capacity, own.size()));
+    for (const OffloadedTable& table : own) {
+      *tables++ = {table.table, kernel_bit(table.kernel.kernel), table.kernel.load_factor};
+    }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan, int64_t* bytes,
+                                                 size_t capacity, neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(bytes, "bytes", capacity, own.size()));
+    for (const DeviceCost& cost : own) *bytes++ = cost.host_bytes;
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
+                                        const neuroshard_workload* workload,
+                                        const neuroshard_cluster* cluster,
+                                        neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    NEUROSHARD_REQUIRE(workload);
+    const Plan& own = plan->document.plan;
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, own));
+    NEUROSHARD_RETURN_IF_ERROR(io::check_plan_sharding(workload->workload, own));
+    if (cluster == nullptr) return {};
+    NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
+    const Cluster& devices = given.devices;
+    if (own.devices != devices.devices) {
+      return invalid_input("plan: found one for " + std::to_string(own.devices) +
+                           " devices, expected " + std::to_string(devices.devices));
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const Workload tables,
+        with_buffers(*workload, given.buffers.value_or(plan->document.buffers), own.devices));
+    NEUROSHARD_RETURN_IF_ERROR(check_memory(tables, own, devices.memory_bytes));
+    if (given.host_memory_bytes == 0) return {};
+    const std::int32_t said = given.devices_per_host > 0 ? given.devices_per_host
+                                                         : plan->document.places.devices_per_host;
+    const std::int32_t each = host_devices(own.devices, said > 0 ? said : kUsualHost);
+    return check_host_memory(workload->workload, own, each, given.host_memory_bytes);
+  });
+}
+
+neuroshard_status neuroshard_plan_moved_bytes(const neuroshard_plan* from,
+                                              const neuroshard_plan* to,
+                                              const neuroshard_workload* workload, int64_t* bytes,
+                                              neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(from);
+    NEUROSHARD_REQUIRE(to);
+    NEUROSHARD_REQUIRE(workload);
+    NEUROSHARD_REQUIRE(bytes);
+    const Plan& now = from->document.plan;
+    const Plan& next = to->document.plan;
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, now).with_context("from"));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload->workload, next).with_context("to"));
+    if (now.devices != next.devices) {
+      return invalid_input("to: found a plan for " + std::to_string(next.devices) +
+                           " devices, expected " + std::to_string(now.devices));
+    }
+    *bytes = moved_bytes(workload->workload, now, next);
+    return {};
+  });
+}
+
+void neuroshard_plan_destroy(neuroshard_plan* plan) { delete plan; }

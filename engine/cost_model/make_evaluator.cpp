@@ -1,0 +1,61 @@
+#include "engine/cost_model/make_evaluator.h"
+
+#include <utility>
+
+#include "engine/core/offload.h"
+#include "engine/cost_model/mlp_evaluator.h"
+#include "engine/cost_model/torchrec_evaluator.h"
+#include "nn/isa.h"
+
+namespace neuroshard {
+namespace {
+
+/// Outputs that are not pooled are as many times more as a bag has lookups: no guess would do.
+Status check_pooled(const Workload& workload) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    if (workload.tables[index].pooled) continue;
+    return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
+                         ": lookups are not pooled, networks have learned pooled ones: the cost "
+                         "model torchrec alone knows both");
+  }
+  return {};
+}
+
+Status check_fused(const Workload& workload) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const TableKernel& kernel = workload.tables[index].kernel;
+    if (!kernel.offloaded()) continue;
+    return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
+                         ": found the kernel " + std::string(to_string(kernel.kernel)) +
+                         ", networks have learned fused ones: the cost model torchrec alone knows "
+                         "host memory");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
+                                                      const Workload& workload,
+                                                      std::int32_t devices) {
+  if (models.torchrec) {
+    return std::unique_ptr<CostEvaluator>(
+        std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
+  NEUROSHARD_RETURN_IF_ERROR(check_fused(workload));
+  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
+  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
+                              MlpEvaluator::create(models, workload, devices, isa));
+  return std::unique_ptr<CostEvaluator>(std::move(evaluator));
+}
+
+Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan,
+                              const CostModels& models) {
+  const PlannedWorkload planned(workload, plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, planned.get(), plan.devices));
+  return evaluator->evaluate(plan);
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,37 @@
+#include "engine/planner/algorithms.h"
+
+#include "search/algorithms.h"
+
+namespace neuroshard {
+
+std::string_view default_algorithm() { return search::kDefaultAlgorithm; }
+
+std::span<const AlgorithmInfo> algorithms() {
+  static const std::vector<AlgorithmInfo> infos = [] {
+    std::vector<AlgorithmInfo> list;
+    for (const search::Algorithm& algorithm : search::algorithms()) {
+      list.push_back({algorithm.name, algorithm.summary, algorithm.heeds_evaluations,
+                      algorithm.makes_row_shards});
+    }
+    return list;
+  }();
+  return infos;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    names.emplace_back(algorithm.name);
+  }
+  return names;
+}
+
+std::vector<std::string> baseline_names() {
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    if (algorithm.baseline) names.emplace_back(algorithm.name);
+  }
+  return names;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,125 @@
+#include "engine/planner/explain/other_layouts.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "engine/core/check_sharding.h"
+#include "search/piece_sizes.h"
+
+namespace neuroshard {
+namespace {
+
+using Visit = std::function<bool(const TableLayout&)>;
+
+class Layouts {
+ public:
+  Layouts(const Table& table, const TableLayout& now, std::int32_t devices,
+          std::span<const std::int32_t> targets, const Visit& visit)
+      : table_(table), now_(now), devices_(devices), targets_(targets), visit_(visit) {
+    whole_ = {now.front().table, 0, table.rows, 0, table.dim, 0};
+  }
+
+  void add_whole() {
+    if (!table_.sharding.whole && devices_ > 1) return;
+    for (const std::int32_t device : targets_) {
+      if (!table_.devices.has(device)) continue;
+      Shard shard = whole_;
+      shard.device = device;
+      add({shard});
+    }
+  }
+
+  /// Of shards with all rows.
+  void add_columns(std::size_t index) {
+    const Shard& shard = now_[index];
+    if (shard.device == kEveryDevice || shard.rows() != table_.rows) return;
+    for (const std::int32_t device : targets_) {
+      if (!goes_on_) return;
+      if (!table_.devices.has(device) || holds(device)) continue;
+      if (shard.dim() < table_.dim) {
+        TableLayout moved = now_;
+        moved[index].device = device;
+        add(moved);
+      }
+      const std::int32_t first = search::split_point(table_, shard.dim());
+      if (first == 0 || !may_be_split()) continue;
+      TableLayout split = now_;
+      split[index].column_end = shard.column_begin + first;
+      split.push_back(shard);
+      split.back().column_begin += first;
+      split.back().device = device;
+      add(split);
+    }
+  }
+
+  void add_rows() { add_blocks(search::even_block(table_, devices_), 0, devices_); }
+
+  /// Of `each` devices, where there are several.
+  void add_host_rows(std::int32_t each) {
+    if (each == 0) return;
+    const std::int64_t block = search::even_block_of_host(table_, each);
+    std::set<std::int32_t> hosts;
+    for (const std::int32_t device : targets_) hosts.insert(device / each);
+    for (const std::int32_t host : hosts) {
+      const bool allowed = table_.devices.all() || search::has_host(table_.devices, host, each);
+      if (allowed && host >= search::first_host(block)) add_blocks(block, host * each, each);
+    }
+  }
+
+  void add_replica() {
+    if (devices_ < 2 || table_.kernel.offloaded() || !search::may_be_replicated(table_)) return;
+    Shard shard = whole_;
+    shard.device = kEveryDevice;
+    add({shard});
+  }
+
+ private:
+  [[nodiscard]] bool holds(std::int32_t device) const {
+    return std::any_of(now_.begin(), now_.end(),
+                       [&](const Shard& shard) { return shard.device == device; });
+  }
+  /// Sequences have two equal halves at most.
+  [[nodiscard]] bool may_be_split() const { return table_.pooled || now_.size() == 1; }
+
+  /// None for a block without rows.
+  void add_blocks(std::int64_t block, std::int32_t first, std::int32_t count) {
+    if (block == 0) return;
+    TableLayout rows;
+    for (std::int32_t k = 0; k < count; ++k) {
+      rows.push_back(search::block_on(whole_, block, k));
+      rows.back().device = first + k;
+    }
+    add(rows);
+  }
+
+  /// Where what stays of the table, too, is as it may be.
+  void add(const TableLayout& layout) {
+    if (!goes_on_ || layout == now_ || !check_sharding(table_, layout, devices_).ok()) return;
+    goes_on_ = visit_(layout);
+  }
+
+  const Table& table_;
+  const TableLayout& now_;
+  const std::int32_t devices_;
+  std::span<const std::int32_t> targets_;
+  const Visit& visit_;
+  Shard whole_;
+  bool goes_on_ = true;
+};
+
+}  // namespace
+
+void for_each_other_layout(const Table& table, const TableLayout& now, const CostModels& models,
+                           std::int32_t devices, std::span<const std::int32_t> targets,
+                           const std::function<bool(const TableLayout&)>& visit) {
+  Layouts layouts(table, now, devices, targets, visit);
+  layouts.add_whole();
+  for (std::size_t index = 0; index < now.size(); ++index) layouts.add_columns(index);
+  const bool rows = known_row_splits(models) != RowSplits::kOff;
+  if (rows && devices <= known_row_parts(models)) layouts.add_rows();
+  if (rows) layouts.add_host_rows(host_devices(devices, known_devices_per_host(models)));
+  if (knows_replicas(models)) layouts.add_replica();
+}
+
+}  // namespace neuroshard

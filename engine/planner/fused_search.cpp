@@ -1,0 +1,49 @@
+#include "engine/planner/fused_search.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/table.h"
+#include "search/feasibility.h"
+
+namespace neuroshard {
+namespace {
+
+bool may_be_fused(const Table& table) { return table.kernels.fused; }
+
+/// Tables that may not be fused are on every device, or on none.
+Workload others_on_every_device(Workload workload) {
+  for (Table& table : workload.tables) {
+    if (may_be_fused(table)) continue;
+    table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
+  }
+  return workload;
+}
+
+}  // namespace
+
+bool all_may_be_fused(const Workload& workload) {
+  return std::all_of(workload.tables.begin(), workload.tables.end(), may_be_fused);
+}
+
+Result<search::SearchResult> search_fused(const search::Problem& problem,
+                                          const search::SearchOptions& options,
+                                          const FusedSearch& run) {
+  if (all_may_be_fused(problem.workload)) return run(problem);
+  const std::vector<Table>& tables = problem.workload.tables;
+  const bool replicate = options.replicate && problem.cluster.devices > 1;
+  for (std::size_t index = 0; index < tables.size(); ++index) {
+    if (may_be_fused(tables[index])) continue;
+    if (replicate && tables[index].sharding.data_parallel) continue;
+    return infeasible(table_label(problem.workload, static_cast<std::int32_t>(index)) +
+                      ": its compute kernels are " + describe(tables[index].kernels) +
+                      ", there is no host memory for tables");
+  }
+  const Workload own = others_on_every_device(problem.workload);
+  const Workload more = others_on_every_device(search::on_more_devices(problem));
+  return run({own, problem.cluster, &more});
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,155 @@
+#include "engine/planner/host_memory_search.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "engine/core/elapsed.h"
+#include "engine/core/offload.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/make_evaluator.h"
+#include "engine/planner/algorithms.h"
+#include "engine/planner/fused_search.h"
+#include "engine/planner/offload/offload_search.h"
+#include "engine/planner/search_budget.h"
+#include "search/algorithms.h"
+#include "search/refine/usual_limit.h"
+
+namespace neuroshard {
+namespace {
+
+/// Of a time limit, for all baselines; and of how many tables they are asked: of more, `refine` was
+/// not seen to miss what they find.
+constexpr double kBaselineShare = 0.1;
+constexpr std::size_t kFewTables = 100;
+
+class HostMemorySearch {
+ public:
+  HostMemorySearch(const HostMemoryProblem& problem, const search::Algorithm& algorithm,
+                   const search::SearchOptions& options, const DeviceSearch& on_devices)
+      : problem_(problem), algorithm_(algorithm), given_(options), on_devices_(on_devices) {
+    refines_ = algorithm.name == default_algorithm();
+    if (refines_) given_ = search::with_usual_limit(given_);
+    all_fused_ = all_may_be_fused(problem.problem.workload);
+  }
+
+  Result<search::SearchResult> run() {
+    const bool both = !problem_.devices_first && (!all_fused_ || (refines_ && tight()));
+    Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
+    // A bound of tables on the devices holds for all plans where no other kernel is faster.
+    const bool bounds_all = fused_is_fastest(*problem_.models.torchrec);
+    if (fused.ok() && !bounds_all) fused->lower_bound.reset();
+    if (fused.ok() && !both) return fused;
+    if (!fused.ok() && !may_go_on(fused.status())) return fused;
+    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
+    found_on_devices_ = fused.ok();
+    stopped_early_ = fused.status().code() == StatusCode::kCancelled;
+    if (fused.ok()) NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(fused)));
+    NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
+    Result<search::SearchResult> offloaded = offload(algorithm_, rest());
+    NEUROSHARD_RETURN_IF_ERROR(consider_if_any(std::move(offloaded)));
+    if (!best_) return blames_devices(fused.status()) ? fused.status() : last_refusal_;
+    best_->evaluations = evaluations_;
+    best_->stopped_early = stopped_early_;
+    // Those of either search know nothing of plans with some such tables here and others there.
+    if (!all_fused_) best_->lower_bound.reset();
+    return *std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool tight() const {
+    const Cluster& cluster = problem_.problem.cluster;
+    return static_cast<double>(workload_bytes(problem_.problem.workload)) >
+           0.5 * static_cast<double>(cluster.memory_bytes) * cluster.devices;
+  }
+
+  /// What is said of devices alone is what is to blame where they have room for all.
+  [[nodiscard]] bool blames_devices(const Status& of_devices) const {
+    return all_fused_ && !tight() && of_devices.code() == StatusCode::kInfeasible &&
+           last_refusal_.code() == StatusCode::kInfeasible;
+  }
+  /// Time may have ended a search without a plan.
+  [[nodiscard]] bool may_go_on(const Status& status) const {
+    return there_is_none(status) && !asked_to_stop(given_.cancel);
+  }
+
+  /// Takes it where it is the cheapest so far.
+  Status consider(search::SearchResult found) {
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const PlanCost cost, planned_cost(problem_.problem.workload, found.plan, problem_.models));
+    evaluations_ += found.evaluations;
+    stopped_early_ |= found.stopped_early;
+    if (best_ && cost.cost_ms >= cost_) return {};
+    cost_ = cost.cost_ms;
+    best_ = std::move(found);
+    return {};
+  }
+
+  /// The same of what may have no plan.
+  Status consider_if_any(Result<search::SearchResult> found) {
+    if (found.ok()) return consider(*std::move(found));
+    last_refusal_ = found.status();
+    stopped_early_ |= last_refusal_.code() == StatusCode::kCancelled;
+    return there_is_none(last_refusal_) ? Status() : last_refusal_;
+  }
+
+  Result<search::SearchResult> offload(const search::Algorithm& algorithm,
+                                       const search::SearchOptions& options) const {
+    const auto& [workload, cluster, more] = problem_.problem;
+    return search_offloaded({workload, cluster, problem_.models, problem_.host_memory_bytes},
+                            algorithm, options);
+  }
+
+  Status ask_baselines() {
+    if (!refines_ || problem_.problem.workload.tables.size() > kFewTables) return {};
+    const auto start = std::chrono::steady_clock::now();
+    for (const search::Algorithm& algorithm : search::algorithms()) {
+      if (!algorithm.baseline) continue;
+      search::SearchOptions own = rest();
+      own.progress = nullptr;
+      if (given_.time_limit_s > 0) {
+        own.time_limit_s = kBaselineShare * given_.time_limit_s - seconds_since(start);
+        if (own.time_limit_s < kLeastSeconds) break;
+      }
+      NEUROSHARD_RETURN_IF_ERROR(consider_if_any(offload(algorithm, own)));
+      if (asked_to_stop(given_.cancel)) break;
+    }
+    return {};
+  }
+
+  /// What a search on the devices has left: all evaluations where it found that there is no plan,
+  /// and then half of the time at least, as it may have taken more than its share.
+  [[nodiscard]] search::SearchOptions rest() const {
+    search::SearchOptions own = found_on_devices_ ? half_of(given_) : given_;
+    const double limit = given_.time_limit_s;
+    const double least = found_on_devices_ ? kLeastSeconds : limit / 2;
+    if (limit > 0) own.time_limit_s = std::max(least, limit - seconds_since(start_));
+    return own;
+  }
+
+  const HostMemoryProblem& problem_;
+  const search::Algorithm& algorithm_;
+  search::SearchOptions given_;
+  const DeviceSearch& on_devices_;
+  bool refines_ = false;
+  bool all_fused_ = true;
+  bool found_on_devices_ = false;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::optional<search::SearchResult> best_;
+  double cost_ = 0;
+  Status last_refusal_;
+  std::int64_t evaluations_ = 0;
+  bool stopped_early_ = false;
+};
+
+}  // namespace
+
+Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
+                                                     const search::Algorithm& algorithm,
+                                                     const search::SearchOptions& options,
+                                                     const DeviceSearch& on_devices) {
+  return HostMemorySearch(problem, algorithm, options, on_devices).run();
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
+#include "search/algorithms.h"
+
+namespace neuroshard {
+
+/// What may be in the memory of hosts, under cost models that know what that costs.
+struct HostMemoryProblem {
+  const search::Problem& problem;
+  const CostModels& models;
+  std::int64_t host_memory_bytes = 0;  ///< of each host
+  /// Whether a plan on the devices stands, as that search has wishes that no other one knows.
+  bool devices_first = false;
+};
+
+/// The search with all tables on the devices.
+using DeviceSearch = std::function<Result<search::SearchResult>(const search::SearchOptions&)>;
+
+/// The plan of `on_devices` where there is one, else one with tables in host memory
+/// (search_offloaded()). Of both the cheaper where a table may not be fused, so that on devices it
+/// could only be on every one, and, with `refine`, where tables take more than half of the devices'
+/// memory: each search gets half of the time or evaluations then. `refine` also takes what a
+/// baseline finds for host memory that is cheaper, where tables are few; those come on top of the
+/// evaluations. Errors: as the searches.
+Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
+                                                     const search::Algorithm& algorithm,
+                                                     const search::SearchOptions& options,
+                                                     const DeviceSearch& on_devices);
+
+}  // namespace neuroshard

@@ -1,0 +1,66 @@
+#include "engine/planner/offload/host_pins.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace neuroshard {
+namespace {
+
+/// The devices of a host that the table may be on.
+std::vector<std::int32_t> devices_of(const Hosts& hosts, std::int32_t host, const Table& table) {
+  std::vector<std::int32_t> devices;
+  for (std::int32_t rank = 0; rank < hosts.devices_each; ++rank) {
+    const std::int32_t device = host * hosts.devices_each + rank;
+    if (table.devices.has(device)) devices.push_back(device);
+  }
+  return devices;
+}
+
+std::int64_t bytes_of(const Table& table) { return bytes_on_host(table, table.rows, table.dim); }
+
+/// Takes the table's share of every host; false where one has no memory for it, or the table is not
+/// to be divided over all of them.
+bool take_shares(const Hosts& hosts, const Table& table, std::vector<std::int64_t>& left) {
+  const bool divisible = table.sharding.columns || table.sharding.rows;
+  if (hosts.count == 1 || !divisible || !table.devices.all()) return false;
+  const std::int64_t share = bytes_of(table) / hosts.count + 1;
+  if (*std::min_element(left.begin(), left.end()) < share) return false;
+  for (std::int64_t& bytes : left) bytes -= share;
+  return true;
+}
+
+}  // namespace
+
+bool pin_to_hosts(const Hosts& hosts, Workload& workload) {
+  std::vector<std::size_t> order;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    if (workload.tables[index].kernel.offloaded()) order.push_back(index);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return bytes_of(workload.tables[a]) > bytes_of(workload.tables[b]);
+  });
+  Workload pinned = workload;
+  std::vector<std::int64_t> left(static_cast<std::size_t>(hosts.count), hosts.memory_bytes);
+  for (const std::size_t index : order) {
+    Table& table = pinned.tables[index];
+    std::int32_t emptiest = -1;
+    for (std::int32_t host = 0; host < hosts.count; ++host) {
+      if (devices_of(hosts, host, table).empty()) continue;
+      const bool more = emptiest < 0 || left[static_cast<std::size_t>(host)] >
+                                            left[static_cast<std::size_t>(emptiest)];
+      if (more) emptiest = host;
+    }
+    if (emptiest < 0 || left[static_cast<std::size_t>(emptiest)] < bytes_of(table)) {
+      if (!take_shares(hosts, table, left)) return false;
+      continue;
+    }
+    left[static_cast<std::size_t>(emptiest)] -= bytes_of(table);
+    table.devices = DeviceSet(devices_of(hosts, emptiest, table));
+  }
+  workload = std::move(pinned);
+  return true;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/core/plan.h"
+#include "engine/core/progress.h"
+#include "engine/planner/algorithms.h"
+
+namespace neuroshard {
+
+/// How to search. Nothing here is owned; what is pointed at must outlive the call.
+struct PlanOptions {
+  std::string algorithm{default_algorithm()};  ///< one of algorithm_names()
+  std::uint64_t seed = 0;                      ///< of the algorithms that draw random numbers
+  int threads = 1;  ///< 0 = one per hardware thread; changes the plan only where time decides it
+  /// Seconds after which the search returns its best plan so far; 0 = no limit, but 1 s for
+  /// "refine" and "anneal" unless `evaluations` limits them. A limit that is reached makes the plan
+  /// depend on the machine's speed and load.
+  double time_limit_s = 0;
+  /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
+  /// on every machine with the same instruction set. 0 = no such limit.
+  std::int64_t evaluations = 0;
+  /// Row shards that "refine" may make, as far as the cost models know them (known_row_splits());
+  /// with other cost models, and in the other algorithms, rows stay whole.
+  RowSplits row_splits = RowSplits::kEven;
+  /// Whether "refine" may give every device all of a small table, where the cost models know what
+  /// that costs (knows_replicas()): TorchRec's data_parallel.
+  bool data_parallel = false;
+  /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
+  RowSplits possible_row_splits = RowSplits::kAny;
+  /// Whether blocks of a table's columns have to be of one width, each on a device of its own, as
+  /// HugeCTR has them: algorithms that split columns look for such plans then. What they return may
+  /// still have others, where they found none.
+  bool equal_columns = false;
+  /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
+  /// what room is left, where the cost models know what that costs (knows_host_memory()):
+  /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal_columns only where no plan is
+  /// found without.
+  std::int64_t host_memory_bytes = 0;
+  ProgressSink* progress = nullptr;
+  const CancelToken* cancel = nullptr;
+};
+
+/// A feasible plan and what it costs.
+struct PlanResult {
+  Plan plan;  ///< in the order of plan files
+  PlanCost cost;
+  std::string algorithm;
+  /// Plans the search has put a cost on: in full, or ("refine", of its moves) by an estimate.
+  std::int64_t evaluations = 0;
+  double seconds = 0;                 ///< the search alone
+  bool stopped_early = false;         ///< by time or the cancel token: another run may differ
+  std::string skipped;                ///< what the time limit left no room for; empty: nothing
+  std::optional<double> lower_bound;  ///< cost_lower_bound(), where the search has found it out
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,206 @@
+#include "engine/planner/planner.h"
+
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "engine/core/bytes.h"
+#include "engine/core/held_cells.h"
+#include "engine/core/offload.h"
+#include "engine/core/plan_check.h"
+#include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/make_evaluator.h"
+#include "engine/cost_model/torchrec_rows.h"
+#include "engine/planner/equal_columns/equal_column_search.h"
+#include "engine/planner/fused_search.h"
+#include "engine/planner/host_memory_search.h"
+#include "engine/planner/memory_limits.h"
+#include "engine/planner/search_budget.h"
+#include "engine/planner/search_run.h"
+#include "search/algorithms.h"
+#include "search/lower_bound.h"
+#include "search/replan/feasible_start.h"
+#include "search/replan/replan.h"
+#include "search/row_shapes.h"
+
+namespace neuroshard {
+namespace {
+
+Result<const search::Algorithm*> algorithm_of(const std::string& name) {
+  if (const search::Algorithm* found = search::find_algorithm(name)) return found;
+  std::string known;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    known += (known.empty() ? "" : ", ") + std::string(algorithm.name);
+  }
+  return invalid_input("algorithm: found '" + name + "', expected one of " + known);
+}
+
+Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
+                               const CostModels& models, const PlanOptions& options,
+                               double& seconds) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
+  const bool offload = options.host_memory_bytes > 0 && knows_host_memory(models);
+  const bool equal = options.equal_columns && algorithm->splits_columns && cluster.devices > 1;
+  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+                         const search::SearchOptions& own) -> Result<search::SearchResult> {
+    const DeviceSearch on_devices = [&](search::SearchOptions fused) {
+      fused.advise = !offload;
+      return search_fused(problem, fused, [&](const search::Problem& tables) {
+        return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
+                     : algorithm->run(tables, evaluator, fused);
+      });
+    };
+    if (!offload) return on_devices(own);
+    return search_with_host_memory({problem, models, options.host_memory_bytes, equal}, *algorithm,
+                                   own, on_devices);
+  };
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
+                              run_search(workload, cluster, models, options, run, seconds));
+  result.algorithm = options.algorithm;
+  return result;
+}
+
+/// search::feasible_start(), from which on no more than the limit may move.
+Result<Plan> start_within(const Workload& workload, const Cluster& cluster, const Plan& now,
+                          const MoveLimit& limit) {
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start,
+                              search::feasible_start({workload, cluster}, now, limit.whole_tables));
+  const std::int64_t bytes = moved_bytes(workload, now, start);
+  if (bytes <= limit.bytes) return start;
+  return infeasible("the plan that runs does not fit into " + format_bytes(cluster.memory_bytes) +
+                    " per device, and what has to go to others is more than may move: " +
+                    format_bytes_at_least(bytes) + " would do");
+}
+
+/// kInfeasible for a table that `now` lacks and that may not be fused: new ones are on the devices.
+Status check_new_tables(const Workload& workload, const Plan& now) {
+  for (const std::int32_t index : missing_tables(workload, now)) {
+    const Table& table = workload.tables[static_cast<std::size_t>(index)];
+    if (table.kernels.fused) continue;
+    return infeasible(table_label(workload, index) + ": its compute kernels are " +
+                      describe(table.kernels) + ", and new tables are placed on devices alone");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
+                             const CostModels& models, const PlanOptions& options) {
+  double seconds = 0;
+  return search_plan(workload, cluster, models, options, seconds);
+}
+
+Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
+                          const CostModels& models, const Plan& now, const MoveLimit& limit,
+                          const PlanOptions& options) {
+  if (limit.bytes < 0) {
+    return invalid_input("move limit: found " + std::to_string(limit.bytes) +
+                         " bytes, expected 0 or more");
+  }
+  if (now.devices != cluster.devices) {
+    return invalid_input("devices: found " + std::to_string(cluster.devices) +
+                         ", expected the plan's " + std::to_string(now.devices));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_RETURN_IF_ERROR(
+      simulate(workload, with_missing_tables(workload, now), models).status());
+  NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
+  const PlannedWorkload planned(workload, now);
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(planned.get(), cluster, now, limit));
+  if (options.host_memory_bytes > 0) {
+    const std::int32_t each = host_devices(now.devices, known_devices_per_host(models));
+    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, options.host_memory_bytes));
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models));
+  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+                         const search::SearchOptions& own) {
+    Result<search::SearchResult> found = search::replan(problem, evaluator, own, now, start, limit);
+    if (found.ok()) found->plan.offloaded = start.offloaded;
+    return found;
+  };
+  double seconds = 0;
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
+                              run_search(planned.get(), cluster, models, options, run, seconds));
+  result.algorithm = kReplan;
+  // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
+  // rows are dealt to others alone.
+  if (result.cost.cost_ms > cost.cost_ms) {
+    result.plan = std::move(start);
+    result.cost = std::move(cost);
+  }
+  return result;
+}
+
+Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  if (plan.devices < 1 || plan.devices > kMaxDevices) {
+    return invalid_input("devices: found " + std::to_string(plan.devices) + ", expected 1 to " +
+                         std::to_string(kMaxDevices));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
+  if (!knows_replicas(models)) {
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_no_replicas(plan, "the cost model torchrec alone knows data-parallel tables"));
+  }
+  if (models.torchrec) {
+    const std::int32_t host = host_devices(*models.torchrec, plan.devices);
+    NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());
+  }
+  const PlannedWorkload planned(workload, plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, planned.get(), plan.devices));
+  Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
+  canonicalize(canonical);
+  const PlanCost cost = evaluator->evaluate(canonical);
+  if (!std::isfinite(cost.cost_ms)) {
+    return invalid_input("the cost models give this plan no finite cost");
+  }
+  return cost;
+}
+
+Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
+                                               const CostModels& models, RowSplits row_splits,
+                                               bool data_parallel) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, cluster.devices));
+  const search::SearchOptions options =
+      search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
+  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
+  const OwnWorkload tables(workload, cluster.devices);
+  return search::lower_bound({tables.get(), cluster}, *evaluator,
+                             search::row_shapes(options, cluster.devices));
+}
+
+Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
+                                                const CostModels& models,
+                                                std::span<const std::string> names,
+                                                const PlanOptions& options) {
+  for (const std::string& name : names) NEUROSHARD_RETURN_IF_ERROR(algorithm_of(name).status());
+  std::vector<ComparedPlan> plans;
+  Status refusal;
+  bool taken = false;
+  for (const std::string& name : names) {
+    PlanOptions own = options;
+    own.algorithm = name;
+    double seconds = 0;
+    Result<PlanResult> result = search_plan(workload, cluster, models, own, seconds);
+    const StatusCode code = result.status().code();
+    if (code == StatusCode::kInvalidInput) {
+      refusal = result.status();
+    } else if (result.ok() || code == StatusCode::kInfeasible ||
+               (code == StatusCode::kCancelled && !asked_to_stop(options.cancel))) {
+      taken = true;
+    } else {
+      return result.status();
+    }
+    plans.push_back({name, std::move(result), seconds});
+  }
+  if (!taken && !refusal.ok()) return refusal;
+  return plans;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,158 @@
+#include "io/formats/plan_export.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/core/plan.h"
+#include "engine/core/plan_check.h"
+#include "io/plans/plan_csv.h"
+#include "io/plans/plan_file.h"
+#include "io/plans/plan_tables.h"
+#include "io/reports/html_report.h"
+#include "io/text.h"
+#include "io/trainers/hugectr_plan.h"
+#include "io/trainers/torchrec_columns.h"
+#include "io/trainers/torchrec_plan.h"
+
+namespace neuroshard::io {
+namespace {
+
+struct Exporter {
+  PlanFormat format;
+  Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
+};
+
+Result<std::string> write_native(const Workload&, const PlanDocument& document,
+                                 const PlanExportOptions&) {
+  return format_plan(document);
+}
+
+constexpr std::array kExporters{
+    Exporter{{"json", "the engine's own plan file, neuroshard-plan"}, write_native},
+    Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan", RowSplits::kEven},
+             format_torchrec_plan},
+    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", RowSplits::kOff, true,
+              false},
+             format_hugectr_plan},
+    Exporter{{"hugectr-python", "the same lists as Python", RowSplits::kOff, true, false},
+             format_hugectr_python},
+    Exporter{{"csv", "one line a shard"}, format_plan_csv},
+    Exporter{{"html", "a report with charts, one file, for a browser"}, format_html_report},
+};
+
+constexpr auto kFormats = [] {
+  std::array<PlanFormat, kExporters.size()> formats;
+  for (std::size_t index = 0; index < formats.size(); ++index) {
+    formats[index] = kExporters[index].format;
+  }
+  return formats;
+}();
+
+/// The options, with the document's places where they say nothing.
+PlanExportOptions completed(const PlanDocument& document, PlanExportOptions options) {
+  if (options.trainer_device.empty()) options.trainer_device = document.places.device;
+  if (options.trainer_device.empty()) options.trainer_device = "cuda";
+  if (options.devices_per_host == 0) options.devices_per_host = document.places.devices_per_host;
+  return options;
+}
+
+/// Placements that neither the plan's own file nor the options say in words.
+Status check_places(const TrainerPlaces& places, const PlanExportOptions& given) {
+  if (given.trainer_device.empty() && !places.device_fault.empty()) {
+    return invalid_input(places.device_fault + " (or --trainer-device)");
+  }
+  const bool cuda = given.trainer_device != "cpu";
+  if (cuda && given.devices_per_host == 0 && !places.host_fault.empty()) {
+    return invalid_input(places.host_fault + " (or --devices-per-host)");
+  }
+  return {};
+}
+
+Status check_options(const Plan& plan, const PlanExportOptions& options) {
+  if (!options.module.empty() && !is_module_name(options.module)) {
+    return invalid_input("module: found " + excerpt(options.module) +
+                         ", expected a dotted name such as 'sparse.ebc'");
+  }
+  if (options.trainer_device != "cuda" && options.trainer_device != "cpu") {
+    return invalid_input("trainer device: found " + excerpt(options.trainer_device) +
+                         ", expected cuda or cpu");
+  }
+  const std::int32_t per_host = options.devices_per_host;
+  if (per_host < 0 || (per_host > 0 && plan.devices % per_host != 0)) {
+    return invalid_input("devices per host: found " + std::to_string(per_host) +
+                         ", expected a divisor of the plan's " + std::to_string(plan.devices) +
+                         " devices, or 0 for the usual");
+  }
+  if (options.memory_limit < 0) {
+    return invalid_input("memory limit: found " + std::to_string(options.memory_limit) +
+                         ", expected bytes, or 0 when not known");
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const PlanFormat> plan_formats() { return kFormats; }
+
+Result<std::string> export_plan(std::string_view format, const Workload& workload,
+                                const PlanDocument& document, const PlanExportOptions& options) {
+  std::string known;
+  for (const Exporter& exporter : kExporters) {
+    if (exporter.format.name != format) {
+      known += (known.empty() ? "" : ", ") + std::string(exporter.format.name);
+      continue;
+    }
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
+    const PlanExportOptions complete = completed(document, options);
+    NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete));
+    if (format == "torchrec") {
+      NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
+    }
+    PlanDocument canonical = document;
+    canonicalize(canonical.plan);
+    return exporter.write(workload, canonical, complete);
+  }
+  return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
+}
+
+Plan plan_as_written(std::string_view format, Plan plan) {
+  canonicalize(plan);
+  if (format == "torchrec") return torchrec_plan(std::move(plan));
+  return format.starts_with("hugectr") ? hugectr_plan(std::move(plan)) : plan;
+}
+
+std::string lost_places(std::string_view format, const PlanDocument& document) {
+  if (format == "torchrec") return {};
+  const TrainerPlaces& places = document.places;
+  std::vector<std::string> lost;
+  if (std::any_of(places.modules.begin(), places.modules.end(),
+                  [](const std::string& module) { return !module.empty(); })) {
+    lost.emplace_back("modules");
+  }
+  if (places.device == "cpu") lost.emplace_back("CPU placements");
+  if (!places.device_fault.empty()) lost.emplace_back("devices of the trainer");
+  const bool hosts = places.devices_per_host != 0 &&
+                     places.devices_per_host != host_size(document.plan.devices, 0) &&
+                     !format.starts_with("hugectr");
+  if (hosts || !places.host_fault.empty()) lost.emplace_back("hosts");
+  std::string text;
+  for (const std::string& word : lost) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
+                        const PlanExportOptions& options) {
+  // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.
+  PlanDocument document;
+  document.plan.devices = devices;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    document.plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
+  }
+  document.batch_size = workload.batch_size;
+  document.cost = {1,
+                   std::vector<DeviceCost>(static_cast<std::size_t>(devices), {.compute_ms = 1})};
+  return export_plan(format, workload, document, options).status();
+}
+
+}  // namespace neuroshard::io

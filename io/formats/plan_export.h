@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "io/plans/export_options.h"
+#include "io/plans/plan_document.h"
+
+// Plans for the trainers that run them and for the people who read them. One entry by format name;
+// what a format cannot express is refused with the reason, never approximated.
+
+namespace neuroshard::io {
+
+/// One format a plan can be written in.
+struct PlanFormat {
+  std::string_view name;     ///< "torchrec"
+  std::string_view summary;  ///< one line
+  /// The row shards of a search whose plans it can hold: one that makes others is refused in the
+  /// end, when its time is spent.
+  RowSplits row_splits = RowSplits::kAny;
+  /// Whether it holds column blocks of a table of one width only, each on a device of its own.
+  bool equal_columns = false;
+  bool host_memory = true;  ///< whether it holds tables in host memory
+};
+
+/// All formats, the native one first.
+std::span<const PlanFormat> plan_formats();
+
+/// `document` in the format of that name, as the bytes of a file. Deterministic. Errors:
+/// kInvalidInput for an unknown format, a plan that does not cover `workload` exactly, options out
+/// of range, and whatever the format cannot express: the message names the table and the reason.
+/// Placements of a TorchRec file that the options' words cannot say are refused by "torchrec"
+/// unless the options say others. Thread-safe.
+Result<std::string> export_plan(std::string_view format, const Workload& workload,
+                                const PlanDocument& document, const PlanExportOptions& options);
+
+/// The plan that a file in that format holds, which is what costs beside it have to be of: `plan`
+/// but for shards that the format cannot tell apart (HugeCTR's: column blocks that follow one
+/// another on a device) or that its trainer would not run (TorchRec's: torchrec_plan()). Canonical.
+Plan plan_as_written(std::string_view format, Plan plan);
+
+/// What of `document.places` a file in that format does not hold, for people: "modules, CPU
+/// placements"; "" when nothing is lost.
+std::string lost_places(std::string_view format, const PlanDocument& document);
+
+/// What of export_plan()'s refusals is known before there is a plan: the format, the options, names
+/// and dims of the tables. Refuses nothing that some plan of `workload` on `devices` could be
+/// written as.
+Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
+                        const PlanExportOptions& options);
+
+}  // namespace neuroshard::io

@@ -1,0 +1,42 @@
+#include "search/algorithms.h"
+
+#include <array>
+
+#include "search/anneal.h"
+#include "search/baselines.h"
+#include "search/exact.h"
+#include "search/neuroshard.h"
+#include "search/refine/refine.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::array kAlgorithms{
+    Algorithm{"random", "each table on a random device", shard_random, true},
+    Algorithm{"size-greedy", "balances bytes", shard_size_greedy, true},
+    Algorithm{"dim-greedy", "balances dims", shard_dim_greedy, true},
+    Algorithm{"lookup-greedy", "balances dim x pooling factor", shard_lookup_greedy, true},
+    Algorithm{"size-lookup-greedy", "balances dim x pooling factor x log10(rows)",
+              shard_size_lookup_greedy, true},
+    Algorithm{"neuroshard", "the paper's search: beam over column splits, greedy grid placement",
+              shard_neuroshard, true, false, false, true},
+    Algorithm{"refine", "local search on the cost itself, from the best of all of these",
+              shard_refine, false, true, true, true},
+    Algorithm{"anneal", "Metropolis search over placements of single tables, a yardstick",
+              shard_anneal, false, true},
+    Algorithm{"exact", "goes through all plans without splits, for a dozen tables", shard_exact,
+              false, true},
+};
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() { return kAlgorithms; }
+
+const Algorithm* find_algorithm(std::string_view name) {
+  for (const Algorithm& algorithm : kAlgorithms) {
+    if (algorithm.name == name) return &algorithm;
+  }
+  return nullptr;
+}
+
+}  // namespace neuroshard::search

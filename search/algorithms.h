@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "search/problem.h"
+
+namespace neuroshard::search {
+
+struct Algorithm {
+  std::string_view name;
+  std::string_view summary;
+  Sharder run;
+  /// Ends by itself and soon, for tasks of ordinary size: what other plans are held against.
+  bool baseline = false;
+  bool heeds_evaluations = false;  ///< SearchOptions::evaluations
+  bool makes_row_shards = false;   ///< SearchOptions::row_splits
+  bool splits_columns = false;
+};
+
+/// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then
+/// yardsticks that run only when asked for by name.
+std::span<const Algorithm> algorithms();
+
+inline constexpr std::string_view kDefaultAlgorithm = "refine";
+
+/// The one of that name, or null.
+const Algorithm* find_algorithm(std::string_view name);
+
+}  // namespace neuroshard::search

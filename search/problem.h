@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
+#include "engine/core/progress.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/core/thread_pool.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard::search {
+
+/// What to shard. All parts are valid (see their validate()) and outlive the search.
+struct Problem {
+  const Workload& workload;
+  const Cluster& cluster;
+  /// The workload as more devices have it, where `workload` is put for as many as there are: tables
+  /// that may be on each of these may not be on others. Null: the same.
+  const Workload* on_more_devices = nullptr;
+};
+
+/// Nothing here is owned.
+struct SearchOptions {
+  std::uint64_t seed = 0;
+  ThreadPool* pool = nullptr;  ///< null = the calling thread alone; the plan is the same
+  double time_limit_s = 0;     ///< 0 = none
+  const CancelToken* cancel = nullptr;
+  ProgressSink* progress = nullptr;
+  /// Candidates after which `refine` and `anneal` stop, and above which `exact` does not start;
+  /// 0 = their own limits. The others end by themselves.
+  std::int64_t evaluations = 0;
+  /// Row shards that `refine` may make, and in how many parts at most the cost models know them.
+  RowSplits row_splits = RowSplits::kOff;
+  std::int32_t row_parts = 1;
+  /// Where the cost models know what even blocks cost over the devices of one host: how many those
+  /// are; 0: they do not.
+  std::int32_t devices_per_host = 0;
+  /// What each of those hosts has for tables that the workload keeps there; 0: not known. Heeded by
+  /// replan() alone.
+  std::int64_t host_memory_bytes = 0;
+  /// Whether `refine` may give every device all of a table; only where the cost models know it.
+  bool replicate = false;
+  /// The widest that whoever runs the plan has a place for: what a refusal may propose.
+  RowSplits possible_row_splits = RowSplits::kAny;
+  /// Whether the cost models know what `replicate` would make: the same.
+  bool possible_replicas = false;
+  /// Whether a refusal of `refine` says what would do, which may take long to find out.
+  bool advise = true;
+};
+
+struct SearchResult {
+  Plan plan;
+  /// Plans that a cost has been put on: by the evaluator in full, or (`refine`) by an estimate.
+  std::int64_t evaluations = 0;
+  bool stopped_early = false;  ///< by the time limit or the caller: another run may differ
+  /// What the time limit left no room for, in words; empty: nothing.
+  std::string_view skipped{};
+  /// lower_bound() of the problem, where the search has asked for it and there is one.
+  std::optional<double> lower_bound{};
+};
+
+/// Finds a feasible plan. REQUIRES evaluator.devices() == problem.cluster.devices and an evaluator
+/// for problem.workload. Errors: kInfeasible with one line that names the table or limit to blame
+/// and a change that would make it fit; kInvalidInput when the algorithm is not for a problem of
+/// this size; kCancelled when there is no plan yet.
+using Sharder = Result<SearchResult> (*)(const Problem& problem, PlanEvaluator& evaluator,
+                                         const SearchOptions& options);
+
+}  // namespace neuroshard::search
