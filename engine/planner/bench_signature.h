@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
+#include "engine/planner/bench_signature/run_setting.h"
 #include "engine/core/status.h"
 
 namespace neuroshard {
 
-/// What the search does on fixed inputs: a change of behaviour changes it, a change of speed does
+/// What the searches do on fixed inputs: a change of behaviour changes it, a change of speed does
 /// not.
 struct BenchSignature {
-  std::int64_t evaluations = 0;  ///< complete plans the searches have put a cost on
+  std::int64_t evaluations = 0;  ///< plans the searches have put a cost on
   std::uint64_t hash = 0;        ///< of all plans found
   double seconds = 0;            ///< spent searching; not part of the signature
 
@@ -18,9 +20,12 @@ struct BenchSignature {
   [[nodiscard]] std::string text() const;
 };
 
-/// Runs every algorithm on generated workloads under generated networks, with the scalar kernels on
-/// one thread: the same signature from every compiler and optimisation level. Takes a fraction of a
-/// second.
+/// Of what searches came to: a plan more, less or other makes it another one.
+BenchSignature signature_of(std::span<const signature::SettingRun> runs);
+
+/// Runs every search on generated workloads: under generated networks, with the scalar kernels, and
+/// under TorchRec's formula (bench_signature/settings.h), on one thread. The same signature from
+/// every compiler and optimisation level. Takes some seconds.
 Result<BenchSignature> bench_signature();
 
 }  // namespace neuroshard
