@@ -6,7 +6,8 @@
 //   --evaluations E]
 //                [--threads T]
 //
-// POOL: tables that tasks are drawn from (the 856 DLRM tables for the figures in the README).
+// POOL: tables that tasks are drawn from (the 856 DLRM tables for the figures in
+// docs/BENCHMARKS.md).
 #include <cstdio>
 #include <string>
 #include <vector>
