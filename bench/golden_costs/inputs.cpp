@@ -3,7 +3,7 @@
 
 #include "bench/golden_costs/settings.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/table_pool.h"
+#include "engine/ground_truth/table_pool.h"
 #include "io/tables/tables.h"
 #include "io/tables/tasks.h"
 
