@@ -254,7 +254,8 @@ def planners_of(path, devices, memory, allowed, cost_models, time_limits):
     library = {name: Library(path, name) for name in cost_models}
     for algorithm, limit in [("neuroshard", 0)] + [("refine", s) for s in time_limits]:
         for searched in cost_models:
-            name = f"{algorithm}{f' {limit:g} s' if limit else ''} for {searched}"
+            shown = f"{algorithm} {limit:g} s" if limit else f"{algorithm} (paper)"
+            name = f"{shown} for {searched}"
             call = functools.partial(library[searched].plan, algorithm, devices, memory, limit,
                                      allowed)
             flags = ["plan", "--tables", path, "--devices", devices, "--devices-per-host",

@@ -10,6 +10,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/interrupt.h"
+#include "engine/core/algorithm_name.h"
 #include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
@@ -49,10 +50,11 @@ bool ended_by_limit(const ComparedPlan& baseline) {
 /// Its name, its cost, and how this plan's compares.
 std::vector<std::string> cells_of(const ComparedPlan& baseline, double cost_ms) {
   if (!baseline.result.ok()) {
-    return {baseline.algorithm, ended_by_limit(baseline) ? "no plan" : "infeasible", "-"};
+    return {display_name(baseline.algorithm), ended_by_limit(baseline) ? "no plan" : "infeasible",
+            "-"};
   }
   const double cost = baseline.result->cost.cost_ms;
-  return {baseline.algorithm, milliseconds(cost, cost_ms), change(cost, cost_ms)};
+  return {display_name(baseline.algorithm), milliseconds(cost, cost_ms), change(cost, cost_ms)};
 }
 
 }  // namespace
@@ -89,10 +91,11 @@ std::string baseline_report(const Console& console, const std::vector<ComparedPl
     const double cost = other.result->cost.cost_ms;
     if (strongest == nullptr || cost < strongest->result->cost.cost_ms) strongest = &other;
   }
-  const std::string verdict =
-      strongest == nullptr ? "no baseline finds a plan that fits\n"
-                           : "the best baseline is " + strongest->algorithm + ": this plan is " +
-                                 change(strongest->result->cost.cost_ms, cost_ms) + "\n";
+  const std::string verdict = strongest == nullptr
+                                  ? "no baseline finds a plan that fits\n"
+                                  : "the best baseline is " + display_name(strongest->algorithm) +
+                                        ": this plan is " +
+                                        change(strongest->result->cost.cost_ms, cost_ms) + "\n";
   return "\n" + table.render(console) + verdict;
 }
 

@@ -6,6 +6,7 @@
 
 #include "apps/commands/plan_report.h"
 #include "apps/console/text_table.h"
+#include "engine/core/algorithm_name.h"
 #include "engine/core/decimal.h"
 #include "io/text.h"
 
@@ -108,7 +109,7 @@ std::string skipped_text(const io::CompareReport& report) {
     for (const io::CompareTask& task : report.tasks) ++tasks[task.results.at(algorithm).skipped];
     tasks.erase("");
     for (const auto& [skipped, count] : tasks) {
-      text += algorithm + ": the time limit left no room for " + skipped + " on " +
+      text += display_name(algorithm) + ": the time limit left no room for " + skipped + " on " +
               std::to_string(count) + " of " + std::to_string(report.tasks.size()) + " tasks\n";
     }
   }
@@ -133,7 +134,7 @@ std::string score_table(const Console& console, const std::vector<Score>& scores
   TextTable table(columns);
   for (const Score& score : scores) {
     std::vector<std::string> cells{
-        score.algorithm, std::to_string(score.feasible) + "/" + std::to_string(tasks),
+        display_name(score.algorithm), std::to_string(score.feasible) + "/" + std::to_string(tasks),
         score.mean_ms ? milliseconds(*score.mean_ms, *best) : "-",
         fixed_decimals(1000 * score.seconds / static_cast<double>(tasks), 3),
         std::to_string(score.wins)};
@@ -184,7 +185,7 @@ std::vector<std::string> refusals(const io::CompareReport& report) {
       if (tasks++ == 0) first = &refusal;
     }
     if (tasks == 0) continue;
-    lines.push_back(algorithm + ": refused " + std::to_string(tasks) + " of " +
+    lines.push_back(display_name(algorithm) + ": refused " + std::to_string(tasks) + " of " +
                     std::to_string(report.tasks.size()) + " tasks: " + *first);
   }
   return lines;

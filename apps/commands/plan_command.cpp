@@ -18,6 +18,7 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
+#include "engine/core/algorithm_name.h"
 #include "engine/core/count_buffers.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
@@ -197,8 +198,8 @@ class PlanCommand final : public Command {
     best.stopped_early |= by_time;
     std::erase_if(others,
                   [&](const ComparedPlan& other) { return other.algorithm == best.algorithm; });
-    print_note(export_.format + " has no place for the plan of " + wanted + " (" +
-               refused.message() + "): this is that of " + best.algorithm +
+    print_note(export_.format + " has no place for the plan of " + display_name(wanted) + " (" +
+               refused.message() + "): this is that of " + display_name(best.algorithm) +
                ", the cheapest of the others that it has a place for");
     return {};
   }

@@ -9,6 +9,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/search_flags.h"
+#include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/core/plan_bytes.h"
@@ -132,8 +133,8 @@ std::string result_text(const Console& console, const Workload& workload, const 
          format_bytes(cluster.memory_bytes) + "\ncost model " + describe(models) + "\n\n" +
          plan_table(console, result.plan, result.cost, cluster.memory_bytes) + "\n" +
          console.paint("plan cost " + milliseconds(cost_ms, cost_ms) + " ms", Style::kBold) + " (" +
-         result.algorithm + ", " + counted(std::ssize(result.plan.shards), "shard") + ", " +
-         counted(result.evaluations, "plan") + " evaluated in " +
+         display_name(result.algorithm) + ", " + counted(std::ssize(result.plan.shards), "shard") +
+         ", " + counted(result.evaluations, "plan") + " evaluated in " +
          fixed_decimals(result.seconds, 3) + " s)\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/core/offload.h"
@@ -72,7 +73,7 @@ std::string heading(const Page& page) {
       page.options.cost_origin.empty() ? document.provenance.cost_model : page.options.cost_origin;
   if (!origin.empty()) html += "<br>costs predicted by " + html_text(origin);
   if (!document.provenance.algorithm.empty()) {
-    html += "<br>found by " + html_text(document.provenance.algorithm) + ", " +
+    html += "<br>found by " + html_text(display_name(document.provenance.algorithm)) + ", " +
             std::to_string(document.plan.shards.size()) + " shards";
   }
   return html + "</p>\n";
@@ -111,7 +112,7 @@ std::string baseline_chart(const Page& page) {
   chart.bar(own, "compute", milliseconds(own));
   chart.note(milliseconds(own));
   for (const BaselineCost& other : page.options.baselines) {
-    chart.row(other.name);
+    chart.row(display_name(other.name));
     if (!other.feasible) {
       chart.note(other.ended_by_time ? "no plan in its time" : "finds no plan that fits");
       continue;

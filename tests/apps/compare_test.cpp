@@ -65,6 +65,7 @@ BOOST_AUTO_TEST_CASE(a_comparison_says_how_far_from_the_optimum_plans_are) {
   BOOST_TEST_REQUIRE(row != std::string::npos);
   BOOST_TEST(with.substr(row, with.find('\n', row + 1) - row).ends_with("0.000 %"));
   BOOST_TEST(compared("random,refine").find("above exact") == std::string::npos);
+  BOOST_TEST(compared("neuroshard").find("\nneuroshard (paper) ") != std::string::npos);
   const std::string cut_short =
       run_command({"compare", "--tables", pool, "--tasks",
                    folder.write("tasks.txt",

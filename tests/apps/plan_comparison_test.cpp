@@ -14,10 +14,12 @@
 
 namespace {
 
+using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::Process;
 using neuroshard::test::run_command;
+using neuroshard::test::slurp;
 using neuroshard::test::TemporaryFolder;
 
 std::string read_all(int file) {
@@ -78,6 +80,20 @@ void check_whole(const Planned& planned) {
 
 BOOST_AUTO_TEST_SUITE(plan_comparison)
 
+// The command and the product have the name, too; flags and files have it alone.
+BOOST_AUTO_TEST_CASE(people_read_which_neuroshard_is_the_algorithm) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const Outcome refined = run_command(example_plan_arguments());
+  BOOST_TEST(refined.out.find("\nneuroshard (paper) ") != std::string::npos, refined.out);
+  BOOST_TEST(refined.out.find("\nthe best baseline is neuroshard (paper): this plan is ") !=
+             std::string::npos);
+  const Outcome paper =
+      run_command(example_plan_arguments({"--algorithm", "neuroshard", "--output", plan}));
+  BOOST_TEST(paper.out.find(" ms (neuroshard (paper), ") != std::string::npos, paper.out);
+  BOOST_TEST(slurp(plan).find("\"algorithm\": \"neuroshard\"") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_is_written_before_it_is_compared) {
   const Planned undisturbed = planned([](const Process&) {});
   check_whole(undisturbed);
@@ -99,7 +115,7 @@ BOOST_AUTO_TEST_CASE(baselines_that_time_ended_say_so) {
   std::string random, neuroshard;
   for (const std::string& line : lines_of(outcome.out)) {
     if (line.starts_with("random ")) random = line;
-    if (line.starts_with("neuroshard ")) neuroshard = line;
+    if (line.starts_with("neuroshard (paper) ")) neuroshard = line;
   }
   BOOST_TEST(neuroshard.ends_with("  ended by time"), outcome.out);
   BOOST_TEST(!random.empty());

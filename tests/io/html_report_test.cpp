@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   PlanExportOptions options;
   options.memory_limit = 1 << 20;
   options.cost_origin = "h: SIMULATED hardware X";
-  options.baselines = {{"random", true, 14.5}, {"greedy", false, 0}};
+  options.baselines = {{"random", true, 14.5}, {"greedy", false, 0}, {"neuroshard", true, 15}};
   const std::string html = report(three_tables(), options);
   BOOST_TEST(html.starts_with("<!DOCTYPE html>"));
   BOOST_TEST(count(html, "<svg ") == 4U);
@@ -55,7 +55,8 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   for (const char* expected :
        {"7.25 ms, slowest", "compute 5 ms", "forward communication 1.25 ms", "limit 1.00 MiB",
         "14.5 ms, this saves 50.0 %", "finds no plan that fits", "SIMULATED hardware X",
-        "item: columns 8 to 15 of 16", "prefers-color-scheme: dark", "by hand"}) {
+        "item: columns 8 to 15 of 16", ">neuroshard (paper)<", "prefers-color-scheme: dark",
+        "by hand"}) {
     BOOST_TEST(html.find(expected) != std::string::npos, expected);
   }
 }
