@@ -15,6 +15,15 @@ add_custom_command(OUTPUT ${completion}
   DEPENDS neuroshard COMMENT "Writing manual pages and completion" VERBATIM)
 add_custom_target(neuroshard_manual ALL DEPENDS ${completion})
 
+# Of a build of some targets only, as scripts/quickstart.sh makes, nothing is installed rather than half.
+install(CODE "
+  foreach(file \"$<TARGET_FILE:neuroshard>\" \"$<TARGET_FILE:neuroshard_shared>\"
+               \"$<TARGET_FILE:neuroshard_static>\" \"${completion}\")
+    if(NOT EXISTS \"\${file}\")
+      message(FATAL_ERROR \"\${file} is not built, nothing was installed: \"
+                          \"first run cmake --build ${PROJECT_BINARY_DIR}\")
+    endif()
+  endforeach()")
 install(TARGETS neuroshard RUNTIME)
 install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 FILES_MATCHING PATTERN *.1)
 install(FILES ${completion} DESTINATION ${data}/bash-completion/completions RENAME neuroshard)

@@ -3,6 +3,19 @@
 # through pkg-config, without a warning, and make byte for byte the plan that the command makes.
 . "$(dirname "$0")/common.sh"
 
+# A build of the command alone is refused before anything is copied, with the way out.
+for missing in neuroshard.bash libengine.a; do
+  sed "s/\"\([^\"]*\)$missing\"/\"\1missing-$missing\"/g" "$NEUROSHARD_BUILD/cmake_install.cmake" \
+    > "$room/part.cmake"
+  if cmake -DCMAKE_INSTALL_PREFIX="$room/part" -P "$room/part.cmake" > "$room/log" 2>&1; then
+    fail "installed without $missing"
+  fi
+  tr -s '\n ' '  ' < "$room/log" > "$room/message"
+  grep -q "missing-$missing is not built, nothing was installed: first run cmake --build" "$room/message" ||
+    fail "without $missing: $(cat "$room/log")"
+  [ ! -e "$room/part" ] || fail "half installed without $missing"
+done
+
 install_engine
 tables=$NEUROSHARD_SOURCE/examples/dlrm_dcnv2.json
 "$room/installed/bin/neuroshard" plan --tables "$tables" --devices 8 --device-memory 80GB \
