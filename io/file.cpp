@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <new>
 #include <optional>
 #include <system_error>
 
@@ -50,7 +49,11 @@ Result<std::string> read_all(int descriptor, const std::string& name, std::int64
   return bytes;
 }
 
-Result<std::string> read_path(const std::string& path) {
+}  // namespace
+
+std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+Result<std::string> read_file(const std::string& path) {
   if (path == "-") return read_all(STDIN_FILENO, source_name(path), 0);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return cannot_read(path, last_error());
@@ -64,6 +67,8 @@ Result<std::string> read_path(const std::string& path) {
   }
   return read_all(file.get(), path, regular ? info.st_size : 0);
 }
+
+namespace {
 
 /// The descriptor that "-", "/dev/stdout", "/dev/fd/N" and the like stand for. Renaming over those
 /// names would miss the caller's open file.
@@ -172,16 +177,6 @@ Status replace_file(const std::string& path, std::string_view bytes, std::option
 }
 
 }  // namespace
-
-std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
-
-Result<std::string> read_file(const std::string& path) {
-  try {
-    return read_path(path);
-  } catch (const std::bad_alloc&) {
-    return internal_error(path + ": cannot read: out of memory");
-  }
-}
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {
   if (const std::optional<int> descriptor = descriptor_named(path)) {

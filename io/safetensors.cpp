@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <new>
 
 #include "io/json/json.h"
 #include "io/text.h"
@@ -156,7 +155,9 @@ std::string format_header(const TensorFile& file) {
   return header;
 }
 
-Result<TensorFile> parse_checked(std::string_view bytes, const std::string& source) {
+}  // namespace
+
+Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source) {
   const auto fail = [&](const std::string& message) {
     return invalid_input(source + ": " + message);
   };
@@ -180,14 +181,6 @@ Result<TensorFile> parse_checked(std::string_view bytes, const std::string& sour
   if (!header.starts_with('{'))
     return fail("found a header without '{' at its start, expected one");
   return read_header(header, bytes.substr(header.size()), source);
-}
-
-}  // namespace
-
-Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source) try {
-  return parse_checked(bytes, source);
-} catch (const std::bad_alloc&) {
-  return internal_error(source + ": out of memory");
 }
 
 std::string format_safetensors(const TensorFile& file) {

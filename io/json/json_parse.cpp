@@ -3,8 +3,6 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
-#include <exception>
-#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -208,7 +206,7 @@ std::string explain(const boost::json::error_code& error, std::string_view bytes
 
 }  // namespace
 
-Result<JsonDocument> JsonDocument::parse(std::string_view bytes, const std::string& source) try {
+Result<JsonDocument> JsonDocument::parse(std::string_view bytes, const std::string& source) {
   bytes = without_mark(bytes);
   NEUROSHARD_RETURN_IF_ERROR(check_text(bytes, source));
   JsonDocument document(source);
@@ -224,10 +222,6 @@ Result<JsonDocument> JsonDocument::parse(std::string_view bytes, const std::stri
   if (!error && consumed < bytes.size()) error = boost::json::error::extra_data;
   if (error) return error_at(bytes, consumed, source, explain(error, bytes, consumed));
   return document;
-} catch (const std::bad_alloc&) {
-  return internal_error(source + ": out of memory");
-} catch (const std::exception& exception) {
-  return internal_error(source + ": " + exception.what());
 }
 
 }  // namespace neuroshard::io

@@ -15,9 +15,11 @@ constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 std::atomic<std::int64_t> live{0};
 std::atomic<std::int64_t> made{0};
 std::atomic<std::int64_t> allowed{kNoLimit};
+std::atomic<std::int64_t> until_failure{kNoLimit};
 
 void* allocate(std::size_t size, std::size_t alignment) noexcept {
   if (allowed.load() != kNoLimit && allowed.fetch_sub(1) <= 0) return nullptr;
+  if (until_failure.load() != kNoLimit && until_failure.fetch_sub(1) == 0) return nullptr;
   if (size == 0) size = 1;
   const std::size_t whole = (size + alignment - 1) / alignment * alignment;
   void* memory = whole < size ? nullptr : std::aligned_alloc(alignment, whole);
@@ -75,5 +77,9 @@ std::int64_t allocations() { return made.load(); }
 
 AllocationLimit::AllocationLimit(std::int64_t count) { allowed.store(count); }
 AllocationLimit::~AllocationLimit() { allowed.store(kNoLimit); }
+
+SingleFailure::SingleFailure(std::int64_t index) { until_failure.store(index); }
+SingleFailure::~SingleFailure() { until_failure.store(kNoLimit); }
+bool SingleFailure::happened() const { return until_failure.load() < 0; }
 
 }  // namespace neuroshard::test

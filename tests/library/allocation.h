@@ -18,4 +18,15 @@ class AllocationLimit {
   AllocationLimit& operator=(const AllocationLimit&) = delete;
 };
 
+/// While it lives, one call of operator new fails, that after `index` others, and all others
+/// succeed: what comes after the failure has the memory to do something wrong.
+class SingleFailure {
+ public:
+  explicit SingleFailure(std::int64_t index);
+  ~SingleFailure();
+  SingleFailure(const SingleFailure&) = delete;
+  SingleFailure& operator=(const SingleFailure&) = delete;
+  [[nodiscard]] bool happened() const;
+};
+
 }  // namespace neuroshard::test
