@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "io/descriptor.h"
+#include "io/temporary_file.h"
 
 namespace neuroshard::io {
 namespace {
@@ -92,43 +93,6 @@ Status write_special(const std::string& path, std::string_view bytes) {
   return {};
 }
 
-/// A file beside its target that is removed unless it was moved there.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::filesystem::path directory) : directory_(std::move(directory)) {
-    static std::atomic<unsigned> counter{0};
-    do {
-      path_ = directory_ / (".neuroshard-" + std::to_string(::getpid()) + "-" +
-                            std::to_string(counter.fetch_add(1)) + ".tmp");
-      file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    } while (!file_.is_open() && errno == EEXIST);
-    exists_ = file_.is_open();
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (exists_) ::unlink(path_.c_str());
-  }
-
-  /// False with errno set on any failure.
-  bool fill(std::string_view bytes, std::optional<mode_t> mode) {
-    return exists_ && write_all(file_.get(), bytes) &&
-           (!mode || ::fchmod(file_.get(), *mode) == 0) && ::fsync(file_.get()) == 0 &&
-           file_.close();
-  }
-  bool move_to(const std::filesystem::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) return false;
-    exists_ = false;
-    return sync_directory(directory_.string());
-  }
-
- private:
-  std::filesystem::path directory_;
-  std::filesystem::path path_;
-  Descriptor file_;
-  bool exists_ = false;
-};
-
 /// `path` with symbolic links followed, so that the file is replaced and not the link to it, be the
 /// file there or not.
 std::filesystem::path resolve(const std::string& path) {
@@ -169,11 +133,18 @@ Result<Target> target_of(const std::string& path) {
   return Target{false, info.st_mode & 07777};
 }
 
+/// Without a name first; what goes wrong so is tried with one, whose error is told.
 Status replace_file(const std::string& path, std::string_view bytes, std::optional<mode_t> mode) {
   const std::filesystem::path target = resolve(path);
-  TemporaryFile temporary(folder_of(target));
-  if (!temporary.fill(bytes, mode) || !temporary.move_to(target)) return cannot_write(path);
-  return {};
+  const std::filesystem::path folder = folder_of(target);
+  remove_stale_files(folder);
+  const auto replaced = [&](TemporaryFile::Kind kind) {
+    TemporaryFile temporary(folder, kind, mode);
+    return temporary.fill(bytes) && temporary.move_to(target);
+  };
+  using Kind = TemporaryFile::Kind;
+  if (replaced(Kind::kUnnamed) || replaced(Kind::kNamed)) return {};
+  return cannot_write(path);
 }
 
 }  // namespace

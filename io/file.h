@@ -20,11 +20,13 @@ std::string source_name(const std::string& path);
 /// reading fails midway. Thread-safe.
 Result<std::string> read_file(const std::string& path);
 
-/// Makes `path` hold exactly `bytes`, or leaves it as it was: a temporary file beside it, fsync,
-/// rename, fsync of the directory. A symbolic link is followed; the mode of an existing file is
-/// kept. "-", "/dev/stdout", "/dev/fd/N" and special files (pipes, devices) are written in place.
-/// Errors: kIoError naming the path; no temporary file is left behind. Thread-safe for different
-/// paths. A process killed in between can leave a hidden ".neuroshard-*.tmp", never a torn `path`.
+/// Makes `path` hold exactly `bytes`, or leaves it as it was: a temporary file in its folder,
+/// fsync, rename, fsync of the folder. A symbolic link is followed; the mode of an existing file is
+/// kept, and at no time can more users read the bytes than in the end. "-", "/dev/stdout",
+/// "/dev/fd/N" and special files (pipes, devices) are written in place. Errors: kIoError naming the
+/// path; no temporary file is left behind. Thread-safe for different paths. A process killed in
+/// between never leaves a torn `path`; where it leaves a hidden ".neuroshard-*.tmp", the next write
+/// into the folder removes it.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
 
 /// What of its errors write_file_atomically(path) would give before it writes anything: a folder

@@ -4,10 +4,14 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "support.h"
 
@@ -18,6 +22,7 @@ using test::check_error;
 using test::check_refused;
 using test::TemporaryFolder;
 using test::value_of;
+using Clock = std::chrono::steady_clock;
 
 /// Sends the process's standard output into a file while it lives.
 class RedirectedStdout {
@@ -37,6 +42,31 @@ class RedirectedStdout {
 
  private:
   int saved_;
+};
+
+/// A process that writes a file over and over, and is killed in the midst of it.
+class Writer {
+ public:
+  static constexpr std::size_t kBytes = 1 << 20;
+
+  explicit Writer(const std::string& path, std::size_t bytes = kBytes) : child_(::fork()) {
+    BOOST_REQUIRE(child_ >= 0);
+    if (child_ > 0) return;
+    for (char byte = 'a';; byte = byte == 'z' ? 'a' : static_cast<char>(byte + 1)) {
+      if (!write_file_atomically(path, std::string(bytes, byte)).ok()) ::_exit(1);
+    }
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() {
+    int status = 0;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, &status, 0);
+    BOOST_TEST(WIFSIGNALED(status));
+  }
+
+ private:
+  pid_t child_;
 };
 
 /// A small file system on a folder, where the test may mount one.
@@ -85,6 +115,55 @@ BOOST_AUTO_TEST_CASE(an_existing_file_keeps_its_mode_and_its_link) {
   struct stat info {};
   BOOST_REQUIRE(::stat(real.c_str(), &info) == 0);
   BOOST_TEST((info.st_mode & 0777) == 0640U);
+}
+
+BOOST_AUTO_TEST_CASE(a_private_file_is_private_while_it_is_written_anew) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("private");
+  BOOST_REQUIRE(write_file_atomically(path, "old").ok());
+  BOOST_REQUIRE(::chmod(path.c_str(), 0600) == 0);
+  const Writer writer(path, 32 * Writer::kBytes);  // takes a while
+  int looked = 0;
+  for (const auto end = Clock::now() + std::chrono::milliseconds(500); Clock::now() < end;) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+      struct stat info {};
+      if (::lstat(entry.path().c_str(), &info) != 0) continue;  // renamed meanwhile
+      ++looked;
+      BOOST_REQUIRE_EQUAL(info.st_mode & 077, 0U);
+    }
+  }
+  BOOST_TEST(looked > 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_file_has_the_mode_that_the_process_gives_new_files) {
+  const TemporaryFolder folder;
+  const mode_t before = ::umask(027);
+  const Status written = write_file_atomically(folder.file("new"), "x");
+  ::umask(before);
+  BOOST_TEST(written.ok(), written.message());
+  struct stat info {};
+  BOOST_REQUIRE(::stat(folder.file("new").c_str(), &info) == 0);
+  BOOST_TEST((info.st_mode & 0777) == 0640U);
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_writer_leaves_whole_files_and_nothing_for_ever) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("out");
+  int left = 0;
+  for (int round = 0; round < 60; ++round) {
+    {
+      const Writer writer(path);
+      while (!std::filesystem::exists(path)) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::microseconds(200 + 97 * round));
+    }
+    const std::string bytes = value_of(read_file(path));
+    BOOST_TEST(bytes == std::string(Writer::kBytes, bytes[0]));
+    left += folder.entries() > 1 ? 1 : 0;
+  }
+  BOOST_TEST_MESSAGE(left << " of 60 killed writers left a temporary file");
+  BOOST_TEST(left <= 6);  // a writer has a named one for a moment only
+  BOOST_REQUIRE(write_file_atomically(path, "last").ok());
+  BOOST_TEST(folder.entries() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(a_link_to_no_file_leads_to_a_new_one) {
