@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <string>
 
 #include "apps/console/words.h"
 #include "io/descriptor.h"
@@ -11,6 +13,21 @@
 #include "io/text.h"
 
 namespace neuroshard::apps {
+namespace {
+
+/// io::printable() line by line.
+std::string printable_lines(std::string_view text) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines += io::printable(text.substr(0, end));
+    if (end < text.size()) lines += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+}  // namespace
 
 void reserve_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -25,7 +42,8 @@ Status print(std::string_view text) {
 }
 
 Status deliver(const std::string& path, std::string_view bytes) {
-  return path == "-" ? print(bytes) : io::write_file_atomically(path, bytes);
+  if (path != "-") return io::write_file_atomically(path, bytes);
+  return isatty(STDOUT_FILENO) ? print(printable_lines(bytes)) : print(bytes);
 }
 
 void print_error(std::string_view context, std::string_view message) {

@@ -15,7 +15,8 @@ void reserve_standard_streams();
 /// is dropped. A full disk and the like are kIoError.
 Status print(std::string_view text);
 
-/// A result file: `path` written whole or not at all; "-" is print().
+/// A result file: `path` written whole or not at all; "-" is print(). A terminal, which would obey
+/// control characters in names of tables, is shown them; files and pipes get every byte.
 Status deliver(const std::string& path, std::string_view bytes);
 
 /// One line on standard error: "neuroshard plan: ...". Control characters are escaped.

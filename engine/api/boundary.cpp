@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/api/handles.h"
+#include "io/text.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -35,7 +36,7 @@ neuroshard_status report(neuroshard_error* error, const Status& status) noexcept
   error->status = code;
   error->fixed = nullptr;
   try {
-    error->message = status.message();
+    error->message = io::printable(status.message());
   } catch (...) {
     error->fixed = "an error whose description did not fit into memory";
   }

@@ -18,7 +18,8 @@
 
 namespace neuroshard::c_api {
 
-/// Stores `status` in `error` (may be null) and returns its C code.
+/// Stores `status` in `error` (may be null) and returns its C code. Its text becomes one line that
+/// a terminal only shows, whatever paths and names it repeats.
 neuroshard_status report(neuroshard_error* error, const Status& status) noexcept;
 /// The same for exhausted memory, without needing any.
 neuroshard_status report_out_of_memory(neuroshard_error* error) noexcept;

@@ -10,6 +10,7 @@
 #include "io/plans/plan_import.h"
 #include "io/sha256.h"
 #include "io/tables/tables.h"
+#include "io/text.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -62,7 +63,7 @@ Result<std::unique_ptr<neuroshard_plan>> import_plan(std::string_view bytes,
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound, io::bind_plan(input, workload, devices));
   auto handle = std::make_unique<neuroshard_plan>();
   handle->document = std::move(bound.document);
-  for (const std::string& note : bound.notes) handle->notes += note + "\n";
+  for (const std::string& note : bound.notes) handle->notes += io::printable(note) + "\n";
   canonicalize(handle->document.plan);
   return handle;
 }

@@ -9,7 +9,9 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "io/text.h"
 #include "search/algorithms.h"
+#include "search/problem.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -50,7 +52,9 @@ Models with_bandwidths(Models models, const TorchRecBandwidths& bandwidths) {
 }
 
 void log_line(const neuroshard_planner& planner, std::int32_t level, const std::string& message) {
-  if (planner.log != nullptr) planner.log(planner.log_user_data, level, text_of(message));
+  if (planner.log == nullptr) return;
+  const std::string line = io::printable(message);
+  planner.log(planner.log_user_data, level, text_of(line));
 }
 
 void warn_if_any(const neuroshard_planner& planner, const std::string& warning) {

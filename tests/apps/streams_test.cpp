@@ -108,6 +108,30 @@ BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
   BOOST_TEST(!contains(shown("xterm", "C", ""), "█"));
 }
 
+BOOST_AUTO_TEST_CASE(a_terminal_is_shown_names_that_it_would_obey) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.write(
+      "tables.json",
+      R"({"format": "neuroshard-tables", "version": 1, "tables": [{"name": "a\u001b[2J\u009b31m",
+          "rows": 100, "dim": 8, "pooling_factor": 1}]})");
+  const std::string plan = folder.file("plan.json");
+  const Outcome planned = run_command(
+      {"plan", "--tables", tables, "--devices", "1", "--device-memory", "1GiB", "--output", plan});
+  BOOST_TEST_REQUIRE(planned.exit_code == 0, planned.err);
+  for (const std::string format : {"csv", "torchrec"}) {
+    const std::vector<std::string> arguments{"export", "--tables", tables, "--plan",
+                                             plan,     "--format", format};
+    const std::string shown = on_terminal(arguments).out;
+    BOOST_TEST(!contains(shown, "\x1b"), shown);
+    BOOST_TEST(!contains(shown, "\xc2\x9b"), shown);
+    BOOST_TEST(contains(shown, "\\xc2\\x9b31m"), shown);
+    BOOST_TEST(contains(run_command(arguments).out,
+                        "\xc2\x9b"
+                        "31m"),
+               format);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_long_work_is_until_it_is_done) {
   std::vector<std::string> arguments = example_plan_arguments();
   const auto budget = std::find(arguments.begin(), arguments.end(), "--evaluations");

@@ -126,6 +126,22 @@ BOOST_AUTO_TEST_CASE(texts_that_lie) {
   BOOST_TEST(models == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(paths_and_names_that_a_terminal_would_obey) {
+  const ErrorHandle error;
+  neuroshard_workload* workload = nullptr;
+  EXPECT_REFUSED(
+      neuroshard_workload_read_file(text("/no such\nfile\x1b[31m"), 0, &workload, error.handle),
+      "/no such\\x0afile\\x1b[31m: cannot read");
+  EXPECT_REFUSED(neuroshard_workload_parse(text("{"), text("a\nb\x9b"), 0, &workload, error.handle),
+                 "a\\x0ab\\x9b:1:2: ");
+  neuroshard_table table = good_table();
+  table.name = text("two\nlines");
+  Workload twice = must(Workload::create());
+  BOOST_TEST(neuroshard_workload_add_table(twice.get(), &table, error.handle) == NEUROSHARD_OK);
+  EXPECT_REFUSED(neuroshard_workload_add_table(twice.get(), &table, error.handle),
+                 "'two\\x0alines'");
+}
+
 BOOST_AUTO_TEST_CASE(struct_sizes) {
   const ErrorHandle error;
   neuroshard_table table = good_table();
