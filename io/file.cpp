@@ -13,6 +13,7 @@
 
 #include "io/descriptor.h"
 #include "io/temporary_file.h"
+#include "io/text.h"
 
 namespace neuroshard::io {
 namespace {
@@ -27,49 +28,62 @@ Status cannot_write(const std::string& path) {
   return io_error(path + ": cannot write: " + last_error());
 }
 
+/// What may be in a file.
+struct Content {
+  std::int64_t most_bytes;
+  bool text;
+};
+
+constexpr Content kAnything{kMaxFileBytes, false};
+constexpr Content kText{kMaxTextBytes, true};
+
+std::string size_text(std::int64_t bytes) { return std::to_string(bytes >> 30) + " GiB"; }
+
 /// Reads until the end of `descriptor`. `size_hint` saves growing the text of a regular file.
-Result<std::string> read_all(int descriptor, const std::string& name, std::int64_t size_hint) {
+Result<std::string> read_all(int descriptor, const std::string& name, const Content& content,
+                             std::int64_t size_hint) {
+  const auto most = static_cast<std::size_t>(content.most_bytes);
   std::string bytes;
   std::size_t used = 0;
   while (true) {
     if (used == bytes.size()) {
       const std::size_t hint = static_cast<std::size_t>(size_hint) + 1;
-      bytes.resize(used == 0 && hint > 1 ? hint : used + std::max(used / 2, kChunkBytes));
+      const std::size_t more = used + std::max(used / 2, kChunkBytes);
+      bytes.resize(used == 0 && hint > 1 ? hint : std::min(more, most + 1));
     }
     const ssize_t count = ::read(descriptor, bytes.data() + used, bytes.size() - used);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0 && errno == EISDIR) return cannot_read(name, last_error());
     if (count < 0) return io_error(name + ": reading failed: " + last_error());
     if (count == 0) break;
-    used += static_cast<std::size_t>(count);
-    if (used > static_cast<std::size_t>(kMaxFileBytes)) {
-      return cannot_read(name, "more than 2 GiB, expected less");
+    const std::string_view block(bytes.data() + used, static_cast<std::size_t>(count));
+    if (used == 0 && content.text) {
+      NEUROSHARD_RETURN_IF_ERROR(check_start(block.substr(0, kChunkBytes), name));
+    }
+    used += block.size();
+    if (used > most) {
+      return cannot_read(name, "more than " + size_text(content.most_bytes) + ", expected less");
     }
   }
   bytes.resize(used);
   return bytes;
 }
 
-}  // namespace
-
-std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
-
-Result<std::string> read_file(const std::string& path) {
-  if (path == "-") return read_all(STDIN_FILENO, source_name(path), 0);
+Result<std::string> read(const std::string& path, const Content& content) {
+  if (path == "-") return read_all(STDIN_FILENO, source_name(path), content, 0);
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.is_open()) return cannot_read(path, last_error());
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) return cannot_read(path, last_error());
   if (S_ISDIR(info.st_mode)) return cannot_read(path, "found a directory, expected a file");
   const bool regular = S_ISREG(info.st_mode);
-  if (regular && info.st_size > kMaxFileBytes) {
-    return cannot_read(path, "found " + std::to_string(info.st_size) +
-                                 " bytes, expected at most 2 GiB (2147483648)");
+  if (regular && info.st_size > content.most_bytes) {
+    return cannot_read(path, "found " + std::to_string(info.st_size) + " bytes, expected at most " +
+                                 size_text(content.most_bytes) + " (" +
+                                 std::to_string(content.most_bytes) + ")");
   }
-  return read_all(file.get(), path, regular ? info.st_size : 0);
+  return read_all(file.get(), path, content, regular ? info.st_size : 0);
 }
-
-namespace {
 
 /// The descriptor that "-", "/dev/stdout", "/dev/fd/N" and the like stand for. Renaming over those
 /// names would miss the caller's open file.
@@ -148,6 +162,12 @@ Status replace_file(const std::string& path, std::string_view bytes, std::option
 }
 
 }  // namespace
+
+std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+Result<std::string> read_file(const std::string& path) { return read(path, kAnything); }
+
+Result<std::string> read_text_file(const std::string& path) { return read(path, kText); }
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {
   if (const std::optional<int> descriptor = descriptor_named(path)) {

@@ -11,14 +11,20 @@ namespace neuroshard::io {
 
 /// Largest input accepted from a file or a pipe: 2 GiB.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 31;
+/// Largest text: 1 GiB. A million tables are half of that.
+inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
 
 /// How messages call the input `path`: itself, or "<stdin>" for "-".
 std::string source_name(const std::string& path);
 
 /// The whole of a file, a pipe or, for "-", standard input. Errors name the path: kInvalidInput for
 /// a path that is missing, unreadable or a directory and for more than kMaxFileBytes, kIoError when
-/// reading fails midway. Thread-safe.
+/// reading fails midway. Thread-safe. Memory that runs out is std::bad_alloc, as everywhere.
 Result<std::string> read_file(const std::string& path);
+
+/// The same for text, at most kMaxTextBytes of it. What no text of ours begins with is refused
+/// after the first block: it may come from a device that never ends.
+Result<std::string> read_text_file(const std::string& path);
 
 /// Makes `path` hold exactly `bytes`, or leaves it as it was: a temporary file in its folder,
 /// fsync, rename, fsync of the folder. A symbolic link is followed; the mode of an existing file is

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::size_t kExcerptBytes = 40;
 
+bool is_blank(char character) {
+  return character == '\t' || character == '\n' || character == '\r' || character == ' ';
+}
+
 bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
 
 /// Whether a terminal shows the character and does nothing else.
@@ -120,6 +124,16 @@ Status check_text(std::string_view bytes, const std::string& source) {
   if (invalid == std::string_view::npos) return {};
   return error_at(bytes, invalid, source,
                   "found byte " + excerpt(bytes.substr(invalid, 1)) + ", expected UTF-8 text");
+}
+
+Status check_start(std::string_view block, const std::string& source) {
+  // Its last character may go on in the next block.
+  const std::size_t invalid = find_invalid_utf8(block);
+  const bool cut_off = invalid != std::string_view::npos && block.size() - invalid < 4;
+  if (!cut_off) NEUROSHARD_RETURN_IF_ERROR(check_text(block, source));
+  const char first = block.empty() ? ' ' : block.front();
+  if (static_cast<unsigned char>(first) >= ' ' || is_blank(first)) return {};
+  return error_at(block, 0, source, "found byte " + excerpt({&first, 1}) + ", expected UTF-8 text");
 }
 
 std::string integer_range(std::int64_t low, std::int64_t high) {

@@ -43,6 +43,10 @@ std::string_view without_mark(std::string_view bytes);
 /// Refuses what no text format of the engine takes: text that is not UTF-8.
 Status check_text(std::string_view bytes, const std::string& source);
 
+/// The same of the first block of a text of which more may follow: also refuses a control character
+/// that no text begins with.
+Status check_start(std::string_view block, const std::string& source);
+
 /// What a message says it expected: "an integer from 1 to 9", "an integer of at least 1, below
 /// 2^63", "an integer".
 std::string integer_range(std::int64_t low, std::int64_t high);

@@ -19,7 +19,7 @@ Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
   const std::string file = directory + "/collection.json";
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return std::optional<ModelOrigin>();
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection collection, io::parse_collection(bytes, file));
   return std::optional(ModelOrigin{collection.hardware, collection.simulated()
                                                             ? Provenance::kSimulated

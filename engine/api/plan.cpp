@@ -151,7 +151,7 @@ neuroshard_status neuroshard_plan_read_file(neuroshard_text path, neuroshard_pla
                                             neuroshard_error* error) {
   return make_handle(plan, error, [&]() -> Result<Handle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));
     return parse(bytes, file);
   });
 }

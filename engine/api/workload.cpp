@@ -90,7 +90,7 @@ neuroshard_status neuroshard_workload_read_file(neuroshard_text path, int64_t ba
   return make_handle(workload, error, [&]() -> Result<Handle> {
     NEUROSHARD_RETURN_IF_ERROR(check_batch_size(batch_size, 0));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));
     return parse(bytes, file, batch_size);
   });
 }

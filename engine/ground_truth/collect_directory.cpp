@@ -60,7 +60,7 @@ Status compare(const io::Collection& begun, const io::Collection& wanted, const 
 Status check_pool(const std::string& directory, const std::string& pool) {
   if (pool.empty()) return {};
   const std::string path = io::file_in(directory, io::kPoolFile);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string found, io::read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string found, io::read_text_file(path));
   if (found == pool) return {};
   return invalid_input(path + ": found other tables, expected those to collect with or no file");
 }
@@ -68,7 +68,7 @@ Status check_pool(const std::string& directory, const std::string& pool) {
 Status resume(const std::string& directory, const io::Collection& settings,
               const std::string& pool) {
   const std::string path = io::file_in(directory, io::kCollectionFile);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(path));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection begun, io::parse_collection(bytes, path));
   NEUROSHARD_RETURN_IF_ERROR(compare(begun, settings, path));
   return check_pool(directory, pool);

@@ -139,7 +139,7 @@ Result<Collection> read_collection(const std::string& directory, CollectionKind 
     collection.batch_size = kDefaultBatchSize;
     return collection;
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   NEUROSHARD_ASSIGN_OR_RETURN(Collection collection, parse_collection(bytes, path));
   if (collection.kind != kind) {
     return invalid_input(path + ": $.kind: found " + excerpt(to_string(collection.kind)) +

@@ -40,7 +40,7 @@ std::string list(const std::vector<std::string>& words) {
 std::size_t JsonDocument::after(std::size_t node) const {
   const auto kind = static_cast<JsonValue::Kind>(nodes_[node].kind);
   const bool container = kind == JsonValue::Kind::kArray || kind == JsonValue::Kind::kObject;
-  return container ? static_cast<std::size_t>(nodes_[node].end) : node + 1;
+  return container ? nodes_[node].place : node + 1;
 }
 
 JsonValue::Kind JsonValue::kind() const { return static_cast<Kind>(document_->nodes_[node_].kind); }
@@ -71,7 +71,7 @@ Status JsonValue::error(const std::string& message) const {
 
 Status JsonValue::unexpected(const std::string& expected) const {
   std::string found;
-  const std::size_t size = static_cast<std::size_t>(document_->nodes_[node_].size);
+  const std::size_t size = document_->nodes_[node_].size;
   switch (kind()) {
     case Kind::kNull:
       found = "null";
@@ -157,9 +157,7 @@ JsonArray::Iterator& JsonArray::Iterator::operator++() {
   return *this;
 }
 
-std::size_t JsonArray::size() const {
-  return static_cast<std::size_t>(value_.document_->nodes_[value_.node_].size);
-}
+std::size_t JsonArray::size() const { return value_.document_->nodes_[value_.node_].size; }
 
 JsonArray::Iterator JsonArray::begin() const { return {*value_.document_, value_.node_ + 1}; }
 

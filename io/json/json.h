@@ -16,7 +16,8 @@
 // Strict JSON (RFC 8259) in. Syntax errors read "<source>:<line>:<column>: ..."; everything later
 // reads "<source>: $.tables[3].rows: found X, expected Y". Refused: duplicate keys, more than 32
 // levels, more than one value, text that is not UTF-8, NaN and Infinity, numbers outside the range
-// of a double. A byte order mark is skipped.
+// of a double, and more than the nodes of a document can hold: 2^27 values, strings of 256 MiB, 4
+// GiB of text. A byte order mark is skipped.
 //
 //   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
 //   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, document.root().object());
@@ -30,6 +31,8 @@ class JsonObject;
 class JsonArray;
 
 inline constexpr int kMaxJsonDepth = 32;
+/// Keys and values of a text; a million tables take some forty million.
+inline constexpr std::size_t kMaxJsonValues = std::size_t{1} << 27;
 inline constexpr std::int64_t kMinInteger = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t kMaxInteger = std::numeric_limits<std::int64_t>::max();
 inline constexpr double kMaxNumber = std::numeric_limits<double>::max();
@@ -147,7 +150,7 @@ class JsonObject {
   std::size_t next_ = 0;              ///< where the search for the next key starts
 };
 
-/// A parsed text. Keeps views into `bytes`, which must outlive it; 16 bytes per value beside that.
+/// A parsed text. Keeps views into `bytes`, which must outlive it; 8 bytes per value beside that.
 class JsonDocument {
  public:
   /// `source` names the text in messages: a path, "<stdin>", ...
@@ -164,24 +167,30 @@ class JsonDocument {
   friend class JsonObject;
   class Builder;
 
-  /// Values in document order; a member's key is a string node before its value.
+  /// Values in document order; a member's key is a string node before its value. Small, as a value
+  /// may be a single byte of the text.
   struct Node {
-    std::uint64_t kind : 3;
-    std::uint64_t size : 61;  ///< bytes of a string or number, elements or members of a container
-    union {
-      const char* text;   ///< string, number
-      std::uint64_t end;  ///< container: the node after its last descendant
-    };
+    std::uint32_t kind : 3;
+    std::uint32_t unescaped : 1;  ///< a string that is not literally in the text
+    std::uint32_t size : 28;  ///< bytes of a string or number, elements or members of a container
+    /// Where in the text a string or number begins, or which of `unescaped_` it is; of a container
+    /// the node after its last descendant.
+    std::uint32_t place;
   };
+  static constexpr std::size_t kMaxSize = (std::size_t{1} << 28) - 1;
 
   [[nodiscard]] std::string_view text_of(std::size_t node) const {
-    return {nodes_[node].text, static_cast<std::size_t>(nodes_[node].size)};
+    const Node& own = nodes_[node];
+    if (own.unescaped != 0) return unescaped_[own.place];
+    return bytes_.substr(own.place, own.size);
   }
   [[nodiscard]] std::size_t after(std::size_t node) const;
 
-  explicit JsonDocument(std::string source) : source_(std::move(source)) {}
+  JsonDocument(std::string source, std::string_view bytes)
+      : source_(std::move(source)), bytes_(bytes) {}
 
   std::string source_;
+  std::string_view bytes_;
   std::deque<Node> nodes_;
   std::deque<std::string> unescaped_;  ///< strings that are not literally in the text
 };

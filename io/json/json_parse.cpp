@@ -3,6 +3,8 @@
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -66,20 +68,19 @@ class JsonDocument::Builder {
 
   bool on_document_begin(Error&) { return true; }
   bool on_document_end(Error&) { return true; }
-  bool on_object_begin(Error&) { return open(JsonValue::Kind::kObject); }
+  bool on_object_begin(Error& error) { return open(JsonValue::Kind::kObject, error); }
   bool on_object_end(std::size_t, Error&) { return close(); }
-  bool on_array_begin(Error&) { return open(JsonValue::Kind::kArray); }
+  bool on_array_begin(Error& error) { return open(JsonValue::Kind::kArray, error); }
   bool on_array_end(std::size_t, Error&) { return close(); }
   bool on_key_part(View part, std::size_t, Error&) { return add_part(part); }
   bool on_key(View part, std::size_t, Error& error) {
     const std::string_view key = whole_string(part);
     if (!levels_[depth_ - 1].keys.insert(key)) return refuse_duplicate(key, error);
-    push(JsonValue::Kind::kString, key);
-    return true;
+    return push(JsonValue::Kind::kString, key, error);
   }
   bool on_string_part(View part, std::size_t, Error&) { return add_part(part); }
-  bool on_string(View part, std::size_t, Error&) {
-    return add(JsonValue::Kind::kString, whole_string(part));
+  bool on_string(View part, std::size_t, Error& error) {
+    return add(JsonValue::Kind::kString, whole_string(part), error);
   }
   bool on_number_part(View part, Error&) {
     if (number_.empty()) number_ = {part.data(), 0};
@@ -91,15 +92,15 @@ class JsonDocument::Builder {
   bool on_double(double, View part, Error& error) {
     on_number_part(part, error);
     const std::string_view text = std::exchange(number_, {});
-    if (std::isfinite(to_double(text))) return add(JsonValue::Kind::kNumber, text);
+    if (std::isfinite(to_double(text))) return add(JsonValue::Kind::kNumber, text, error);
     const auto offset = static_cast<std::size_t>(text.data() - bytes_.data());
     return refuse("found " + excerpt(text) + ", expected a number a double can hold", offset,
                   error);
   }
-  bool on_bool(bool value, Error&) {
-    return add(value ? JsonValue::Kind::kTrue : JsonValue::Kind::kFalse, {});
+  bool on_bool(bool value, Error& error) {
+    return add(value ? JsonValue::Kind::kTrue : JsonValue::Kind::kFalse, {}, error);
   }
-  bool on_null(Error&) { return add(JsonValue::Kind::kNull, {}); }
+  bool on_null(Error& error) { return add(JsonValue::Kind::kNull, {}, error); }
   bool on_comment_part(View, Error&) { return true; }
   bool on_comment(View, Error&) { return true; }
 
@@ -109,28 +110,49 @@ class JsonDocument::Builder {
     KeySet keys;
   };
 
-  JsonDocument::Node& push(JsonValue::Kind kind, std::string_view text) {
+  /// `text` lies in the text or is the last of the unescaped ones.
+  bool push(JsonValue::Kind kind, std::string_view text, Error& error) {
+    if (document_.nodes_.size() >= kMaxJsonValues) {
+      return refuse("found more than " + std::to_string(kMaxJsonValues) +
+                        " keys and values, expected at most that many",
+                    {}, error);
+    }
+    if (text.size() > JsonDocument::kMaxSize) {
+      return refuse("found a string or number of " + std::to_string(text.size()) +
+                        " bytes, expected less than 256 MiB",
+                    {}, error);
+    }
+    const bool unescaped = !text.empty() && !in_text(text);
     JsonDocument::Node& node = document_.nodes_.emplace_back();
-    node.kind = static_cast<std::uint8_t>(kind);
-    node.size = text.size();
-    node.text = text.data();
-    return node;
-  }
-  bool add(JsonValue::Kind kind, std::string_view text) {
-    if (depth_ > 0) ++document_.nodes_[levels_[depth_ - 1].node].size;
-    push(kind, text);
+    node.kind = static_cast<std::uint32_t>(kind) & 7U;
+    node.unescaped = unescaped ? 1 : 0;
+    node.size = static_cast<std::uint32_t>(text.size()) & JsonDocument::kMaxSize;
+    if (unescaped) node.place = static_cast<std::uint32_t>(document_.unescaped_.size() - 1);
+    if (!unescaped && !text.empty()) {
+      node.place = static_cast<std::uint32_t>(text.data() - bytes_.data());
+    }
     return true;
   }
-  bool open(JsonValue::Kind kind) {
-    add(kind, {});
+  bool add(JsonValue::Kind kind, std::string_view text, Error& error) {
+    if (!push(kind, text, error)) return false;
+    if (depth_ > 0) ++document_.nodes_[levels_[depth_ - 1].node].size;
+    return true;
+  }
+  bool open(JsonValue::Kind kind, Error& error) {
+    if (!add(kind, {}, error)) return false;
     Level& level = levels_[depth_++];
     level.node = document_.nodes_.size() - 1;
     level.keys.clear();
     return true;
   }
   bool close() {
-    document_.nodes_[levels_[--depth_].node].end = document_.nodes_.size();
+    end(levels_[--depth_]);
     return true;
+  }
+
+  /// What comes next is behind it.
+  void end(const Level& level) {
+    document_.nodes_[level.node].place = static_cast<std::uint32_t>(document_.nodes_.size());
   }
 
   [[nodiscard]] bool in_text(std::string_view part) const {
@@ -158,7 +180,7 @@ class JsonDocument::Builder {
   }
   bool refuse_duplicate(std::string_view key, Error& error) {
     for (std::size_t level = 0; level < depth_; ++level) {
-      document_.nodes_[levels_[level].node].end = document_.nodes_.size();
+      end(levels_[level]);
     }
     const std::string path = JsonValue(document_, levels_[depth_ - 1].node).path();
     std::optional<std::size_t> offset;  // an escaped key has lost its place in the text
@@ -209,7 +231,11 @@ std::string explain(const boost::json::error_code& error, std::string_view bytes
 Result<JsonDocument> JsonDocument::parse(std::string_view bytes, const std::string& source) {
   bytes = without_mark(bytes);
   NEUROSHARD_RETURN_IF_ERROR(check_text(bytes, source));
-  JsonDocument document(source);
+  if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
+    return invalid_input(source + ": found " + std::to_string(bytes.size()) +
+                         " bytes, expected less than 4 GiB");
+  }
+  JsonDocument document(source, bytes);
   boost::json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   boost::json::basic_parser<Builder> parser(options, document, bytes);

@@ -40,27 +40,35 @@ Result<PlanInput> input_of(Result<Content> content, const std::string& source) {
   return PlanInput{std::move(*content), source};
 }
 
-}  // namespace
+enum class PlanKind { kOurs, kTorchRec, kHugeCtr };
 
-Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source, PlanUse use) {
+/// Told apart by keys. The document is gone before the plan's reader makes its own.
+Result<PlanKind> kind_of(std::string_view bytes, const std::string& source) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument json, JsonDocument::parse(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, json.root().object());
-  if (root.has("format")) {
-    std::vector<std::string> faults;
-    Result<PlanInput> input =
-        input_of(parse_plan(bytes, source, use == PlanUse::kCheck ? &faults : nullptr), source);
-    if (input.ok()) input->faults = std::move(faults);
-    return input;
-  }
-  if (root.has("plan")) return input_of(parse_torchrec_plan(bytes, source), source);
-  if (root.has("shard_matrix")) return input_of(parse_hugectr_plan(bytes, source), source);
+  if (root.has("format")) return PlanKind::kOurs;
+  if (root.has("plan")) return PlanKind::kTorchRec;
+  if (root.has("shard_matrix")) return PlanKind::kHugeCtr;
   return json.root().error(
       "found no key 'format', 'plan' or 'shard_matrix', expected a neuroshard-plan, a TorchRec "
       "plan or HugeCTR's lists");
 }
 
+}  // namespace
+
+Result<PlanInput> parse_plan_input(std::string_view bytes, const std::string& source, PlanUse use) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanKind kind, kind_of(bytes, source));
+  if (kind == PlanKind::kTorchRec) return input_of(parse_torchrec_plan(bytes, source), source);
+  if (kind == PlanKind::kHugeCtr) return input_of(parse_hugectr_plan(bytes, source), source);
+  std::vector<std::string> faults;
+  Result<PlanInput> input =
+      input_of(parse_plan(bytes, source, use == PlanUse::kCheck ? &faults : nullptr), source);
+  if (input.ok()) input->faults = std::move(faults);
+  return input;
+}
+
 Result<PlanInput> read_plan_input(const std::string& path, PlanUse use) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   NEUROSHARD_ASSIGN_OR_RETURN(PlanInput input, parse_plan_input(bytes, source_name(path), use));
   input.sha256 = sha256_hex(bytes);
   return input;

@@ -219,7 +219,7 @@ Result<TableFile> parse_tables(std::string_view bytes, const std::string& source
 }
 
 Result<TableFile> read_tables(const std::string& path, std::optional<std::int64_t> batch_size) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   return parse_tables(bytes, source_name(path), batch_size);
 }
 

@@ -39,7 +39,7 @@ Result<std::vector<Task>> parse_tasks(std::string_view bytes, const std::string&
 }
 
 Result<std::vector<Task>> read_tasks(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   return parse_tasks(bytes, source_name(path));
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -201,6 +202,25 @@ BOOST_AUTO_TEST_CASE(a_file_above_the_limit_is_refused_before_it_is_read) {
   std::ofstream(path).close();
   std::filesystem::resize_file(path, (1ULL << 31) + 1);
   check_refused(read_file(path).status(), {path, "2147483649 bytes", "at most 2 GiB"});
+}
+
+BOOST_AUTO_TEST_CASE(what_no_text_begins_with_is_refused_after_a_block) {
+  for (const char* endless : {"/dev/zero", "/dev/urandom"}) {
+    rusage before{};
+    rusage after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    check_refused(read_text_file(endless).status(), {endless, "expected UTF-8 text"});
+    ::getrusage(RUSAGE_SELF, &after);
+    BOOST_TEST(after.ru_maxrss - before.ru_maxrss < 64 * 1024, endless);
+  }
+  const TemporaryFolder folder;
+  const std::string path = folder.file("text");
+  for (const std::string text : {"", "\xEF\xBB\xBF{}", "\t\r\n {}", "\xC3\xA9"}) {
+    BOOST_REQUIRE(write_file_atomically(path, text).ok());
+    BOOST_TEST(value_of(read_text_file(path)) == text);
+  }
+  std::filesystem::resize_file(path, (1ULL << 30) + 1);
+  check_refused(read_text_file(path).status(), {path, "at most 1 GiB (1073741824)"});
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_is_read_to_its_end) {

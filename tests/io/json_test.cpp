@@ -1,5 +1,7 @@
 #include "io/json/json.h"
 
+#include <malloc.h>
+
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
@@ -209,6 +211,19 @@ BOOST_AUTO_TEST_CASE(strings_longer_than_any_buffer_survive) {
 }
 
 // A file of millions of values must neither recurse nor slow down with its size.
+BOOST_AUTO_TEST_CASE(values_take_little_memory) {
+  constexpr std::size_t kValues = 1 << 20;
+  std::string text = "[";
+  for (std::size_t index = 0; index < kValues; ++index) text += "0,";
+  text.back() = ']';
+  const std::size_t before = ::mallinfo2().uordblks;
+  const Result<JsonDocument> document = JsonDocument::parse(text, "f");
+  BOOST_REQUIRE(document.ok());
+  const std::size_t taken = ::mallinfo2().uordblks - before;
+  BOOST_TEST(value_of(document).root().array()->size() == kValues);
+  BOOST_TEST(taken < 5 * text.size(), taken);
+}
+
 BOOST_AUTO_TEST_CASE(large_texts_are_read) {
   std::string text = "[0";
   for (int value = 1; value < 1000000; ++value) text += ",0";

@@ -36,7 +36,7 @@ Result<ChosenProfile> load(const std::string& name) {
     return ChosenProfile{std::move(profile), std::move(first), std::move(sha256)};
   };
   if (is_path(name)) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(name));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(name));
     NEUROSHARD_ASSIGN_OR_RETURN(HardwareProfile profile, io::parse_profile(bytes, name));
     return chosen(std::move(profile), io::sha256_hex(bytes));
   }

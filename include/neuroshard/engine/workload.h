@@ -84,7 +84,7 @@ NEUROSHARD_API neuroshard_status neuroshard_workload_parse(neuroshard_text bytes
                                                            int64_t batch_size,
                                                            neuroshard_workload** workload,
                                                            neuroshard_error* error);
-/* The same from a file, at most 2 GiB. */
+/* The same from a file, at most 1 GiB. */
 NEUROSHARD_API neuroshard_status neuroshard_workload_read_file(neuroshard_text path,
                                                                int64_t batch_size,
                                                                neuroshard_workload** workload,
