@@ -78,9 +78,11 @@ void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named
   name_constants(named);
 }
 
-Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes) {
-  NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, name));
-  return NamedCostModels{name, io::sha256_hex(bytes), std::move(models)};
+Result<NamedCostModels> parse_named_models(const std::string& source, std::string_view bytes) {
+  NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, source));
+  // Plans and reports go to others, whom the folders of this machine do not concern.
+  const std::string file = std::filesystem::path(source).filename().string();
+  return NamedCostModels{file.empty() ? source : file, io::sha256_hex(bytes), std::move(models)};
 }
 
 bool simulated(const CostModels& models) {

@@ -19,7 +19,7 @@ inline constexpr const char* kDefaultCostModel = "h200_sim";
 
 /// Cost models with what a plan's provenance records of them.
 struct NamedCostModels {
-  std::string name;    ///< shipped name, or the path as given, or "<stdin>"
+  std::string name;    ///< shipped name, or that of a file without its folders, or "<stdin>"
   std::string sha256;  ///< of the file's bytes
   CostModels models;
 };
@@ -36,8 +36,8 @@ std::string_view shipped_model_bytes(std::string_view name);
 /// The shipped model of that name. Errors: kInvalidInput naming those there are.
 Result<NamedCostModels> load_shipped_models(const std::string& name);
 
-/// Models from a file's bytes, called `name`.
-Result<NamedCostModels> parse_named_models(const std::string& name, std::string_view bytes);
+/// Models from a file's bytes; `source`, the file, names them in messages.
+Result<NamedCostModels> parse_named_models(const std::string& source, std::string_view bytes);
 
 /// Makes TorchRec's formula one for hosts of so many devices; its hash is of its constants. Others
 /// stay as they are: they have the hosts they were trained on. REQUIRES devices_per_host >= 1.

@@ -12,7 +12,7 @@ namespace neuroshard::io {
 /// What a plan was made from.
 struct PlanProvenance {
   std::string engine_version;
-  std::string cost_model;         ///< name of a shipped model, or the file given
+  std::string cost_model;         ///< name of a shipped model, or of a file without its folders
   std::string cost_model_sha256;  ///< of the model file's bytes
   std::string hardware;           ///< what the costs are of, free text
   std::string cost_provenance;    ///< "measured" or "simulated"; "" in older files, as `hardware`

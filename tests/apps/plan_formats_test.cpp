@@ -174,6 +174,20 @@ BOOST_AUTO_TEST_CASE(flags_that_a_format_has_no_place_for_are_told) {
                  .err == "--trainer-device: json has no place for it\n");
 }
 
+BOOST_AUTO_TEST_CASE(no_plan_tells_the_folder_of_its_cost_model) {
+  const TemporaryFolder folder;
+  const std::string model = folder.file("mine.safetensors");
+  std::filesystem::copy_file(source_file("models/h200_sim.safetensors"), model);
+  for (const std::string format : {"json", "torchrec", "html"}) {
+    const Outcome outcome = run_command(
+        {"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB", "--algorithm",
+         "size-greedy", "--cost-model", model, "--format", format, "--output", "-"});
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    BOOST_TEST(outcome.out.find("mine.safetensors") != std::string::npos, format);
+    BOOST_TEST(outcome.out.find(folder.path().string()) == std::string::npos, format);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {
   const TemporaryFolder folder;
   const std::string text = R"({"batch_size": 4096, "tables": [

@@ -29,7 +29,7 @@ NEUROSHARD_API neuroshard_status neuroshard_cost_models_read_file(neuroshard_tex
 
 typedef struct neuroshard_cost_models_info {
   size_t struct_size;
-  neuroshard_text name;   /* shipped name, or the source */
+  neuroshard_text name;   /* shipped name, or the source without folders */
   neuroshard_text sha256; /* of the file's bytes, 64 hexadecimal digits */
   neuroshard_text compute_hardware;
   neuroshard_text communication_hardware;
