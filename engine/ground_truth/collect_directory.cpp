@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/descriptor.h"
 #include "io/file.h"
 
 namespace neuroshard {
@@ -114,8 +115,12 @@ Status begin(const std::string& directory, const io::Collection& settings,
 Result<io::AppendLog> open_collection(const std::string& directory, const io::Collection& settings,
                                       const std::string& pool) {
   std::error_code error;
-  std::filesystem::create_directory(directory, error);
+  const bool made = std::filesystem::create_directory(directory, error);
   if (error) return io_error(directory + ": cannot make the directory: " + error.message());
+  // What is synced in it is lost all the same while its own name is not on the disk.
+  if (made && !io::sync_directory(io::file_in(directory, ".."))) {
+    return io_error(directory + ": cannot sync its folder: " + io::last_error());
+  }
   // Asked before the log is opened, which cuts off a torn line, and again when it is ours alone.
   NEUROSHARD_RETURN_IF_ERROR(begun_with(directory, settings, pool).status());
   NEUROSHARD_ASSIGN_OR_RETURN(io::AppendLog log,

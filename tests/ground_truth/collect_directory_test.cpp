@@ -1,10 +1,31 @@
 // Which directories a collection begins in and goes on in, and which it leaves alone.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "io/cost_data/append_log.h"
 #include "tests/ground_truth/collecting.h"
+
+namespace {
+
+/// What was synced while it is set.
+std::vector<std::string>* synced = nullptr;
+
+}  // namespace
+
+/// Instead of the C library's, in this program.
+extern "C" int fsync(int file) {
+  if (synced != nullptr) {
+    synced->push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file)));
+  }
+  return static_cast<int>(::syscall(SYS_fsync, file));
+}
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(collect_directory)
@@ -27,6 +48,18 @@ BOOST_AUTO_TEST_CASE(a_collection_does_not_go_on_with_a_profile_that_has_changed
   check_refused(collect(text + "\n"), {"begun with profile-sha256 '", "', cannot resume with '"});
   BOOST_TEST(lines_of(text_of(options.output + "/data.txt")) == 30);
   BOOST_TEST(collect(text).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_that_is_made_is_on_the_disk) {
+  const TemporaryFolder folder;
+  const std::string path = std::filesystem::canonical(folder.path());
+  std::vector<std::string> names;
+  synced = &names;
+  const Status collected = compute_on_sim(options_for(folder, 5));
+  synced = nullptr;
+  BOOST_TEST(collected.ok(), collected.message());
+  BOOST_TEST(std::count(names.begin(), names.end(), path) == 1);
+  BOOST_TEST(std::count(names.begin(), names.end(), path + "/data") > 0);
 }
 
 BOOST_AUTO_TEST_CASE(data_of_whole_rows_takes_no_row_shards) {
