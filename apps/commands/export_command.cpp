@@ -35,6 +35,7 @@ class ExportCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
+    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(flags_));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
@@ -42,6 +43,8 @@ class ExportCommand final : public Command {
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.format == "html") {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
+    } else if (flags.given("cost-model")) {  // changes nothing, but may be mistaken
+      NEUROSHARD_RETURN_IF_ERROR(load_cost_models(cost_model_).status());
     }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,

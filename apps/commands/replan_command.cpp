@@ -56,6 +56,7 @@ class ReplanCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
+    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_));
     if (export_.format != "json" && !output_) {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");

@@ -8,6 +8,7 @@
 #include "apps/console/text_table.h"
 #include "apps/flags/host_flags.h"
 #include "io/formats/plan_export.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -21,6 +22,13 @@ Result<std::string> list_of_formats() {
 }
 
 }  // namespace
+
+Status check_export_flags(const ExportFlags& given) {
+  const std::string& module = given.options.module;
+  if (module.empty() || io::is_module_name(module)) return {};
+  return invalid_input("--torchrec-module: found " + io::excerpt(module) +
+                       ", expected a dotted name such as 'sparse.ebc'");
+}
 
 void note_unused_flags(const FlagSet& flags, std::string_view format,
                        std::span<const std::string_view> others) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "apps/flags/flags.h"
+#include "engine/core/status.h"
 #include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
@@ -18,6 +19,9 @@ struct ExportFlags {
 /// --format and what single formats need. `source` is what help names as their defaults before the
 /// formats' own: "the plan's, or ", or "" where there is no plan yet.
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source);
+/// kInvalidInput for a value that no plan could have, be there a plan file with a place for it or
+/// not.
+Status check_export_flags(const ExportFlags& given);
 /// A remark on standard error for each flag whose wish plans of that format have no place for:
 /// those of declare_export_flags() but for --devices-per-host, and the command's own `others`.
 void note_unused_flags(const FlagSet& flags, std::string_view format,

@@ -188,6 +188,17 @@ BOOST_AUTO_TEST_CASE(no_plan_tells_the_folder_of_its_cost_model) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(flags_that_change_nothing_have_to_be_right_all_the_same) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_in(folder);
+  expect_one_line(export_as(plan, {"--format", "csv", "--cost-model", "no-such"}), 2, "'no-such'");
+  const std::string message = "--torchrec-module: found 'a..b', expected a dotted name";
+  expect_one_line(export_as(plan, {"--format", "csv", "--torchrec-module", "a..b"}), 2, message);
+  expect_one_line(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory",
+                               "80GB", "--torchrec-module", "a..b"}),
+                  2, message);
+}
+
 BOOST_AUTO_TEST_CASE(the_tables_say_which_module_they_are_in) {
   const TemporaryFolder folder;
   const std::string text = R"({"batch_size": 4096, "tables": [
