@@ -39,7 +39,7 @@ Status check_offloaded_bytes(const Workload& workload) {
   for (const Table& table : workload.tables) bytes += most_bytes(table);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (add_offloaded_bytes(workload.tables[index], bytes)) continue;
-    return invalid_input("host memory: tables[0.." + std::to_string(index) +
+    return invalid_input("memory: tables[0.." + std::to_string(index) +
                          "] in all places that they may have, expected below 2^63 bytes");
   }
   return {};

@@ -85,9 +85,8 @@ BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_with_their_caches_are
       validate(workload, plan).message() ==
       "offloaded[0]: tables[0..0] in all places that they may have, expected below 2^63 bytes");
   BOOST_TEST(find_faults(workload, plan).size() == 1U);
-  BOOST_TEST(
-      check_offloaded_bytes(workload).message() ==
-      "host memory: tables[0..0] in all places that they may have, expected below 2^63 bytes");
+  BOOST_TEST(check_offloaded_bytes(workload).message() ==
+             "memory: tables[0..0] in all places that they may have, expected below 2^63 bytes");
   workload.tables[0].rows = plan.shards[0].row_end = std::int64_t{1} << 57;
   BOOST_TEST(validate(workload, plan).ok());
   BOOST_TEST(check_offloaded_bytes(workload).ok());
