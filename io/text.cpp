@@ -82,6 +82,16 @@ std::string excerpt(std::string_view text) {
   return "'" + printable(cut(text, kExcerptBytes)) + (text.size() > kExcerptBytes ? "'..." : "'");
 }
 
+std::string message_line(std::string_view text) {
+  constexpr std::size_t kHalfBytes = 500;
+  if (text.size() <= 2 * kHalfBytes) return printable(text);
+  std::string_view end = text.substr(text.size() - kHalfBytes);
+  while (!end.empty() && is_continuation(static_cast<unsigned char>(end.front()))) {
+    end.remove_prefix(1);
+  }
+  return printable(cut(text, kHalfBytes)) + "[...]" + printable(end);
+}
+
 bool is_module_name(std::string_view text) {
   char last = '.';
   for (const char character : text) {

@@ -17,6 +17,10 @@ std::string printable(std::string_view text);
 /// The same in single quotes, cut to 40 bytes: how messages show what was found.
 std::string excerpt(std::string_view text);
 
+/// The same as a message, whose middle is left out where it is very long: a value that it repeats
+/// may be of any length.
+std::string message_line(std::string_view text);
+
 /// Whether `text` can name a module inside a trainer's model: names joined by dots, none of them
 /// empty or with a blank or control character.
 bool is_module_name(std::string_view text);

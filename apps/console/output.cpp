@@ -47,7 +47,8 @@ Status deliver(const std::string& path, std::string_view bytes) {
 }
 
 void print_error(std::string_view context, std::string_view message) {
-  const std::string line = io::printable(std::string(context) + ": " + std::string(message)) + "\n";
+  const std::string line =
+      io::message_line(std::string(context) + ": " + std::string(message)) + "\n";
   static_cast<void>(io::write_all(STDERR_FILENO, line));
 }
 

@@ -36,7 +36,7 @@ neuroshard_status report(neuroshard_error* error, const Status& status) noexcept
   error->status = code;
   error->fixed = nullptr;
   try {
-    error->message = io::printable(status.message());
+    error->message = io::message_line(status.message());
   } catch (...) {
     error->fixed = "an error whose description did not fit into memory";
   }

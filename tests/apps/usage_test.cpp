@@ -171,6 +171,16 @@ BOOST_AUTO_TEST_CASE(an_error_is_one_line_whatever_was_given) {
   expect_usage_error({"plan", std::string(100000, 'x')}, {"expected only flags"});
 }
 
+BOOST_AUTO_TEST_CASE(an_error_is_short_however_much_was_given) {
+  const std::string much(100000, 'x');
+  for (const std::string flag : {"--devices", "--algorithm", "--cost-model", "--no-such-flag"}) {
+    const Outcome outcome = run_command(
+        plan_with({flag, much, flag == "--devices" ? "--device-memory" : "--devices", "8"}));
+    BOOST_TEST(outcome.exit_code == 2);
+    BOOST_TEST(outcome.err.size() < 1100U, flag);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(standard_streams_are_taken_once) {
   const std::vector<std::string> cluster{"--devices", "8", "--device-memory", "80GB"};
   const auto with = [&](std::vector<std::string> arguments) {

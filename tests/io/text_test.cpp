@@ -21,6 +21,20 @@ BOOST_AUTO_TEST_CASE(quoting_keeps_messages_on_one_printable_line) {
   BOOST_TEST(excerpt(std::string(100, '\x80')).size() < 170U);
 }
 
+BOOST_AUTO_TEST_CASE(messages_leave_out_the_middle_of_long_values) {
+  BOOST_TEST(message_line("--a: found '\n'") == "--a: found '\\x0a'");
+  BOOST_TEST(message_line(std::string(1000, 'x')) == std::string(1000, 'x'));
+  const std::string line = message_line("found '" + std::string(100000, 'x') + "', expected more");
+  BOOST_TEST(line.size() == 1005U);
+  BOOST_TEST(line.starts_with("found 'xxx"));
+  BOOST_TEST(line.ends_with("xxx', expected more"));
+  // No character is cut in two on either side.
+  std::string accents;
+  for (int count = 0; count < 1001; ++count) accents += "\u00E9";
+  BOOST_TEST(find_invalid_utf8(message_line("x" + accents)) == std::string_view::npos);
+  BOOST_TEST(message_line("x" + accents).find("\\x") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(any_language_is_shown_but_nothing_a_terminal_obeys) {
   for (const std::string_view text :
        {"r\u00E9sum\u00E9 \u65E5\u672C\u8A9E", "\u00A0\u2010\u2070\uD7FF", "\U0001F600",
