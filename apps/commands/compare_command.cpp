@@ -17,6 +17,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/count_buffers.h"
+#include "engine/cost_model/capability_words.h"
 #include "engine/planner/planner.h"
 #include "io/reports/compare_report.h"
 #include "io/tables/tables.h"
@@ -59,7 +60,7 @@ class CompareCommand final : public Command {
     declare_host_memory(flags, &search_.options.host_memory_bytes);
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
-        .default_text("8: the cost model torchrec alone goes by it");
+        .default_text("8: " + torchrec_alone("goes by it"));
     declare_bandwidths(flags, &bandwidths_);
     declare_buffers(flags, &buffers_);
     algorithms_ = baseline_names();

@@ -5,6 +5,7 @@
 #include "apps/console/output.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
+#include "engine/cost_model/capability_words.h"
 #include "engine/planner/memory_limits.h"
 
 namespace neuroshard::apps {
@@ -15,7 +16,7 @@ void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out) {
   declare_buffers(flags, &out->buffers).default_text("the plan's, or off");
   declare_cost_model(flags, &out->cost_model);
   declare_devices_per_host(flags, &out->devices_per_host)
-      .default_text("the plan's, or 8: the cost model torchrec alone goes by it");
+      .default_text("the plan's, or 8: " + torchrec_alone("goes by it"));
   declare_bandwidths(flags, &out->bandwidths);
 }
 

@@ -20,6 +20,7 @@
 #include "apps/make_commands.h"
 #include "engine/core/algorithm_name.h"
 #include "engine/core/count_buffers.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
@@ -136,7 +137,7 @@ class PlanCommand final : public Command {
         flags_for_replicas(search_.options, workload, cluster_.devices, models);
     if (!replicas.empty()) return replicas;
     const bool more = search_.options.host_memory_bytes == 0 && host_memory_fault().empty();
-    if (more && memory_is_short(workload) && knows_host_memory(models)) {
+    if (more && memory_is_short(workload) && capabilities(models).host_memory) {
       return "; with --host-memory, what does not fit goes there";
     }
     if (!format().equal_columns) return "";
@@ -217,7 +218,7 @@ class PlanCommand final : public Command {
     search_.options.possible_row_splits = held;
     if (search_.options.row_splits <= held) return;
     search_.options.row_splits = held;
-    if (!flags.given("row-splits") || known_row_splits(models.models) <= held) return;
+    if (!flags.given("row-splits") || capabilities(models.models).row_splits <= held) return;
     if (!makes_row_shards({&search_.options.algorithm, 1})) return;
     print_note("--row-splits " + search_.row_splits + ": " + export_.format +
                " has no place for such, " + instead_of_row_splits(held));

@@ -6,6 +6,7 @@
 #include "apps/console/words.h"
 #include "engine/core/cluster.h"
 #include "engine/core/count_buffers.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
 
@@ -93,7 +94,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
   const bool row_shards = std::any_of(
       plan.shards.begin(), plan.shards.end(),
       [&](const Shard& shard) { return has_part_of_rows(input.loaded.workload, shard); });
-  if (row_shards && known_row_splits(models) == RowSplits::kOff) {
+  if (row_shards && capabilities(models).row_splits == RowSplits::kOff) {
     print_note(input.plan.source +
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");

@@ -13,6 +13,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/cost_model/capabilities.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -143,7 +144,7 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
                                const PlanOptions& options) {
   // Of tables on the devices, where those are never dearer than in host memory.
   const bool cheaper_elsewhere =
-      options.host_memory_bytes > 0 && models.torchrec && !fused_is_fastest(*models.torchrec);
+      options.host_memory_bytes > 0 && !capabilities(models).fused_is_fastest;
   if (!known && !cheaper_elsewhere) {
     const auto computed =
         cost_lower_bound(workload, cluster, models, options.row_splits, options.data_parallel);
@@ -170,7 +171,7 @@ std::string data_parallel_text(std::optional<double> known, const Workload& work
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options) {
   constexpr double kWorthALine = 0.02;
-  if (options.data_parallel || !knows_replicas(models) || cluster.devices == 1) return "";
+  if (options.data_parallel || !capabilities(models).replicas || cluster.devices == 1) return "";
   if (!makes_row_shards({&options.algorithm, 1})) return "";
   PlanOptions with = options;
   with.data_parallel = true;
@@ -183,10 +184,11 @@ std::string data_parallel_text(std::optional<double> known, const Workload& work
 
 std::string bounded_plans(const CostModels& models, std::int32_t devices,
                           const PlanOptions& options) {
+  const Capabilities known = capabilities(models);
   const bool by_rows =
-      devices > 1 && std::min(options.row_splits, known_row_splits(models)) != RowSplits::kOff;
-  const bool by_hosts = by_rows && models.torchrec && host_devices(*models.torchrec, devices) > 1;
-  const bool replicas = devices > 1 && options.data_parallel && knows_replicas(models);
+      devices > 1 && std::min(options.row_splits, known.row_splits) != RowSplits::kOff;
+  const bool by_hosts = by_rows && host_devices(devices, known.devices_per_host) > 1;
+  const bool replicas = devices > 1 && options.data_parallel && known.replicas;
   std::vector<std::string> others;
   if (replicas) others.emplace_back("data-parallel ones");
   if (by_rows) others.emplace_back("row-wise ones");

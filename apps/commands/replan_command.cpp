@@ -21,6 +21,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
@@ -105,7 +106,7 @@ class ReplanCommand final : public Command {
   }
 
   static void note_host_memory(const FlagSet& flags, const CostModels& models, const Plan& plan) {
-    const bool several = host_devices(plan.devices, known_devices_per_host(models)) > 0;
+    const bool several = host_devices(plan.devices, capabilities(models).devices_per_host) > 0;
     if (flags.given("host-memory") && plan.offloaded.empty()) {
       print_note("--host-memory: changes nothing, the plan has no tables there");
     } else if (!flags.given("host-memory") && !plan.offloaded.empty() && several) {

@@ -17,6 +17,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/count_buffers.h"
+#include "engine/cost_model/capability_words.h"
 #include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
@@ -64,7 +65,7 @@ class SweepCommand final : public Command {
     declare_search(flags, &search_);
     flags.text("output", "FILE", "write the table as JSON; - = to stdout only", &output_).writes();
     declare_devices_per_host(flags, &devices_per_host_, "; fewer devices are one host")
-        .default_text("8: the cost model torchrec alone goes by it");
+        .default_text("8: " + torchrec_alone("goes by it"));
     declare_bandwidths(flags, &bandwidths_);
   }
 

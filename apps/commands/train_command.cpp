@@ -16,6 +16,7 @@
 #include "apps/flags/fit_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "engine/cost_model/features.h"
@@ -89,8 +90,9 @@ class TrainCommand : public Command {
     std::int64_t from = least->batch_size;
     std::int64_t to = most->batch_size;
     if (base_) {
-      from = std::max(from, least_batch_size(models));
-      to = std::min(to, models.batch_size);
+      const Capabilities known = capabilities(models);
+      from = std::max(from, known.min_batch_size);
+      to = std::min(to, known.max_batch_size);
     }
     if (from > to) {
       return invalid_input(data_.front() + ": found batch size " +

@@ -6,6 +6,7 @@
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
 #include "engine/core/cluster.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/validate_models.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
@@ -14,14 +15,12 @@ namespace neuroshard::apps {
 namespace {
 
 /// The numbers of devices whose costs are no guess.
-std::string known_devices(const CostModels& models) {
-  if (!models.comm) return "any";
-  const CommModels& comm = *models.comm;
-  if (comm.architecture == CommArchitecture::kFixedDevices) return std::to_string(comm.devices);
-  if (comm.max_devices == 0) return "any";
+std::string devices_of(const Capabilities& known) {
+  if (known.only_devices > 0) return std::to_string(known.only_devices);
+  if (known.max_devices == 0) return "any";
   // One device exchanges nothing.
-  const std::int32_t least = comm.min_devices == 2 ? 1 : comm.min_devices;
-  return std::to_string(least) + " to " + std::to_string(comm.max_devices);
+  const std::int32_t least = known.min_devices == 2 ? 1 : known.min_devices;
+  return std::to_string(least) + " to " + std::to_string(known.max_devices);
 }
 
 Result<std::string> list_of_models() {
@@ -34,11 +33,12 @@ Result<std::string> list_of_models() {
   for (std::size_t index = 0; index < shipped_model_count(); ++index) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels named,
                                 load_shipped_models(std::string(shipped_model_name(index))));
+    const Capabilities known = capabilities(named.models);
     const ModelOrigin& compute = named.models.compute_origin;
     const ModelOrigin& comm = named.models.comm_origin;
-    table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured",
-               known_devices(named.models), std::string(to_string(known_row_splits(named.models))),
-               hardware_of(compute), comm == compute ? "the same" : hardware_of(comm)});
+    table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured", devices_of(known),
+               std::string(to_string(known.row_splits)), hardware_of(compute),
+               comm == compute ? "the same" : hardware_of(comm)});
   }
   return table.render(Console::of(STDOUT_FILENO));
 }

@@ -2,6 +2,8 @@
 
 #include "apps/console/output.h"
 #include "engine/core/cluster.h"
+#include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/capability_words.h"
 
 namespace neuroshard::apps {
 
@@ -32,9 +34,8 @@ Result<NamedCostModels> load_models_with(const std::string& name_or_path,
 
 Status check_hosts(const NamedCostModels& models, std::int32_t devices_per_host,
                    std::int32_t devices) {
-  if (devices_per_host == 0 || !models.models.torchrec || devices % devices_per_host == 0) {
-    return {};
-  }
+  const bool go_by_hosts = capabilities(models.models).devices_per_host > 0;
+  if (devices_per_host == 0 || !go_by_hosts || devices % devices_per_host == 0) return {};
   return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
                        ", expected a divisor of " + std::to_string(devices) + " devices");
 }
@@ -50,10 +51,9 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
 
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
                         std::string_view changed) {
-  if (!flags.given("devices-per-host") || models.models.torchrec) return;
+  if (!flags.given("devices-per-host") || capabilities(models.models).devices_per_host > 0) return;
   const std::string what = changed.empty() ? "nothing" : std::string(changed) + " only";
-  print_note("--devices-per-host: changes " + what + ", " + models.name +
-             " has the hosts it was trained on");
+  print_note("--devices-per-host: changes " + what + ", " + has_its_hosts(models.name));
 }
 
 void note_usual_hosts(std::string_view format, std::int32_t devices) {
@@ -70,8 +70,8 @@ std::string_view changed_by_hosts(std::string_view format) {
 }
 
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {
-  if (!flags.given("bandwidths") || models.models.torchrec) return;
-  print_note("--bandwidths: changes nothing, only the cost model torchrec counts with them");
+  if (!flags.given("bandwidths") || capabilities(models.models).settable_bandwidths) return;
+  print_note("--bandwidths: changes nothing, " + only_torchrec("counts with them"));
 }
 
 }  // namespace neuroshard::apps

@@ -6,6 +6,8 @@
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/interrupt.h"
+#include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/capability_words.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -68,7 +70,8 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                &out->row_splits, {"off", "even", "any"});
   flags.choice("data-parallel", "NAME",
                "whether refine may have small tables whole on every device (TorchRec's "
-               "data_parallel), off or on; the cost model torchrec alone knows their cost",
+               "data_parallel), off or on; " +
+                   torchrec_alone("knows their cost"),
                &out->data_parallel, {"off", "on"});
   declare_threads_and_seed(flags, &out->options, "of the algorithms that draw random numbers");
 }
@@ -79,8 +82,8 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
           "host-memory",
           "memory of each host for tables that the devices have no room for, or too little for a "
           "cheap plan; they are read from there (TorchRec's fused_uvm), through a cache on the "
-          "device where that is worth it (fused_uvm_caching); the cost model torchrec alone knows "
-          "what that costs",
+          "device where that is worth it (fused_uvm_caching); " +
+              torchrec_alone("knows what that costs"),
           out)
       .default_text("none");
 }
@@ -88,7 +91,7 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
                        const std::string& fault, PlanOptions* out) {
   const std::string why =
-      knows_host_memory(models.models) ? fault : models.name + " knows no tables in host memory";
+      capabilities(models.models).host_memory ? fault : lacks_host_memory(models.name);
   if (why.empty() || !flags.given("host-memory")) return;
   out->host_memory_bytes = 0;
   print_note("--host-memory: changes nothing, " + why);
@@ -131,9 +134,8 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
   if (data_parallel && !makes_row_shards(algorithms)) {
     print_note("--data-parallel on: changes nothing, only " + makers + " goes by it");
-  } else if (data_parallel && !knows_replicas(models.models)) {
-    print_note("--data-parallel on: changes nothing, " + models.name +
-               " knows no data-parallel tables");
+  } else if (data_parallel && !capabilities(models.models).replicas) {
+    print_note("--data-parallel on: changes nothing, " + lacks_replicas(models.name));
   }
   if (!flags.given("row-splits") || row_splits == "off") return;
   if (!makes_row_shards(algorithms)) {
@@ -141,15 +143,15 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
                " makes row shards");
     return;
   }
-  const RowSplits known = known_row_splits(models.models);
+  const RowSplits known = capabilities(models.models).row_splits;
   if (row_splits_of(row_splits) <= known) return;
-  print_note("--row-splits " + row_splits + ": " + models.name + " knows no such row shards, " +
+  print_note("--row-splits " + row_splits + ": " + lacks_such_rows(models.name) + ", " +
              instead_of_row_splits(known));
 }
 
 std::string flags_for_replicas(const PlanOptions& options, const Workload& workload,
                                std::int32_t devices, const CostModels& models) {
-  const bool known = knows_replicas(models);
+  const bool known = capabilities(models).replicas;
   // What makes the one makes the other.
   if (options.data_parallel && known && makes_row_shards({&options.algorithm, 1})) return "";
   const bool wanted =
@@ -159,7 +161,7 @@ std::string flags_for_replicas(const PlanOptions& options, const Workload& workl
       });
   if (!wanted || devices == 1) return "";  // where there is one, it has all of every table
   return std::string("; refine makes tables data-parallel with ") +
-         (known ? "" : "--cost-model torchrec ") +
+         (known ? "" : "--cost-model " + std::string(kTorchRecCostModel) + " ") +
          (options.data_parallel && known ? "these flags" : "--data-parallel on");
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
+#include "engine/cost_model/capabilities.h"
 #include "io/file.h"
 
 namespace neuroshard::c_api {
@@ -72,14 +73,14 @@ neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* 
     local.sha256 = text_of(named.sha256);
     local.compute_hardware = text_of(own.compute_origin.hardware);
     local.communication_hardware = text_of(own.comm_origin.hardware);
-    local.min_batch_size = least_batch_size(own);
-    local.max_batch_size = own.batch_size;
-    const bool fixed = own.comm && own.comm->architecture == CommArchitecture::kFixedDevices;
-    local.devices = fixed ? own.comm->devices : 0;
     local.simulated = simulated(own) ? 1 : 0;
-    local.row_parts = known_row_parts(own);
-    local.min_devices = own.comm ? own.comm->min_devices : 0;
-    local.max_devices = own.comm ? own.comm->max_devices : 0;
+    const Capabilities known = capabilities(own);
+    local.min_batch_size = known.min_batch_size;
+    local.max_batch_size = known.max_batch_size;
+    local.devices = known.only_devices;
+    local.row_parts = known.row_parts;
+    local.min_devices = known.min_devices;
+    local.max_devices = known.max_devices;
     return write_struct(info, local, "info");
   });
 }

@@ -9,6 +9,8 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/capability_words.h"
 #include "io/text.h"
 #include "search/algorithms.h"
 #include "search/problem.h"
@@ -35,9 +37,10 @@ class CallbackSink final : public ProgressSink {
 
 using Models = std::shared_ptr<const NamedCostModels>;
 
-/// The planner's; TorchRec's formula with hosts of so many devices, where said (not 0).
+/// The planner's; those that go by hosts with hosts of so many devices, where said (not 0).
 Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_host) {
-  if (devices_per_host == 0 || !planner.models->models.torchrec) return planner.models;
+  const bool go_by_hosts = capabilities(planner.models->models).devices_per_host > 0;
+  if (devices_per_host == 0 || !go_by_hosts) return planner.models;
   auto own = std::make_shared<NamedCostModels>(*planner.models);
   set_hosts(devices_per_host, *own);
   return own;
@@ -69,10 +72,10 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
 }
 
 void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
-  if (options.host_memory_bytes == 0 || knows_host_memory(planner.models->models)) return;
-  log_line(planner, NEUROSHARD_LOG_WARNING,
-           "cluster.host_memory_bytes: changes nothing, " + planner.models->name +
-               " knows no tables in host memory");
+  if (options.host_memory_bytes == 0 || capabilities(planner.models->models).host_memory) return;
+  log_line(
+      planner, NEUROSHARD_LOG_WARNING,
+      "cluster.host_memory_bytes: changes nothing, " + lacks_host_memory(planner.models->name));
 }
 
 Result<RowSplits> row_splits_of(std::int32_t given) {

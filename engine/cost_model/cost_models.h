@@ -100,35 +100,4 @@ struct CostModels {
   std::optional<TorchRecCosts> torchrec;  ///< instead of networks: TorchRec's formula
 };
 
-/// The smallest batch size that the models have been trained on.
-inline std::int64_t least_batch_size(const CostModels& models) {
-  return models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
-}
-
-/// In how many parts at most the models know rows; 1: whole rows only. What they say of more is a
-/// guess.
-inline std::int32_t known_row_parts(const CostModels& models) {
-  if (models.torchrec) return kMaxDevices;
-  return models.compute ? models.compute->row_parts : 1;
-}
-
-/// Where what the models say of even blocks of rows depends on which devices are on one host: how
-/// many a host has. 0: it does not, as with networks, whose exchanges are those of the hosts they
-/// were trained on, wherever a table's rows are.
-inline std::int32_t known_devices_per_host(const CostModels& models) {
-  return models.torchrec ? models.torchrec->devices_per_host : 0;
-}
-
-/// Whether the models know what a table costs that every device holds.
-inline bool knows_replicas(const CostModels& models) { return models.torchrec.has_value(); }
-
-/// Whether they know what a table costs that is in the memory of the hosts.
-inline bool knows_host_memory(const CostModels& models) { return models.torchrec.has_value(); }
-
-/// The widest row splits that the models have costs of: TorchRec's formula has none of halves.
-inline RowSplits known_row_splits(const CostModels& models) {
-  if (models.torchrec) return RowSplits::kEven;
-  return known_row_parts(models) > 1 ? RowSplits::kAny : RowSplits::kOff;
-}
-
 }  // namespace neuroshard

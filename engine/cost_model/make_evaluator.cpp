@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "engine/core/offload.h"
+#include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/capability_words.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "nn/isa.h"
@@ -15,8 +17,8 @@ Status check_pooled(const Workload& workload) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (workload.tables[index].pooled) continue;
     return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
-                         ": lookups are not pooled, networks have learned pooled ones: the cost "
-                         "model torchrec alone knows both");
+                         ": lookups are not pooled, networks have learned pooled ones: " +
+                         torchrec_alone("knows both"));
   }
   return {};
 }
@@ -25,10 +27,10 @@ Status check_fused(const Workload& workload) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const TableKernel& kernel = workload.tables[index].kernel;
     if (!kernel.offloaded()) continue;
-    return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
-                         ": found the kernel " + std::string(to_string(kernel.kernel)) +
-                         ", networks have learned fused ones: the cost model torchrec alone knows "
-                         "host memory");
+    return invalid_input(
+        table_label(workload, static_cast<std::int32_t>(index)) + ": found the kernel " +
+        std::string(to_string(kernel.kernel)) +
+        ", networks have learned fused ones: " + torchrec_alone("knows host memory"));
   }
   return {};
 }
@@ -38,12 +40,13 @@ Status check_fused(const Workload& workload) {
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices) {
+  const Capabilities known = capabilities(models);
+  if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
+  if (!known.host_memory) NEUROSHARD_RETURN_IF_ERROR(check_fused(workload));
   if (models.torchrec) {
     return std::unique_ptr<CostEvaluator>(
         std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
   }
-  NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
-  NEUROSHARD_RETURN_IF_ERROR(check_fused(workload));
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
                               MlpEvaluator::create(models, workload, devices, isa));

@@ -9,6 +9,7 @@
 
 #include "engine/core/embedded_file.h"
 #include "engine/core/version.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "io/file.h"
 #include "io/json/json_writer.h"
@@ -139,17 +140,17 @@ std::string describe(const NamedCostModels& named) {
 }
 
 std::string device_guess(const NamedCostModels& named, std::span<const std::int32_t> devices) {
-  if (!named.models.comm || named.models.comm->max_devices == 0) return "";
-  const CommModels& comm = *named.models.comm;
+  const Capabilities known = capabilities(named.models);
+  if (known.max_devices == 0) return "";
   std::string unknown;
   for (const std::int32_t count : devices) {
-    if (count == 1 || (count >= comm.min_devices && count <= comm.max_devices)) continue;
+    if (count == 1 || (count >= known.min_devices && count <= known.max_devices)) continue;
     unknown += (unknown.empty() ? "" : ", ") + std::to_string(count);
   }
   if (unknown.empty()) return "";
   const std::string least =
-      comm.min_devices < comm.max_devices ? std::to_string(comm.min_devices) + " to " : "";
-  return named.name + ": trained on " + least + std::to_string(comm.max_devices) +
+      known.min_devices < known.max_devices ? std::to_string(known.min_devices) + " to " : "";
+  return named.name + ": trained on " + least + std::to_string(known.max_devices) +
          " devices, what it says of " + unknown + " is a guess";
 }
 
@@ -180,7 +181,7 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
 
 std::string dropped_samples(const NamedCostModels& named, std::int32_t devices,
                             std::int64_t batch_size) {
-  if (!named.models.torchrec || batch_size % devices == 0) return "";
+  if (!capabilities(named.models).even_samples || batch_size % devices == 0) return "";
   const std::int64_t each = batch_size / devices;
   const std::string batch = named.name + ": batch " + std::to_string(batch_size) + " is ";
   const std::string among = std::to_string(devices) + " devices, the formula counts ";

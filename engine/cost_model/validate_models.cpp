@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/core/cluster.h"
+#include "engine/cost_model/capabilities.h"
 #include "io/text.h"
 
 namespace neuroshard {
@@ -127,16 +128,17 @@ Status validate(const CostModels& models) {
 }
 
 std::string describe_batch_sizes(const CostModels& models) {
-  const std::int64_t least = least_batch_size(models);
-  const std::string most = std::to_string(models.batch_size);
-  return least == models.batch_size ? most : std::to_string(least) + " to " + most;
+  const Capabilities known = capabilities(models);
+  const std::string most = std::to_string(known.max_batch_size);
+  const bool one = known.min_batch_size == known.max_batch_size;
+  return one ? most : std::to_string(known.min_batch_size) + " to " + most;
 }
 
 Status check_batch_size(const CostModels& models, std::int64_t batch_size) {
-  const std::int64_t least = least_batch_size(models);
-  if (batch_size >= least && batch_size <= models.batch_size) return {};
-  return invalid_input("the cost models are for batch " +
-                       std::string(least == models.batch_size ? "size " : "sizes ") +
+  const Capabilities known = capabilities(models);
+  if (batch_size >= known.min_batch_size && batch_size <= known.max_batch_size) return {};
+  const bool one = known.min_batch_size == known.max_batch_size;
+  return invalid_input("the cost models are for batch " + std::string(one ? "size " : "sizes ") +
                        describe_batch_sizes(models) + ", found " + std::to_string(batch_size));
 }
 

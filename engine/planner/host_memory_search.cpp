@@ -7,6 +7,7 @@
 
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/algorithms.h"
@@ -38,7 +39,7 @@ class HostMemorySearch {
     const bool both = !problem_.devices_first && (!all_fused_ || (refines_ && tight()));
     Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
     // A bound of tables on the devices holds for all plans where no other kernel is faster.
-    const bool bounds_all = fused_is_fastest(*problem_.models.torchrec);
+    const bool bounds_all = capabilities(problem_.models).fused_is_fastest;
     if (fused.ok() && !bounds_all) fused->lower_bound.reset();
     if (fused.ok() && !both) return fused;
     if (!fused.ok() && !may_go_on(fused.status())) return fused;

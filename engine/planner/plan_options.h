@@ -22,11 +22,12 @@ struct PlanOptions {
   /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
   /// on every machine with the same instruction set. 0 = no such limit.
   std::int64_t evaluations = 0;
-  /// Row shards that "refine" may make, as far as the cost models know them (known_row_splits());
-  /// with other cost models, and in the other algorithms, rows stay whole.
+  /// Row shards that "refine" may make, as far as the cost models know them
+  /// (Capabilities::row_splits); with other cost models, and in the other algorithms, rows stay
+  /// whole.
   RowSplits row_splits = RowSplits::kEven;
   /// Whether "refine" may give every device all of a small table, where the cost models know what
-  /// that costs (knows_replicas()): TorchRec's data_parallel.
+  /// that costs (Capabilities::replicas): TorchRec's data_parallel.
   bool data_parallel = false;
   /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
   RowSplits possible_row_splits = RowSplits::kAny;
@@ -35,7 +36,7 @@ struct PlanOptions {
   /// still have others, where they found none.
   bool equal_columns = false;
   /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
-  /// what room is left, where the cost models know what that costs (knows_host_memory()):
+  /// what room is left, where the cost models know what that costs (Capabilities::host_memory):
   /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal_columns only where no plan is
   /// found without.
   std::int64_t host_memory_bytes = 0;

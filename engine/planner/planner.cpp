@@ -8,9 +8,10 @@
 #include "engine/core/held_cells.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_check.h"
+#include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/check_plan.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
-#include "engine/cost_model/torchrec_rows.h"
 #include "engine/planner/equal_columns/equal_column_search.h"
 #include "engine/planner/fused_search.h"
 #include "engine/planner/host_memory_search.h"
@@ -39,7 +40,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& options,
                                double& seconds) {
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
-  const bool offload = options.host_memory_bytes > 0 && knows_host_memory(models);
+  const bool offload = options.host_memory_bytes > 0 && capabilities(models).host_memory;
   const bool equal = options.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
@@ -110,7 +111,7 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   const PlannedWorkload planned(workload, now);
   NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(planned.get(), cluster, now, limit));
   if (options.host_memory_bytes > 0) {
-    const std::int32_t each = host_devices(now.devices, known_devices_per_host(models));
+    const std::int32_t each = host_devices(now.devices, capabilities(models).devices_per_host);
     NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, options.host_memory_bytes));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models));
@@ -140,14 +141,7 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
                          std::to_string(kMaxDevices));
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  if (!knows_replicas(models)) {
-    NEUROSHARD_RETURN_IF_ERROR(
-        check_no_replicas(plan, "the cost model torchrec alone knows data-parallel tables"));
-  }
-  if (models.torchrec) {
-    const std::int32_t host = host_devices(*models.torchrec, plan.devices);
-    NEUROSHARD_RETURN_IF_ERROR(dealt_columns(workload, plan, host).status());
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan));
   const PlannedWorkload planned(workload, plan);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, planned.get(), plan.devices));
@@ -170,6 +164,7 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
   const search::SearchOptions options =
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
+  if (!capabilities(models).additive) return std::optional<double>();
   const OwnWorkload tables(workload, cluster.devices);
   return search::lower_bound({tables.get(), cluster}, *evaluator,
                              search::row_shapes(options, cluster.devices));

@@ -11,6 +11,7 @@
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
 #include "engine/core/thread_pool.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 
@@ -49,19 +50,19 @@ Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostM
 }  // namespace
 
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
-  const RowSplits known = known_row_splits(models);
+  const Capabilities known = capabilities(models);
   return {.seed = options.seed,
           .time_limit_s = options.time_limit_s,
           .cancel = options.cancel,
           .progress = options.progress,
           .evaluations = options.evaluations,
-          .row_splits = std::min(options.row_splits, known),
-          .row_parts = known_row_parts(models),
-          .devices_per_host = known_devices_per_host(models),
+          .row_splits = std::min(options.row_splits, known.row_splits),
+          .row_parts = known.row_parts,
+          .devices_per_host = known.devices_per_host,
           .host_memory_bytes = options.host_memory_bytes,
-          .replicate = options.data_parallel && knows_replicas(models),
-          .possible_row_splits = std::min(options.possible_row_splits, known),
-          .possible_replicas = knows_replicas(models)};
+          .replicate = options.data_parallel && known.replicas,
+          .possible_row_splits = std::min(options.possible_row_splits, known.row_splits),
+          .possible_replicas = known.replicas};
 }
 
 OwnWorkload::OwnWorkload(const Workload& workload, std::int32_t devices) : given_(workload) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/check_sharding.h"
+#include "engine/cost_model/capabilities.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard {
@@ -116,10 +117,11 @@ void for_each_other_layout(const Table& table, const TableLayout& now, const Cos
   Layouts layouts(table, now, devices, targets, visit);
   layouts.add_whole();
   for (std::size_t index = 0; index < now.size(); ++index) layouts.add_columns(index);
-  const bool rows = known_row_splits(models) != RowSplits::kOff;
-  if (rows && devices <= known_row_parts(models)) layouts.add_rows();
-  if (rows) layouts.add_host_rows(host_devices(devices, known_devices_per_host(models)));
-  if (knows_replicas(models)) layouts.add_replica();
+  const Capabilities known = capabilities(models);
+  const bool rows = known.row_splits != RowSplits::kOff;
+  if (rows && devices <= known.row_parts) layouts.add_rows();
+  if (rows) layouts.add_host_rows(host_devices(devices, known.devices_per_host));
+  if (known.replicas) layouts.add_replica();
 }
 
 }  // namespace neuroshard

@@ -13,6 +13,7 @@
 
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/algorithms.h"
@@ -58,7 +59,7 @@ class OffloadSearch {
         costs_(costs),
         pace_(options, algorithm.heeds_evaluations, costs.tables()) {
     const std::int32_t devices = problem.cluster.devices;
-    const std::int32_t each = host_devices(devices, known_devices_per_host(problem.models));
+    const std::int32_t each = host_devices(devices, capabilities(problem.models).devices_per_host);
     hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
               problem.host_memory_bytes};
   }

@@ -12,7 +12,7 @@
 namespace neuroshard {
 
 /// What to place where devices and hosts hold tables. All outlives the search; the workload and the
-/// cluster are valid, the cost models are TorchRec's formula, hosts have some memory.
+/// cluster are valid, the cost models know host memory (Capabilities), hosts have some.
 struct OffloadProblem {
   const Workload& workload;
   const Cluster& cluster;

@@ -1,0 +1,42 @@
+#include "engine/cost_model/capabilities.h"
+
+namespace neuroshard {
+namespace {
+
+Capabilities of_formula(const TorchRecCosts& costs) {
+  Capabilities own;
+  own.row_splits = RowSplits::kEven;  // it has no costs of halves
+  own.row_parts = kMaxDevices;
+  own.devices_per_host = costs.devices_per_host;
+  own.replicas = true;
+  own.host_memory = true;
+  own.sequences = true;
+  own.fused_is_fastest = fused_is_fastest(costs);
+  own.additive = true;
+  own.even_samples = true;
+  own.settable_bandwidths = true;
+  return own;
+}
+
+Capabilities of_networks(const CostModels& models) {
+  Capabilities own;
+  if (models.compute) own.row_parts = models.compute->row_parts;
+  if (own.row_parts > 1) own.row_splits = RowSplits::kAny;
+  if (!models.comm) return own;
+  const CommModels& comm = *models.comm;
+  if (comm.architecture == CommArchitecture::kFixedDevices) own.only_devices = comm.devices;
+  own.min_devices = comm.min_devices;
+  own.max_devices = comm.max_devices;
+  return own;
+}
+
+}  // namespace
+
+Capabilities capabilities(const CostModels& models) {
+  Capabilities own = models.torchrec ? of_formula(*models.torchrec) : of_networks(models);
+  own.min_batch_size = models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
+  own.max_batch_size = models.batch_size;
+  return own;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/core/cluster.h"
+#include "engine/core/plan.h"
+#include "engine/cost_model/cost_models.h"
+
+namespace neuroshard {
+
+/// What cost models know, whichever they are. Whoever plans, warns or prints asks this, so that a
+/// new cost model has one place to say it. Defaults are what networks know of tables that stay
+/// whole.
+struct Capabilities {
+  /// The widest row splits that there are costs of. kOff: of whole rows only. Networks say
+  /// something of others, too, but that is a guess.
+  RowSplits row_splits = RowSplits::kOff;
+  /// In how many parts at most a table's rows may be; costs of more are guesses. 1: whole rows
+  /// only.
+  std::int32_t row_parts = 1;
+  /// Devices of a host, where costs depend on which devices are on one. 0: they do not, as with
+  /// networks, whose exchanges are those of the hosts they were trained on, wherever a table's rows
+  /// are.
+  std::int32_t devices_per_host = 0;
+  bool replicas = false;     ///< whether a table that every device holds has a cost
+  bool host_memory = false;  ///< whether kernels that read from the host's memory have one
+  bool sequences = false;    ///< whether lookups that are not pooled have one
+  /// Whether no kernel is ever faster than the fused one: a lower bound of plans with fused tables
+  /// then holds for all plans.
+  bool fused_is_fastest = true;
+  /// Whether a device costs the sum of its shards, so that there is a lower bound.
+  bool additive = false;
+  /// Whether all devices count as many samples: what a batch has beyond a multiple of the devices
+  /// is then not counted.
+  bool even_samples = false;
+  bool settable_bandwidths = false;  ///< else they are those of the hardware trained on
+  /// The global batch sizes that costs are known for; others are refused. Neither is 0.
+  std::int64_t min_batch_size = 0;
+  std::int64_t max_batch_size = 0;
+  std::int32_t only_devices = 0;  ///< the one device count that there are costs for; 0: any
+  /// Of any, the least and the most devices of the training data: costs of fewer and more are
+  /// guesses, but for one device, which exchanges nothing. 0: not known, or there is no such limit.
+  std::int32_t min_devices = 0;
+  std::int32_t max_devices = 0;
+
+  friend bool operator==(const Capabilities&, const Capabilities&) = default;
+};
+
+/// What these cost models know.
+Capabilities capabilities(const CostModels& models);
+
+}  // namespace neuroshard

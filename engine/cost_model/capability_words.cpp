@@ -1,0 +1,31 @@
+#include "engine/cost_model/capability_words.h"
+
+#include "engine/cost_model/torchrec_costs.h"
+
+namespace neuroshard {
+
+std::string lacks_host_memory(std::string_view model) {
+  return std::string(model) + " knows no tables in host memory";
+}
+
+std::string lacks_replicas(std::string_view model) {
+  return std::string(model) + " knows no data-parallel tables";
+}
+
+std::string lacks_such_rows(std::string_view model) {
+  return std::string(model) + " knows no such row shards";
+}
+
+std::string has_its_hosts(std::string_view model) {
+  return std::string(model) + " has the hosts it was trained on";
+}
+
+std::string torchrec_alone(std::string_view does) {
+  return "the cost model " + std::string(kTorchRecCostModel) + " alone " + std::string(does);
+}
+
+std::string only_torchrec(std::string_view does) {
+  return "only the cost model " + std::string(kTorchRecCostModel) + " " + std::string(does);
+}
+
+}  // namespace neuroshard

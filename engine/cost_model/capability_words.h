@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace neuroshard {
+
+// What messages and help say of cost models that lack what others know. In one place, so that all
+// of them change when another cost model has learned it.
+
+/// "h200_sim knows no tables in host memory".
+std::string lacks_host_memory(std::string_view model);
+/// "h200_sim knows no data-parallel tables".
+std::string lacks_replicas(std::string_view model);
+/// "h200_sim knows no such row shards".
+std::string lacks_such_rows(std::string_view model);
+/// "h200_sim has the hosts it was trained on".
+std::string has_its_hosts(std::string_view model);
+
+/// "the cost model torchrec alone goes by it", of "goes by it": what no network does.
+std::string torchrec_alone(std::string_view does);
+
+/// "only the cost model torchrec counts with them", of "counts with them".
+std::string only_torchrec(std::string_view does);
+
+}  // namespace neuroshard

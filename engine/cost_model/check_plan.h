@@ -1,0 +1,16 @@
+#pragma once
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+
+namespace neuroshard {
+
+/// kInvalidInput where the models have no costs of how a plan divides its tables: of tables on
+/// every device, or of rows dealt out in other ways than they know. So a planner need not know
+/// which cost model it has. REQUIRES a plan that is valid for the workload. Kernels are
+/// make_evaluator()'s to check.
+Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan);
+
+}  // namespace neuroshard
