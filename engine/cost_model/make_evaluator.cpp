@@ -7,6 +7,7 @@
 #include "engine/cost_model/capability_words.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
+#include "engine/cost_model/torchrec_formula.h"
 #include "nn/isa.h"
 
 namespace neuroshard {
@@ -35,6 +36,21 @@ Status check_fused(const Workload& workload) {
   return {};
 }
 
+class FormulaKernels final : public KernelCostModel {
+ public:
+  explicit FormulaKernels(const TorchRecFormula& formula) : formula_(formula) {}
+
+  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const override {
+    return formula_.bandwidth_of(kernel);
+  }
+  [[nodiscard]] double shard_ms(const Table& table, const ShardShape& shape) const override {
+    return formula_.shard(table, shape).total_ms();
+  }
+
+ private:
+  const TorchRecFormula formula_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
@@ -51,6 +67,12 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
                               MlpEvaluator::create(models, workload, devices, isa));
   return std::unique_ptr<CostEvaluator>(std::move(evaluator));
+}
+
+std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
+                                                         std::int64_t batch_size,
+                                                         std::int32_t devices) {
+  return std::make_unique<FormulaKernels>(TorchRecFormula(*models.torchrec, batch_size, devices));
 }
 
 Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan,

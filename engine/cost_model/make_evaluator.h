@@ -8,6 +8,7 @@
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/kernel_cost_model.h"
 
 namespace neuroshard {
 
@@ -16,6 +17,13 @@ namespace neuroshard {
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices);
+
+/// What these cost models have kernels cost, of global batches of that size on so many devices; it
+/// keeps nothing of `models`. REQUIRES capabilities(models).host_memory, batch_size >= 1 and
+/// devices >= 1.
+std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
+                                                         std::int64_t batch_size,
+                                                         std::int32_t devices);
 
 /// What a plan costs with the kernels that it gives its tables, its shards placed in the plan's
 /// order. REQUIRES what CostEvaluator::evaluate() does, but for the kernels. Errors: as

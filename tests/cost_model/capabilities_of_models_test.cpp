@@ -89,6 +89,21 @@ BOOST_AUTO_TEST_CASE(evaluators_do_what_their_models_say) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(kernels_cost_what_the_evaluator_says) {
+  const CostModels models = torchrec();
+  Workload workload = example();
+  workload.tables[1].kernel = {ComputeKernel::kFusedUvmCaching, 0.25};
+  const auto kernels = make_kernel_costs(models, workload.batch_size, 2);
+  const auto evaluator = make_evaluator(models, workload, 2).value();
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    const Table& table = workload.tables[index];
+    const ShardShape shape{static_cast<std::int32_t>(index), table.rows, table.dim, 0};
+    BOOST_TEST(kernels->shard_ms(table, shape) == evaluator->shape_cost(evaluator->intern(shape)));
+  }
+  BOOST_TEST(kernels->bandwidth_of(workload.tables[1].kernel) <
+             kernels->bandwidth_of(workload.tables[0].kernel));
+}
+
 BOOST_AUTO_TEST_CASE(words_name_the_model) {
   BOOST_TEST(lacks_host_memory("mine") == "mine knows no tables in host memory");
   BOOST_TEST(torchrec_alone("goes by it") == "the cost model torchrec alone goes by it");

@@ -8,13 +8,19 @@
 
 namespace neuroshard::test {
 
-/// With TorchRec's bandwidths, columns and even blocks of rows.
+/// TorchRec's formula with its own bandwidths.
+inline const CostModels& formula() {
+  static const CostModels models = load_cost_models("torchrec").value().models;
+  return models;
+}
+
+/// By that, with columns and even blocks of rows.
 inline KernelCosts kernel_costs(const Workload& workload, const Cluster& cluster) {
-  return {workload, cluster, {}, {true, {.blocks = cluster.devices}}};
+  return {workload, cluster, formula(), {true, {.blocks = cluster.devices}}};
 }
 
 inline PlanCost torchrec_cost(const Workload& workload, const Plan& plan) {
-  return planned_cost(workload, plan, load_cost_models("torchrec")->models).value();
+  return planned_cost(workload, plan, formula()).value();
 }
 
 }  // namespace neuroshard::test

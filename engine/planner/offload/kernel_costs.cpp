@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/core/plan_bytes.h"
+#include "engine/cost_model/make_evaluator.h"
 
 namespace neuroshard {
 namespace {
@@ -45,12 +46,12 @@ bool is_replica(const Table& table) {
   return !allowed.whole && !allowed.columns && !allowed.rows;
 }
 
-KernelCosts::KernelCosts(const Workload& workload, const Cluster& cluster,
-                         const TorchRecCosts& costs, const DivisionRules& rules)
+KernelCosts::KernelCosts(const Workload& workload, const Cluster& cluster, const CostModels& models,
+                         const DivisionRules& rules)
     : workload_(workload),
       cluster_(cluster),
-      constants_(costs),
-      formula_(costs, workload.batch_size, cluster.devices),
+      models_(models),
+      kernel_costs_(make_kernel_costs(models, workload.batch_size, cluster.devices)),
       rules_(rules),
       tried_(workload) {
   for (std::size_t table = 0; table < workload.tables.size(); ++table) {
@@ -107,7 +108,7 @@ const Table& KernelCosts::table_with(std::int32_t index, const TableKernel& kern
 }
 
 double KernelCosts::shard_ms(const ShardShape& shape, const TableKernel& kernel) {
-  return formula_.shard(table_with(shape.table, kernel), shape).total_ms();
+  return kernel_costs_->shard_ms(table_with(shape.table, kernel), shape);
 }
 
 std::int64_t KernelCosts::shard_bytes(const ShardShape& shape, const TableKernel& kernel) {

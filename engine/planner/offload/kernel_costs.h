@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -9,7 +10,8 @@
 #include "engine/core/plan.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/table.h"
-#include "engine/cost_model/torchrec_formula.h"
+#include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/kernel_cost_model.h"
 #include "engine/planner/offload/divisions.h"
 #include "search/offload/kernel_choice.h"
 
@@ -43,7 +45,7 @@ struct OffloadChoice {
   friend auto operator<=>(const OffloadChoice&, const OffloadChoice&) = default;
 };
 
-/// What the tables of a workload cost by TorchRec's formula with each kernel that they may have.
+/// What the tables of a workload cost with each kernel that they may have.
 /// Not thread-safe.
 class KernelCosts {
  public:
@@ -56,13 +58,13 @@ class KernelCosts {
     Divided divided = Divided::kNot;
   };
 
-  /// `workload` must outlive it.
-  KernelCosts(const Workload& workload, const Cluster& cluster, const TorchRecCosts& costs,
+  /// `workload` and `models` must outlive it. REQUIRES capabilities(models).host_memory.
+  KernelCosts(const Workload& workload, const Cluster& cluster, const CostModels& models,
               const DivisionRules& rules);
 
   [[nodiscard]] const Workload& workload() const { return workload_; }
   [[nodiscard]] const Cluster& cluster() const { return cluster_; }
-  [[nodiscard]] const TorchRecCosts& constants() const { return constants_; }
+  [[nodiscard]] const CostModels& models() const { return models_; }
   [[nodiscard]] std::size_t tables() const { return options_.size(); }
   [[nodiscard]] std::span<const Option> options(std::size_t table) const { return options_[table]; }
   /// The kernels that a table may have, each once, fused first.
@@ -74,7 +76,7 @@ class KernelCosts {
 
   /// Bytes per ms.
   [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const {
-    return formula_.bandwidth_of(kernel);
+    return kernel_costs_->bandwidth_of(kernel);
   }
   /// Milliseconds of a shard with that kernel of its table, and bytes on its device and its host.
   double shard_ms(const ShardShape& shape, const TableKernel& kernel);
@@ -92,8 +94,8 @@ class KernelCosts {
 
   const Workload& workload_;
   const Cluster cluster_;
-  const TorchRecCosts constants_;
-  const TorchRecFormula formula_;
+  const CostModels& models_;
+  const std::unique_ptr<const KernelCostModel> kernel_costs_;
   const DivisionRules rules_;
   Workload tried_;  ///< its tables have the kernels that they were last asked about
   std::vector<std::vector<std::size_t>> kernels_;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cost_model/torchrec_evaluator.h"
+#include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/offload/kernel_costs.h"
 #include "search/lower_bound.h"
 
@@ -85,13 +85,14 @@ struct Options {
 };
 
 /// Adds what the tables cost and need with that kernel, those that may have it. False where it
-/// would take long.
+/// would take long, or the cost models do not fit the tables.
 bool add_options(const KernelCosts& costs, const TableKernel& kernel, const search::RowShapes& rows,
                  std::vector<Options>& options) {
   Workload workload = costs.workload();
   for (Table& table : workload.tables) table.kernel = own_kernel(table, kernel);
-  TorchRecEvaluator evaluator(costs.constants(), workload, costs.cluster().devices);
-  const auto least = search::least_table_costs({workload, costs.cluster()}, evaluator, rows);
+  const auto evaluator = make_evaluator(costs.models(), workload, costs.cluster().devices);
+  if (!evaluator.ok()) return false;
+  const auto least = search::least_table_costs({workload, costs.cluster()}, **evaluator, rows);
   if (!least) return false;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];

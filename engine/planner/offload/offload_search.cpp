@@ -305,7 +305,7 @@ Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
                             algorithm.makes_row_shards
                                 ? search::row_shapes(options, problem.cluster.devices)
                                 : search::RowShapes{}};
-  KernelCosts costs(problem.workload, problem.cluster, *problem.models.torchrec, rules);
+  KernelCosts costs(problem.workload, problem.cluster, problem.models, rules);
   return OffloadSearch(problem, algorithm, options, costs).run();
 }
 
