@@ -7,6 +7,7 @@
 #include "engine/api/handles.h"
 #include "engine/cost_model/capabilities.h"
 #include "io/file.h"
+#include "io/text.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -18,6 +19,30 @@ Result<Handle> wrap(Result<NamedCostModels> models) {
   auto handle = std::make_unique<neuroshard_cost_models>();
   handle->models = std::make_shared<const NamedCostModels>(std::move(models).value());
   return handle;
+}
+
+/// Leaves TorchRec's own in `out` for 0.
+Status read_bandwidth(double given, const std::string& name, double& out) {
+  if (given == 0) return {};
+  if (given >= kMinTorchRecGbps && given <= kMaxTorchRecGbps) {
+    out = given;
+    return {};
+  }
+  return invalid_input("bandwidths." + name + ": found " + io::format_number(given) +
+                       " GB/s, expected " + io::format_number(kMinTorchRecGbps) + " to " +
+                       io::format_number(kMaxTorchRecGbps) + ", or 0");
+}
+
+Result<TorchRecBandwidths> read_bandwidths(const neuroshard_torchrec_bandwidths& given) {
+  TorchRecBandwidths own;
+  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(given.device_gbps, "device_gbps", own.device_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_bandwidth(given.host_memory_gbps, "host_memory_gbps", own.host_memory_gbps));
+  return own;
 }
 
 }  // namespace
@@ -38,6 +63,20 @@ neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
   return make_handle(models, error, [&]() -> Result<Handle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(name, "name"));
     return wrap(load_shipped_models(given.empty() ? kDefaultCostModel : std::string(given)));
+  });
+}
+
+neuroshard_status neuroshard_cost_models_torchrec(const neuroshard_torchrec_bandwidths* bandwidths,
+                                                  neuroshard_cost_models** models,
+                                                  neuroshard_error* error) {
+  return make_handle(models, error, [&]() -> Result<Handle> {
+    NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_torchrec_bandwidths given,
+                                read_optional_struct(bandwidths, "bandwidths"));
+    NEUROSHARD_ASSIGN_OR_RETURN(const TorchRecBandwidths own, read_bandwidths(given));
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels formula,
+                                load_shipped_models(std::string(kTorchRecCostModel)));
+    set_bandwidths(own, formula);
+    return wrap(std::move(formula));
   });
 }
 

@@ -4,23 +4,9 @@
 
 #include "engine/api/boundary.h"
 #include "engine/core/count_buffers.h"
-#include "io/json/json_writer.h"
-#include "io/text.h"
 
 namespace neuroshard::c_api {
 namespace {
-
-/// Leaves TorchRec's own in `out` for 0.
-Status read_bandwidth(double given, const std::string& name, double& out) {
-  if (given == 0) return {};
-  if (given >= kMinTorchRecGbps && given <= kMaxTorchRecGbps) {
-    out = given;
-    return {};
-  }
-  return invalid_input("options." + name + ": found " + io::format_number(given) +
-                       " GB/s, expected " + io::format_number(kMinTorchRecGbps) + " to " +
-                       io::format_number(kMaxTorchRecGbps) + ", or 0");
-}
 
 Result<std::optional<StepBuffers>> read_buffers(std::int32_t given) {
   if (given == NEUROSHARD_BUFFERS_DEFAULT) return std::optional<StepBuffers>();
@@ -67,18 +53,6 @@ Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers b
 
 std::int32_t number_of(StepBuffers buffers) {
   return static_cast<std::int32_t>(buffers) + NEUROSHARD_BUFFERS_OFF;
-}
-
-Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given) {
-  TorchRecBandwidths own;
-  NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(given.device_gbps, "device_gbps", own.device_gbps));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_bandwidth(given.intra_host_gbps, "intra_host_gbps", own.intra_host_gbps));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_bandwidth(given.host_memory_gbps, "host_memory_gbps", own.host_memory_gbps));
-  return own;
 }
 
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan) {

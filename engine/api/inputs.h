@@ -6,7 +6,6 @@
 #include "engine/api/handles.h"
 #include "engine/core/cluster.h"
 #include "engine/core/status.h"
-#include "engine/cost_model/torchrec_costs.h"
 
 // Arguments of the C interface that are values of ours.
 
@@ -22,9 +21,6 @@ struct GivenCluster {
 
 /// Those, checked.
 Result<GivenCluster> read_cluster(const neuroshard_cluster* cluster);
-
-/// What TorchRec's formula counts with, checked; TorchRec's own for 0.
-Result<TorchRecBandwidths> read_bandwidths(const neuroshard_planner_options& given);
 
 /// The tables, with buffers counted in their bytes for so many devices.
 Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers buffers,

@@ -46,14 +46,6 @@ Models models_for(const neuroshard_planner& planner, std::int32_t devices_per_ho
   return own;
 }
 
-/// TorchRec's formula with those bandwidths; others as they are.
-Models with_bandwidths(Models models, const TorchRecBandwidths& bandwidths) {
-  if (!models->models.torchrec || bandwidths == *models->models.torchrec) return models;
-  auto own = std::make_shared<NamedCostModels>(*models);
-  set_bandwidths(bandwidths, *own);
-  return own;
-}
-
 void log_line(const neuroshard_planner& planner, std::int32_t level, const std::string& message) {
   if (planner.log == nullptr) return;
   const std::string line = io::printable(message);
@@ -170,8 +162,7 @@ neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_planner_options given,
                                 read_optional_struct(options, "options"));
     auto handle = std::make_unique<neuroshard_planner>();
-    NEUROSHARD_ASSIGN_OR_RETURN(const TorchRecBandwidths bandwidths, read_bandwidths(given));
-    handle->models = with_bandwidths(models->models, bandwidths);
+    handle->models = models->models;
     handle->log = given.log;
     handle->log_user_data = given.log_user_data;
     if (simulated(handle->models->models)) {

@@ -246,17 +246,11 @@ BOOST_AUTO_TEST_CASE(a_plan_for_hosts_remembers_them) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_planner_counts_with_the_bandwidths_of_its_options) {
-  const CostModels formula = must(CostModels::shipped("torchrec"));
-  const auto planner_with = [&](double device, double intra_host, double inter_host) {
-    neuroshard_planner_options options{};
-    options.struct_size = sizeof options;
-    options.device_gbps = device;
-    options.intra_host_gbps = intra_host;
-    options.inter_host_gbps = inter_host;
-    return must(Planner::create(formula, &options));
+BOOST_AUTO_TEST_CASE(the_formula_counts_with_the_bandwidths_that_it_is_made_with) {
+  const auto planner_with = [](double device, double intra_host, double inter_host) {
+    return must(Planner::create(must(CostModels::torchrec({device, intra_host, inter_host}))));
   };
-  const Planner usual_planner = must(Planner::create(formula));
+  const Planner usual_planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
   const Planner fast_planner = planner_with(2 * 897, 2 * 600, 25);
   const Workload workload = make_workload(6);
   const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};

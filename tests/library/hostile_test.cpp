@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_workload_get_table(nullptr, 0, nullptr, e), "workload: found NULL");
   EXPECT_REFUSED(neuroshard_workload_get_table(workload.get(), 0, nullptr, e), "table: found NULL");
   EXPECT_REFUSED(neuroshard_cost_models_shipped({}, nullptr, e), "found NULL");
+  EXPECT_REFUSED(neuroshard_cost_models_torchrec(nullptr, nullptr, e), "found NULL");
   EXPECT_REFUSED(neuroshard_cost_models_get_info(nullptr, nullptr, e), "models: found NULL");
   EXPECT_REFUSED(neuroshard_planner_create(nullptr, nullptr, &made, e), "models: found NULL");
   EXPECT_REFUSED(neuroshard_planner_plan(nullptr, workload.get(), &cluster, nullptr, &plan, e),
@@ -153,14 +154,12 @@ BOOST_AUTO_TEST_CASE(struct_sizes) {
   table.struct_size = offsetof(neuroshard_table, zipf_alpha);
   table.zipf_alpha = std::nan("");
   BOOST_TEST(add(table, error) == NEUROSHARD_OK);
-  neuroshard_planner_options options{};
-  options.struct_size = offsetof(neuroshard_planner_options, device_gbps);
-  options.inter_host_gbps = std::nan("");
-  neuroshard_planner* planner = nullptr;
-  const CostModels models = must(CostModels::shipped());
-  BOOST_TEST(neuroshard_planner_create(models.get(), &options, &planner, error.handle) ==
-             NEUROSHARD_OK);
-  neuroshard_planner_destroy(planner);
+  neuroshard_torchrec_bandwidths bandwidths{};
+  bandwidths.struct_size = offsetof(neuroshard_torchrec_bandwidths, inter_host_gbps);
+  bandwidths.inter_host_gbps = std::nan("");
+  neuroshard_cost_models* models = nullptr;
+  BOOST_TEST(neuroshard_cost_models_torchrec(&bandwidths, &models, error.handle) == NEUROSHARD_OK);
+  neuroshard_cost_models_destroy(models);
   // A caller with a newer header: zeros are defaults, anything else is a wish not understood.
   struct {
     neuroshard_table known;

@@ -35,8 +35,8 @@ const Cluster kSmall = small_cluster(kHostMemory);
 
 const PlanOptions kFewEvaluations{.evaluations = 1000, .threads = 1};
 
-Planner formula_planner(const neuroshard_planner_options* options = nullptr) {
-  return must(Planner::create(must(CostModels::shipped("torchrec")), options));
+Planner formula_planner(const TorchRecBandwidths& bandwidths = {}) {
+  return must(Planner::create(must(CostModels::torchrec(bandwidths))));
 }
 
 }  // namespace
@@ -174,17 +174,14 @@ BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_are_refused) {
   BOOST_TEST(plan.error().message.find("expected below 2^63 bytes") != std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(the_bandwidth_of_host_memory_is_the_planners) {
+BOOST_AUTO_TEST_CASE(the_bandwidth_of_host_memory_is_the_formulas) {
   const Workload workload =
       large_tables(4, NEUROSHARD_KERNEL_FUSED | NEUROSHARD_KERNEL_FUSED_UVM_CACHING);
   const Plan usual = must(formula_planner().plan(workload, kSmall, kFewEvaluations));
-  neuroshard_planner_options options{};
-  options.struct_size = sizeof options;
-  options.host_memory_gbps = 32;
-  BOOST_TEST(must(formula_planner(&options).simulate(workload, usual)).cost_ms() ==
-             usual.cost_ms());
-  options.host_memory_gbps = 64;
-  const Plan fast = must(formula_planner(&options).simulate(workload, usual));
+  const Planner same = formula_planner({.host_memory_gbps = 32});
+  BOOST_TEST(must(same.simulate(workload, usual)).cost_ms() == usual.cost_ms());
+  const Planner faster = formula_planner({.host_memory_gbps = 64});
+  const Plan fast = must(faster.simulate(workload, usual));
   // Next to reading from there, exchanges cost little.
   BOOST_TEST(fast.cost_ms() < 0.51 * usual.cost_ms());
   BOOST_TEST(must(fast.export_as(workload)).find("to host memory 64 GB/s") != std::string::npos);

@@ -99,22 +99,21 @@ BOOST_AUTO_TEST_CASE(tables_out_of_range) {
 
 BOOST_AUTO_TEST_CASE(bandwidths_out_of_range) {
   const ErrorHandle error;
-  const CostModels models = must(CostModels::shipped("torchrec"));
-  const auto refused = [&](double neuroshard_planner_options::*field, const char* words) {
+  using Bandwidths = neuroshard_torchrec_bandwidths;
+  const auto refused = [&](double Bandwidths::*field, const char* words) {
     for (const double gbps : {kNan, kInfinity, -kInfinity, -1.0, 1e-9, 963146547.0}) {
-      neuroshard_planner_options options{};
-      options.struct_size = sizeof options;
-      options.*field = gbps;
-      neuroshard_planner* planner = nullptr;
-      EXPECT_REFUSED(neuroshard_planner_create(models.get(), &options, &planner, error.handle),
-                     words);
-      BOOST_TEST(planner == nullptr);
+      Bandwidths bandwidths{};
+      bandwidths.struct_size = sizeof bandwidths;
+      bandwidths.*field = gbps;
+      neuroshard_cost_models* models = nullptr;
+      EXPECT_REFUSED(neuroshard_cost_models_torchrec(&bandwidths, &models, error.handle), words);
+      BOOST_TEST(models == nullptr);
     }
   };
-  refused(&neuroshard_planner_options::device_gbps, "options.device_gbps: found");
-  refused(&neuroshard_planner_options::intra_host_gbps, "options.intra_host_gbps: found");
-  refused(&neuroshard_planner_options::inter_host_gbps, "options.inter_host_gbps: found");
-  refused(&neuroshard_planner_options::host_memory_gbps, "options.host_memory_gbps: found");
+  refused(&Bandwidths::device_gbps, "bandwidths.device_gbps: found");
+  refused(&Bandwidths::intra_host_gbps, "bandwidths.intra_host_gbps: found");
+  refused(&Bandwidths::inter_host_gbps, "bandwidths.inter_host_gbps: found");
+  refused(&Bandwidths::host_memory_gbps, "bandwidths.host_memory_gbps: found");
 }
 
 BOOST_AUTO_TEST_CASE(options_out_of_range) {

@@ -17,6 +17,23 @@ NEUROSHARD_API neuroshard_text neuroshard_shipped_model_name(size_t index);
 NEUROSHARD_API neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
                                                                 neuroshard_cost_models** models,
                                                                 neuroshard_error* error);
+
+/* What TorchRec's formula counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6; 0: TorchRec's
+   own. */
+typedef struct neuroshard_torchrec_bandwidths {
+  size_t struct_size;
+  double device_gbps;      /* a device's memory; 897 */
+  double intra_host_gbps;  /* all-to-all on one host; 600 */
+  double inter_host_gbps;  /* between hosts; 12.5 */
+  double host_memory_gbps; /* between a device and its host's memory, for tables there; 32 */
+} neuroshard_torchrec_bandwidths;
+
+/* The cost model "torchrec" of a hardware with these bandwidths; NULL means TorchRec's own, as
+   those of the shipped one. Networks have the hardware that they were trained on. */
+NEUROSHARD_API neuroshard_status
+neuroshard_cost_models_torchrec(const neuroshard_torchrec_bandwidths* bandwidths,
+                                neuroshard_cost_models** models, neuroshard_error* error);
+
 /* From the bytes of a cost-model file, as `neuroshard train` writes them. `source` names them in
    messages and in plans. */
 NEUROSHARD_API neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes,

@@ -13,7 +13,15 @@
 namespace neuroshard {
 inline namespace api {
 
-/// The networks that know what a hardware costs.
+/// What TorchRec's formula counts with; see neuroshard_torchrec_bandwidths. 0: TorchRec's own.
+struct TorchRecBandwidths {
+  double device_gbps = 0;
+  double intra_host_gbps = 0;
+  double inter_host_gbps = 0;
+  double host_memory_gbps = 0;
+};
+
+/// What knows what a hardware costs: networks, or TorchRec's formula.
 class CostModels {
  public:
   explicit CostModels(neuroshard_cost_models* owned) : handle_(owned) {}
@@ -30,6 +38,17 @@ class CostModels {
   static Result<CostModels> shipped(std::string_view name = {}) {
     return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
       return neuroshard_cost_models_shipped(detail::text(name), out, error);
+    });
+  }
+  /// The cost model "torchrec" of a hardware with these bandwidths.
+  static Result<CostModels> torchrec(const TorchRecBandwidths& bandwidths) {
+    auto given = detail::versioned<neuroshard_torchrec_bandwidths>();
+    given.device_gbps = bandwidths.device_gbps;
+    given.intra_host_gbps = bandwidths.intra_host_gbps;
+    given.inter_host_gbps = bandwidths.inter_host_gbps;
+    given.host_memory_gbps = bandwidths.host_memory_gbps;
+    return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
+      return neuroshard_cost_models_torchrec(&given, out, error);
     });
   }
   static Result<CostModels> parse(std::string_view bytes, std::string_view source) {

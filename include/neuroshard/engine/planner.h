@@ -23,14 +23,6 @@ typedef struct neuroshard_planner_options {
   size_t struct_size;
   neuroshard_log_fn log; /* NULL: silence. Called from the threads that call planner functions */
   void* log_user_data;
-  /* What "torchrec" counts with, in GB/s of 2^30 bytes, each from 1e-6 to 1e6: a device's memory,
-     all-to-all on one host, between hosts. 0: TorchRec's 897, 600, 12.5. Other cost models have the
-     hardware they were trained on. */
-  double device_gbps;
-  double intra_host_gbps;
-  double inter_host_gbps;
-  /* The same between a device and its host's memory, for tables there; 0: TorchRec's 32. */
-  double host_memory_gbps;
 } neuroshard_planner_options;
 
 /* `options` may be NULL. The planner keeps no state between calls: it may be used any number of
