@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/commands/baselines.h"
@@ -21,6 +22,7 @@
 #include "engine/core/algorithm_name.h"
 #include "engine/core/count_buffers.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
@@ -79,16 +81,22 @@ class PlanCommand final : public Command {
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
-    limit_row_splits(flags, models);
-    search_.options.equal_columns = format().equal_columns;
+    search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     limit_host_memory(flags, models, host_memory_fault(), &search_.options);
-    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(loaded.workload, models.models));
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
+    const PlanFile file = file_for(loaded, models);
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
     if (text.status().code() == StatusCode::kInvalidInput) {
       if (flags.given("algorithm")) return with_way_out(text.status());
-      NEUROSHARD_RETURN_IF_ERROR(take_another(loaded, models, text.status(), best, others));
+      const std::string wanted = best.algorithm;
+      NEUROSHARD_ASSIGN_OR_RETURN(PlanInstead instead,
+                                  plan_instead(file, loaded.workload, cluster_, models.models,
+                                               search_.options, best, text.status()));
+      best = std::move(instead.plan);
+      others = std::move(instead.others);
+      note_instead(wanted, text.status(), best);
       text = plan_text(loaded, models, best, {});
     }
     note_guesses(models, {&cluster_.devices, 1}, loaded.workload, best.cost.per_device);
@@ -116,16 +124,14 @@ class PlanCommand final : public Command {
     return report(loaded.workload, models, best, others);
   }
 
-  Result<PlanResult> search(const Workload& workload, const CostModels& models) {
+  Result<PlanResult> search(const PlanFile& file, const Workload& workload,
+                            const CostModels& models) {
     ProgressBar progress;
     PlanOptions options = search_.options;
     options.progress = &progress;
-    Result<PlanResult> best = make_plan(workload, cluster_, models, options);
+    Result<PlanResult> best = make_plan_for(file, workload, cluster_, models, options);
     if (best.status().code() == StatusCode::kInfeasible) {
       return infeasible(best.status().message() + flags_that_help(workload, models));
-    }
-    if (best.ok()) {
-      NEUROSHARD_RETURN_IF_ERROR(put_as_written(export_.format, workload, models, *best));
     }
     return best;
   }
@@ -140,7 +146,7 @@ class PlanCommand final : public Command {
     if (more && memory_is_short(workload) && capabilities(models).host_memory) {
       return "; with --host-memory, what does not fit goes there";
     }
-    if (!format().equal_columns) return "";
+    if (!search_.options.trainer.equal_columns) return "";
     return "; more where " + export_.format + " has no place for the plan";
   }
 
@@ -163,16 +169,12 @@ class PlanCommand final : public Command {
     if (best.stopped_early && !interrupted && output_ == "-") print_note(ended_by_time());
   }
 
-  Result<std::vector<ComparedPlan>> baselines(const Workload& workload, const CostModels& models,
-                                              const PlanResult& best, double seconds) const {
-    return compare_baselines(workload, cluster_, models, best.algorithm, seconds, search_.options);
-  }
-
   /// To show beside a plan, which is what counts.
   [[nodiscard]] std::vector<ComparedPlan> baselines_if_possible(const Workload& workload,
                                                                 const CostModels& models,
                                                                 const PlanResult& best) const {
-    Result<std::vector<ComparedPlan>> others = baselines(workload, models, best, kBaselineSeconds);
+    Result<std::vector<ComparedPlan>> others = compare_baselines(
+        workload, cluster_, models, best.algorithm, kBaselineSeconds, search_.options);
     if (others.ok()) return std::move(*others);
     print_note("the plan is not compared with the baselines': " + others.status().message());
     return {};
@@ -184,59 +186,29 @@ class PlanCommand final : public Command {
                          export_.format + " has a place for");
   }
 
-  /// Nor for that of the default one: the best of the other algorithms then, which get its time.
-  Status take_another(const LoadedWorkload& loaded, const NamedCostModels& models,
-                      const Status& refused, PlanResult& best, std::vector<ComparedPlan>& others) {
-    const double seconds = std::max(best.seconds, kBaselineSeconds);
-    NEUROSHARD_ASSIGN_OR_RETURN(others, baselines(loaded.workload, models.models, best, seconds));
-    if (cancel_token().cancelled()) return refused;
-    const std::string wanted = best.algorithm;
-    const bool by_time = best.stopped_early;  // another run's plan may be one to write
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        best, cheapest_writable(export_.format, loaded.workload, cluster_, models.models, others,
-                                refused, [&](const PlanResult& result) {
-                                  return plan_text(loaded, models, result, {}).status();
-                                }));
-    best.stopped_early |= by_time;
-    std::erase_if(others,
-                  [&](const ComparedPlan& other) { return other.algorithm == best.algorithm; });
+  /// Nor for that of the default one.
+  void note_instead(const std::string& wanted, const Status& refused,
+                    const PlanResult& best) const {
     print_note(export_.format + " has no place for the plan of " + display_name(wanted) + " (" +
                refused.message() + "): this is that of " + display_name(best.algorithm) +
                ", the cheapest of the others that it has a place for");
-    return {};
   }
 
-  [[nodiscard]] const io::PlanFormat& format() const {
-    const auto formats = io::plan_formats();
-    return *std::find_if(formats.begin(), formats.end(),
-                         [&](const auto& one) { return one.name == export_.format; });
+  PlanFile file_for(const LoadedWorkload& loaded, const NamedCostModels& models) {
+    return {export_.format,
+            [this](Plan plan) { return io::plan_as_written(export_.format, std::move(plan)); },
+            [&loaded, &models, this](const PlanResult& result) {
+              return plan_text(loaded, models, result, {}).status();
+            }};
   }
 
-  /// No more row shards than the format has a place for; no other note is about those then.
-  void limit_row_splits(const FlagSet& flags, const NamedCostModels& models) {
-    const RowSplits held = format().row_splits;
-    search_.options.possible_row_splits = held;
-    if (search_.options.row_splits <= held) return;
-    search_.options.row_splits = held;
-    if (!flags.given("row-splits") || capabilities(models.models).row_splits <= held) return;
-    if (!makes_row_shards({&search_.options.algorithm, 1})) return;
-    print_note("--row-splits " + search_.row_splits + ": " + export_.format +
-               " has no place for such, " + instead_of_row_splits(held));
-    search_.row_splits = to_string(held);
-  }
-
-  /// Why no plan in the format keeps tables in host memory; "" where some may.
   [[nodiscard]] std::string host_memory_fault() const {
-    if (!format().host_memory) return export_.format + " has no place for tables there";
-    if (export_.format == "torchrec" && export_.options.trainer_device == "cpu") {
-      return "TorchRec has no such kernels on CPU";
-    }
-    return {};
+    return io::host_memory_fault(export_.format, export_.options);
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
-    NEUROSHARD_RETURN_IF_ERROR(check_joined_columns(export_.format, loaded.workload, best.plan));
+    NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(export_.format, loaded.workload, best.plan));
     export_.options.baselines = baseline_costs(others);
     return text_of(export_, loaded, cluster_, models, best, search_.options.seed);
   }
@@ -244,15 +216,15 @@ class PlanCommand final : public Command {
   Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
                 const std::vector<ComparedPlan>& others) {
     const Console console = Console::of(STDOUT_FILENO);
+    const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += offloaded_text(workload, best.plan);
     if (best.plan.offloaded.empty() || best.lower_bound) {
-      text += bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models,
-                         search_.options);
+      text +=
+          bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models, run);
     }
     if (best.plan.offloaded.empty()) {
-      text +=
-          data_parallel_text(best.lower_bound, workload, cluster_, models.models, search_.options);
+      text += data_parallel_text(best.lower_bound, workload, cluster_, models.models, run);
     }
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += baseline_report(console, others, best.cost.cost_ms);

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -115,24 +114,14 @@ class ReplanCommand final : public Command {
     }
   }
 
-  /// HugeCTR's lists do not say which columns a GPU has, and TorchRec wants the tables of a module
-  /// that are not pooled split alike: there, only whole tables move.
-  [[nodiscard]] bool only_whole_tables(const Workload& workload) const {
-    if (!output_) return false;
-    if (export_.format.starts_with("hugectr")) return true;
-    return export_.format == "torchrec" &&
-           std::any_of(workload.tables.begin(), workload.tables.end(),
-                       [](const Table& table) { return !table.pooled; });
-  }
-
   Result<PlanResult> search(const PlanAndTables& input, const Plan& now, const CostModels& models) {
     ProgressBar progress;
     PlanOptions options = options_;
     options.progress = &progress;
     options.cancel = &cancel_token();
-    const Workload& workload = input.loaded.workload;
-    const MoveLimit limit{move_limit_, only_whole_tables(workload)};
-    Result<PlanResult> best = replan(workload, cluster_, models, now, limit, options);
+    options.trainer = io::trainer_rules(export_.format, export_.options);
+    Result<PlanResult> best =
+        replan(input.loaded.workload, cluster_, models, now, {.bytes = move_limit_}, options);
     return best.ok() ? std::move(best) : best.status().with_context(input.plan.source);
   }
 

@@ -38,6 +38,11 @@ RowSplits row_splits_of(const std::string& word) {
   return row_splits;
 }
 
+/// How a note ends that says that wider ones than `used` are not made.
+std::string instead_of_row_splits(RowSplits used) {
+  return used == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even";
+}
+
 void declare_threads_and_seed(FlagSet& flags, PlanOptions* out, const std::string& seed) {
   flags
       .integer("threads", "threads; results do not depend on it, but for searches that time ends",
@@ -124,7 +129,8 @@ bool makes_row_shards(std::span<const std::string> algorithms) {
 }
 
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
-                       std::span<const std::string> algorithms, const NamedCostModels& models) {
+                       std::span<const std::string> algorithms, const NamedCostModels& models,
+                       std::string_view format) {
   const std::string& row_splits = search.row_splits;
   const bool data_parallel = search.options.data_parallel;
   const std::vector<std::string> heeding = algorithms_that(&AlgorithmInfo::heeds_evaluations);
@@ -144,6 +150,12 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
     return;
   }
   const RowSplits known = capabilities(models.models).row_splits;
+  const RowSplits run = search.options.trainer.row_splits;
+  if (run < known && run < search.options.row_splits) {
+    print_note("--row-splits " + row_splits + ": " + std::string(format) +
+               " has no place for such, " + instead_of_row_splits(run));
+    return;
+  }
   if (row_splits_of(row_splits) <= known) return;
   print_note("--row-splits " + row_splits + ": " + lacks_such_rows(models.name) + ", " +
              instead_of_row_splits(known));
@@ -163,10 +175,6 @@ std::string flags_for_replicas(const PlanOptions& options, const Workload& workl
   return std::string("; refine makes tables data-parallel with ") +
          (known ? "" : "--cost-model " + std::string(kTorchRecCostModel) + " ") +
          (options.data_parallel && known ? "these flags" : "--data-parallel on");
-}
-
-std::string instead_of_row_splits(RowSplits used) {
-  return used == RowSplits::kOff ? "rows stay whole" : "as with --row-splits even";
 }
 
 }  // namespace neuroshard::apps

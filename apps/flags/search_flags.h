@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "apps/flags/flags.h"
 #include "engine/cost_model/shipped_models.h"
@@ -39,16 +40,15 @@ void settle(SearchFlags* search);
 bool makes_row_shards(std::span<const std::string> algorithms);
 
 /// Remarks when --row-splits or --data-parallel asks for what none of the algorithms makes or the
-/// cost models know nothing of, and when none goes by --evaluations. REQUIRES settled flags.
+/// cost models know nothing of, and when none goes by --evaluations; `format` is the trainer's, in
+/// words, where the options name rules of one. REQUIRES settled flags.
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
-                       std::span<const std::string> algorithms, const NamedCostModels& models);
+                       std::span<const std::string> algorithms, const NamedCostModels& models,
+                       std::string_view format = {});
 
 /// How a refusal ends where a table may only be on every device and the search makes no such: with
 /// the flags that would; "" elsewhere.
 std::string flags_for_replicas(const PlanOptions& options, const Workload& workload,
                                std::int32_t devices, const CostModels& models);
-
-/// How a note ends that says that wider ones than `used` are not made.
-std::string instead_of_row_splits(RowSplits used);
 
 }  // namespace neuroshard::apps

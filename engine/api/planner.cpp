@@ -96,7 +96,7 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   options.evaluations = given.evaluations;
   NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
   options.data_parallel = given.data_parallel != 0;
-  options.equal_columns = given.equal_columns != 0;
+  options.trainer.equal_columns = given.equal_columns != 0;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }

@@ -6,6 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/progress.h"
+#include "engine/core/trainer_rules.h"
 #include "engine/planner/algorithms.h"
 
 namespace neuroshard {
@@ -29,20 +30,21 @@ struct PlanOptions {
   /// Whether "refine" may give every device all of a small table, where the cost models know what
   /// that costs (Capabilities::replicas): TorchRec's data_parallel.
   bool data_parallel = false;
-  /// The widest that whoever runs the plan has a place for: no others are told to make tables fit.
-  RowSplits possible_row_splits = RowSplits::kAny;
-  /// Whether blocks of a table's columns have to be of one width, each on a device of its own, as
-  /// HugeCTR has them: algorithms that split columns look for such plans then. What they return may
-  /// still have others, where they found none.
-  bool equal_columns = false;
+  /// What whoever runs the plan can run: nothing else is made, whatever the rest of the options
+  /// says, or told to make tables fit. Of equal column blocks that is a wish: algorithms that split
+  /// columns look for such plans, but where they find none, what they return has others.
+  TrainerRules trainer{};
   /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
   /// what room is left, where the cost models know what that costs (Capabilities::host_memory):
-  /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal_columns only where no plan is
-  /// found without.
+  /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal column blocks only where no
+  /// plan is found without.
   std::int64_t host_memory_bytes = 0;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };
+
+/// The same with what the trainer cannot run taken back: row shards and host memory.
+PlanOptions as_trainer_runs(PlanOptions options);
 
 /// A feasible plan and what it costs.
 struct PlanResult {

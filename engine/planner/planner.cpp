@@ -37,11 +37,13 @@ Result<const search::Algorithm*> algorithm_of(const std::string& name) {
 }
 
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
-                               const CostModels& models, const PlanOptions& options,
+                               const CostModels& models, const PlanOptions& given,
                                double& seconds) {
+  const PlanOptions options = as_trainer_runs(given);
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
   const bool offload = options.host_memory_bytes > 0 && capabilities(models).host_memory;
-  const bool equal = options.equal_columns && algorithm->splits_columns && cluster.devices > 1;
+  const bool equal =
+      options.trainer.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     const DeviceSearch on_devices = [&](search::SearchOptions fused) {
@@ -93,8 +95,10 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 }
 
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
-                          const CostModels& models, const Plan& now, const MoveLimit& limit,
+                          const CostModels& models, const Plan& now, const MoveLimit& given,
                           const PlanOptions& options) {
+  MoveLimit limit = given;
+  limit.whole_tables |= only_whole_tables_move(options.trainer, workload);
   if (limit.bytes < 0) {
     return invalid_input("move limit: found " + std::to_string(limit.bytes) +
                          " bytes, expected 0 or more");

@@ -36,7 +36,8 @@ inline constexpr std::string_view kReplan = "replan";
 /// and columns move and are split; row shards and replicas stay as they are, tables keep their
 /// kernels, and no device gets a second block of a table. Of `options`, the algorithm, row splits
 /// and replicas change nothing; host memory is that of each host, which tables that are there keep
-/// to; 0: not watched. Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput
+/// to; 0: not watched; of what the trainer can run, whether more than whole tables may move. Same
+/// input and seed, same plan, unless stopped_early. Errors: kInvalidInput
 /// (as make_plan(), and a plan that simulate() refuses for other reasons, is for another number of
 /// devices, or a limit below 0); kInfeasible when nothing is found that fits and moves no more than
 /// the limit, and when `now` is beyond the memory of hosts. Thread-safe.

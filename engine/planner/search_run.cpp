@@ -61,7 +61,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .devices_per_host = known.devices_per_host,
           .host_memory_bytes = options.host_memory_bytes,
           .replicate = options.data_parallel && known.replicas,
-          .possible_row_splits = std::min(options.possible_row_splits, known.row_splits),
+          .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas};
 }
 

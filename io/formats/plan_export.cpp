@@ -29,13 +29,11 @@ Result<std::string> write_native(const Workload&, const PlanDocument& document,
 
 constexpr std::array kExporters{
     Exporter{{"json", "the engine's own plan file, neuroshard-plan"}, write_native},
-    Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan", RowSplits::kEven},
+    Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan", kTorchRecRules},
              format_torchrec_plan},
-    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", RowSplits::kOff, true,
-              false},
+    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", kHugeCtrRules},
              format_hugectr_plan},
-    Exporter{{"hugectr-python", "the same lists as Python", RowSplits::kOff, true, false},
-             format_hugectr_python},
+    Exporter{{"hugectr-python", "the same lists as Python", kHugeCtrRules}, format_hugectr_python},
     Exporter{{"csv", "one line a shard"}, format_plan_csv},
     Exporter{{"html", "a report with charts, one file, for a browser"}, format_html_report},
 };
@@ -94,6 +92,19 @@ Status check_options(const Plan& plan, const PlanExportOptions& options) {
 
 std::span<const PlanFormat> plan_formats() { return kFormats; }
 
+TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options) {
+  if (format == "torchrec" && options.trainer_device == "cpu") return kTorchRecRulesOnCpu;
+  const auto known = std::find_if(kFormats.begin(), kFormats.end(),
+                                  [&](const PlanFormat& one) { return one.name == format; });
+  return known == kFormats.end() ? TrainerRules() : known->rules;
+}
+
+std::string host_memory_fault(std::string_view format, const PlanExportOptions& options) {
+  if (trainer_rules(format, options).host_memory) return {};
+  if (trainer_rules(format, {}).host_memory) return "TorchRec has no such kernels on CPU";
+  return std::string(format) + " has no place for tables there";
+}
+
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options) {
   std::string known;
@@ -120,6 +131,11 @@ Plan plan_as_written(std::string_view format, Plan plan) {
   canonicalize(plan);
   if (format == "torchrec") return torchrec_plan(std::move(plan));
   return format.starts_with("hugectr") ? hugectr_plan(std::move(plan)) : plan;
+}
+
+Status check_as_written(std::string_view format, const Workload& workload, const Plan& plan) {
+  return check_plan_sharding(workload, plan)
+      .with_context("columns on a device joined as " + std::string(format) + " has them");
 }
 
 std::string lost_places(std::string_view format, const PlanDocument& document) {

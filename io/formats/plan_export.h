@@ -7,6 +7,7 @@
 
 #include "engine/core/status.h"
 #include "engine/core/table.h"
+#include "engine/core/trainer_rules.h"
 #include "io/plans/export_options.h"
 #include "io/plans/plan_document.h"
 
@@ -19,16 +20,19 @@ namespace neuroshard::io {
 struct PlanFormat {
   std::string_view name;     ///< "torchrec"
   std::string_view summary;  ///< one line
-  /// The row shards of a search whose plans it can hold: one that makes others is refused in the
-  /// end, when its time is spent.
-  RowSplits row_splits = RowSplits::kAny;
-  /// Whether it holds column blocks of a table of one width only, each on a device of its own.
-  bool equal_columns = false;
-  bool host_memory = true;  ///< whether it holds tables in host memory
+  /// What a plan has to keep to: a search that does not is refused in the end, when its time is
+  /// spent.
+  TrainerRules rules{};
 };
 
 /// All formats, the native one first.
 std::span<const PlanFormat> plan_formats();
+
+/// What the trainer of that format runs with these options; everything for an unknown one.
+TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
+
+/// Why no plan in the format keeps tables in host memory, for people; "" where some may.
+std::string host_memory_fault(std::string_view format, const PlanExportOptions& options);
 
 /// `document` in the format of that name, as the bytes of a file. Deterministic. Errors:
 /// kInvalidInput for an unknown format, a plan that does not cover `workload` exactly, options out
@@ -42,6 +46,10 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
 /// but for shards that the format cannot tell apart (HugeCTR's: column blocks that follow one
 /// another on a device) or that its trainer would not run (TorchRec's: torchrec_plan()). Canonical.
 Plan plan_as_written(std::string_view format, Plan plan);
+
+/// kInvalidInput, naming the table, when a plan as written has one whole that may not be: columns
+/// on one device that the format holds as one.
+Status check_as_written(std::string_view format, const Workload& workload, const Plan& plan);
 
 /// What of `document.places` a file in that format does not hold, for people: "modules, CPU
 /// placements"; "" when nothing is lost.

@@ -9,6 +9,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
+#include "engine/core/trainer_rules.h"
 #include "io/plans/export_options.h"
 #include "io/plans/plan_document.h"
 
@@ -21,6 +22,12 @@
 // modulo. (NVIDIA-Merlin/HugeCTR, benchmarks/embedding_collection/hugectr/sharding.)
 
 namespace neuroshard::io {
+
+/// What HugeCTR runs.
+inline constexpr TrainerRules kHugeCtrRules{.row_splits = RowSplits::kOff,
+                                            .equal_columns = true,
+                                            .host_memory = false,
+                                            .names_columns = false};
 
 /// One table of such a plan.
 struct HugeCtrTable {

@@ -10,6 +10,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
+#include "engine/core/trainer_rules.h"
 #include "io/plans/export_options.h"
 #include "io/plans/plan_document.h"
 
@@ -24,6 +25,13 @@
 // sums.
 
 namespace neuroshard::io {
+
+/// What TorchRec runs on GPUs.
+inline constexpr TrainerRules kTorchRecRules{.row_splits = RowSplits::kEven,
+                                             .cuts_sequences_freely = false};
+/// The same on CPUs, where it has no kernels for tables in host memory.
+inline constexpr TrainerRules kTorchRecRulesOnCpu{
+    .row_splits = RowSplits::kEven, .host_memory = false, .cuts_sequences_freely = false};
 
 /// The device in a placement: "cuda" and 1 of "rank:9/cuda:1", "cpu" and -1 of "rank:9/cpu".
 struct TorchRecDevice {

@@ -38,7 +38,7 @@ Result<PlanResult> planned(const Workload& workload, const Cluster& cluster, boo
   options.evaluations = 20'000;
   options.threads = threads;
   options.row_splits = RowSplits::kOff;
-  options.equal_columns = equal;
+  options.trainer.equal_columns = equal;
   return make_plan(workload, cluster, load_cost_models(std::string(model))->models, options);
 }
 
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(the_papers_search_plans_so_too) {
   const Cluster cluster = small_cluster(workload, 8);
   PlanOptions options;
   options.algorithm = "neuroshard";
-  options.equal_columns = true;
+  options.trainer.equal_columns = true;
   const Result<PlanResult> paper =
       make_plan(workload, cluster, load_cost_models("h200_sim")->models, options);
   BOOST_REQUIRE_MESSAGE(paper.ok(), paper.status().message());
@@ -193,7 +193,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_equal_is_planned_as_it_can_be) {
   workload.tables[0].sharding.min_columns = 8;  // 12 columns in blocks of 8 or more: none
   workload.tables[0].sharding.rows = true;
   PlanOptions options;
-  options.equal_columns = true;
+  options.trainer.equal_columns = true;
   options.evaluations = 1000;
   const Result<PlanResult> found = make_plan(workload, {4, std::int64_t{1} << 30},
                                              load_cost_models("torchrec")->models, options);

@@ -196,7 +196,7 @@ BOOST_AUTO_TEST_CASE(equal_columns_stand_where_there_are_any) {
     const Cluster cluster{4, workload_bytes(workload) * 5 / 16 + 1'000'000};
     PlanOptions options = options_of("refine", 0, false);
     options.row_splits = RowSplits::kOff;
-    options.equal_columns = true;
+    options.trainer.equal_columns = true;
     const auto without = make_plan(workload, cluster, models->models, options);
     options.host_memory_bytes = 2 * workload_bytes(workload);
     const auto with = make_plan(workload, cluster, models->models, options);

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// What whoever runs a plan can run: searches make no other plans. A trainer's file format fills it
+/// in, beside the rules that it reads and writes plans by (io/trainers/); the default, which is the
+/// engine's own format, runs everything. That a plan keeps to these rules does not yet mean that
+/// its file has a place for it: what hangs on single plans is told by whoever writes the file.
+struct TrainerRules {
+  /// The widest row shards. TorchRec finds a row by its number alone, so its blocks are even;
+  /// HugeCTR deals rows out by key modulo and has no row ranges.
+  RowSplits row_splits = RowSplits::kAny;
+  /// Whether column blocks of a table have to be of one width, each on a device of its own: HugeCTR
+  /// is told their number only, and deals them out itself.
+  bool equal_columns = false;
+  /// Whether tables may be in host memory, as TorchRec's fused_uvm has them on GPUs.
+  bool host_memory = true;
+  /// Whether plans say which columns of a table are on which device. HugeCTR's do not, so nobody
+  /// could move some of them.
+  bool names_columns = true;
+  /// Whether tables that are not pooled may be cut each in its own way. TorchRec wants those of a
+  /// module alike.
+  bool cuts_sequences_freely = true;
+
+  friend bool operator==(const TrainerRules&, const TrainerRules&) = default;
+};
+
+/// Whether a plan of `workload` that runs may only have whole tables moved, and none cut anew.
+bool only_whole_tables_move(const TrainerRules& rules, const Workload& workload);
+
+}  // namespace neuroshard

@@ -1,0 +1,91 @@
+#include "engine/planner/plan_for_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "engine/core/bytes.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/planner/search_budget.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr double kBaselineSeconds = 1;  // for each baseline
+
+/// Puts the plan as the file holds it.
+Status put_as_written(const PlanFile& file, const Workload& workload, const CostModels& models,
+                      PlanResult& result) {
+  Plan written = file.as_written(result.plan);
+  if (written == result.plan) return {};
+  result.plan = std::move(written);
+  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models));
+  return {};
+}
+
+/// Memory per device that a plan of whole tables, which every format has a place for, makes do
+/// with: no limit changes a greedy plan that stays below it. kInfeasible: a table may not be whole.
+Result<std::int64_t> memory_for_whole_tables(const Workload& workload, Cluster cluster,
+                                             const CostModels& models) {
+  cluster.memory_bytes = workload_bytes(workload);
+  PlanOptions options;
+  options.algorithm = "size-greedy";
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult whole,
+                              make_plan(workload, cluster, models, options));
+  const std::vector<std::int64_t> bytes = device_bytes(workload, whole.plan);
+  return *std::max_element(bytes.begin(), bytes.end());
+}
+
+/// kInfeasible, with what would do: `refused` is why the file has no place for the best plan.
+Status nothing_to_write(const PlanFile& file, const Workload& workload, const Cluster& cluster,
+                        const CostModels& models, const Status& refused) {
+  const std::string none =
+      refused.message() + "; no plan found that " + file.format + " has a place for: ";
+  const auto bytes = memory_for_whole_tables(workload, cluster, models);
+  if (bytes.status().code() == StatusCode::kInfeasible) {
+    return infeasible(none + "allowing all tables whole would do");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(bytes.status());
+  return infeasible(none + format_bytes_at_least(*bytes) +
+                    " of memory per device would do, with whole tables");
+}
+
+}  // namespace
+
+Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
+                                 const Cluster& cluster, const CostModels& models,
+                                 const PlanOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster, models, options));
+  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, models, best));
+  return best;
+}
+
+Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
+                                 const Cluster& cluster, const CostModels& models,
+                                 const PlanOptions& options, const PlanResult& best,
+                                 const Status& refused) {
+  if (asked_to_stop(options.cancel)) return refused;
+  std::vector<std::string> names = baseline_names();
+  std::erase(names, best.algorithm);
+  PlanOptions own = options;
+  own.time_limit_s = std::max(best.seconds, kBaselineSeconds);
+  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> others,
+                              compare_plans(workload, cluster, models, names, own));
+  if (asked_to_stop(options.cancel)) return refused;
+  std::optional<PlanResult> cheapest;
+  for (const ComparedPlan& other : others) {
+    if (!other.result.ok()) continue;
+    PlanResult result = *other.result;
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, models, result));
+    if (!file.refusal(result).ok()) continue;
+    if (!cheapest || result.cost.cost_ms < cheapest->cost.cost_ms) cheapest = std::move(result);
+  }
+  if (!cheapest) return nothing_to_write(file, workload, cluster, models, refused);
+  cheapest->stopped_early |= best.stopped_early;
+  std::erase_if(others,
+                [&](const ComparedPlan& other) { return other.algorithm == cheapest->algorithm; });
+  return PlanInstead{*std::move(cheapest), std::move(others)};
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/planner/planner.h"
+
+// Trainers run what their files hold. TrainerRules keep a search to what such a file can hold as a
+// rule; here a plan is put as its file has it, and where the file has no place for that one,
+// another algorithm's plan may do.
+
+namespace neuroshard {
+
+/// The file that a plan is for. Which format it is in is nothing to the planner.
+struct PlanFile {
+  std::string format;  ///< for messages
+  /// The plan that the file holds, which is canonical.
+  std::function<Plan(Plan)> as_written;
+  /// Why it has no place for a plan, put as it would be written; OK when it has.
+  std::function<Status(const PlanResult&)> refusal;
+};
+
+/// make_plan(), put as the file holds it, with the costs it has so.
+Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
+                                 const Cluster& cluster, const CostModels& models,
+                                 const PlanOptions& options);
+
+/// A plan in place of one that the file has no place for.
+struct PlanInstead {
+  PlanResult plan;                   ///< as written
+  std::vector<ComparedPlan> others;  ///< what the algorithms found that were asked beside its own
+};
+
+/// The cheapest of the baselines' plans that the file has a place for. Each baseline gets the time
+/// that `best`, which was made for the file, has taken, at least a second; where time ended that
+/// search, this plan is called stopped early too, as another run's may be one to write. `refused`
+/// is why the file has no place for `best`. Errors: `refused` where the caller asked to stop;
+/// kInfeasible, with the memory per device that would do, where none of the plans can be written;
+/// those of compare_plans().
+Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
+                                 const Cluster& cluster, const CostModels& models,
+                                 const PlanOptions& options, const PlanResult& best,
+                                 const Status& refused);
+
+}  // namespace neuroshard

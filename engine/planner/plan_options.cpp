@@ -1,0 +1,13 @@
+#include "engine/planner/plan_options.h"
+
+#include <algorithm>
+
+namespace neuroshard {
+
+PlanOptions as_trainer_runs(PlanOptions options) {
+  options.row_splits = std::min(options.row_splits, options.trainer.row_splits);
+  if (!options.trainer.host_memory) options.host_memory_bytes = 0;
+  return options;
+}
+
+}  // namespace neuroshard
