@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "apps/commands/plan_input.h"
 #include "apps/console/output.h"
@@ -8,8 +9,8 @@
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "io/file.h"
+#include "io/formats/plan_lint.h"
 #include "io/json/json_writer.h"
-#include "io/plans/plan_lint.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
@@ -42,8 +43,9 @@ class CheckCommand final : public Command {
         .bytes("host-memory", "memory of each host for tables that devices read there",
                &rules_.host_memory_limit)
         .default_text("any");
-    flags.choice("target", "NAME", "must run there too, torchrec or hugectr", &target_,
-                 {"torchrec", "hugectr"});
+    const std::vector<std::string> targets = io::lint_targets();
+    flags.choice("target", "NAME", "must run there too, " + join(targets, " or "), &target_,
+                 targets);
     declare_devices_per_host(flags, &rules_.devices_per_host)
         .default_text("the plan's, or 8, or all where 8 do not divide them");
     flags

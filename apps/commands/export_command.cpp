@@ -16,6 +16,7 @@
 #include "apps/make_commands.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
+#include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -41,7 +42,7 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers({}, document, input.loaded));
     flags_.options.table_modules = input.loaded.modules;
-    if (flags_.format == "html") {
+    if (flags_.shows_costs()) {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
     } else if (flags.given("cost-model")) {  // changes nothing, but may be mistaken
       NEUROSHARD_RETURN_IF_ERROR(load_cost_models(cost_model_).status());
@@ -63,13 +64,13 @@ class ExportCommand final : public Command {
   [[nodiscard]] std::span<const std::string_view> flags_without_costs() const {
     static constexpr std::array<std::string_view, 4> kFlags{"devices-per-host", "device-memory",
                                                             "cost-model", "bandwidths"};
-    if (flags_.format == "html") return {};
+    if (flags_.shows_costs()) return {};
     return std::span(kFlags).subspan(changed_by_hosts(flags_.format).empty() ? 0 : 1);
   }
 
   /// A plan of ours is for one batch size, as are the costs in it.
   [[nodiscard]] Status check_batch(const PlanAndTables& input) const {
-    if (!input_.batch_size || input.plan.format() != "json") return {};
+    if (!input_.batch_size || input.plan.format() != io::kNativeFormat) return {};
     if (*input_.batch_size == input.plan.batch_size()) return {};
     return invalid_input("--batch-size: found " + std::to_string(*input_.batch_size) +
                          ", expected the plan's " + std::to_string(input.plan.batch_size()) +

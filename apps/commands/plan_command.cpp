@@ -58,7 +58,7 @@ class PlanCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_));
-    if (export_.format != "json" && !output_) {
+    if (export_.format != io::kNativeFormat && !output_) {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
     }
@@ -110,7 +110,7 @@ class PlanCommand final : public Command {
   /// A plan stands in its file before it is held against them; an html page shows them.
   Status hand_over(const LoadedWorkload& loaded, const NamedCostModels& models,
                    const PlanResult& best, std::string& text, std::vector<ComparedPlan>& others) {
-    const bool shows_others = export_.format == "html";
+    const bool shows_others = export_.shows_costs();
     if (output_ && !shows_others) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
       if (output_ == "-") return {};

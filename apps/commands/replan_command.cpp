@@ -24,6 +24,7 @@
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
+#include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -57,7 +58,7 @@ class ReplanCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_));
-    if (export_.format != "json" && !output_) {
+    if (export_.format != io::kNativeFormat && !output_) {
       return invalid_input("--format: found '" + export_.format +
                            "' without --output, expected a file for the plan");
     }

@@ -31,7 +31,7 @@ class SimulateCommand final : public Command {
       document.batch_size = plan.workload().batch_size;
       document.provenance = provenance_of(models, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);
-      note_lost_places(input, document, "json");
+      note_lost_places(input, document, io::kNativeFormat);
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
       if (*output_ == "-") return {};
     }

@@ -36,7 +36,8 @@ void note_unused_flags(const FlagSet& flags, std::string_view format,
     if (!flags.given(flag)) return;
     print_note("--" + std::string(flag) + ": " + std::string(format) + " has no place for it");
   };
-  if (format != "torchrec") {
+  const io::PlanFormat* known = io::find_plan_format(format);
+  if (known == nullptr || !known->names_places) {
     note("torchrec-module");
     note("trainer-device");
   }

@@ -7,13 +7,20 @@
 #include "apps/flags/flags.h"
 #include "engine/core/status.h"
 #include "io/formats/plan_export.h"
+#include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
 
 /// What the flags say about the format of a plan that is written.
 struct ExportFlags {
-  std::string format = "json";
+  std::string format{io::kNativeFormat};
   io::PlanExportOptions options{};
+
+  /// Whether it shows costs and baselines beside the plan.
+  [[nodiscard]] bool shows_costs() const {
+    const io::PlanFormat* known = io::find_plan_format(format);
+    return known != nullptr && known->shows_costs;
+  }
 };
 
 /// --format and what single formats need. `source` is what help names as their defaults before the

@@ -4,6 +4,7 @@
 #include "engine/core/cluster.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
+#include "io/formats/plan_formats.h"
 
 namespace neuroshard::apps {
 
@@ -65,8 +66,8 @@ void note_usual_hosts(std::string_view format, std::int32_t devices) {
 }
 
 std::string_view changed_by_hosts(std::string_view format) {
-  if (format == "torchrec") return "placements";
-  return format.starts_with("hugectr") ? "comm_strategy" : "";
+  const io::PlanFormat* known = io::find_plan_format(format);
+  return known == nullptr ? std::string_view() : known->by_hosts;
 }
 
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {

@@ -1,50 +1,17 @@
 #include "io/formats/plan_export.h"
 
 #include <algorithm>
-#include <array>
+#include <utility>
+#include <vector>
 
 #include "engine/core/plan.h"
 #include "engine/core/plan_check.h"
-#include "io/plans/plan_csv.h"
-#include "io/plans/plan_file.h"
 #include "io/plans/plan_tables.h"
-#include "io/reports/html_report.h"
 #include "io/text.h"
-#include "io/trainers/hugectr_plan.h"
-#include "io/trainers/torchrec_columns.h"
 #include "io/trainers/torchrec_plan.h"
 
 namespace neuroshard::io {
 namespace {
-
-struct Exporter {
-  PlanFormat format;
-  Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
-};
-
-Result<std::string> write_native(const Workload&, const PlanDocument& document,
-                                 const PlanExportOptions&) {
-  return format_plan(document);
-}
-
-constexpr std::array kExporters{
-    Exporter{{"json", "the engine's own plan file, neuroshard-plan"}, write_native},
-    Exporter{{"torchrec", "JSON in the shape of TorchRec's ShardingPlan", kTorchRecRules},
-             format_torchrec_plan},
-    Exporter{{"hugectr", "HugeCTR's shard_matrix and shard_strategy as JSON", kHugeCtrRules},
-             format_hugectr_plan},
-    Exporter{{"hugectr-python", "the same lists as Python", kHugeCtrRules}, format_hugectr_python},
-    Exporter{{"csv", "one line a shard"}, format_plan_csv},
-    Exporter{{"html", "a report with charts, one file, for a browser"}, format_html_report},
-};
-
-constexpr auto kFormats = [] {
-  std::array<PlanFormat, kExporters.size()> formats;
-  for (std::size_t index = 0; index < formats.size(); ++index) {
-    formats[index] = kExporters[index].format;
-  }
-  return formats;
-}();
 
 /// The options, with the document's places where they say nothing.
 PlanExportOptions completed(const PlanDocument& document, PlanExportOptions options) {
@@ -90,47 +57,31 @@ Status check_options(const Plan& plan, const PlanExportOptions& options) {
 
 }  // namespace
 
-std::span<const PlanFormat> plan_formats() { return kFormats; }
-
-TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options) {
-  if (format == "torchrec" && options.trainer_device == "cpu") return kTorchRecRulesOnCpu;
-  const auto known = std::find_if(kFormats.begin(), kFormats.end(),
-                                  [&](const PlanFormat& one) { return one.name == format; });
-  return known == kFormats.end() ? TrainerRules() : known->rules;
-}
-
-std::string host_memory_fault(std::string_view format, const PlanExportOptions& options) {
-  if (trainer_rules(format, options).host_memory) return {};
-  if (trainer_rules(format, {}).host_memory) return "TorchRec has no such kernels on CPU";
-  return std::string(format) + " has no place for tables there";
-}
-
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options) {
-  std::string known;
-  for (const Exporter& exporter : kExporters) {
-    if (exporter.format.name != format) {
-      known += (known.empty() ? "" : ", ") + std::string(exporter.format.name);
-      continue;
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr) {
+    std::string known;
+    for (const PlanFormat& one : plan_formats()) {
+      known += (known.empty() ? "" : ", ") + std::string(one.name);
     }
-    NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-    NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
-    const PlanExportOptions complete = completed(document, options);
-    NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete));
-    if (format == "torchrec") {
-      NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
-    }
-    PlanDocument canonical = document;
-    canonicalize(canonical.plan);
-    return exporter.write(workload, canonical, complete);
+    return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
   }
-  return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
+  const PlanExportOptions complete = completed(document, options);
+  NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete));
+  if (found->names_places) NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
+  PlanDocument canonical = document;
+  canonicalize(canonical.plan);
+  return found->write(workload, canonical, complete);
 }
 
 Plan plan_as_written(std::string_view format, Plan plan) {
   canonicalize(plan);
-  if (format == "torchrec") return torchrec_plan(std::move(plan));
-  return format.starts_with("hugectr") ? hugectr_plan(std::move(plan)) : plan;
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr || found->as_written == nullptr) return plan;
+  return found->as_written(std::move(plan));
 }
 
 Status check_as_written(std::string_view format, const Workload& workload, const Plan& plan) {
@@ -139,7 +90,8 @@ Status check_as_written(std::string_view format, const Workload& workload, const
 }
 
 std::string lost_places(std::string_view format, const PlanDocument& document) {
-  if (format == "torchrec") return {};
+  const PlanFormat* found = find_plan_format(format);
+  if (found != nullptr && found->names_places) return {};
   const TrainerPlaces& places = document.places;
   std::vector<std::string> lost;
   if (std::any_of(places.modules.begin(), places.modules.end(),
@@ -150,7 +102,7 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
   if (!places.device_fault.empty()) lost.emplace_back("devices of the trainer");
   const bool hosts = places.devices_per_host != 0 &&
                      places.devices_per_host != host_size(document.plan.devices, 0) &&
-                     !format.starts_with("hugectr");
+                     (found == nullptr || found->by_hosts.empty());
   if (hosts || !places.host_fault.empty()) lost.emplace_back("hosts");
   std::string text;
   for (const std::string& word : lost) text += (text.empty() ? "" : ", ") + word;

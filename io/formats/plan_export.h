@@ -1,13 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/core/status.h"
 #include "engine/core/table.h"
-#include "engine/core/trainer_rules.h"
+#include "io/formats/plan_formats.h"
 #include "io/plans/export_options.h"
 #include "io/plans/plan_document.h"
 
@@ -15,24 +14,6 @@
 // what a format cannot express is refused with the reason, never approximated.
 
 namespace neuroshard::io {
-
-/// One format a plan can be written in.
-struct PlanFormat {
-  std::string_view name;     ///< "torchrec"
-  std::string_view summary;  ///< one line
-  /// What a plan has to keep to: a search that does not is refused in the end, when its time is
-  /// spent.
-  TrainerRules rules{};
-};
-
-/// All formats, the native one first.
-std::span<const PlanFormat> plan_formats();
-
-/// What the trainer of that format runs with these options; everything for an unknown one.
-TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
-
-/// Why no plan in the format keeps tables in host memory, for people; "" where some may.
-std::string host_memory_fault(std::string_view format, const PlanExportOptions& options);
 
 /// `document` in the format of that name, as the bytes of a file. Deterministic. Errors:
 /// kInvalidInput for an unknown format, a plan that does not cover `workload` exactly, options out

@@ -9,6 +9,9 @@
 
 namespace neuroshard::io {
 
+/// The name of the engine's own format among those that plans are written in.
+inline constexpr std::string_view kNativeFormat = "json";
+
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
 /// shards tile a workload is core validate(workload, plan). `buffers`, `cost_ms`,

@@ -10,7 +10,7 @@
 namespace neuroshard::io {
 
 std::string_view PlanInput::format() const {
-  constexpr std::string_view kNames[] = {"json", "torchrec", "hugectr"};
+  constexpr std::string_view kNames[] = {kNativeFormat, kTorchRecFormat, kHugeCtrFormat};
   return kNames[content.index()];
 }
 

@@ -23,6 +23,9 @@
 
 namespace neuroshard::io {
 
+/// The name of its JSON among the formats that plans are written in.
+inline constexpr std::string_view kHugeCtrFormat = "hugectr";
+
 /// What HugeCTR runs.
 inline constexpr TrainerRules kHugeCtrRules{.row_splits = RowSplits::kOff,
                                             .equal_columns = true,

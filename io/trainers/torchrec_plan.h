@@ -26,6 +26,9 @@
 
 namespace neuroshard::io {
 
+/// The name of its format among those that plans are written in.
+inline constexpr std::string_view kTorchRecFormat = "torchrec";
+
 /// What TorchRec runs on GPUs.
 inline constexpr TrainerRules kTorchRecRules{.row_splits = RowSplits::kEven,
                                              .cuts_sequences_freely = false};

@@ -2,8 +2,8 @@
 
 #include "engine/core/plan_bytes.h"
 #include "io/formats/plan_export.h"
+#include "io/formats/plan_lint.h"
 #include "io/plans/plan_import.h"
-#include "io/plans/plan_lint.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace neuroshard;

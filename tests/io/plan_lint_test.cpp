@@ -1,5 +1,5 @@
 // What the linter tells of plans that no trainer would run as they are.
-#include "io/plans/plan_lint.h"
+#include "io/formats/plan_lint.h"
 
 #include <boost/test/unit_test.hpp>
 #include <initializer_list>

@@ -3,7 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "io/formats/plan_export.h"
-#include "io/plans/plan_lint.h"
+#include "io/formats/plan_lint.h"
 #include "tests/io/trainer_plans.h"
 
 namespace neuroshard::io {

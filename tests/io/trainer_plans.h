@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "io/formats/plan_lint.h"
 #include "io/plans/plan_import.h"
-#include "io/plans/plan_lint.h"
 #include "tests/io/plans.h"
 #include "tests/io/support.h"
 

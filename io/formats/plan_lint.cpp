@@ -1,6 +1,7 @@
-#include "io/plans/plan_lint.h"
+#include "io/formats/plan_lint.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/core/bytes.h"
 #include "engine/core/check_sharding.h"
@@ -8,30 +9,39 @@
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "io/formats/plan_formats.h"
+#include "io/formats/trainer_lint.h"
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
-#include "io/trainers/torchrec_columns.h"
+#include "io/trainers/torchrec_plan.h"
 
 namespace neuroshard::io {
 namespace {
 
 /// Which rules to hold a plan against, and what they need to know.
 struct Target {
-  std::string_view name;
+  const TrainerLint* lint;  ///< null: none
   std::int32_t devices;
   std::int32_t devices_per_host;
 };
 
+/// Those of the trainer that is named or, where none is, of the file's own.
+Result<const TrainerLint*> choose_lint(const PlanInput& input, const PlanRules& rules) {
+  const PlanFormat* format =
+      find_plan_format(rules.target.empty() ? input.format() : std::string_view(rules.target));
+  const TrainerLint* lint = format == nullptr ? nullptr : format->lint;
+  if (lint != nullptr || rules.target.empty()) return lint;
+  std::string known;
+  for (const std::string& name : lint_targets()) known += (known.empty() ? "" : " or ") + name;
+  return invalid_input("target: found " + excerpt(rules.target) + ", expected " + known);
+}
+
 Result<Target> choose_target(const PlanInput& input, const PlanRules& rules,
                              const PlanDocument& document) {
   const std::int32_t devices = document.plan.devices;
-  if (!rules.target.empty() && rules.target != "torchrec" && rules.target != "hugectr") {
-    return invalid_input("target: found " + excerpt(rules.target) +
-                         ", expected torchrec or hugectr");
-  }
-  Target target{rules.target.empty() ? input.format() : std::string_view(rules.target), devices,
-                rules.devices_per_host};
+  NEUROSHARD_ASSIGN_OR_RETURN(const TrainerLint* lint, choose_lint(input, rules));
+  Target target{lint, devices, rules.devices_per_host};
   if (target.devices_per_host == 0) target.devices_per_host = document.places.devices_per_host;
   if (target.devices_per_host < 0 ||
       (target.devices_per_host > 0 && devices % target.devices_per_host != 0)) {
@@ -40,23 +50,6 @@ Result<Target> choose_target(const PlanInput& input, const PlanRules& rules,
                          " devices");
   }
   return target;
-}
-
-/// Why the target would not run this table, which is covered exactly.
-std::vector<std::string> target_faults(const Target& target, const TorchRecTable* written,
-                                       const Table& table, std::span<const Shard> shards) {
-  if (target.name == "torchrec" && written != nullptr) {
-    return torchrec_faults(*written, table, shards, target.devices, target.devices_per_host);
-  }
-  Status status;
-  if (target.name == "torchrec") {
-    status =
-        torchrec_sharding_type(table, shards, target.devices, target.devices_per_host).status();
-  } else if (target.name == "hugectr") {
-    status = hugectr_table(table, shards).status();
-  }
-  if (status.ok()) return {};
-  return {status.message()};
 }
 
 /// Whether the table may have its shards and its kernel: that of the file where the engine has no
@@ -73,38 +66,28 @@ Status check_allowed(const TorchRecTable* written, Table table, std::span<const 
   return check_sharding(table, shards, devices);
 }
 
-/// Each table of those that are covered exactly: whether the target would run it, beside the
-/// columns of others in its module, and, if so, whether the table allows it.
+/// Each table of those that are covered exactly: whether the target would run it and, if so,
+/// whether the table allows it.
 void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
                   const Target& target, std::vector<PlanFault>& faults) {
   const PlannedWorkload planned(workload, pieces.document.plan);
   const ShardsByTable by_table(workload, pieces.document.plan);
-  SequenceColumns sequences;
+  TableFaults told(workload.tables.size());
+  if (target.lint != nullptr) {
+    told = target.lint->tables(
+        {input, pieces, planned.get(), by_table, target.devices, target.devices_per_host});
+  }
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const auto number = static_cast<std::int32_t>(index);
     if (pieces.unusable.count(number) > 0) continue;
-    const Table& table = planned.get().tables[index];
-    const auto found = pieces.torchrec.find(number);
-    const TorchRecTable* written = found == pieces.torchrec.end() ? nullptr : found->second;
-    std::vector<std::string> told;
-    // HugeCTR's own rules were checked on the lists themselves.
-    if (target.name != "hugectr" || input.format() != "hugectr") {
-      told = target_faults(target, written, table, by_table.of(index));
+    if (told[index].empty()) {
+      const auto found = pieces.torchrec.find(number);
+      const TorchRecTable* written = found == pieces.torchrec.end() ? nullptr : found->second;
+      const Status allowed =
+          check_allowed(written, planned.get().tables[index], by_table.of(index), target.devices);
+      if (!allowed.ok()) told[index].push_back(allowed.message());
     }
-    if (told.empty() && target.name == "torchrec" && written != nullptr) {
-      const TorchRecTable& own = *written;
-      std::string fault = sequences.add(own.module, table, own.sharding_type, by_table.of(index));
-      const bool cpu = pieces.document.places.device == "cpu";
-      if (cpu && fault.empty()) {
-        fault = torchrec_fault_on_cpu(table, own.sharding_type, own.compute_kernel);
-      }
-      if (!fault.empty()) told.push_back(std::move(fault));
-    }
-    if (told.empty()) {
-      const Status allowed = check_allowed(written, table, by_table.of(index), target.devices);
-      if (!allowed.ok()) told.push_back(allowed.message());
-    }
-    for (const std::string& fault : told) {
+    for (const std::string& fault : told[index]) {
       faults.push_back({false, describe_table(workload, number) + ": " + fault});
     }
   }
@@ -145,6 +128,14 @@ Status check_memory(Workload workload, const PlanPieces& pieces, const Target& t
 
 }  // namespace
 
+std::vector<std::string> lint_targets() {
+  std::vector<std::string> names;
+  for (const PlanFormat& format : plan_formats()) {
+    if (format.lint != nullptr) names.emplace_back(format.name);
+  }
+  return names;
+}
+
 Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload& workload,
                                          const PlanRules& rules) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, rules.devices));
@@ -152,10 +143,9 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
   NEUROSHARD_ASSIGN_OR_RETURN(const Target target, choose_target(input, rules, pieces.document));
   std::vector<PlanFault> faults;
   for (std::string& fault : pieces.faults) faults.push_back({false, std::move(fault)});
-  const auto* torchrec = std::get_if<TorchRecPlan>(&input.content);
-  if (torchrec != nullptr && target.name == "torchrec") {
+  if (target.lint != nullptr && target.lint->places != nullptr) {
     for (std::string& fault :
-         torchrec_place_faults(*torchrec, pieces.document.places, rules.devices_per_host)) {
+         target.lint->places(input, pieces.document.places, rules.devices_per_host)) {
       faults.push_back({false, std::move(fault)});
     }
   }

@@ -19,7 +19,7 @@ struct PlanRules {
   std::int64_t memory_limit = 0;         ///< per device; 0 = any
   std::int64_t host_memory_limit = 0;    ///< per host, of tables there; 0 = any
   std::optional<StepBuffers> buffers{};  ///< that count as memory; nothing = the file's
-  std::string target{};  ///< "torchrec" or "hugectr": must run there too; "" = the file's format
+  std::string target{};  ///< one of lint_targets(): must run there; "" = as the file's format says
 };
 
 /// One thing that is wrong with a plan.
@@ -27,6 +27,9 @@ struct PlanFault {
   bool memory = false;  ///< too much on a device or host; all else makes the plan unusable anywhere
   std::string text;     ///< one line
 };
+
+/// The formats whose trainers lint_plan() has rules of.
+std::vector<std::string> lint_targets();
 
 /// Every fault of a plan: cells that no shard or two shards hold, unknown tables and devices,
 /// devices and hosts beyond their limits (but for tables of uncounted_memory()), the

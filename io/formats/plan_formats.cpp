@@ -1,0 +1,79 @@
+#include "io/formats/plan_formats.h"
+
+#include <algorithm>
+#include <array>
+
+#include "io/formats/trainer_lint.h"
+#include "io/plans/plan_csv.h"
+#include "io/plans/plan_file.h"
+#include "io/reports/html_report.h"
+#include "io/trainers/hugectr_plan.h"
+#include "io/trainers/torchrec_columns.h"
+#include "io/trainers/torchrec_plan.h"
+
+namespace neuroshard::io {
+namespace {
+
+Result<std::string> write_native(const Workload&, const PlanDocument& document,
+                                 const PlanExportOptions&) {
+  return format_plan(document);
+}
+
+constexpr std::array kFormats{
+    PlanFormat{.name = kNativeFormat,
+               .summary = "the engine's own plan file, neuroshard-plan",
+               .write = write_native},
+    PlanFormat{.name = kTorchRecFormat,
+               .summary = "JSON in the shape of TorchRec's ShardingPlan",
+               .write = format_torchrec_plan,
+               .as_written = torchrec_plan,
+               .lint = &kTorchRecLint,
+               .rules = kTorchRecRules,
+               .names_places = true,
+               .rules_on_cpu = kTorchRecRulesOnCpu,
+               .by_hosts = "placements"},
+    PlanFormat{.name = kHugeCtrFormat,
+               .summary = "HugeCTR's shard_matrix and shard_strategy as JSON",
+               .write = format_hugectr_plan,
+               .as_written = hugectr_plan,
+               .lint = &kHugeCtrLint,
+               .rules = kHugeCtrRules,
+               .by_hosts = "comm_strategy"},
+    PlanFormat{.name = "hugectr-python",
+               .summary = "the same lists as Python",
+               .write = format_hugectr_python,
+               .as_written = hugectr_plan,
+               .rules = kHugeCtrRules,
+               .by_hosts = "comm_strategy"},
+    PlanFormat{.name = "csv", .summary = "one line a shard", .write = format_plan_csv},
+    PlanFormat{.name = "html",
+               .summary = "a report with charts, one file, for a browser",
+               .write = format_html_report,
+               .shows_costs = true},
+};
+
+}  // namespace
+
+std::span<const PlanFormat> plan_formats() { return kFormats; }
+
+const PlanFormat* find_plan_format(std::string_view name) {
+  const auto* const found =
+      std::find_if(kFormats.begin(), kFormats.end(),
+                   [&](const PlanFormat& format) { return format.name == name; });
+  return found == kFormats.end() ? nullptr : found;
+}
+
+TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options) {
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr) return {};
+  const bool on_cpu = found->names_places && options.trainer_device == "cpu";
+  return on_cpu ? found->rules_on_cpu : found->rules;
+}
+
+std::string host_memory_fault(std::string_view format, const PlanExportOptions& options) {
+  if (trainer_rules(format, options).host_memory) return {};
+  if (trainer_rules(format, {}).host_memory) return "TorchRec has no such kernels on CPU";
+  return std::string(format) + " has no place for tables there";
+}
+
+}  // namespace neuroshard::io

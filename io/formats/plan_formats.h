@@ -1,0 +1,54 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/core/trainer_rules.h"
+#include "io/plans/export_options.h"
+#include "io/plans/plan_document.h"
+
+// The list of formats that plans are written in. All that differs between them is in their entries:
+// nobody else asks for a format by its name.
+
+namespace neuroshard::io {
+
+struct TrainerLint;
+
+/// One format a plan can be written in.
+struct PlanFormat {
+  std::string_view name;     ///< "torchrec"
+  std::string_view summary;  ///< one line
+  /// The file of a plan that is valid and canonical, with complete options.
+  Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
+  /// The plan that the file holds, of a canonical one; null: every plan as it is.
+  Plan (*as_written)(Plan) = nullptr;
+  /// How plans of any file are held against the trainer's rules; null: nothing has to run there.
+  const TrainerLint* lint = nullptr;
+  /// What a plan has to keep to: a search that does not is refused in the end, when its time is
+  /// spent.
+  TrainerRules rules{};
+  /// Whether the file names the module of each table and the trainer's device for each shard; and
+  /// the rules where those are CPUs.
+  bool names_places = false;
+  TrainerRules rules_on_cpu{};
+  /// What of the file goes by how many devices a host has, for people; "": nothing.
+  std::string_view by_hosts{};
+  bool shows_costs = false;  ///< costs, the memory limit and the baselines beside the plan
+};
+
+/// All formats, the native one first.
+std::span<const PlanFormat> plan_formats();
+
+/// Null for an unknown one.
+const PlanFormat* find_plan_format(std::string_view name);
+
+/// What the trainer of that format runs with these options; everything for an unknown one.
+TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
+
+/// Why no plan in the format keeps tables in host memory, for people; "" where some may.
+std::string host_memory_fault(std::string_view format, const PlanExportOptions& options);
+
+}  // namespace neuroshard::io
