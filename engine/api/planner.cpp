@@ -9,8 +9,10 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/api/plan_target.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
+#include "io/formats/plan_formats.h"
 #include "io/text.h"
 #include "search/algorithms.h"
 #include "search/problem.h"
@@ -64,10 +66,13 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
 }
 
 void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
-  if (options.host_memory_bytes == 0 || capabilities(planner.models->models).host_memory) return;
-  log_line(
-      planner, NEUROSHARD_LOG_WARNING,
-      "cluster.host_memory_bytes: changes nothing, " + lacks_host_memory(planner.models->name));
+  if (options.host_memory_bytes == 0) return;
+  const bool known = capabilities(planner.models->models).host_memory;
+  if (known && options.trainer.host_memory) return;
+  log_line(planner, NEUROSHARD_LOG_WARNING,
+           "cluster.host_memory_bytes: changes nothing, " +
+               (known ? "the target has no place for tables there"
+                      : lacks_host_memory(planner.models->name)));
 }
 
 Result<RowSplits> row_splits_of(std::int32_t given) {
@@ -85,6 +90,17 @@ Result<RowSplits> row_splits_of(std::int32_t given) {
   }
 }
 
+/// Without the hosts, which are the cluster's.
+Result<PlanTarget> read_target(const neuroshard_plan_options& given) {
+  PlanTarget target;
+  NEUROSHARD_ASSIGN_OR_RETURN(target.format, view_of(given.target, "options.target"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view algorithm,
+                              view_of(given.algorithm, "options.algorithm"));
+  target.any_algorithm = algorithm.empty();
+  NEUROSHARD_RETURN_IF_ERROR(check_target(target));
+  return target;
+}
+
 Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   PlanOptions options;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view algorithm,
@@ -96,7 +112,9 @@ Result<PlanOptions> read_options(const neuroshard_plan_options& given) {
   options.evaluations = given.evaluations;
   NEUROSHARD_ASSIGN_OR_RETURN(options.row_splits, row_splits_of(given.row_splits));
   options.data_parallel = given.data_parallel != 0;
-  options.trainer.equal_columns = given.equal_columns != 0;
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanTarget target, read_target(given));
+  options.trainer = io::trainer_rules(target.format, {});
+  options.trainer.equal_columns |= given.equal_columns != 0;
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return options;
 }
@@ -185,10 +203,13 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster devices, read_cluster(cluster));
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanTarget target, read_target(given));
+    target.devices_per_host = devices.devices_per_host;
     return search_plan(
         *planner, *workload, devices, given,
         [&](const Workload& tables, const CostModels& models, const PlanOptions& own) {
-          return make_plan(tables, devices.devices, models, own);
+          return plan_for_target(target, *workload, tables, devices.devices, models, own,
+                                 [&](const std::string& note) { warn_if_any(*planner, note); });
         });
   });
 }

@@ -24,7 +24,8 @@ class PlanOptions(ctypes.Structure):
                 ("evaluations", ctypes.c_int64), ("threads", ctypes.c_int32),
                 ("row_splits", ctypes.c_int32), ("progress", ctypes.c_void_p),
                 ("progress_user_data", ctypes.c_void_p), ("cancellation", ctypes.c_void_p),
-                ("data_parallel", ctypes.c_int32), ("equal_columns", ctypes.c_int32)]
+                ("data_parallel", ctypes.c_int32), ("equal_columns", ctypes.c_int32),
+                ("target", Text)]
 
 
 class PlanInfo(ctypes.Structure):

@@ -146,6 +146,8 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
   refused([](auto&, auto& o) { o.algorithm = text("luck"); }, "luck");
   refused([](auto&, auto& o) { o.row_splits = -1; }, "row_splits");
   refused([](auto&, auto& o) { o.row_splits = 4; }, "row_splits");
+  refused([](auto&, auto& o) { o.target = text("stone"); },
+          "options.target: found 'stone', expected one of json, torchrec, hugectr");
   refused([](auto& c, auto&) { c.host_memory_bytes = -1; }, "cluster.host_memory_bytes: found -1");
 }
 

@@ -43,6 +43,17 @@ BOOST_AUTO_TEST_CASE(a_plan_near_one_that_runs_is_cheaper_within_the_limit) {
   BOOST_TEST(last < before);
 }
 
+BOOST_AUTO_TEST_CASE(for_hugectr_only_whole_tables_move) {
+  const Workload workload = make_workload(12);
+  const Planner planner = make_planner();
+  const Plan now = crowded(workload, 4);
+  const PlanOptions options{.evaluations = 1000, .target = "hugectr"};
+  const Plan next = must(planner.replan(workload, cluster_of(4), now, INT64_MAX, options));
+  BOOST_TEST(next.cost_ms() < must(planner.simulate(workload, now)).cost_ms());
+  BOOST_TEST(next.shards().size() == workload.table_count());
+  BOOST_TEST(next.export_as(workload, "hugectr").ok());
+}
+
 BOOST_AUTO_TEST_CASE(lookups_may_be_those_of_another_batch) {
   const Plan now = crowded(make_workload(6), 2);
   Workload other = must(Workload::create(8192));

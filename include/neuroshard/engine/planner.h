@@ -66,6 +66,11 @@ typedef struct neuroshard_plan_options {
   /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
      each on a device of its own, as HugeCTR has them; where they find none, blocks may differ. */
   int32_t equal_columns;
+  /* The format that the plan will be exported in, one of neuroshard_export_format_name(): the
+     search keeps to what its trainer runs, and the plan is as the file has it. Where the file has
+     no place for the plan of "refine" by default, it is that of another algorithm (a warning
+     tells), else the search is refused. Empty: any plan will do. */
+  neuroshard_text target;
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -81,15 +86,16 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          neuroshard_error* error);
 /* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
    cost models and brings at most `move_limit_bytes` to devices that do not hold them
-   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split (so that HugeCTR's
-   lists may have no place for the plan); row shards and tables on every device stay as they are.
-   Where `cluster` says no devices per host, those of `now` count. The workload may have another
-   batch size than `now`, and tables that it lacks, after those that it has: they are placed as if
-   nothing of them moved. Where devices have less memory than `now` takes, what is too much goes to
-   others, which may cost more. Tables keep the kernels that `now` gives them. Of `options`,
-   algorithm, row_splits and data_parallel change nothing. Errors: as neuroshard_planner_plan();
-   INVALID_INPUT also when `now` does not cover its tables exactly or is for another number of
-   devices; INFEASIBLE when nothing is found that fits and moves no more than the limit. */
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split; where the trainer
+   of `options->target` wants that (HugeCTR does), only whole tables move. Row shards and tables on
+   every device stay as they are. Where `cluster` says no devices per host, those of
+   `now` count. The workload may have another batch size than `now`, and tables that it lacks, after
+   those that it has: they are placed as if nothing of them moved. Where devices have less memory
+   than `now` takes, what is too much goes to others, which may cost more. Tables keep the kernels
+   that `now` gives them. Of `options`, algorithm, row_splits and data_parallel change nothing.
+   Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its tables
+   exactly or is for another number of devices; INFEASIBLE when nothing is found that fits and moves
+   no more than the limit. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,

@@ -43,6 +43,7 @@ struct PlanOptions {
   std::int32_t row_splits = NEUROSHARD_ROW_SPLITS_DEFAULT;  ///< one of NEUROSHARD_ROW_SPLITS_..
   bool data_parallel = false;
   bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
+  std::string target{};        ///< format that the plan will be exported in; empty: any plan
   const Cancellation* cancellation = nullptr;
   /// phase, done, total, unit. Must not throw.
   std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
@@ -99,6 +100,7 @@ class Planner {
     given.row_splits = options.row_splits;
     given.data_parallel = options.data_parallel ? 1 : 0;
     given.equal_columns = options.equal_columns ? 1 : 0;
+    given.target = detail::text(options.target);
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = hand_on;

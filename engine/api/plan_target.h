@@ -1,0 +1,35 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "engine/api/handles.h"
+#include "engine/core/cluster.h"
+#include "engine/planner/planner.h"
+
+// Plans that are searched for a trainer's file.
+
+namespace neuroshard::c_api {
+
+/// The file that a plan is for.
+struct PlanTarget {
+  std::string format;  ///< of io::plan_formats(); empty: none, every plan will do
+  std::int32_t devices_per_host = 0;
+  /// Whether another algorithm's plan will do where the file has no place for the best one.
+  bool any_algorithm = false;
+};
+
+/// kInvalidInput unless the format is empty or one that is listed.
+Status check_target(const PlanTarget& target);
+
+/// make_plan(), but a plan that can be exported in the target's format, put as that has it.
+/// `tables` are the workload's with what else counts in their bytes; `warn` is told of a plan of
+/// another algorithm. Errors: also kInvalidInput, where the format has no place for the tables, or
+/// for the plan of an algorithm that was asked for; kInfeasible, where it has none for any plan
+/// found.
+Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_workload& workload,
+                                   const Workload& tables, const Cluster& cluster,
+                                   const CostModels& models, const PlanOptions& options,
+                                   const std::function<void(const std::string&)>& warn);
+
+}  // namespace neuroshard::c_api
