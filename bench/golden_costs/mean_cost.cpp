@@ -34,7 +34,7 @@ PlanOptions options_of(const GoldenSetting& setting, const Workload& workload, s
   options.evaluations = setting.evaluations;
   options.row_splits = setting.moved > 0 ? RowSplits::kOff : setting.row_splits;
   options.data_parallel = setting.data_parallel;
-  options.equal_columns = setting.equal_columns;
+  options.trainer.equal_columns = setting.equal_columns;
   const std::int32_t hosts = setting.devices > kUsualHost ? setting.devices / kUsualHost : 1;
   options.host_memory_bytes = share_of(workload, setting.host_memory) / hosts;
   return options;

@@ -82,10 +82,10 @@ Result<Task> make_task(const Setting& setting, std::size_t index) {
   task.options.row_splits =
       setting.row_splits[index / setting.devices.size() % setting.row_splits.size()];
   // No refusal looks for what would do, which takes time and no plan depends on.
-  task.options.possible_row_splits = task.options.row_splits;
+  task.options.trainer.row_splits = task.options.row_splits;
   task.options.evaluations = setting.evaluations;
   task.options.data_parallel = setting.data_parallel;
-  task.options.equal_columns = setting.equal_columns;
+  task.options.trainer.equal_columns = setting.equal_columns;
   task.options.host_memory_bytes = draw(setting.host_memory, bytes, rng) / hosts;
   task.limit.bytes = draw(setting.moved, bytes, rng);
   task.limit.whole_tables = rng.below(3) == 0;
