@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "engine/planner/bench_signature/run_setting.h"
 #include "engine/core/status.h"
+#include "engine/planner/bench_signature/run_setting.h"
 
 namespace neuroshard {
 

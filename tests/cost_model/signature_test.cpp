@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/core/offload.h"
 #include "engine/planner/bench_signature.h"
 #include "engine/planner/bench_signature/plan_hash.h"
 #include "engine/planner/bench_signature/settings.h"
-#include "engine/core/offload.h"
 
 namespace neuroshard {
 

@@ -17,8 +17,8 @@ bool is_outcome(const Status& status) {
          status.code() == StatusCode::kInvalidInput;
 }
 
-Result<PlanResult> plan_task(const Task& task) {
-  const auto plan = task.models.torchrec ? make_plan : make_plan_scalar;
+Result<PlanResult> plan_task(const Setting& setting, const Task& task) {
+  const auto plan = setting.costs == Costs::kFormula ? make_plan : make_plan_scalar;
   return plan(task.workload, task.cluster, task.models, task.options);
 }
 
@@ -31,10 +31,11 @@ void forget_last_table(const Workload& workload, Plan& plan) {
 
 /// A plan for other lookups than those that `now` was made for and, with TorchRec's formula, in
 /// less memory or more, one time in three for a table that `now` lacks.
-Result<PlanResult> replan_task(const Task& task, Plan now, std::size_t index) {
+Result<PlanResult> replan_task(const Setting& setting, const Task& task, Plan now,
+                               std::size_t index) {
   Rng rng = Rng(kDriftSeed).fork(index);
   const Workload workload = with_other_lookups(task.workload, rng);
-  if (!task.models.torchrec) {
+  if (setting.costs != Costs::kFormula) {
     return replan_scalar(workload, task.cluster, task.models, now, task.limit, task.options);
   }
   Cluster cluster = task.cluster;
@@ -58,11 +59,11 @@ Result<SettingRun> run_setting(const Setting& setting) {
     NEUROSHARD_ASSIGN_OR_RETURN(Task task, make_task(setting, index));
     for (const std::string& name : names) {
       task.options.algorithm = name;
-      NEUROSHARD_RETURN_IF_ERROR(add(plan_task(task)));
+      NEUROSHARD_RETURN_IF_ERROR(add(plan_task(setting, task)));
     }
     if (setting.moved.most == 0 || !run.outcomes.back().ok()) continue;
     const Plan now = run.outcomes.back()->plan;
-    NEUROSHARD_RETURN_IF_ERROR(add(replan_task(task, now, index)));
+    NEUROSHARD_RETURN_IF_ERROR(add(replan_task(setting, task, now, index)));
   }
   return run;
 }
