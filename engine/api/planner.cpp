@@ -66,13 +66,17 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
 }
 
 void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
-  if (options.host_memory_bytes == 0) return;
-  const bool known = capabilities(planner.models->models).host_memory;
-  if (known && options.trainer.host_memory) return;
+  if (options.host_memory_bytes == 0 || capabilities(planner.models->models).host_memory) return;
+  log_line(
+      planner, NEUROSHARD_LOG_WARNING,
+      "cluster.host_memory_bytes: changes nothing, " + lacks_host_memory(planner.models->name));
+}
+
+/// Of a plan from nothing: what a running plan has in host memory stays there.
+void warn_of_target(const neuroshard_planner& planner, const PlanOptions& options) {
+  if (options.host_memory_bytes == 0 || options.trainer.host_memory) return;
   log_line(planner, NEUROSHARD_LOG_WARNING,
-           "cluster.host_memory_bytes: changes nothing, " +
-               (known ? "the target has no place for tables there"
-                      : lacks_host_memory(planner.models->name)));
+           "cluster.host_memory_bytes: changes nothing, the target has no place for tables there");
 }
 
 Result<RowSplits> row_splits_of(std::int32_t given) {
@@ -208,6 +212,7 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     return search_plan(
         *planner, *workload, devices, given,
         [&](const Workload& tables, const CostModels& models, const PlanOptions& own) {
+          if (capabilities(models).host_memory) warn_of_target(*planner, own);
           return plan_for_target(target, *workload, tables, devices.devices, models, own,
                                  [&](const std::string& note) { warn_if_any(*planner, note); });
         });

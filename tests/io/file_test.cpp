@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(what_no_text_begins_with_is_refused_after_a_block) {
     rusage before{};
     rusage after{};
     ::getrusage(RUSAGE_SELF, &before);
-    check_refused(read_text_file(endless).status(), {endless, "expected UTF-8 text"});
+    check_refused(read_text_file(endless).status(), {endless, "found byte", " text"});
     ::getrusage(RUSAGE_SELF, &after);
     BOOST_TEST(after.ru_maxrss - before.ru_maxrss < 64 * 1024, endless);
   }

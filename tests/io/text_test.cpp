@@ -79,6 +79,10 @@ BOOST_AUTO_TEST_CASE(a_byte_order_mark_is_taken_off_the_front) {
 BOOST_AUTO_TEST_CASE(foreign_bytes_are_refused_with_their_place) {
   BOOST_TEST(check_text("fine\n", "f").ok());
   check_refused(check_text("\x1F\x8B\x08", "f"), {"f:1:1: ", "gzip"});
+  check_refused(check_start("\x1F\x8B\x08", "f"), {"f:1:1: ", "gzip"});
+  check_refused(check_start("\x0C{}", "f"), {"f:1:1: ", "expected text"});
+  BOOST_TEST(check_start("{\"\xC3", "f").ok());  // the character may go on in the next block
+  BOOST_TEST(!is_module_name("a\x85.b"));
   check_refused(check_text("a\nbc\xFE", "f"), {"f:2:3: ", "'\\xfe'", "UTF-8"});
 }
 

@@ -86,16 +86,17 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          neuroshard_error* error);
 /* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
    cost models and brings at most `move_limit_bytes` to devices that do not hold them
-   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split; where the trainer
-   of `options->target` wants that (HugeCTR does), only whole tables move. Row shards and tables on
-   every device stay as they are. Where `cluster` says no devices per host, those of
-   `now` count. The workload may have another batch size than `now`, and tables that it lacks, after
-   those that it has: they are placed as if nothing of them moved. Where devices have less memory
-   than `now` takes, what is too much goes to others, which may cost more. Tables keep the kernels
-   that `now` gives them. Of `options`, algorithm, row_splits and data_parallel change nothing.
-   Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its tables
-   exactly or is for another number of devices; INFEASIBLE when nothing is found that fits and moves
-   no more than the limit. */
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split. Where the trainer
+   of `options->target` wants that (HugeCTR does), only whole tables move; that is all that `target`
+   changes here: whether its file has a place for the plan, neuroshard_plan_export() says. Row
+   shards and tables on every device stay as they are. Where `cluster` says no devices per host,
+   those of `now` count. The workload may have another batch size than `now`, and tables that it
+   lacks, after those that it has: they are placed as if nothing of them moved. Where devices have
+   less memory than `now` takes, what is too much goes to others, which may cost more. Tables keep
+   the kernels that `now` gives them. Of `options`, algorithm, row_splits and data_parallel change
+   nothing. Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its
+   tables exactly or is for another number of devices; INFEASIBLE when nothing is found that fits
+   and moves no more than the limit. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,
