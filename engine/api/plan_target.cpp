@@ -25,12 +25,8 @@ Status export_refusal(const PlanTarget& target, const io::PlanExportOptions& opt
 
 Status check_target(const PlanTarget& target) {
   if (target.format.empty() || io::find_plan_format(target.format) != nullptr) return {};
-  std::string known;
-  for (const io::PlanFormat& format : io::plan_formats()) {
-    known += (known.empty() ? "" : ", ") + std::string(format.name);
-  }
   return invalid_input("options.target: found " + io::excerpt(target.format) +
-                       ", expected one of " + known);
+                       ", expected one of " + io::plan_format_names());
 }
 
 Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_workload& workload,

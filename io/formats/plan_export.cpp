@@ -61,11 +61,8 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
                                 const PlanDocument& document, const PlanExportOptions& options) {
   const PlanFormat* found = find_plan_format(format);
   if (found == nullptr) {
-    std::string known;
-    for (const PlanFormat& one : plan_formats()) {
-      known += (known.empty() ? "" : ", ") + std::string(one.name);
-    }
-    return invalid_input("plan format: found " + excerpt(format) + ", expected one of " + known);
+    return invalid_input("plan format: found " + excerpt(format) + ", expected one of " +
+                         plan_format_names());
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));

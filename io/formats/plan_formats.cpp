@@ -63,6 +63,14 @@ const PlanFormat* find_plan_format(std::string_view name) {
   return found == kFormats.end() ? nullptr : found;
 }
 
+std::string plan_format_names() {
+  std::string names;
+  for (const PlanFormat& format : kFormats) {
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  }
+  return names;
+}
+
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options) {
   const PlanFormat* found = find_plan_format(format);
   if (found == nullptr) return {};

@@ -45,6 +45,9 @@ std::span<const PlanFormat> plan_formats();
 /// Null for an unknown one.
 const PlanFormat* find_plan_format(std::string_view name);
 
+/// "json, torchrec, ..": their names, as messages say what was expected.
+std::string plan_format_names();
+
 /// What the trainer of that format runs with these options; everything for an unknown one.
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
 
