@@ -18,7 +18,7 @@ Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluat
   const StopCheck stop(own);
   NEUROSHARD_ASSIGN_OR_RETURN(StartPlan start, best_baseline(problem, evaluator, own));
   SearchResult result{std::move(start.plan), start.evaluations, start.stopped_early};
-  const ShapeCatalog catalog(problem.workload, evaluator);
+  const ShapeCatalog catalog(problem.space, evaluator);
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (problem.cluster.devices == 1 || pieces.empty()) return result;
   RedrawWalk walk(problem, evaluator, catalog);

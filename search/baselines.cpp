@@ -9,6 +9,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "search/device_order.h"
 #include "search/feasibility.h"
 
@@ -23,11 +24,13 @@ struct WeightedTable {
   std::int32_t table;
 };
 
-double by_size(const Table& table) { return static_cast<double>(table_bytes(table)); }
-double by_dim(const Table& table) { return table.dim; }
-double by_lookup(const Table& table) { return table.dim * table.pooling_factor; }
-double by_size_lookup(const Table& table) {
-  return table.dim * table.pooling_factor * std::log10(static_cast<double>(table.rows));
+std::int64_t bytes_of(const TableSpace& own) { return table_bytes(*own.table, own.kernel); }
+
+double by_size(const TableSpace& own) { return static_cast<double>(bytes_of(own)); }
+double by_dim(const TableSpace& own) { return own.table->dim; }
+double by_lookup(const TableSpace& own) { return own.table->dim * own.table->pooling_factor; }
+double by_size_lookup(const TableSpace& own) {
+  return by_lookup(own) * std::log10(static_cast<double>(own.table->rows));
 }
 
 /// A greedy pass over the tables: where each went, and how full the fullest device is. Stops at the
@@ -45,8 +48,7 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
   DeviceOrder devices;
   devices.reset(problem.cluster.devices);
   for (const WeightedTable& item : tables) {
-    const DeviceSet& allowed =
-        problem.workload.tables[static_cast<std::size_t>(item.table)].devices;
+    const DeviceSet& allowed = problem.space.of(item.table).devices;
     const auto takes = [&](const DeviceLoad& device) {
       return device.bytes <= memory - item.bytes && allowed.has(device.device);
     };
@@ -57,19 +59,18 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
       return pass;
     }
     const DeviceLoad& device = devices[rank];
-    pass.plan.shards.push_back(whole_table(problem.workload, item.table, device.device));
+    pass.plan.shards.push_back(problem.space.whole_on(device.device, item.table));
     pass.most_bytes = std::max(pass.most_bytes, device.bytes + item.bytes);
     devices.add(rank, device.load + item.weight, item.bytes, 0);
   }
   return pass;
 }
 
-Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const Table&)) {
+Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const TableSpace&)) {
   NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   std::vector<WeightedTable> tables;
-  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const Table& table = problem.workload.tables[index];
-    tables.push_back({weigh(table), table_bytes(table), static_cast<std::int32_t>(index)});
+  for (const TableSpace& own : problem.space.tables) {
+    tables.push_back({weigh(own), bytes_of(own), static_cast<std::int32_t>(tables.size())});
   }
   std::sort(tables.begin(), tables.end(), [](const WeightedTable& a, const WeightedTable& b) {
     if (a.weight != b.weight) return a.weight > b.weight;
@@ -82,9 +83,9 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
     if (const auto shortage = shortage_in_all(problem)) {
       return infeasible(shortage->blame + ": " + enough);
     }
-    const Table& table = problem.workload.tables[static_cast<std::size_t>(pass.unplaced)];
+    const TableSpace& table = problem.space.of(pass.unplaced);
     return infeasible(table_label(problem.workload, pass.unplaced) + " of " +
-                      format_bytes(table_bytes(table)) + " fits whole on none of " +
+                      format_bytes(bytes_of(table)) + " fits whole on none of " +
                       (table.devices.all() ? std::to_string(problem.cluster.devices) + " devices"
                                            : "its devices (" + describe(table.devices) + ")") +
                       " of " + format_bytes(problem.cluster.memory_bytes) +
@@ -103,15 +104,14 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
   result.plan.devices = problem.cluster.devices;
   Rng rng(options.seed);
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const std::vector<std::int32_t>& allowed = problem.workload.tables[index].devices.devices();
+    const std::vector<std::int32_t>& allowed = problem.space.tables[index].devices.devices();
     const bool any = allowed.empty();
     const auto choices = any ? static_cast<std::size_t>(problem.cluster.devices) : allowed.size();
     const auto drawn = rng.below(choices);
     const std::int32_t device = any ? static_cast<std::int32_t>(drawn) : allowed[drawn];
-    result.plan.shards.push_back(
-        whole_table(problem.workload, static_cast<std::int32_t>(index), device));
+    result.plan.shards.push_back(problem.space.whole_on(device, static_cast<std::int32_t>(index)));
   }
-  const std::vector<std::int64_t> bytes = placed_bytes(problem.workload, result.plan);
+  const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t memory = problem.cluster.memory_bytes;
   if (*fullest <= memory) return result;

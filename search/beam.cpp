@@ -13,9 +13,8 @@ namespace neuroshard::search {
 namespace {
 
 /// The paper halves a shard while half is a multiple of 4 columns; and as its table allows.
-bool halvable(const Workload& workload, const Shard& shard) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-  return shard.dim() % 8 == 0 && split_point(table, shard.dim()) > 0;
+bool halvable(const SearchSpace& space, const Shard& shard) {
+  return shard.dim() % 8 == 0 && split_point(space.of(shard.table), shard.dim()) > 0;
 }
 
 struct SequenceHash {
@@ -124,11 +123,11 @@ std::vector<BeamSearch::Child> BeamSearch::expand(const std::vector<ShardSet>& b
   std::vector<Child> children;
   for (const ShardSet& parent : beam) {
     for (const std::int32_t index : parent.candidates(beam_.candidates)) {
-      if (!halvable(problem_.workload, parent.shard(index))) continue;
+      if (!halvable(problem_.space, parent.shard(index))) continue;
       interrupted_ = stop_.stop();
       if (interrupted_) return link(std::move(children));
       Child child{parent, nullptr};
-      child.shards.split(index, parent.shard(index).dim() / 2, problem_.workload, evaluator_);
+      child.shards.split(index, parent.shard(index).dim() / 2, problem_.space, evaluator_);
       child.known = &look_up(child.shards);
       children.push_back(std::move(child));
     }

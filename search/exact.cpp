@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "search/exact_enumeration.h"
 #include "search/feasibility.h"
 #include "search/workers.h"
@@ -21,14 +22,14 @@ constexpr std::size_t kPrefixes = 256;  // parts of the search, at least, when t
 std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator) {
   std::vector<ShardShape> shapes;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    shapes.push_back(shape_of(whole_table(problem.workload, static_cast<std::int32_t>(index), 0)));
+    shapes.push_back(problem.space.whole(static_cast<std::int32_t>(index)));
   }
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   std::vector<ExactItem> items;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const ShardShape& shape = shapes[k];
     items.push_back({shape.table, ids[k], shard_bytes(problem.workload, shape), shape.dim,
-                     &problem.workload.tables[k].devices});
+                     &problem.space.tables[k].devices});
   }
   std::stable_sort(items.begin(), items.end(),
                    [](const ExactItem& a, const ExactItem& b) { return a.bytes > b.bytes; });
@@ -92,7 +93,7 @@ double exact_plans(std::int32_t tables, std::int32_t devices, bool devices_alike
 
 Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluator,
                                  const SearchOptions& options) {
-  const bool are_alike = alike(problem.workload, evaluator);
+  const bool are_alike = alike(problem.space, evaluator);
   const double plans = exact_plans(static_cast<std::int32_t>(problem.workload.tables.size()),
                                    problem.cluster.devices, are_alike);
   constexpr auto kMost = static_cast<std::int64_t>(kMostExactPlans);
@@ -132,8 +133,7 @@ Result<SearchResult> shard_exact(const Problem& problem, PlanEvaluator& evaluato
   if (best == nullptr) return no_placement(problem);
   result.plan.devices = problem.cluster.devices;
   for (std::size_t item = 0; item < items.size(); ++item) {
-    result.plan.shards.push_back(
-        whole_table(problem.workload, items[item].table, best->devices[item]));
+    result.plan.shards.push_back(problem.space.whole_on(best->devices[item], items[item].table));
   }
   return result;
 }

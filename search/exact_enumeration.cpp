@@ -7,10 +7,10 @@ constexpr std::size_t kBatch = 64;  // complete plans costed together
 
 }  // namespace
 
-bool alike(const Workload& workload, const PlanEvaluator& evaluator) {
+bool alike(const SearchSpace& space, const PlanEvaluator& evaluator) {
   return evaluator.devices_alike() &&
-         std::all_of(workload.tables.begin(), workload.tables.end(),
-                     [](const Table& table) { return table.devices.all(); });
+         std::all_of(space.tables.begin(), space.tables.end(),
+                     [](const TableSpace& table) { return table.devices.all(); });
 }
 
 Enumeration::Enumeration(const Problem& problem, const PlanEvaluator& evaluator,
@@ -20,7 +20,7 @@ Enumeration::Enumeration(const Problem& problem, const PlanEvaluator& evaluator,
       stop_(stop),
       devices_(problem.cluster.devices),
       memory_(problem.cluster.memory_bytes),
-      alike_(alike(problem.workload, evaluator)),
+      alike_(alike(problem.space, evaluator)),
       state_size_(evaluator.state_size()),
       states_(static_cast<std::size_t>(devices_) * state_size_),
       saved_states_(items.size() * state_size_),

@@ -20,7 +20,7 @@ struct ExactItem {
 };
 
 /// Whether plans cost the same, and may be, however devices are renumbered.
-bool alike(const Workload& workload, const PlanEvaluator& evaluator);
+bool alike(const SearchSpace& space, const PlanEvaluator& evaluator);
 
 /// The devices of the first items.
 using Devices = std::vector<std::int32_t>;

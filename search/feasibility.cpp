@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -38,7 +39,7 @@ std::string need_more(std::size_t tables, const std::string& which, std::int64_t
 }
 
 /// "columns, rows, 32 columns or more, on device 0": all that a table says of its sharding.
-std::string limits_of(const Table& table) {
+std::string limits_of(const TableSpace& table) {
   const std::int32_t columns = table.sharding.min_columns;
   std::string text = describe(table.sharding);
   if (table.sharding.columns && columns > kLeastColumns) {
@@ -49,19 +50,20 @@ std::string limits_of(const Table& table) {
 
 /// A table's smallest largest piece when it is split as far as it goes, by columns or as `rows`
 /// allow; the table itself where it is in none.
-ShardShape finest_piece(const Workload& workload, std::int32_t index, const RowShapes& rows) {
-  const Table& table = workload.tables[static_cast<std::size_t>(index)];
-  const std::int32_t dim = finest_dim(table);
-  ShardShape finest{index, table.rows, dim};
-  const std::int32_t halves = table.sharding.rows ? rows.halves : 1;
+ShardShape finest_piece(const SearchSpace& space, std::int32_t index, const RowShapes& rows) {
+  const TableSpace& own = space.of(index);
+  const Table& table = *own.table;
+  const std::int32_t dim = finest_dim(own);
+  ShardShape finest = space.shape(index, table.rows, dim);
+  const std::int32_t halves = own.sharding.rows ? rows.halves : 1;
   // A replica has all of the table, but its own part of the buffers.
-  const bool replicas = rows.replicas > 1 && may_be_replicated(table);
-  const std::int64_t replica_rows = replicas ? table.rows : 0;
-  for (const ShardShape& piece : {ShardShape{index, even_block(table, rows.blocks), table.dim},
-                                  {index, even_block_of_host(table, rows.host), dim},
-                                  {index, finest_rows(table.rows, halves), table.dim},
-                                  {index, replica_rows, table.dim, 0, true}}) {
-    const bool finer = shard_bytes(workload, piece) < shard_bytes(workload, finest);
+  ShardShape replica = space.replica(index);
+  if (rows.replicas < 2 || !may_be_replicated(own)) replica.rows = 0;
+  for (const ShardShape& piece :
+       {space.shape(index, even_block(own, rows.blocks), table.dim),
+        space.shape(index, even_block_of_host(own, rows.host), dim),
+        space.shape(index, finest_rows(table.rows, halves), table.dim), replica}) {
+    const bool finer = bytes_on_device(table, piece) < bytes_on_device(table, finest);
     if (piece.rows > 0 && finer) finest = piece;
   }
   return finest;
@@ -69,13 +71,13 @@ ShardShape finest_piece(const Workload& workload, std::int32_t index, const RowS
 
 /// The largest of those of all tables; the first of equal ones.
 ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
-  const Workload& workload = problem.workload;
   ShardShape largest;
   std::int64_t most = 0;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    if (!has_pieces(workload.tables[index], rows)) continue;
-    const ShardShape piece = finest_piece(workload, static_cast<std::int32_t>(index), rows);
-    const std::int64_t bytes = shard_bytes(workload, piece);
+  for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
+    const TableSpace& own = problem.space.tables[index];
+    if (!has_pieces(own, rows)) continue;
+    const ShardShape piece = finest_piece(problem.space, static_cast<std::int32_t>(index), rows);
+    const std::int64_t bytes = bytes_on_device(*own.table, piece);
     if (bytes <= most) continue;
     largest = piece;
     most = bytes;
@@ -85,41 +87,40 @@ ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
 
 /// The first table for which that holds, or -1.
 template <typename Predicate>
-std::int32_t find_table(const Workload& workload, Predicate holds) {
-  const auto found = std::find_if(workload.tables.begin(), workload.tables.end(), holds);
-  if (found == workload.tables.end()) return -1;
-  return static_cast<std::int32_t>(found - workload.tables.begin());
+std::int32_t find_table(const SearchSpace& space, Predicate holds) {
+  const auto found = std::find_if(space.tables.begin(), space.tables.end(), holds);
+  if (found == space.tables.end()) return -1;
+  return static_cast<std::int32_t>(found - space.tables.begin());
 }
 
 }  // namespace
 
-const Workload& on_more_devices(const Problem& problem) {
-  return problem.on_more_devices == nullptr ? problem.workload : *problem.on_more_devices;
+const SearchSpace& on_more_devices(const Problem& problem) {
+  return problem.on_more_devices == nullptr ? problem.space : *problem.on_more_devices;
 }
 
 Status check_pieces(const Problem& problem, const RowShapes& rows) {
   const std::int32_t none =
-      find_table(problem.workload, [&](const Table& table) { return !has_pieces(table, rows); });
+      find_table(problem.space, [&](const TableSpace& own) { return !has_pieces(own, rows); });
   if (none < 0) return {};
   const Table& table = problem.workload.tables[static_cast<std::size_t>(none)];
   return infeasible(table_label(problem.workload, none) + ": its sharding allows " +
-                    limits_of(table) + ", of which this search can make nothing with " +
-                    counted(table.rows, "row") + " x " + counted(table.dim, "column") +
-                    ": allowing whole would do");
+                    limits_of(problem.space.of(none)) +
+                    ", of which this search can make nothing with " + counted(table.rows, "row") +
+                    " x " + counted(table.dim, "column") + ": allowing whole would do");
 }
 
 Status check_whole_tables(const Problem& problem) {
   const std::int32_t found =
-      find_table(problem.workload, [](const Table& table) { return !table.sharding.whole; });
+      find_table(problem.space, [](const TableSpace& own) { return !own.sharding.whole; });
   if (found < 0) return {};
-  const Table& table = problem.workload.tables[static_cast<std::size_t>(found)];
   return infeasible(table_label(problem.workload, found) + ": its sharding allows " +
-                    describe(table.sharding) +
+                    describe(problem.space.of(found).sharding) +
                     ", and this algorithm splits no table: one that splits would do");
 }
 
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {
-  const std::int64_t total = workload_bytes(problem.workload);
+  const std::int64_t total = whole_bytes(problem.space);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return std::nullopt;
@@ -129,8 +130,9 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
   shortage.blame =
       need_more(problem.workload.tables.size(), "", total, problem.cluster, shortage.memory_bytes);
   // No number of devices helps a piece that is larger than any of them, or tables bound to some.
-  const bool devices_help = piece <= memory && needed <= kMaxDevices &&
-                            !shortage_on_devices({on_more_devices(problem), problem.cluster});
+  const bool devices_help =
+      piece <= memory && needed <= kMaxDevices &&
+      !shortage_on_devices({problem.workload, problem.cluster, on_more_devices(problem)});
   if (devices_help) shortage.devices = static_cast<std::int32_t>(needed);
   return shortage;
 }
@@ -141,9 +143,10 @@ std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowSh
   const std::int64_t worst_bytes = shard_bytes(workload, worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return std::nullopt;
   const Table& table = workload.tables[static_cast<std::size_t>(worst.table)];
+  const AllowedSharding& allowed = problem.space.of(worst.table).sharding;
   const bool columns = worst.rows == table.rows;
-  const std::string finest = worst.replicated                     ? " whole on every device"
-                             : columns && !table.sharding.columns ? " whole"
+  const std::string finest = worst.replicated              ? " whole on every device"
+                             : columns && !allowed.columns ? " whole"
                              : columns ? " even split to " + counted(worst.dim, "column")
                                        : " even split to " + counted(worst.rows, "row");
   const std::int64_t memory = problem.cluster.memory_bytes;
@@ -159,11 +162,11 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
     std::int64_t bytes = 0;
   };
   std::map<std::vector<std::int32_t>, Bound> bound_to;
-  for (const Table& table : problem.workload.tables) {
-    if (table.devices.all()) continue;
-    Bound& bound = bound_to[table.devices.devices()];
+  for (const TableSpace& own : problem.space.tables) {
+    if (own.devices.all()) continue;
+    Bound& bound = bound_to[own.devices.devices()];
     ++bound.tables;
-    bound.bytes += table_bytes(table);
+    bound.bytes += table_bytes(*own.table, own.kernel);
   }
   std::optional<Shortage> worst;
   std::int64_t most = problem.cluster.memory_bytes;
@@ -213,7 +216,7 @@ Status no_arrangement(const Problem& problem, std::optional<std::int64_t> memory
   const std::int64_t proposed = memory_that_fits.value_or(problem.cluster.memory_bytes);
   return infeasible(
       "found no way to fit " + tables_of(problem.workload) + " (" +
-      format_bytes(workload_bytes(problem.workload)) + "), whole or split, on " +
+      format_bytes(whole_bytes(problem.space)) + "), whole or split, on " +
       devices_of(problem.cluster, proposed) + ": " +
       (memory_that_fits ? memory_would_do(proposed) : "more memory per device may do"));
 }

@@ -11,7 +11,7 @@
 namespace neuroshard::search {
 
 /// What there is to place when devices are added.
-const Workload& on_more_devices(const Problem& problem);
+const SearchSpace& on_more_devices(const Problem& problem);
 
 /// kInfeasible, naming a table that may not be whole and that columns, or what `rows` allow, do not
 /// divide in a way that it may be: has_pieces().

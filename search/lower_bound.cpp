@@ -41,13 +41,13 @@ struct PieceCosts {
 };
 
 /// Adds what it costs to deal a table's rows out to so many devices, where it has enough of them.
-void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devices,
+void add_blocks(const SearchSpace& space, std::int32_t table, std::int32_t devices,
                 PlanEvaluator& evaluator, PieceCosts& costs) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-  const std::int64_t block = even_block(whole, devices);
+  const std::int64_t block = even_block(space.of(table), devices);
   if (block == 0) return;
+  const Table& whole = *space.of(table).table;
   const auto cost_of = [&](std::int64_t rows) {
-    return evaluator.shape_cost(evaluator.intern({table, rows, whole.dim, devices}));
+    return evaluator.shape_cost(evaluator.intern(space.shape(table, rows, whole.dim, devices)));
   };
   const double cost = cost_of(block);
   const double last = cost_of(whole.rows - block * (devices - 1));
@@ -56,19 +56,19 @@ void add_blocks(const Workload& workload, std::int32_t table, std::int32_t devic
 }
 
 /// Whether the table may be in pieces of so many columns, of all its rows or a part.
-bool allows(const Table& whole, std::int32_t columns, bool all_rows) {
-  if (columns == whole.dim) return whole.sharding.whole || !all_rows;
+bool allows(const TableSpace& whole, std::int32_t columns, bool all_rows) {
+  if (columns == whole.table->dim) return whole.sharding.whole || !all_rows;
   return whole.sharding.allows_columns(columns);
 }
 
 /// Of pieces with so many rows, which are one of `row_blocks`.
-ColumnCosts column_costs(const Table& whole, std::int32_t table, std::int64_t rows,
+ColumnCosts column_costs(const SearchSpace& space, std::int32_t table, std::int64_t rows,
                          std::int32_t row_blocks, PlanEvaluator& evaluator) {
-  const auto dim = static_cast<std::size_t>(whole.dim);
+  const auto dim = static_cast<std::size_t>(space.of(table).table->dim);
   const std::size_t grains = dim / kGrain;
   std::vector<ShardShape> shapes;
   const auto add = [&](std::size_t columns) {
-    shapes.push_back({table, rows, static_cast<std::int32_t>(columns), row_blocks});
+    shapes.push_back(space.shape(table, rows, static_cast<std::int32_t>(columns), row_blocks));
   };
   for (std::size_t k = 1; k <= grains; ++k) add(kGrain * k);
   const std::size_t odd = dim % kGrain;
@@ -77,7 +77,7 @@ ColumnCosts column_costs(const Table& whole, std::int32_t table, std::int64_t ro
   ColumnCosts costs;
   costs.even.push_back(0);
   for (std::size_t k = 0; k < ids.size(); ++k) {
-    const bool allowed = allows(whole, shapes[k].dim, row_blocks == 0);
+    const bool allowed = allows(space.of(table), shapes[k].dim, row_blocks == 0);
     (k < grains ? costs.even : costs.ragged)
         .push_back(allowed ? evaluator.shape_cost(ids[k]) : kInfinity);
   }
@@ -89,13 +89,13 @@ void keep_less(const std::vector<double>& other, std::vector<double>& costs) {
 }
 
 /// All blocks as cheap as the cheaper of the first and the last, which may have fewer rows.
-ColumnCosts host_costs(const Table& whole, std::int32_t table, std::int32_t host_devices,
+ColumnCosts host_costs(const SearchSpace& space, std::int32_t table, std::int32_t host_devices,
                        PlanEvaluator& evaluator) {
-  const std::int64_t block = even_block_of_host(whole, host_devices);
+  const std::int64_t block = even_block_of_host(space.of(table), host_devices);
   if (block == 0) return {};
-  ColumnCosts costs = column_costs(whole, table, block, host_devices, evaluator);
-  const std::int64_t rest = whole.rows - block * (host_devices - 1);
-  const ColumnCosts last = column_costs(whole, table, rest, host_devices, evaluator);
+  ColumnCosts costs = column_costs(space, table, block, host_devices, evaluator);
+  const std::int64_t rest = space.of(table).table->rows - block * (host_devices - 1);
+  const ColumnCosts last = column_costs(space, table, rest, host_devices, evaluator);
   keep_less(last.even, costs.even);
   keep_less(last.ragged, costs.ragged);
   return costs;
@@ -131,16 +131,14 @@ double cheapest_division(const PieceCosts& costs, const RowShapes& rows, double 
   return std::min({columns, blocks, replicas});
 }
 
-PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluator& evaluator,
+PieceCosts piece_costs(const SearchSpace& space, std::int32_t table, PlanEvaluator& evaluator,
                        const RowShapes& rows) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
   PieceCosts costs;
-  costs.columns = column_costs(whole, table, whole.rows, 0, evaluator);
-  costs.on_host = host_costs(whole, table, rows.host, evaluator);
-  add_blocks(workload, table, rows.blocks, evaluator, costs);
-  if (rows.replicas > 1 && may_be_replicated(whole)) {
-    const ShardShape whole_each{table, whole.rows, whole.dim, 0, true};
-    costs.replica = evaluator.shape_cost(evaluator.intern(whole_each));
+  costs.columns = column_costs(space, table, space.of(table).table->rows, 0, evaluator);
+  costs.on_host = host_costs(space, table, rows.host, evaluator);
+  add_blocks(space, table, rows.blocks, evaluator, costs);
+  if (rows.replicas > 1 && may_be_replicated(space.of(table))) {
+    costs.replica = evaluator.shape_cost(evaluator.intern(space.replica(table)));
   }
   return costs;
 }
@@ -148,10 +146,10 @@ PieceCosts piece_costs(const Workload& workload, std::int32_t table, PlanEvaluat
 /// All tables, equal ones together.
 class Bound {
  public:
-  Bound(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows) : rows_(rows) {
+  Bound(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows) : rows_(rows) {
     std::map<PieceCosts, double> known;
-    for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-      ++known[piece_costs(workload, static_cast<std::int32_t>(index), evaluator, rows)];
+    for (std::size_t index = 0; index < space.tables.size(); ++index) {
+      ++known[piece_costs(space, static_cast<std::int32_t>(index), evaluator, rows)];
     }
     for (const auto& [costs, count] : known) {
       tables_.push_back({costs, count});
@@ -197,7 +195,7 @@ std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluat
   if (!evaluator.additive() || rows.halves > 1 || !affordable(problem.workload)) {
     return std::nullopt;
   }
-  Bound bound(problem.workload, evaluator, rows);
+  Bound bound(problem.space, evaluator, rows);
   if (bound.work() > kMostWork) return std::nullopt;
   const double devices = problem.cluster.devices;
   double low = bound.total(kInfinity) / devices;
@@ -225,7 +223,7 @@ std::optional<std::vector<double>> least_table_costs(const Problem& problem,
   std::vector<double> least;
   for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
     const auto table = static_cast<std::int32_t>(index);
-    const PieceCosts pieces = piece_costs(problem.workload, table, evaluator, rows);
+    const PieceCosts pieces = piece_costs(problem.space, table, evaluator, rows);
     costs.push_back(cheapest_division(pieces, rows, kInfinity, least) * (1 - kRounding));
   }
   return costs;

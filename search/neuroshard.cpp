@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/shard_bytes.h"
 #include "search/beam.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
@@ -13,12 +14,12 @@ namespace neuroshard::search {
 namespace {
 
 /// All tables, those in two that may not be whole. REQUIRES check_pieces().ok().
-ShardSet fewest_shards(const Workload& workload, PlanEvaluator& evaluator) {
-  ShardSet shards = ShardSet::whole_tables(workload, evaluator);
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    if (table.sharding.whole) continue;
-    shards.split(static_cast<std::int32_t>(index), split_point(table, table.dim), workload,
+ShardSet fewest_shards(const SearchSpace& space, PlanEvaluator& evaluator) {
+  ShardSet shards = ShardSet::whole_tables(space, evaluator);
+  for (std::size_t index = 0; index < space.tables.size(); ++index) {
+    const TableSpace& own = space.tables[index];
+    if (own.sharding.whole) continue;
+    shards.split(static_cast<std::int32_t>(index), split_point(own, own.table->dim), space,
                  evaluator);
   }
   return shards;
@@ -32,14 +33,13 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
   while (!large.empty()) {
     const std::int32_t part = large.back();
     const Shard& shard = shards.shard(part);
-    const Table& table = problem.workload.tables[static_cast<std::size_t>(shard.table)];
-    const std::int32_t columns = split_point(table, shard.dim());
+    const std::int32_t columns = split_point(problem.space.of(shard.table), shard.dim());
     if (columns == 0 ||
         shard_bytes(problem.workload, shape_of(shard)) <= problem.cluster.memory_bytes) {
       large.pop_back();
       continue;
     }
-    shards.split(part, columns, problem.workload, evaluator);
+    shards.split(part, columns, problem.space, evaluator);
     large.push_back(static_cast<std::int32_t>(shards.size()) - 1);
   }
 }
@@ -48,7 +48,7 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
 /// largest at a time, so that even thousands of splits take few rounds.
 Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evaluator,
                                     const GridOptions& grid, const StopCheck& stop) {
-  ShardSet shards = fewest_shards(problem.workload, evaluator);
+  ShardSet shards = fewest_shards(problem.space, evaluator);
   const auto count_at_first = static_cast<std::int32_t>(shards.size());
   for (std::int32_t index = 0; index < count_at_first; ++index) {
     split_to_fit(problem, evaluator, index, shards);
@@ -56,7 +56,7 @@ Result<ShardSet> split_until_placed(const Problem& problem, PlanEvaluator& evalu
   GridPlacer placer(evaluator, problem.cluster, grid);
   for (std::size_t count = 1; !stop.stop(); count *= 2) {
     if (placer.evaluate(shards)->feasible) return shards;
-    if (!shards.split_largest(count, problem.workload, evaluator, stop)) {
+    if (!shards.split_largest(count, problem.space, evaluator, stop)) {
       return no_arrangement(problem, placer.memory_that_fits(shards));
     }
   }
@@ -73,8 +73,8 @@ Result<SearchResult> shard_neuroshard_within(const Problem& problem, PlanEvaluat
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   const StopCheck stop(options);
   if (stop.cancelled()) return stopped_before_plan();
-  BeamResult best = beam_search(problem, evaluator, fewest_shards(problem.workload, evaluator),
-                                beam, options, stop);
+  BeamResult best =
+      beam_search(problem, evaluator, fewest_shards(problem.space, evaluator), beam, options, stop);
   std::int64_t evaluations = best.evaluations;
   if (!best.placement.feasible) {
     beam.grid.last_resort = true;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/core/shard_bytes.h"
+
 namespace neuroshard::search {
 namespace {
 
@@ -11,33 +13,33 @@ constexpr std::int32_t kGrain = kLeastColumns;
 
 /// Columns of the narrowest piece. Those of sequences are all equally wide in TorchRec, of other
 /// tables, too: equal halves, as no other two parts have half of the columns each.
-std::int32_t least_columns(const Table& table) {
+std::int32_t least_columns(const TableSpace& table) {
   const std::int32_t least = table.sharding.min_columns;
-  return table.pooled ? least : std::max(least, table.dim - table.dim / 2);
+  return table.table->pooled ? least : std::max(least, table.table->dim - table.table->dim / 2);
 }
 
 /// Of a table that may be in columns: whole, or in two of them at least.
-bool has_columns(const Table& table) {
-  return table.sharding.whole || split_point(table, table.dim) > 0;
+bool has_columns(const TableSpace& table) {
+  return table.sharding.whole || split_point(table, table.table->dim) > 0;
 }
 
-bool has_halves(const Table& table, std::int32_t parts) {
-  return table.sharding.rows && parts > 1 && table.rows > 1;
+bool has_halves(const TableSpace& table, std::int32_t parts) {
+  return table.sharding.rows && parts > 1 && table.table->rows > 1;
 }
 
 }  // namespace
 
-std::int32_t split_point(const Table& table, std::int32_t dim) {
+std::int32_t split_point(const TableSpace& table, std::int32_t dim) {
   if (!table.sharding.columns) return 0;
   const std::int32_t first = (dim / kGrain + 1) / 2 * kGrain;
   return std::min(first, dim - first) < least_columns(table) ? 0 : first;
 }
 
-std::int32_t finest_dim(const Table& table) {
-  if (!table.sharding.columns) return table.dim;
+std::int32_t finest_dim(const TableSpace& table) {
+  if (!table.sharding.columns) return table.table->dim;
   // After k splits, all pieces but the one with the odd columns have the quotient by 2^k, rounded
   // down or up; that one has it rounded down, and is split as long as those are.
-  std::int32_t fewer = table.dim / kGrain;
+  std::int32_t fewer = table.table->dim / kGrain;
   std::int32_t more = fewer;
   const std::int32_t least = least_columns(table);
   const auto splits = [&](std::int32_t grains) { return grains / 2 * kGrain >= least; };
@@ -45,7 +47,7 @@ std::int32_t finest_dim(const Table& table) {
     fewer /= 2;
     more = (more + 1) / 2;
   }
-  return more > fewer && !splits(more) ? more * kGrain : fewer * kGrain + table.dim % kGrain;
+  return more > fewer && !splits(more) ? more * kGrain : fewer * kGrain + table.table->dim % kGrain;
 }
 
 std::int64_t upper_half(std::int64_t rows) { return rows - rows / 2; }
@@ -55,18 +57,19 @@ std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
   return rows;
 }
 
-std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+std::int64_t finest_column_bytes(const SearchSpace& space, std::int32_t table) {
+  const TableSpace& whole = space.of(table);
   if (!has_columns(whole)) return kTooLarge;
-  return shard_bytes(workload, {table, whole.rows, finest_dim(whole)});
+  return bytes_on_device(*whole.table, space.shape(table, whole.table->rows, finest_dim(whole)));
 }
 
-std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+std::int64_t finest_half_bytes(const SearchSpace& space, std::int32_t table, std::int32_t parts) {
+  const TableSpace& whole = space.of(table);
   const bool halves = has_halves(whole, parts);
   if (!halves && !whole.sharding.whole) return kTooLarge;
-  return shard_bytes(workload,
-                     {table, halves ? finest_rows(whole.rows, parts) : whole.rows, whole.dim});
+  const std::int64_t rows = whole.table->rows;
+  return bytes_on_device(
+      *whole.table, space.shape(table, halves ? finest_rows(rows, parts) : rows, whole.table->dim));
 }
 
 std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
@@ -74,15 +77,15 @@ std::int64_t even_block(std::int64_t rows, std::int32_t devices) {
   return block * (devices - 1) < rows ? block : 0;
 }
 
-std::int64_t even_block(const Table& table, std::int32_t devices) {
+std::int64_t even_block(const TableSpace& table, std::int32_t devices) {
   const bool allowed = table.sharding.rows && table.devices.all();
-  return allowed && devices > 1 ? even_block(table.rows, devices) : 0;
+  return allowed && devices > 1 ? even_block(table.table->rows, devices) : 0;
 }
 
-std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices) {
+std::int64_t even_block_of_host(const TableSpace& table, std::int32_t host_devices) {
   // Sequences have none in TorchRec, whose formula is the one that knows hosts.
-  if (!table.sharding.rows || !table.pooled || host_devices < 2) return 0;
-  const std::int64_t block = even_block(table.rows, host_devices);
+  if (!table.sharding.rows || !table.table->pooled || host_devices < 2) return 0;
+  const std::int64_t block = even_block(table.table->rows, host_devices);
   if (table.devices.all()) return block;
   const std::int32_t first = first_host(block);
   for (const std::int32_t device : table.devices.devices()) {
@@ -92,7 +95,7 @@ std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices) {
   return 0;
 }
 
-bool may_be_replicated(const Table& table) {
+bool may_be_replicated(const TableSpace& table) {
   return table.sharding.data_parallel && table.devices.all();
 }
 
@@ -103,7 +106,7 @@ Shard block_on(Shard whole, std::int64_t block, std::int32_t device) {
   return whole;
 }
 
-bool has_pieces(const Table& table, const RowShapes& rows) {
+bool has_pieces(const TableSpace& table, const RowShapes& rows) {
   return has_columns(table) || has_halves(table, rows.halves) ||
          even_block(table, rows.blocks) > 0 || even_block_of_host(table, rows.host) > 0 ||
          (may_be_replicated(table) && rows.replicas > 1);

@@ -3,8 +3,9 @@
 #include <cstdint>
 
 #include "engine/core/plan.h"
-#include "engine/core/table.h"
+#include "search/problem.h"
 #include "search/row_shapes.h"
+#include "search/search_space.h"
 
 // The sizes that tables are divided into, as far as their sharding allows.
 
@@ -13,10 +14,10 @@ namespace neuroshard::search {
 /// Columns of the first part when a shard of `dim` of the table's columns is split in two as evenly
 /// as parts of a multiple of 4 columns allow; 0 when one would be narrower than the table allows.
 /// Tables that are not pooled are split into equal halves, once.
-std::int32_t split_point(const Table& table, std::int32_t dim);
+std::int32_t split_point(const TableSpace& table, std::int32_t dim);
 
 /// Columns of the widest piece left when the table is split by columns as far as it goes.
-std::int32_t finest_dim(const Table& table);
+std::int32_t finest_dim(const TableSpace& table);
 
 /// Rows of the first part when a shard of `rows` rows is split in two; the other has no more.
 std::int64_t upper_half(std::int64_t rows);
@@ -27,8 +28,8 @@ std::int64_t finest_rows(std::int64_t rows, std::int32_t parts);
 /// Bytes of the largest piece left when a table is split by columns, or halved by rows into as many
 /// as `parts`, as far as that goes; more than any device has where that leaves it whole, and it
 /// may not be.
-std::int64_t finest_column_bytes(const Workload& workload, std::int32_t table);
-std::int64_t finest_half_bytes(const Workload& workload, std::int32_t table, std::int32_t parts);
+std::int64_t finest_column_bytes(const SearchSpace& space, std::int32_t table);
+std::int64_t finest_half_bytes(const SearchSpace& space, std::int32_t table, std::int32_t parts);
 
 /// Rows of a block when `rows` are dealt out evenly to `devices`: all blocks but the last have so
 /// many, and the last has some; 0 when a device would have none.
@@ -36,8 +37,8 @@ std::int64_t even_block(std::int64_t rows, std::int32_t devices);
 
 /// The same of a table's rows, for all devices or those of a host; 0 also when they may not be
 /// split so, or for fewer than two devices.
-std::int64_t even_block(const Table& table, std::int32_t devices);
-std::int64_t even_block_of_host(const Table& table, std::int32_t host_devices);
+std::int64_t even_block(const TableSpace& table, std::int32_t devices);
+std::int64_t even_block_of_host(const TableSpace& table, std::int32_t host_devices);
 
 /// The first host that may have blocks of so many rows: not the first of all where each of its
 /// devices gets one row, as if dealt out to all devices.
@@ -49,13 +50,13 @@ inline bool has_host(const DeviceSet& devices, std::int32_t host, std::int32_t h
 }
 
 /// Whether every device may have the whole table.
-bool may_be_replicated(const Table& table);
+bool may_be_replicated(const TableSpace& table);
 
 /// The block of `whole`, a table, that `device` has when each has `block` rows, the last what is
 /// left.
 Shard block_on(Shard whole, std::int64_t block, std::int32_t device);
 
 /// Whether devices can hold the table in columns, or whole, or, as `rows` say, in another way.
-bool has_pieces(const Table& table, const RowShapes& rows);
+bool has_pieces(const TableSpace& table, const RowShapes& rows);
 
 }  // namespace neuroshard::search

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "engine/core/cluster.h"
 #include "engine/core/plan.h"
@@ -11,16 +12,25 @@
 #include "engine/core/table.h"
 #include "engine/core/thread_pool.h"
 #include "search/plan_evaluator.h"
+#include "search/search_space.h"
 
 namespace neuroshard::search {
 
-/// What to shard. All parts are valid (see their validate()) and outlive the search.
+/// What to shard. Workload and cluster are valid (see their validate()) and outlive the search.
 struct Problem {
+  /// With what the tables themselves allow.
+  Problem(const Workload& tables, const Cluster& devices)
+      : Problem(tables, devices, space_of(tables)) {}
+  Problem(const Workload& tables, const Cluster& devices, SearchSpace layouts,
+          const SearchSpace* more = nullptr)
+      : workload(tables), cluster(devices), space(std::move(layouts)), on_more_devices(more) {}
+
   const Workload& workload;
   const Cluster& cluster;
-  /// The workload as more devices have it, where `workload` is put for as many as there are: tables
-  /// that may be on each of these may not be on others. Null: the same.
-  const Workload* on_more_devices = nullptr;
+  SearchSpace space;  ///< of the workload
+  /// The space as more devices have it, where `space` is put for as many as there are: tables that
+  /// may be on each of these may not be on others. Null: the same.
+  const SearchSpace* on_more_devices = nullptr;
 };
 
 /// Nothing here is owned.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -19,25 +20,25 @@ bool larger(const PlacementItem& a, const PlacementItem& b) {
 }
 
 PlacementItem item_of(const ShardShape& shape, ShapeId id, std::int32_t index,
-                      const Workload& workload, const PlanEvaluator& evaluator) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return {evaluator.shape_cost(id), shard_bytes(workload, shape), shape.dim, id, index,
+                      const SearchSpace& space, const PlanEvaluator& evaluator) {
+  const TableSpace& table = space.of(shape.table);
+  return {evaluator.shape_cost(id), bytes_on_device(*table.table, shape), shape.dim, id, index,
           limit_of(table.devices)};
 }
 
 }  // namespace
 
-ShardSet ShardSet::whole_tables(const Workload& workload, PlanEvaluator& evaluator) {
+ShardSet ShardSet::whole_tables(const SearchSpace& space, PlanEvaluator& evaluator) {
   ShardSet set;
   std::vector<ShardShape> shapes;
-  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
-    set.shards_.push_back(whole_table(workload, static_cast<std::int32_t>(table), 0));
+  for (std::size_t table = 0; table < space.tables.size(); ++table) {
+    set.shards_.push_back(space.whole_on(0, static_cast<std::int32_t>(table)));
     shapes.push_back(shape_of(set.shards_.back()));
   }
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   for (std::size_t table = 0; table < shapes.size(); ++table) {
     set.order_.push_back(
-        item_of(shapes[table], ids[table], static_cast<std::int32_t>(table), workload, evaluator));
+        item_of(shapes[table], ids[table], static_cast<std::int32_t>(table), space, evaluator));
   }
   std::sort(set.order_.begin(), set.order_.end(), dearer);
   return set;
@@ -66,7 +67,7 @@ std::vector<std::int32_t> ShardSet::by_bytes() const {
   return indices;
 }
 
-void ShardSet::split(std::int32_t index, std::int32_t columns, const Workload& workload,
+void ShardSet::split(std::int32_t index, std::int32_t columns, const SearchSpace& space,
                      PlanEvaluator& evaluator) {
   Shard& first = shards_[static_cast<std::size_t>(index)];
   Shard rest = first;
@@ -75,25 +76,25 @@ void ShardSet::split(std::int32_t index, std::int32_t columns, const Workload& w
   order_.erase(std::find_if(order_.begin(), order_.end(),
                             [&](const PlacementItem& item) { return item.index == index; }));
   shards_.push_back(rest);
-  insert(index, workload, evaluator);
-  insert(static_cast<std::int32_t>(shards_.size()) - 1, workload, evaluator);
+  insert(index, space, evaluator);
+  insert(static_cast<std::int32_t>(shards_.size()) - 1, space, evaluator);
 }
 
-void ShardSet::insert(std::int32_t index, const Workload& workload, PlanEvaluator& evaluator) {
+void ShardSet::insert(std::int32_t index, const SearchSpace& space, PlanEvaluator& evaluator) {
   const ShardShape shape = shape_of(shard(index));
-  const PlacementItem item = item_of(shape, evaluator.intern(shape), index, workload, evaluator);
+  const PlacementItem item = item_of(shape, evaluator.intern(shape), index, space, evaluator);
   order_.insert(std::lower_bound(order_.begin(), order_.end(), item, dearer), item);
 }
 
-bool ShardSet::split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator,
+bool ShardSet::split_largest(std::size_t count, const SearchSpace& space, PlanEvaluator& evaluator,
                              const StopCheck& stop) {
   constexpr std::size_t kPerCheck = 64;
   std::size_t done = 0;
   for (const std::int32_t index : by_bytes()) {
-    const Table& table = workload.tables[static_cast<std::size_t>(shard(index).table)];
+    const TableSpace& table = space.of(shard(index).table);
     const std::int32_t columns = split_point(table, shard(index).dim());
     if (columns == 0) continue;
-    split(index, columns, workload, evaluator);
+    split(index, columns, space, evaluator);
     if (++done == count || (done % kPerCheck == 0 && stop.stop())) break;
   }
   return done > 0;

@@ -6,6 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "search/plan_evaluator.h"
+#include "search/search_space.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -26,7 +27,7 @@ struct PlacementItem {
 class ShardSet {
  public:
   /// Every table whole.
-  static ShardSet whole_tables(const Workload& workload, PlanEvaluator& evaluator);
+  static ShardSet whole_tables(const SearchSpace& space, PlanEvaluator& evaluator);
 
   [[nodiscard]] std::size_t size() const { return shards_.size(); }
   [[nodiscard]] const Shard& shard(std::int32_t index) const {
@@ -43,19 +44,19 @@ class ShardSet {
 
   /// Shard `index` keeps its first `columns` columns, the rest becomes a new last shard. REQUIRES
   /// 0 < columns < its dim.
-  void split(std::int32_t index, std::int32_t columns, const Workload& workload,
+  void split(std::int32_t index, std::int32_t columns, const SearchSpace& space,
              PlanEvaluator& evaluator);
 
   /// Splits the `count` largest shards that can be split in two by split_point(); false when there
   /// is none. Fewer when `stop` says so.
-  bool split_largest(std::size_t count, const Workload& workload, PlanEvaluator& evaluator,
+  bool split_largest(std::size_t count, const SearchSpace& space, PlanEvaluator& evaluator,
                      const StopCheck& stop);
 
   /// The shards placed: device_of[index] for each. Not canonical.
   [[nodiscard]] Plan plan(std::int32_t devices, std::span<const std::int32_t> device_of) const;
 
  private:
-  void insert(std::int32_t index, const Workload& workload, PlanEvaluator& evaluator);
+  void insert(std::int32_t index, const SearchSpace& space, PlanEvaluator& evaluator);
 
   std::vector<Shard> shards_;
   std::vector<PlacementItem> order_;

@@ -21,6 +21,8 @@
 #include "apps/make_commands.h"
 #include "engine/core/algorithm_name.h"
 #include "engine/core/count_buffers.h"
+#include "engine/core/offload.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
@@ -219,11 +221,11 @@ class PlanCommand final : public Command {
     const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += offloaded_text(workload, best.plan);
-    if (best.plan.offloaded.empty() || best.lower_bound) {
+    if (!has_offloaded(best.plan) || best.lower_bound) {
       text +=
           bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models, run);
     }
-    if (best.plan.offloaded.empty()) {
+    if (!has_offloaded(best.plan)) {
       text += data_parallel_text(best.lower_bound, workload, cluster_, models.models, run);
     }
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";

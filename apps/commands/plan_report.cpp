@@ -12,7 +12,9 @@
 #include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
+#include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/capabilities.h"
 
 namespace neuroshard::apps {
@@ -69,7 +71,7 @@ std::string milliseconds(double value, double largest) {
 
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit) {
-  const bool offloaded = !plan.offloaded.empty();
+  const bool offloaded = has_offloaded(plan);
   std::vector<Column> columns{{"device"},      {"shards"},   {"compute ms"}, {"forward ms"},
                               {"backward ms"}, {"total ms"}, {"memory"},     {"of limit"}};
   if (offloaded) columns.push_back({"on host"});
@@ -106,14 +108,15 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
 }
 
 std::string offloaded_text(const Workload& workload, const Plan& plan) {
-  if (plan.offloaded.empty()) return "";
+  const std::vector<OffloadedTable> offloaded = offloaded_tables(plan);
+  if (offloaded.empty()) return "";
   std::int64_t bytes = 0;
   for (const std::int64_t own : device_host_bytes(workload, plan)) bytes += own;
   const auto cached =
-      std::count_if(plan.offloaded.begin(), plan.offloaded.end(), [](const OffloadedTable& table) {
+      std::count_if(offloaded.begin(), offloaded.end(), [](const OffloadedTable& table) {
         return table.kernel.kernel == ComputeKernel::kFusedUvmCaching;
       });
-  return counted(std::ssize(plan.offloaded), "table") + " in host memory, " + format_bytes(bytes) +
+  return counted(std::ssize(offloaded), "table") + " in host memory, " + format_bytes(bytes) +
          ", " + std::to_string(cached) + " with a cache on the device\n";
 }
 

@@ -20,6 +20,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
+#include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
@@ -107,9 +108,9 @@ class ReplanCommand final : public Command {
 
   static void note_host_memory(const FlagSet& flags, const CostModels& models, const Plan& plan) {
     const bool several = host_devices(plan.devices, capabilities(models).devices_per_host) > 0;
-    if (flags.given("host-memory") && plan.offloaded.empty()) {
+    if (flags.given("host-memory") && !has_offloaded(plan)) {
       print_note("--host-memory: changes nothing, the plan has no tables there");
-    } else if (!flags.given("host-memory") && !plan.offloaded.empty() && several) {
+    } else if (!flags.given("host-memory") && has_offloaded(plan) && several) {
       print_note(
           "tables in host memory may go to other hosts: --host-memory keeps to what each has");
     }

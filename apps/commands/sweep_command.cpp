@@ -17,6 +17,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/count_buffers.h"
+#include "engine/core/offload.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/planner.h"
 
@@ -172,7 +173,7 @@ class SweepCommand final : public Command {
         least_.backward_comm_ms = std::min(least_.backward_comm_ms, device.backward_comm_ms);
       }
       row.shards = std::ssize(plan.plan.shards);
-      row.offloaded = std::ssize(plan.plan.offloaded);
+      row.offloaded = std::ssize(offloaded_tables(plan.plan));
       row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options);
       row.stopped_early = plan.stopped_early;
       row.skipped = plan.skipped;

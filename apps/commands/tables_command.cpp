@@ -14,6 +14,7 @@
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/ground_truth/table_pool.h"
 #include "io/file.h"
 #include "io/json/json_writer.h"

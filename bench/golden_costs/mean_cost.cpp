@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/planner/planner.h"
 #include "nn/isa.h"
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "engine/core/held_cells.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard::bench {
 namespace {

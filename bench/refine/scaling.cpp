@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
+
 namespace neuroshard::bench {
 namespace {
 

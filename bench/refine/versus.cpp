@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
+
 namespace neuroshard::bench {
 namespace {
 

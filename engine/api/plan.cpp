@@ -10,6 +10,7 @@
 #include "engine/api/inputs.h"
 #include "engine/api/tables.h"
 #include "engine/core/held_cells.h"
+#include "engine/core/offload.h"
 #include "engine/core/plan_check.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
@@ -56,7 +57,8 @@ Status check_count(const char* name, std::size_t count) {
 Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count, Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(check_count("offloaded_count", count));
   if (count > 0) NEUROSHARD_RETURN_IF_ERROR(require(given, "offloaded"));
-  plan.offloaded.reserve(count);
+  std::vector<OffloadedTable> offloaded;
+  offloaded.reserve(count);
   for (std::size_t index = 0; index < count; ++index) {
     const std::string where = "offloaded[" + std::to_string(index) + "]";
     const std::int32_t table = given[index].table;
@@ -73,10 +75,9 @@ Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count,
       return invalid_input(where + ".kernel: found " + std::to_string(bit) +
                            ", expected NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM");
     }
-    plan.offloaded.push_back({table, {*kernel, given[index].cache_load_factor}});
-    NEUROSHARD_RETURN_IF_ERROR(validate(plan.offloaded.back().kernel).with_context(where));
+    offloaded.push_back({table, {*kernel, given[index].cache_load_factor}});
   }
-  return {};
+  return give_kernels(offloaded, plan);
 }
 
 Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
@@ -172,7 +173,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.seed = document.provenance.seed;
     local.evaluations = plan->evaluations;
     local.search_s = plan->search_s;
-    local.offloaded_count = document.plan.offloaded.size();
+    local.offloaded_count = offloaded_tables(document.plan).size();
     local.buffers = number_of(document.buffers);
     return write_struct(info, local, "info");
   });
@@ -212,7 +213,7 @@ neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
                                                 neuroshard_error* error) {
   return guarded(error, [&]() -> Status {
     NEUROSHARD_REQUIRE(plan);
-    const std::vector<OffloadedTable>& own = plan->document.plan.offloaded;
+    const std::vector<OffloadedTable> own = offloaded_tables(plan->document.plan);
     NEUROSHARD_RETURN_IF_ERROR(check_capacity(tables, "tables", capacity, own.size()));
     for (const OffloadedTable& table : own) {
       *tables++ = {table.table, kernel_bit(table.kernel.kernel), table.kernel.load_factor};

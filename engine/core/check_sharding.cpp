@@ -48,8 +48,8 @@ std::string describe_caches(const AllowedKernels& kernels) {
 
 Status check_sharding(const Table& table, std::span<const Shard> shards, std::int32_t devices) {
   const bool replicated = shards.size() == 1 && shards[0].device == kEveryDevice;
-  if (!replicated && !table.kernels.allows(table.kernel)) {
-    return invalid_input("found the kernel " + describe(table.kernel) + ", it may have " +
+  if (!replicated && !shards.empty() && !table.kernels.allows(shards[0].kernel)) {
+    return invalid_input("found the kernel " + describe(shards[0].kernel) + ", it may have " +
                          describe_caches(table.kernels));
   }
   if (devices == 1) return {};

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +32,7 @@ struct TableKernel {
   double load_factor = 0;  ///< kFusedUvmCaching alone: the share of rows that the cache holds
 
   [[nodiscard]] bool offloaded() const { return kernel != ComputeKernel::kFused; }
-  friend bool operator==(const TableKernel&, const TableKernel&) = default;
+  friend auto operator<=>(const TableKernel&, const TableKernel&) = default;
 };
 
 /// "fused_uvm", or "fused_uvm_caching with 20 % of the rows".

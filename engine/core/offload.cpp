@@ -2,36 +2,70 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <string>
 
-namespace neuroshard {
+#include "engine/core/shard_bytes.h"
 
-PlannedWorkload::PlannedWorkload(const Workload& workload, const Plan& plan) : given_(workload) {
-  const auto fused = [](const Table& table) { return !table.kernel.offloaded(); };
-  if (plan.offloaded.empty() &&
-      std::all_of(workload.tables.begin(), workload.tables.end(), fused)) {
-    return;
+namespace neuroshard {
+namespace {
+
+std::string entry_name(std::size_t index) { return "offloaded[" + std::to_string(index) + "]: "; }
+
+Status check_entry(std::span<const OffloadedTable> offloaded, std::size_t index) {
+  const OffloadedTable& own = offloaded[index];
+  if (index > 0 && own.table <= offloaded[index - 1].table) {
+    return invalid_input(entry_name(index) + "table " + std::to_string(own.table) + " after " +
+                         std::to_string(offloaded[index - 1].table) +
+                         ", expected each once and in order");
   }
-  own_ = workload;
-  for (Table& table : own_->tables) table.kernel = {};
-  for (const OffloadedTable& table : plan.offloaded) {
-    own_->tables[static_cast<std::size_t>(table.table)].kernel = table.kernel;
+  if (!own.kernel.offloaded()) {
+    return invalid_input(entry_name(index) + "kernel 'fused', expected one that reads host memory");
   }
+  return validate(own.kernel).with_context("offloaded[" + std::to_string(index) + "]");
 }
 
-std::vector<OffloadedTable> offloaded_tables(std::span<const TableKernel> kernels) {
-  std::vector<OffloadedTable> offloaded;
-  for (std::size_t index = 0; index < kernels.size(); ++index) {
-    if (!kernels[index].offloaded()) continue;
-    offloaded.push_back({static_cast<std::int32_t>(index), kernels[index]});
+}  // namespace
+
+std::vector<OffloadedTable> offloaded_tables(const Plan& plan) {
+  std::map<std::int32_t, TableKernel> kernels;
+  for (const Shard& shard : plan.shards) {
+    if (shard.kernel.offloaded()) kernels.emplace(shard.table, shard.kernel);
   }
+  std::vector<OffloadedTable> offloaded;
+  for (const auto& [table, kernel] : kernels) offloaded.push_back({table, kernel});
   return offloaded;
 }
 
-std::vector<OffloadedTable> offloaded_tables(const Workload& workload) {
-  std::vector<TableKernel> kernels;
-  for (const Table& table : workload.tables) kernels.push_back(table.kernel);
-  return offloaded_tables(kernels);
+bool has_offloaded(const Plan& plan) {
+  return std::any_of(plan.shards.begin(), plan.shards.end(),
+                     [](const Shard& shard) { return shard.kernel.offloaded(); });
+}
+
+Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan) {
+  for (std::size_t index = 0; index < offloaded.size(); ++index) {
+    NEUROSHARD_RETURN_IF_ERROR(check_entry(offloaded, index));
+  }
+  std::vector<bool> given(offloaded.size());
+  for (std::size_t index = 0; index < plan.shards.size() && !offloaded.empty(); ++index) {
+    Shard& shard = plan.shards[index];
+    const auto own = std::lower_bound(
+        offloaded.begin(), offloaded.end(), shard.table,
+        [](const OffloadedTable& a, std::int32_t table) { return a.table < table; });
+    if (own == offloaded.end() || own->table != shard.table) continue;
+    if (shard.device == kEveryDevice) {
+      return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                           std::to_string(shard.table) +
+                           " is in host memory and on every device, expected one of both");
+    }
+    shard.kernel = own->kernel;
+    given[static_cast<std::size_t>(own - offloaded.begin())] = true;
+  }
+  const auto without = std::find(given.begin(), given.end(), false);
+  if (without == given.end()) return {};
+  const auto index = static_cast<std::size_t>(without - given.begin());
+  return invalid_input(entry_name(index) + "table " + std::to_string(offloaded[index].table) +
+                       " has no shards, expected one that has");
 }
 
 Status check_offloaded_bytes(const Workload& workload) {
@@ -46,8 +80,9 @@ Status check_offloaded_bytes(const Workload& workload) {
 }
 
 Status check_none_offloaded(const Plan& plan, std::string_view why) {
-  if (plan.offloaded.empty()) return {};
-  return invalid_input("offloaded: table " + std::to_string(plan.offloaded.front().table) +
+  const std::vector<OffloadedTable> offloaded = offloaded_tables(plan);
+  if (offloaded.empty()) return {};
+  return invalid_input("offloaded: table " + std::to_string(offloaded.front().table) +
                        " is in host memory: " + std::string(why));
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,23 +11,24 @@
 
 namespace neuroshard {
 
-/// The workload with the kernels that a plan gives its tables: what bytes and costs of the plan are
-/// counted with. Borrows a workload where the plan has all tables on its devices, which must
-/// outlive it.
-class PlannedWorkload {
- public:
-  /// REQUIRES that what plan.offloaded names are tables of the workload.
-  PlannedWorkload(const Workload& workload, const Plan& plan);
-  [[nodiscard]] const Workload& get() const { return own_ ? *own_ : given_; }
+/// A table that a plan has in host memory.
+struct OffloadedTable {
+  std::int32_t table = 0;  ///< index into Workload::tables
+  TableKernel kernel;      ///< of all its shards
 
- private:
-  const Workload& given_;
-  std::optional<Workload> own_;
+  friend bool operator==(const OffloadedTable&, const OffloadedTable&) = default;
 };
 
-/// What Plan::offloaded says of tables with those kernels, or of a workload whose tables have them.
-std::vector<OffloadedTable> offloaded_tables(std::span<const TableKernel> kernels);
-std::vector<OffloadedTable> offloaded_tables(const Workload& workload);
+/// Those of a plan, by table, each once: files list them so.
+std::vector<OffloadedTable> offloaded_tables(const Plan& plan);
+
+/// Whether the plan has any.
+bool has_offloaded(const Plan& plan);
+
+/// Gives the shards of those tables their kernels. Errors: kInvalidInput, naming the entry, where
+/// they are not in order and each once, where a kernel is fused or not valid, and where a table has
+/// no shards or is on every device.
+Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan);
 
 /// kInvalidInput when tables are so large that bytes of a plan with all of them in host memory, and
 /// the caches that they may have, are not known to be below 2^63. REQUIRES a valid workload.

@@ -7,16 +7,6 @@
 
 namespace neuroshard {
 
-std::string describe_shard(const Shard& shard) {
-  return "rows [" + std::to_string(shard.row_begin) + ", " + std::to_string(shard.row_end) +
-         ") x columns [" + std::to_string(shard.column_begin) + ", " +
-         std::to_string(shard.column_end) + ")";
-}
-
-bool has_part_of_rows(const Workload& workload, const Shard& shard) {
-  return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
-}
-
 std::int64_t block_rows(std::int64_t rows, std::int32_t blocks) { return (rows - 1) / blocks + 1; }
 
 std::vector<ShardShape> shapes_of(const Plan& plan) {
@@ -68,16 +58,6 @@ Plan with_missing_tables(const Workload& workload, Plan plan) {
     plan.shards.push_back(whole_table(workload, table, 0));
   }
   return plan;
-}
-
-Shard whole_table(const Workload& workload, std::int32_t index, std::int32_t device) {
-  const Table& table = workload.tables[static_cast<std::size_t>(index)];
-  return {index, 0, table.rows, 0, table.dim, device};
-}
-
-std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-  return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
 }
 
 Status check_no_replicas(const Plan& plan, std::string_view why) {

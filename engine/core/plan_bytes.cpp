@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-#include "engine/core/offload.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {
@@ -26,21 +26,12 @@ std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& 
 
 }  // namespace
 
-std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan) {
-  return bytes_by_device(workload, plan, [](const Table& table, const ShardShape& shape) {
-    return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
-  });
-}
-
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
-  return placed_bytes(PlannedWorkload(workload, plan).get(), plan);
+  return bytes_by_device(workload, plan, bytes_on_device);
 }
 
 std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan) {
-  return bytes_by_device(PlannedWorkload(workload, plan).get(), plan,
-                         [](const Table& table, const ShardShape& shape) {
-                           return bytes_on_host(table, shape.rows, shape.dim);
-                         });
+  return bytes_by_device(workload, plan, bytes_on_host);
 }
 
 std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,

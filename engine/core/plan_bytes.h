@@ -8,11 +8,8 @@
 
 namespace neuroshard {
 
-/// Bytes in the memory of each device, `plan.devices` values, with the plan's kernels; a replicated
-/// table counts on each.
+/// Bytes in the memory of each device, `plan.devices` values; a replicated table counts on each.
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan);
-/// As device_bytes(), with the kernels of the workload: of plans that a search makes for those.
-std::vector<std::int64_t> placed_bytes(const Workload& workload, const Plan& plan);
 
 /// Bytes that each device has in its host's memory: 0 but for offloaded tables.
 std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan);

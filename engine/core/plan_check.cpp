@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "engine/core/coverage.h"
+#include "engine/core/offload.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {
@@ -44,51 +46,39 @@ Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t i
   return {};
 }
 
-Status validate_offloaded(const Workload& workload, const Plan& plan, std::size_t index) {
-  const std::string where = "offloaded[" + std::to_string(index) + "]: ";
-  const OffloadedTable& own = plan.offloaded[index];
-  const auto tables = static_cast<std::int64_t>(workload.tables.size());
-  if (own.table < 0 || own.table >= tables) {
-    return invalid_input(where + "table " + std::to_string(own.table) + ", expected 0 to " +
-                         std::to_string(tables - 1));
+/// That a table's shards have one kernel, which is none of host memory on every device.
+Status validate_kernel(const Shard& shard, std::size_t index, const Shard& first) {
+  const std::string where = "shards[" + std::to_string(index) + "]: ";
+  if (shard.kernel != first.kernel) {
+    return invalid_input(where + "found the kernel " + describe(shard.kernel) + ", expected " +
+                         describe(first.kernel) + " as the table's other shards have it");
   }
-  if (index > 0 && own.table <= plan.offloaded[index - 1].table) {
-    return invalid_input(where + "table " + std::to_string(own.table) + " after " +
-                         std::to_string(plan.offloaded[index - 1].table) +
-                         ", expected each once and in order");
+  if (shard.kernel.offloaded() && shard.device == kEveryDevice) {
+    return invalid_input(where + "table " + std::to_string(shard.table) +
+                         " is in host memory and on every device, expected one of both");
   }
-  if (!own.kernel.offloaded()) {
-    return invalid_input(where + "kernel 'fused', expected one that reads host memory");
-  }
-  return validate(own.kernel).with_context("offloaded[" + std::to_string(index) + "]");
+  return validate(shard.kernel).with_context("shards[" + std::to_string(index) + "]");
 }
 
-/// The tables in host memory, and that none of those is on every device.
-Status validate_offloaded(const Workload& workload, const Plan& plan) {
-  if (plan.offloaded.empty()) return {};
-  std::vector<bool> offloaded(workload.tables.size());
+/// The kernels of shards within bounds, and that what tables have in host memory can be counted.
+Status validate_kernels(const Workload& workload, const Plan& plan) {
+  if (!has_offloaded(plan)) return {};
+  std::vector<const Shard*> first(workload.tables.size());
   std::int64_t bytes = room_for_buffers(workload);  // below 2^63, as the workload is valid
   for (const Table& table : workload.tables) bytes += most_bytes(table);
-  for (std::size_t index = 0; index < plan.offloaded.size(); ++index) {
-    NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan, index));
-    const auto table = static_cast<std::size_t>(plan.offloaded[index].table);
-    if (!add_offloaded_bytes(workload.tables[table], bytes)) {
-      return invalid_input("offloaded[" + std::to_string(index) + "]: tables[0.." +
-                           std::to_string(table) +
-                           "] in all places that they may have, expected below 2^63 bytes");
-    }
-    offloaded[table] = true;
-  }
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
     const Shard& shard = plan.shards[index];
-    if (shard.device != kEveryDevice || shard.table < 0 ||
-        static_cast<std::size_t>(shard.table) >= offloaded.size() ||
-        !offloaded[static_cast<std::size_t>(shard.table)]) {
-      continue;
+    if (shard.table < 0 || shard.table >= std::ssize(first)) continue;
+    const auto table = static_cast<std::size_t>(shard.table);
+    if (first[table] == nullptr) {
+      first[table] = &shard;
+      if (shard.kernel.offloaded() && !add_offloaded_bytes(workload.tables[table], bytes)) {
+        return invalid_input("shards[" + std::to_string(index) + "]: tables[0.." +
+                             std::to_string(table) +
+                             "] in all places that they may have, expected below 2^63 bytes");
+      }
     }
-    return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                         std::to_string(shard.table) +
-                         " is in host memory and on every device, expected one of both");
+    NEUROSHARD_RETURN_IF_ERROR(validate_kernel(shard, index, *first[table]));
   }
   return {};
 }
@@ -102,7 +92,7 @@ Status validate(const Workload& workload, const Plan& plan) {
     const Shard& shard = plan.shards[index];
     by_table[static_cast<std::size_t>(shard.table)].push_back(&shard);
   }
-  NEUROSHARD_RETURN_IF_ERROR(validate_offloaded(workload, plan));
+  NEUROSHARD_RETURN_IF_ERROR(validate_kernels(workload, plan));
   for (std::size_t index = 0; index < by_table.size(); ++index) {
     NEUROSHARD_RETURN_IF_ERROR(
         check_coverage(workload.tables[index], table_name({}, index), std::move(by_table[index])));
@@ -125,7 +115,7 @@ std::vector<Status> find_faults(const Workload& workload, const Plan& plan,
     }
     by_table[table].push_back(&shard);
   }
-  if (Status status = validate_offloaded(workload, plan); !status.ok()) {
+  if (Status status = validate_kernels(workload, plan); !status.ok()) {
     faults.push_back(std::move(status));
   }
   for (std::size_t index = 0; index < by_table.size(); ++index) {

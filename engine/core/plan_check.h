@@ -10,9 +10,10 @@
 namespace neuroshard {
 
 /// Every shard inside its table and on one of plan.devices (or kEveryDevice and whole), every cell
-/// of every table in exactly one shard; offloaded tables in order, with a valid kernel, on no
-/// device whole as on every other. The message names the shard by index, or the table and its
-/// first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in shards.
+/// of every table in exactly one shard, all shards of a table with one valid kernel, which reads no
+/// host memory where every device holds the table. The message names the shard by index, or the
+/// table and its first cell in no shard, or a rectangle that overlaps another. Cost: O(n log n) in
+/// shards.
 Status validate(const Workload& workload, const Plan& plan);
 
 /// What messages call each shard and each table; without names: "shards[3]", "table 2". A plan may

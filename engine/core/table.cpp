@@ -3,31 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 
 namespace neuroshard {
 namespace {
-
-/// Bytes that an optimizer keeps for a row, whatever columns there are.
-std::int64_t row_states(const Table& table) { return state_bytes_per_row(table.optimizer, 0); }
-
-/// FBGEMM's caches: for each row its place among all tables' rows, for each cached row which row it
-/// is and when it was used last.
-constexpr std::int64_t kCacheBytesPerRow = 4;
-constexpr std::int64_t kCacheBytesPerCachedRow = 16;
-
-/// Of a shard, with the table's kernel.
-std::int64_t rows_on_device(const Table& table, std::int64_t rows, std::int32_t dim) {
-  if (!table.kernel.offloaded()) return rows * row_bytes(table, dim);
-  const std::int64_t states = rows * row_states(table);
-  if (table.kernel.kernel == ComputeKernel::kFusedUvm) return states;
-  // 7 % of 100 rows are 7, though 0.07 is a little more as a double.
-  constexpr double kExact = 1 - 4e-16;
-  const auto cached = static_cast<std::int64_t>(
-      std::ceil(kExact * table.kernel.load_factor * static_cast<double>(rows)));
-  return states + rows * kCacheBytesPerRow + cached * cached_row_bytes(table, dim);
-}
 
 std::string number(double value) { return general_decimals(value, 9); }
 
@@ -100,40 +79,6 @@ std::int64_t row_bytes(const Table& table, std::int32_t dim) {
   return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
 }
 
-std::int64_t cached_row_bytes(const Table& table, std::int32_t dim) {
-  return dim * bytes_per_element(table.data_type) + kCacheBytesPerCachedRow;
-}
-
-std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim,
-                          bool replicated) {
-  const TableBuffers& own = table.buffers;
-  if (own.kept == 0) return 0;
-  const double batch = replicated ? own.devices : 1;
-  // Multiplied first: a quotient may be rounded up where the share is a whole number.
-  const auto of_rows = [&](double bytes) {
-    return bytes * static_cast<double>(rows) / (static_cast<double>(table.rows) * batch);
-  };
-  const double outputs = dim * own.column_bytes;
-  const bool cached = !replicated && table.kernel.kernel == ComputeKernel::kFusedUvmCaching;
-  const std::int64_t times = own.kept + (cached ? own.prefetched : 0);
-  return times * static_cast<std::int64_t>(std::ceil(of_rows(own.lookup_bytes))) +
-         static_cast<std::int64_t>(std::ceil(table.pooled ? outputs / batch : of_rows(outputs)));
-}
-
-std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
-                             bool replicated) {
-  return rows_on_device(table, rows, dim) + buffer_bytes(table, rows, dim, replicated);
-}
-
-std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim) {
-  if (!table.kernel.offloaded()) return 0;
-  return rows * (row_bytes(table, dim) - row_states(table));
-}
-
-std::int64_t table_bytes(const Table& table) {
-  return bytes_on_device(table, table.rows, table.dim);
-}
-
 std::int64_t most_bytes(const Table& table) { return table.rows * table.dim * row_bytes(table, 1); }
 
 std::string table_label(const Workload& workload, std::int32_t table) {
@@ -141,33 +86,8 @@ std::string table_label(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
-std::int64_t workload_bytes(const Workload& workload) {
-  std::int64_t bytes = 0;
-  for (const Table& table : workload.tables) bytes += table_bytes(table);
-  return bytes;
-}
-
-std::string describe_bytes(const Workload& workload) {
-  const bool states = std::any_of(
-      workload.tables.begin(), workload.tables.end(),
-      [](const Table& table) { return state_bytes_per_row(table.optimizer, table.dim) > 0; });
-  const bool buffers = workload.buffers != StepBuffers::kOff;
-  std::string text = format_bytes(workload_bytes(workload));
-  if (states || buffers) text += " with ";
-  if (states) text += "optimizer states";
-  if (buffers) text += states ? " and buffers" : "buffers";
-  return text;
-}
-
 std::int64_t room_for_buffers(const Workload& workload) {
   return workload.buffers == StepBuffers::kOff ? 0 : kBuffersOfAll;
-}
-
-bool add_offloaded_bytes(const Table& table, std::int64_t& total) {
-  const std::int64_t column = row_bytes(table, 1) + kCacheBytesPerRow + kCacheBytesPerCachedRow;
-  std::int64_t bytes = 0;
-  return !__builtin_mul_overflow(table.rows, table.dim * column, &bytes) &&
-         !__builtin_add_overflow(total, bytes, &total);
 }
 
 Status validate(const Workload& workload) {

@@ -38,10 +38,7 @@ struct Table {
   AllowedSharding sharding{};
   DeviceSet devices{};       ///< that its shards may be on
   AllowedKernels kernels{};  ///< that a plan may give it
-  /// That of the plan at hand, where memory and costs are asked for: PlannedWorkload. Files of
-  /// tables do not say it.
-  TableKernel kernel{};
-  TableBuffers buffers{};  ///< count_buffers(); nor do files of tables say this
+  TableBuffers buffers{};    ///< count_buffers(); files of tables do not say this
 
   friend bool operator==(const Table&, const Table&) = default;
 };
@@ -66,34 +63,6 @@ Status check_given_histogram(const Table& table);
 /// the optimizer keeps for them.
 std::int64_t row_bytes(const Table& table, std::int32_t dim);
 
-/// Bytes that a shard keeps so, 0 where buffers are not counted. A shard of some rows has that
-/// share of the lookups, and partial sums of all samples, as wide as its columns. Lookups are
-/// rounded up before they are counted several times, outputs by themselves.
-std::int64_t buffer_bytes(const Table& table, std::int64_t rows, std::int32_t dim, bool replicated);
-
-/// Bytes that a shard of so many rows and columns has on its device with the table's kernel. With
-/// kFused, rows x row_bytes(). Otherwise as FBGEMM's kernels and TorchRec's planner have them
-/// (shard_estimators.py, 1.4): what the optimizer keeps once a row, and for a cache 4 bytes a row,
-/// and 16 and the weights of each row in it, their number rounded up. With buffer_bytes(), which
-/// are those of a replica where every device holds the table.
-std::int64_t bytes_on_device(const Table& table, std::int64_t rows, std::int32_t dim,
-                             bool replicated = false);
-
-/// Of these, what each row in the cache of a shard of `dim` columns takes.
-std::int64_t cached_row_bytes(const Table& table, std::int32_t dim);
-
-/// Bytes that it has in the memory of the host: 0 with kFused, else its weights and what the
-/// optimizer keeps for each.
-std::int64_t bytes_on_host(const Table& table, std::int64_t rows, std::int32_t dim);
-
-/// Adds the most that shards of the table have together in any memory when hosts hold it. False
-/// when that is 2^63 or more.
-bool add_offloaded_bytes(const Table& table, std::int64_t& total);
-
-/// Bytes of the whole table as one shard on a device: bytes_on_device().
-/// REQUIRES validate(table).ok().
-std::int64_t table_bytes(const Table& table);
-
 /// The most that shards of the table, of however many columns, have together, without buffers: as
 /// many bytes as when every column is one. REQUIRES validate(table).ok().
 std::int64_t most_bytes(const Table& table);
@@ -107,13 +76,6 @@ struct Workload {
 
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
-
-/// Bytes of all tables, whole. REQUIRES validate(workload).ok().
-std::int64_t workload_bytes(const Workload& workload);
-
-/// "97.4 GiB", "98.2 GiB with optimizer states", "100 GiB with optimizer states and buffers": with
-/// what counts.
-std::string describe_bytes(const Workload& workload);
 
 /// A sum that stays below 2^63 leaves room for what the workload's shards have beside most_bytes():
 /// kBuffersOfAll where buffers are counted, else 0.

@@ -8,9 +8,8 @@
 namespace neuroshard {
 
 /// kInvalidInput where the models have no costs of how a plan divides its tables: of tables on
-/// every device, or of rows dealt out in other ways than they know. So a planner need not know
-/// which cost model it has. REQUIRES a plan that is valid for the workload. Kernels are
-/// make_evaluator()'s to check.
+/// every device or in host memory, or of rows dealt out in other ways than they know. So a planner
+/// need not know which cost model it has. REQUIRES a plan that is valid for the workload.
 Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan);
 
 }  // namespace neuroshard

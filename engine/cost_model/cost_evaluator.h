@@ -14,8 +14,8 @@ namespace neuroshard {
 class CostEvaluator : public search::PlanEvaluator {
  public:
   /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
-  /// is valid for the workload, for devices() devices, has the kernels that its tables have, and
-  /// replicated tables only where the costs know them. Interns shapes.
+  /// is valid for the workload, for devices() devices, with replicated
+  /// tables and kernels other than fused only where the costs know them. Interns shapes.
   virtual PlanCost evaluate(const Plan& plan) = 0;
 };
 

@@ -14,7 +14,7 @@ class KernelCostModel {
   virtual ~KernelCostModel() = default;
   /// Bytes per ms that a kernel reads and writes.
   [[nodiscard]] virtual double bandwidth_of(const TableKernel& kernel) const = 0;
-  /// Milliseconds of a shard of `table`, with the kernel that it has.
+  /// Milliseconds of a shard of `table`.
   [[nodiscard]] virtual double shard_ms(const Table& table, const ShardShape& shape) const = 0;
 };
 

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/cost_model/mlp_evaluator.h"
@@ -20,18 +19,6 @@ Status check_pooled(const Workload& workload) {
     return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
                          ": lookups are not pooled, networks have learned pooled ones: " +
                          torchrec_alone("knows both"));
-  }
-  return {};
-}
-
-Status check_fused(const Workload& workload) {
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const TableKernel& kernel = workload.tables[index].kernel;
-    if (!kernel.offloaded()) continue;
-    return invalid_input(
-        table_label(workload, static_cast<std::int32_t>(index)) + ": found the kernel " +
-        std::string(to_string(kernel.kernel)) +
-        ", networks have learned fused ones: " + torchrec_alone("knows host memory"));
   }
   return {};
 }
@@ -58,7 +45,6 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       std::int32_t devices) {
   const Capabilities known = capabilities(models);
   if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
-  if (!known.host_memory) NEUROSHARD_RETURN_IF_ERROR(check_fused(workload));
   if (models.torchrec) {
     return std::unique_ptr<CostEvaluator>(
         std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
@@ -73,14 +59,6 @@ std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& model
                                                          std::int64_t batch_size,
                                                          std::int32_t devices) {
   return std::make_unique<FormulaKernels>(TorchRecFormula(*models.torchrec, batch_size, devices));
-}
-
-Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan,
-                              const CostModels& models) {
-  const PlannedWorkload planned(workload, plan);
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, planned.get(), plan.devices));
-  return evaluator->evaluate(plan);
 }
 
 }  // namespace neuroshard

@@ -25,9 +25,4 @@ std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& model
                                                          std::int64_t batch_size,
                                                          std::int32_t devices);
 
-/// What a plan costs with the kernels that it gives its tables, its shards placed in the plan's
-/// order. REQUIRES what CostEvaluator::evaluate() does, but for the kernels. Errors: as
-/// make_evaluator().
-Result<PlanCost> planned_cost(const Workload& workload, const Plan& plan, const CostModels& models);
-
 }  // namespace neuroshard

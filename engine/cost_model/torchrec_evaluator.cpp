@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/torchrec_rows.h"
 
 namespace neuroshard {
@@ -11,9 +12,9 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
     : workload_(workload), devices_(devices), formula_(costs, workload.batch_size, devices) {}
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
-  const auto [place, is_new] =
-      ids_.try_emplace({shape.table, shape.rows, shape.dim, shape.row_blocks, shape.replicated},
-                       static_cast<search::ShapeId>(addends_.size()));
+  const auto [place, is_new] = ids_.try_emplace(
+      {shape.table, shape.rows, shape.dim, shape.row_blocks, shape.replicated, shape.kernel},
+      static_cast<search::ShapeId>(addends_.size()));
   if (is_new) {
     alone_.push_back(cost_of(shape).total_ms());
     addends_.push_back({static_cast<float>(alone_.back())});
@@ -78,7 +79,7 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
       DeviceCost& device = cost.per_device[static_cast<std::size_t>(index)];
       device.dim_sum += shard.dim();
       device.memory_bytes += shard_bytes(workload_, shape_of(shard));
-      device.host_bytes += bytes_on_host(table_of(shard.table), shard.rows(), shard.dim());
+      device.host_bytes += bytes_on_host(table_of(shard.table), shape_of(shard));
       if (!has_part_of_rows(workload_, shard)) add(index, cost_of(shape_of(shard)));
     }
   }
@@ -87,8 +88,8 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
   for (const DealtColumns& dealt : columns) {
     const Table& table = table_of(dealt.table);
     const TorchRecShardCost block = dealt.devices == devices_
-                                        ? formula_.block_of_all(table)
-                                        : formula_.block_of_host(table, dealt.dim);
+                                        ? formula_.block_of_all(table, dealt.kernel)
+                                        : formula_.block_of_host(table, dealt.dim, dealt.kernel);
     for (std::int32_t rank = 0; rank < dealt.devices; ++rank) {
       add(dealt.first_device + rank, block);
     }

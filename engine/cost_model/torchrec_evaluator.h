@@ -54,8 +54,8 @@ class TorchRecEvaluator final : public CostEvaluator {
   const Workload& workload_;
   const std::int32_t devices_;
   const TorchRecFormula formula_;
-  /// By table, rows, dim, row_blocks, replicated.
-  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t, bool>,
+  /// By table, rows, dim, row_blocks, replicated, kernel.
+  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t, bool, TableKernel>,
            search::ShapeId>
       ids_;
   std::deque<std::array<float, kStateSize>> addends_;

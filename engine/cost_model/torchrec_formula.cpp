@@ -64,18 +64,20 @@ double TorchRecFormula::bandwidth_of(const TableKernel& kernel) const {
 
 TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& shape) const {
   if (shape.replicated) return replica(table);
-  if (shape.rows == table.rows) return whole_rows(table, shape.dim);
+  if (shape.rows == table.rows) return whole_rows(table, shape.dim, shape.kernel);
   const bool of_host = shape.row_blocks > 0 && shape.row_blocks == host_devices_;
-  return of_host ? block_of_host(table, shape.dim) : block_of_all(table);
+  return of_host ? block_of_host(table, shape.dim, shape.kernel)
+                 : block_of_all(table, shape.kernel);
 }
 
 /// Indices and rows read and outputs written, forward; twice that, backward.
-TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim) const {
+TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim,
+                                              const TableKernel& kernel) const {
   const double lookups = table.pooling_factor * samples_;
   const double rows = lookups * std::max(dim, 32) * element_bytes(table);
   const double written = output_bytes(table, dim, samples_, lookups);
   const double bytes = index_bytes(table, lookups) + rows + written;
-  const double forward = bytes * narrow_penalty(dim) / bandwidth_of(table.kernel);
+  const double forward = bytes * narrow_penalty(dim) / bandwidth_of(kernel);
   const double exchange = all_ms_per_byte_ * written;
   return {forward * both_passes(table), exchange, exchange};
 }
@@ -83,23 +85,26 @@ TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t d
 /// A block has its share of the lookups, but partial sums of all samples, whose gradients are
 /// copied, which TorchRec has the table's kernel do. Narrow rows cost no more than wide ones here.
 TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                         double exchange_ms_per_byte) const {
+                                         double exchange_ms_per_byte,
+                                         const TableKernel& kernel) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
   const double rows = lookups * dim * element_bytes(table);
   const double written = output_bytes(table, dim, samples_, lookups);
-  const double bandwidth = bandwidth_of(table.kernel);
+  const double bandwidth = bandwidth_of(kernel);
   const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
   const double exchange = exchange_ms_per_byte * written;
   return {forward * both_passes(table) + written * kGradientCopies / bandwidth, exchange, exchange};
 }
 
-TorchRecShardCost TorchRecFormula::block_of_all(const Table& table) const {
-  return block(table, table.dim, devices_, all_ms_per_byte_);
+TorchRecShardCost TorchRecFormula::block_of_all(const Table& table,
+                                                const TableKernel& kernel) const {
+  return block(table, table.dim, devices_, all_ms_per_byte_, kernel);
 }
 
 /// Partial sums are reduced on the host, each device then has its samples' to send to the others.
-TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim) const {
-  return block(table, dim, host_devices_, by_host_ms_per_byte_);
+TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim,
+                                                 const TableKernel& kernel) const {
+  return block(table, dim, host_devices_, by_host_ms_per_byte_, kernel);
 }
 
 /// Lookups of a device's own samples, nothing to send forward; then all devices add up the gradient

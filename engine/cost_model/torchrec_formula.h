@@ -17,8 +17,8 @@ struct TorchRecShardCost {
   [[nodiscard]] double total_ms() const { return compute_ms + forward_ms + backward_ms; }
 };
 
-/// TorchRec's performance estimator (planner/shard_estimators.py) for the tables' kernels
-/// (Table::kernel), and the dense ones of data-parallel tables: shard by shard, nothing waits, and
+/// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels and those that
+/// read host memory, and the dense ones of data-parallel tables: shard by shard, nothing waits, and
 /// nothing knows of skew. Outputs have the tables' data type, also where they are exchanged (no
 /// quantized communication); each lookup of a table that is not pooled has one. A value; const
 /// access is thread-safe.
@@ -37,18 +37,22 @@ class TorchRecFormula {
   /// host's devices when its row_blocks are as many, else one over all devices.
   [[nodiscard]] TorchRecShardCost shard(const Table& table, const ShardShape& shape) const;
   /// `dim` columns with all rows: table_wise, column_wise.
-  [[nodiscard]] TorchRecShardCost whole_rows(const Table& table, std::int32_t dim) const;
+  [[nodiscard]] TorchRecShardCost whole_rows(const Table& table, std::int32_t dim,
+                                             const TableKernel& kernel = {}) const;
   /// One of the blocks of a table's rows over all devices, however many rows it has: row_wise.
-  [[nodiscard]] TorchRecShardCost block_of_all(const Table& table) const;
+  [[nodiscard]] TorchRecShardCost block_of_all(const Table& table,
+                                               const TableKernel& kernel = {}) const;
   /// One of the blocks of the rows of `dim` columns over the devices of one host: table_row_wise,
   /// grid_shard. REQUIRES host_devices() > 0.
-  [[nodiscard]] TorchRecShardCost block_of_host(const Table& table, std::int32_t dim) const;
+  [[nodiscard]] TorchRecShardCost block_of_host(const Table& table, std::int32_t dim,
+                                                const TableKernel& kernel = {}) const;
   /// A table that every device holds, of each of them: data_parallel.
   [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
  private:
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                        double exchange_ms_per_byte) const;
+                                        double exchange_ms_per_byte,
+                                        const TableKernel& kernel) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;

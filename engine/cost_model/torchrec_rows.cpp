@@ -23,10 +23,10 @@ std::optional<DealtColumns> dealt_by(const Shard& first, const Table& table, std
            first.row_end == block_rows(table.rows, count);
   };
   if (first.dim() == table.dim && over(devices)) {
-    return DealtColumns{first.table, first.dim(), 0, devices};
+    return DealtColumns{first.table, first.dim(), 0, devices, first.kernel};
   }
   if (host_devices > 0 && over(host_devices)) {
-    return DealtColumns{first.table, first.dim(), first.device, host_devices};
+    return DealtColumns{first.table, first.dim(), first.device, host_devices, first.kernel};
   }
   return std::nullopt;
 }

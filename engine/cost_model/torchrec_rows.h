@@ -14,6 +14,7 @@ struct DealtColumns {
   std::int32_t dim = 0;
   std::int32_t first_device = 0;
   std::int32_t devices = 0;  ///< with few rows the last have none
+  TableKernel kernel{};
 };
 
 /// All of a plan's: over all devices (all columns; TorchRec's row_wise), or over those of a host

@@ -7,6 +7,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/cluster.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 

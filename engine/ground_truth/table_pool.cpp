@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {

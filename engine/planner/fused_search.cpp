@@ -14,12 +14,12 @@ namespace {
 bool may_be_fused(const Table& table) { return table.kernels.fused; }
 
 /// Tables that may not be fused are on every device, or on none.
-Workload others_on_every_device(Workload workload) {
-  for (Table& table : workload.tables) {
-    if (may_be_fused(table)) continue;
-    table.sharding.whole = table.sharding.columns = table.sharding.rows = false;
+search::SearchSpace others_on_every_device(search::SearchSpace space) {
+  for (search::TableSpace& own : space.tables) {
+    if (may_be_fused(*own.table)) continue;
+    own.sharding.whole = own.sharding.columns = own.sharding.rows = false;
   }
-  return workload;
+  return space;
 }
 
 }  // namespace
@@ -36,14 +36,13 @@ Result<search::SearchResult> search_fused(const search::Problem& problem,
   const bool replicate = options.replicate && problem.cluster.devices > 1;
   for (std::size_t index = 0; index < tables.size(); ++index) {
     if (may_be_fused(tables[index])) continue;
-    if (replicate && tables[index].sharding.data_parallel) continue;
+    if (replicate && problem.space.tables[index].sharding.data_parallel) continue;
     return infeasible(table_label(problem.workload, static_cast<std::int32_t>(index)) +
                       ": its compute kernels are " + describe(tables[index].kernels) +
                       ", there is no host memory for tables");
   }
-  const Workload own = others_on_every_device(problem.workload);
-  const Workload more = others_on_every_device(search::on_more_devices(problem));
-  return run({own, problem.cluster, &more});
+  const search::SearchSpace more = others_on_every_device(search::on_more_devices(problem));
+  return run({problem.workload, problem.cluster, others_on_every_device(problem.space), &more});
 }
 
 }  // namespace neuroshard

@@ -7,9 +7,8 @@
 
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/capabilities.h"
-#include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/algorithms.h"
 #include "engine/planner/fused_search.h"
 #include "engine/planner/offload/offload_search.h"
@@ -46,7 +45,7 @@ class HostMemorySearch {
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
     found_on_devices_ = fused.ok();
     stopped_early_ = fused.status().code() == StatusCode::kCancelled;
-    if (fused.ok()) NEUROSHARD_RETURN_IF_ERROR(consider(*std::move(fused)));
+    if (fused.ok()) consider(*std::move(fused));
     NEUROSHARD_RETURN_IF_ERROR(ask_baselines());
     Result<search::SearchResult> offloaded = offload(algorithm_, rest());
     NEUROSHARD_RETURN_IF_ERROR(consider_if_any(std::move(offloaded)));
@@ -76,20 +75,21 @@ class HostMemorySearch {
   }
 
   /// Takes it where it is the cheapest so far.
-  Status consider(search::SearchResult found) {
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const PlanCost cost, planned_cost(problem_.problem.workload, found.plan, problem_.models));
+  void consider(search::SearchResult found) {
+    const double cost = problem_.evaluator.evaluate(found.plan).cost_ms;
     evaluations_ += found.evaluations;
     stopped_early_ |= found.stopped_early;
-    if (best_ && cost.cost_ms >= cost_) return {};
-    cost_ = cost.cost_ms;
+    if (best_ && cost >= cost_) return;
+    cost_ = cost;
     best_ = std::move(found);
-    return {};
   }
 
   /// The same of what may have no plan.
   Status consider_if_any(Result<search::SearchResult> found) {
-    if (found.ok()) return consider(*std::move(found));
+    if (found.ok()) {
+      consider(*std::move(found));
+      return {};
+    }
     last_refusal_ = found.status();
     stopped_early_ |= last_refusal_.code() == StatusCode::kCancelled;
     return there_is_none(last_refusal_) ? Status() : last_refusal_;
@@ -97,9 +97,8 @@ class HostMemorySearch {
 
   Result<search::SearchResult> offload(const search::Algorithm& algorithm,
                                        const search::SearchOptions& options) const {
-    const auto& [workload, cluster, more] = problem_.problem;
-    return search_offloaded({workload, cluster, problem_.models, problem_.host_memory_bytes},
-                            algorithm, options);
+    return search_offloaded({problem_.problem, problem_.models, problem_.host_memory_bytes},
+                            problem_.evaluator, algorithm, options);
   }
 
   Status ask_baselines() {

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "engine/core/status.h"
+#include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
 #include "search/algorithms.h"
 
@@ -12,6 +13,7 @@ namespace neuroshard {
 /// What may be in the memory of hosts, under cost models that know what that costs.
 struct HostMemoryProblem {
   const search::Problem& problem;
+  CostEvaluator& evaluator;  ///< of the workload, under `models`
   const CostModels& models;
   std::int64_t host_memory_bytes = 0;  ///< of each host
   /// Whether a plan on the devices stands, as that search has wishes that no other one knows.

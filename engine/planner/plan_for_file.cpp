@@ -7,6 +7,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/planner/search_budget.h"
 
 namespace neuroshard {

@@ -44,7 +44,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   const bool offload = options.host_memory_bytes > 0 && capabilities(models).host_memory;
   const bool equal =
       options.trainer.equal_columns && algorithm->splits_columns && cluster.devices > 1;
-  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
+  const Search run = [&](const search::Problem& problem, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     const DeviceSearch on_devices = [&](search::SearchOptions fused) {
       fused.advise = !offload;
@@ -54,23 +54,25 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
       });
     };
     if (!offload) return on_devices(own);
-    return search_with_host_memory({problem, models, options.host_memory_bytes, equal}, *algorithm,
-                                   own, on_devices);
+    return search_with_host_memory({problem, evaluator, models, options.host_memory_bytes, equal},
+                                   *algorithm, own, on_devices);
   };
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
-                              run_search(workload, cluster, models, options, run, seconds));
+  const search::SearchSpace any = search::space_of(workload);  // as more devices have it
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      PlanResult result,
+      run_search({workload, cluster, search::space_of(workload, cluster.devices), &any}, models,
+                 options, run, seconds));
   result.algorithm = options.algorithm;
   return result;
 }
 
 /// search::feasible_start(), from which on no more than the limit may move.
-Result<Plan> start_within(const Workload& workload, const Cluster& cluster, const Plan& now,
-                          const MoveLimit& limit) {
-  NEUROSHARD_ASSIGN_OR_RETURN(Plan start,
-                              search::feasible_start({workload, cluster}, now, limit.whole_tables));
-  const std::int64_t bytes = moved_bytes(workload, now, start);
+Result<Plan> start_within(const search::Problem& problem, const Plan& now, const MoveLimit& limit) {
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, search::feasible_start(problem, now, limit.whole_tables));
+  const std::int64_t bytes = moved_bytes(problem.workload, now, start);
   if (bytes <= limit.bytes) return start;
-  return infeasible("the plan that runs does not fit into " + format_bytes(cluster.memory_bytes) +
+  return infeasible("the plan that runs does not fit into " +
+                    format_bytes(problem.cluster.memory_bytes) +
                     " per device, and what has to go to others is more than may move: " +
                     format_bytes_at_least(bytes) + " would do");
 }
@@ -112,22 +114,22 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(
       simulate(workload, with_missing_tables(workload, now), models).status());
   NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
-  const PlannedWorkload planned(workload, now);
-  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(planned.get(), cluster, now, limit));
+  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
+  search::Problem problem(workload, cluster, search::space_of(workload, cluster.devices));
+  search::give_kernels(now, problem.space);
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(problem, now, limit));
   if (options.host_memory_bytes > 0) {
     const std::int32_t each = host_devices(now.devices, capabilities(models).devices_per_host);
     NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, options.host_memory_bytes));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models));
-  const Search run = [&](const search::Problem& problem, search::PlanEvaluator& evaluator,
-                         const search::SearchOptions& own) {
-    Result<search::SearchResult> found = search::replan(problem, evaluator, own, now, start, limit);
-    if (found.ok()) found->plan.offloaded = start.offloaded;
-    return found;
+  const Search run = [&](const search::Problem& running, CostEvaluator& evaluator,
+                         const search::SearchOptions& own) -> Result<search::SearchResult> {
+    return search::replan(running, evaluator, own, now, start, limit);
   };
   double seconds = 0;
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result,
-                              run_search(planned.get(), cluster, models, options, run, seconds));
+                              run_search(problem, models, options, run, seconds));
   result.algorithm = kReplan;
   // Searches do not know all that a plan costs: TorchRec's formula has devices pay for tables whose
   // rows are dealt to others alone.
@@ -146,9 +148,8 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
   }
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan));
-  const PlannedWorkload planned(workload, plan);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, planned.get(), plan.devices));
+                              make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
   const PlanCost cost = evaluator->evaluate(canonical);
@@ -169,9 +170,8 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   if (!capabilities(models).additive) return std::optional<double>();
-  const OwnWorkload tables(workload, cluster.devices);
-  return search::lower_bound({tables.get(), cluster}, *evaluator,
-                             search::row_shapes(options, cluster.devices));
+  return search::lower_bound({workload, cluster, search::space_of(workload, cluster.devices)},
+                             *evaluator, search::row_shapes(options, cluster.devices));
 }
 
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,

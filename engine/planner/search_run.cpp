@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "engine/core/elapsed.h"
-#include "engine/core/offload.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/capabilities.h"
-#include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 
 namespace neuroshard {
@@ -40,13 +38,6 @@ Status check_options(const PlanOptions& options) {
   return {};
 }
 
-/// By the evaluator of `workload`, or one of the kernels that the plan has.
-Result<PlanCost> cost_of(const Plan& plan, const Workload& workload, const CostModels& models,
-                         CostEvaluator& evaluator) {
-  if (plan.offloaded == offloaded_tables(workload)) return evaluator.evaluate(plan);
-  return planned_cost(workload, plan, models);
-}
-
 }  // namespace
 
 search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
@@ -65,20 +56,6 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .possible_replicas = known.replicas};
 }
 
-OwnWorkload::OwnWorkload(const Workload& workload, std::int32_t devices) : given_(workload) {
-  const auto special = [](const Table& table) {
-    return !table.devices.all() || table.kernel.offloaded();
-  };
-  const bool some = std::any_of(workload.tables.begin(), workload.tables.end(), special);
-  if (devices > 1 && !some) return;
-  own_ = workload;
-  for (Table& table : own_->tables) {
-    if (table.kernel.offloaded()) table.sharding.data_parallel = false;
-    if (table.devices.has_all(0, devices)) table.devices = {};
-    if (devices == 1) table.sharding.whole = true;
-  }
-}
-
 Status check_devices(const Workload& workload, const Cluster& cluster) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const std::vector<std::int32_t>& devices = workload.tables[index].devices.devices();
@@ -90,28 +67,26 @@ Status check_devices(const Workload& workload, const Cluster& cluster) {
   return {};
 }
 
-Result<PlanResult> run_search(const Workload& workload, const Cluster& cluster,
-                              const CostModels& models, const PlanOptions& options,
-                              const Search& run, double& seconds) {
+Result<PlanResult> run_search(const search::Problem& problem, const CostModels& models,
+                              const PlanOptions& options, const Search& run, double& seconds) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
-  const OwnWorkload tables(workload, cluster.devices);
+  NEUROSHARD_RETURN_IF_ERROR(validate(problem.workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(problem.cluster));
+  NEUROSHARD_RETURN_IF_ERROR(check_devices(problem.workload, problem.cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, cluster.devices));
+                              make_evaluator(models, problem.workload, problem.cluster.devices));
   search::SearchOptions own = search_options(options, models);
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   own.pool = pool.get();
   const auto start = std::chrono::steady_clock::now();
-  Result<search::SearchResult> found = run({tables.get(), cluster, &workload}, *evaluator, own);
+  Result<search::SearchResult> found = run(problem, *evaluator, own);
   seconds = seconds_since(start);
   if (!found.ok()) return found.status();
   PlanResult result;
   result.plan = std::move(found->plan);
   canonicalize(result.plan);
-  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, cost_of(result.plan, workload, models, *evaluator));
+  result.cost = evaluator->evaluate(result.plan);
   result.evaluations = found->evaluations;
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;

@@ -6,7 +6,6 @@
 #include "engine/core/bytes.h"
 #include "engine/core/check_sharding.h"
 #include "engine/core/count_buffers.h"
-#include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "io/formats/plan_formats.h"
@@ -70,12 +69,11 @@ Status check_allowed(const TorchRecTable* written, Table table, std::span<const 
 /// whether the table allows it.
 void check_tables(const PlanInput& input, const Workload& workload, const PlanPieces& pieces,
                   const Target& target, std::vector<PlanFault>& faults) {
-  const PlannedWorkload planned(workload, pieces.document.plan);
   const ShardsByTable by_table(workload, pieces.document.plan);
   TableFaults told(workload.tables.size());
   if (target.lint != nullptr) {
     told = target.lint->tables(
-        {input, pieces, planned.get(), by_table, target.devices, target.devices_per_host});
+        {input, pieces, workload, by_table, target.devices, target.devices_per_host});
   }
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const auto number = static_cast<std::int32_t>(index);
@@ -84,7 +82,7 @@ void check_tables(const PlanInput& input, const Workload& workload, const PlanPi
       const auto found = pieces.torchrec.find(number);
       const TorchRecTable* written = found == pieces.torchrec.end() ? nullptr : found->second;
       const Status allowed =
-          check_allowed(written, planned.get().tables[index], by_table.of(index), target.devices);
+          check_allowed(written, workload.tables[index], by_table.of(index), target.devices);
       if (!allowed.ok()) told[index].push_back(allowed.message());
     }
     for (const std::string& fault : told[index]) {

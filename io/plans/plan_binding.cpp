@@ -38,9 +38,11 @@ void add_torchrec_shards(const TorchRecTable& written, const Table& table, std::
     add_shard({index, 0, table.rows, 0, table.dim, kEveryDevice}, name, pieces);
     return;
   }
+  const TableKernel kernel = engine_kernel(written).value_or(TableKernel{});
   for (std::size_t place = 0; place < written.shards.size(); ++place) {
     Shard shard = written.shards[place];
     shard.table = index;
+    shard.kernel = kernel;
     // Row types have a shard for every rank, of 0 rows where it holds none.
     if (shard.rows() == 0) continue;
     add_shard(shard, name + ", shards[" + std::to_string(place) + "]", pieces);
@@ -100,15 +102,8 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
       if (index < 0) continue;
       places.modules[static_cast<std::size_t>(index)] = written.module;
       pieces.torchrec.emplace(index, &written);
-      const std::optional<TableKernel> kernel = engine_kernel(written);
-      if (kernel && kernel->offloaded()) {
-        pieces.document.plan.offloaded.push_back({index, *kernel});
-      }
       add_torchrec_shards(written, table_of(index), index, pieces);
     }
-    std::vector<OffloadedTable>& offloaded = pieces.document.plan.offloaded;
-    std::sort(offloaded.begin(), offloaded.end(),
-              [](const auto& one, const auto& other) { return one.table < other.table; });
     return pieces;
   }
   const auto& hugectr = std::get<HugeCtrPlan>(input.content);

@@ -155,7 +155,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
                                 read_shard(value, plan.shards.size(), plan.devices, faults));
     plan.shards.push_back(shard);
   }
-  NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan));
+  NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan, faults));
   NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document.plan.devices, document.cost));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());

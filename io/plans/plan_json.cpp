@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "engine/core/offload.h"
 #include "io/tables/table_sharding.h"
 
 namespace neuroshard::io {
@@ -85,9 +86,10 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
 }
 
 void write_offloaded(JsonWriter& writer, const Plan& plan) {
-  if (plan.offloaded.empty()) return;
+  const std::vector<OffloadedTable> offloaded = offloaded_tables(plan);
+  if (offloaded.empty()) return;
   writer.key("offloaded").begin_array();
-  for (const OffloadedTable& table : plan.offloaded) {
+  for (const OffloadedTable& table : offloaded) {
     writer.begin_object(JsonWriter::Layout::kLine);
     writer.key("table").integer(table.table);
     writer.key("compute_kernel").text(to_string(table.kernel.kernel));
@@ -99,19 +101,24 @@ void write_offloaded(JsonWriter& writer, const Plan& plan) {
   writer.end_array();
 }
 
-Status read_offloaded(JsonObject& root, Plan& plan) {
+Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* faults) {
   const std::optional<JsonValue> list = root.find("offloaded");
   if (!list) return {};
+  std::vector<OffloadedTable> offloaded;
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
   for (const JsonValue value : array) {
     NEUROSHARD_ASSIGN_OR_RETURN(const OffloadedTable table, read_offloaded_table(value));
-    if (!plan.offloaded.empty() && table.table <= plan.offloaded.back().table) {
+    if (!offloaded.empty() && table.table <= offloaded.back().table) {
       return value.error("found table " + std::to_string(table.table) + " after " +
-                         std::to_string(plan.offloaded.back().table) +
+                         std::to_string(offloaded.back().table) +
                          ", expected each once and in order");
     }
-    plan.offloaded.push_back(table);
+    offloaded.push_back(table);
   }
+  const Status given = give_kernels(offloaded, plan);
+  if (given.ok()) return {};
+  if (faults == nullptr) return list->error(given.message());
+  faults->push_back(given.message());
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/core/plan.h"
@@ -20,8 +21,9 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
 
 /// The member `offloaded` of plans with tables in host memory; nothing for others.
 void write_offloaded(JsonWriter& writer, const Plan& plan);
-/// Reads it; absent: none. Tables in order, each once.
-Status read_offloaded(JsonObject& root, Plan& plan);
+/// Reads it for the plan's shards, which have been read; absent: none. Tables in order, each once;
+/// `faults`: not null where what is wrong with them is told instead of refused.
+Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* faults);
 
 /// The `provenance` object of a plan, as a value.
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance);

@@ -1,7 +1,6 @@
 #include "io/plans/plan_tables.h"
 
 #include "engine/core/check_sharding.h"
-#include "engine/core/offload.h"
 #include "io/text.h"
 
 namespace neuroshard::io {
@@ -33,10 +32,9 @@ std::string describe_table(const Workload& workload, std::int32_t table) {
 
 Status check_plan_sharding(const Workload& workload, Plan plan) {
   canonicalize(plan);
-  const PlannedWorkload planned(workload, plan);
   const ShardsByTable by_table(workload, plan);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = planned.get().tables[index];
+    const Table& table = workload.tables[index];
     const Status status = check_sharding(table, by_table.of(index), plan.devices);
     if (status.ok()) continue;
     return status.with_context(describe_table(workload, static_cast<std::int32_t>(index)));

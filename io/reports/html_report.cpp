@@ -8,6 +8,7 @@
 #include "engine/core/decimal.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "io/reports/html_style.h"
 #include "io/reports/svg.h"
 
@@ -18,8 +19,7 @@ constexpr std::int32_t kShardColours = 8;
 
 /// What all parts of the page look at.
 struct Page {
-  const Workload& given;
-  const Workload& workload;  ///< the same with the plan's kernels
+  const Workload& workload;
   const PlanDocument& document;
   const PlanExportOptions& options;
   std::vector<std::vector<Shard>> held;  ///< per device, replicated tables on each
@@ -31,9 +31,9 @@ struct Page {
     return shard_bytes(workload, shape_of(shard));
   }
   [[nodiscard]] std::int64_t host_bytes(const Shard& shard) const {
-    return bytes_on_host(table(shard), shard.rows(), shard.dim());
+    return bytes_on_host(table(shard), shape_of(shard));
   }
-  [[nodiscard]] bool offloaded() const { return !document.plan.offloaded.empty(); }
+  [[nodiscard]] bool offloaded() const { return has_offloaded(document.plan); }
 };
 
 std::string milliseconds(double value) { return general_decimals(value, 4) + " ms"; }
@@ -53,19 +53,21 @@ std::string hint_of(const Page& page, const Shard& shard) {
             std::to_string(shard.row_end - 1) + " of " + std::to_string(table.rows);
   }
   hint += ", " + format_bytes(page.bytes(shard));
-  if (!table.kernel.offloaded()) return hint;
+  if (!shard.kernel.offloaded()) return hint;
   return hint + " and " + format_bytes(page.host_bytes(shard)) + " on its host, " +
-         describe(table.kernel);
+         describe(shard.kernel);
 }
 
 std::string heading(const Page& page) {
   const PlanDocument& document = page.document;
   std::string text = std::to_string(page.workload.tables.size()) + " tables, " +
-                     describe_bytes(page.given) + ", batch " + std::to_string(document.batch_size) +
-                     ", on " + std::to_string(document.plan.devices) + " devices";
+                     describe_bytes(page.workload) + ", batch " +
+                     std::to_string(document.batch_size) + ", on " +
+                     std::to_string(document.plan.devices) + " devices";
   if (page.options.memory_limit > 0) text += " of " + format_bytes(page.options.memory_limit);
   if (page.offloaded()) {
-    text += ", " + std::to_string(document.plan.offloaded.size()) + " tables in host memory";
+    text +=
+        ", " + std::to_string(offloaded_tables(document.plan).size()) + " tables in host memory";
   }
   std::string html = "<h1>Sharding plan: " + milliseconds(document.cost.cost_ms) +
                      " on the slowest device</h1>\n<p class=\"facts\">" + html_text(text);
@@ -188,7 +190,7 @@ std::string place_chart(const Page& page) {
 
 /// Cells of a shard's row on where its weights are: kernel, share of rows in the cache, bytes.
 std::string kernel_cells(const Page& page, const Shard& shard) {
-  const TableKernel& kernel = page.table(shard).kernel;
+  const TableKernel& kernel = shard.kernel;
   const bool replicated = shard.device == kEveryDevice;
   return "<td class=\"text\">" + (replicated ? "" : std::string(to_string(kernel.kernel))) +
          "</td><td>" +
@@ -235,8 +237,7 @@ Result<std::string> format_html_report(const Workload& workload, const PlanDocum
   if (document.cost.per_device.size() != devices) {
     return invalid_input("the plan has no costs per device, the report is about them");
   }
-  const PlannedWorkload planned(workload, document.plan);
-  Page page{workload, planned.get(), document, options, std::vector<std::vector<Shard>>(devices)};
+  Page page{workload, document, options, std::vector<std::vector<Shard>>(devices)};
   for (const Shard& shard : document.plan.shards) {
     if (shard.device != kEveryDevice) {
       page.held[static_cast<std::size_t>(shard.device)].push_back(shard);

@@ -34,8 +34,8 @@ Plan hugectr_plan(Plan plan) {
 }
 
 Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
-  if (table.kernel.offloaded()) {
-    return invalid_input("is in host memory (" + describe(table.kernel) +
+  if (shards[0].kernel.offloaded()) {
+    return invalid_input("is in host memory (" + describe(shards[0].kernel) +
                          "), HugeCTR's lists have no place for tables there");
   }
   HugeCtrTable held;

@@ -1,6 +1,5 @@
 #include <functional>
 
-#include "engine/core/offload.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
@@ -19,13 +18,12 @@ Result<Lists> make_lists(const Workload& workload, const PlanDocument& document,
                          const PlanExportOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
   const Plan& plan = document.plan;
-  const PlannedWorkload planned(workload, plan);
   const ShardsByTable by_table(workload, plan);
   Lists lists;
   lists.matrix.resize(static_cast<std::size_t>(plan.devices));
   lists.hierarchical = host_size(plan.devices, options.devices_per_host) < plan.devices;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = planned.get().tables[index];
+    const Table& table = workload.tables[index];
     Result<HugeCtrTable> held = hugectr_table(table, by_table.of(index));
     if (!held.ok()) {
       return held.status().with_context(describe_table(workload, static_cast<std::int32_t>(index)));

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/core/offload.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
 #include "io/plans/plan_tables.h"
@@ -94,11 +93,11 @@ Status write_named_table(const Target& target, const Workload& workload, std::st
     return invalid_input(describe_table(workload, index) + ": " + torchrec_empty_rank(*type));
   }
   std::string fault = target.sequences.add(module, table, *type, shards);
-  const std::string_view kernel = torchrec_kernel(*type, table.kernel);
+  const std::string_view kernel = torchrec_kernel(*type, shards[0].kernel);
   if (cpu && fault.empty()) fault = torchrec_fault_on_cpu(table, *type, kernel);
   if (!fault.empty()) return invalid_input(describe_table(workload, index) + ": " + fault);
   target.writer.key(table.name);
-  write_table(target, *type, table.kernel, all);
+  write_table(target, *type, shards[0].kernel, all);
   return {};
 }
 
@@ -152,7 +151,6 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
                                          const PlanExportOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
   const Plan plan = torchrec_plan(document.plan);
-  const PlannedWorkload planned(workload, plan);
   const ShardsByTable by_table(workload, plan);
   JsonWriter writer;
   SequenceColumns sequences;
@@ -165,9 +163,8 @@ Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDoc
   for (const Module& module : modules) {
     writer.key(module.name).begin_object();
     for (const std::size_t table : module.tables) {
-      NEUROSHARD_RETURN_IF_ERROR(write_named_table(target, planned.get(), module.name,
-                                                   static_cast<std::int32_t>(table),
-                                                   by_table.of(table)));
+      NEUROSHARD_RETURN_IF_ERROR(write_named_table(
+          target, workload, module.name, static_cast<std::int32_t>(table), by_table.of(table)));
     }
     writer.end_object();
   }

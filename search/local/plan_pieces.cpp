@@ -42,7 +42,7 @@ class Dealer {
 
   Shard deal(const Placed& piece) {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
-    const Shard whole = whole_table(workload_, entry.table, piece.device);
+    const Shard whole = whole_table(workload_, entry.table, piece.device, entry.kernel);
     switch (entry.spread) {
       case Spread::kReplicas:
         return whole_table(workload_, entry.table, kEveryDevice);
@@ -103,8 +103,9 @@ bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shape
     for (std::int32_t device = 0; device < devices; ++device) pieces.push_back({replica, device});
     return true;
   }
-  const bool spread = catalog.block(table) != kNoEntry &&
-                      in_even_blocks(shards, whole_table(workload, table, kNoDevice), devices);
+  const bool spread =
+      catalog.block(table) != kNoEntry &&
+      in_even_blocks(shards, whole_table(workload, table, kNoDevice, shards[0].kernel), devices);
   for (std::size_t k = 0; k < shards.size(); ++k) {
     const Shard& shard = shards[k];
     EntryId entry =

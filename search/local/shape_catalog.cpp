@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -11,38 +12,39 @@ constexpr std::size_t kTogether = 256;  // entries interned at once, at least
 
 }  // namespace
 
-ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
                            const RowShapes& rows, const CancelToken* cancel)
-    : ShapeCatalog(workload, evaluator, rows, Around{}, cancel) {}
+    : ShapeCatalog(space, evaluator, rows, Around{}, cancel) {}
 
-ShapeCatalog ShapeCatalog::around(const Plan& plan, bool whole_tables, const Workload& workload,
+ShapeCatalog ShapeCatalog::around(const Plan& plan, bool whole_tables, const SearchSpace& space,
                                   PlanEvaluator& evaluator, const CancelToken* cancel) {
-  return {workload, evaluator, RowShapes(), Around{shapes_of(plan), whole_tables}, cancel};
+  return {space, evaluator, RowShapes(), Around{shapes_of(plan), whole_tables}, cancel};
 }
 
-ShapeCatalog::ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator,
+ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
                            const RowShapes& rows, const Around& around, const CancelToken* cancel)
     : rows_(rows) {
   std::span<const ShardShape> left = around.shapes;
   std::size_t interned = 0;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+  for (std::size_t index = 0; index < space.tables.size(); ++index) {
     if (cancel != nullptr && cancel->cancelled()) {
       complete_ = false;
       return;
     }
+    const TableSpace& own = space.tables[index];
     const auto table = static_cast<std::int32_t>(index);
-    const ShardShape whole{table, workload.tables[index].rows, workload.tables[index].dim};
+    const ShardShape whole = space.whole(table);
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
-    const AllowedSharding& sharding = workload.tables[index].sharding;
-    const EntryId id = add_columns(workload, whole);
-    entries_[static_cast<std::size_t>(id)].only_parts = !sharding.whole;
-    if (rows.halves > 1 && sharding.rows) add_rows(workload, whole, rows.halves);
-    add_spread(workload, table);
+    limit_ = own.devices.all() ? nullptr : &limits_.emplace_back(own.devices);
+    const EntryId id = add_columns(own, whole);
+    entries_[static_cast<std::size_t>(id)].only_parts = !own.sharding.whole;
+    if (rows.halves > 1 && own.sharding.rows) add_rows(own, whole, rows.halves);
+    add_spread(space, table);
     const auto others = std::find_if(left.begin(), left.end(),
                                      [&](const ShardShape& shape) { return shape.table != table; });
-    const auto own = static_cast<std::size_t>(others - left.begin());
-    add_shards(workload, left.first(own), around.whole_tables);
-    left = left.subspan(own);
+    const auto of_table = static_cast<std::size_t>(others - left.begin());
+    add_shards(own, left.first(of_table), around.whole_tables);
+    left = left.subspan(of_table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
   intern(evaluator, interned);
@@ -55,7 +57,8 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   for (std::size_t k = begin; k < entries_.size(); ++k) {
     const CatalogEntry& entry = entries_[k];
     const bool replicated = entry.spread == Spread::kReplicas;
-    shapes.push_back({entry.table, entry.rows, entry.dim, entry.row_blocks, replicated});
+    shapes.push_back(
+        {entry.table, entry.rows, entry.dim, entry.row_blocks, replicated, entry.kernel});
   }
   for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
 }
@@ -95,32 +98,31 @@ EntryId ShapeCatalog::joined_on_host(EntryId one, EntryId other) const {
   return find(a.table, a.rows, a.dim + b.dim, Spread::kHost);
 }
 
-EntryId ShapeCatalog::add(const Workload& workload, const ShardShape& shape, Spread spread) {
+EntryId ShapeCatalog::add(const TableSpace& table, const ShardShape& shape, Spread spread) {
   const auto id = static_cast<EntryId>(entries_.size());
   CatalogEntry& entry = entries_.emplace_back();
   entry.table = shape.table;
   entry.rows = shape.rows;
   entry.dim = shape.dim;
-  entry.bytes = shard_bytes(workload, shape);
+  entry.bytes = bytes_on_device(*table.table, shape);
   entry.row_blocks = shape.row_blocks;
+  entry.kernel = shape.kernel;
   entry.spread = spread;
-  entry.only_on = limit_of(workload.tables[static_cast<std::size_t>(shape.table)].devices);
+  entry.only_on = limit_;
   return id;
 }
 
-EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& shape,
-                                  Spread spread) {
+EntryId ShapeCatalog::add_columns(const TableSpace& table, const ShardShape& shape, Spread spread) {
   const EntryId known = find(shape.table, shape.rows, shape.dim, spread);
   if (known != kNoEntry) return known;
-  const EntryId id = add(workload, shape, spread);
-  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+  const EntryId id = add(table, shape, spread);
   const std::int32_t columns = split_point(table, shape.dim);
   if (columns == 0) return id;
   ShardShape part = shape;
   part.dim = columns;
-  const EntryId first = add_columns(workload, part, spread);
+  const EntryId first = add_columns(table, part, spread);
   part.dim = shape.dim - columns;
-  const EntryId rest = add_columns(workload, part, spread);
+  const EntryId rest = add_columns(table, part, spread);
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
@@ -128,47 +130,50 @@ EntryId ShapeCatalog::add_columns(const Workload& workload, const ShardShape& sh
 
 /// The pieces that halving the rows of `shape`, of all columns, leads to, while they are one of
 /// `parts` at least. A table of a power of two of rows has one size a halving, others two.
-EntryId ShapeCatalog::add_rows(const Workload& workload, const ShardShape& shape,
+EntryId ShapeCatalog::add_rows(const TableSpace& table, const ShardShape& shape,
                                std::int32_t parts) {
   EntryId id = find(shape.table, shape.rows, shape.dim);
-  if (id == kNoEntry) id = add(workload, shape);
+  if (id == kNoEntry) id = add(table, shape);
   if (parts < 2 || shape.rows < 2 || entry(id).upper != kNoEntry) return id;
   const std::int64_t half = upper_half(shape.rows);
-  const EntryId upper = add_rows(workload, {shape.table, half, shape.dim}, parts / 2);
-  const EntryId lower = add_rows(workload, {shape.table, shape.rows - half, shape.dim}, parts / 2);
+  ShardShape part = shape;
+  part.rows = half;
+  const EntryId upper = add_rows(table, part, parts / 2);
+  part.rows = shape.rows - half;
+  const EntryId lower = add_rows(table, part, parts / 2);
   entries_[static_cast<std::size_t>(id)].upper = upper;
   entries_[static_cast<std::size_t>(id)].lower = lower;
   return id;
 }
 
 /// Of one table's shards in a plan.
-void ShapeCatalog::add_shards(const Workload& workload, std::span<const ShardShape> shapes,
+void ShapeCatalog::add_shards(const TableSpace& table, std::span<const ShardShape> shapes,
                               bool whole_tables) {
+  const Table& whole = *table.table;
   for (const ShardShape& shape : shapes) {
-    const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
-    const bool moves = shape.rows == table.rows && (shape.dim == table.dim || !whole_tables);
-    of_plan_.push_back(shape.replicated ? add(workload, shape, Spread::kReplicas)
-                       : moves          ? add_columns(workload, shape)
-                                        : add(workload, shape, Spread::kFixed));
+    const bool moves = shape.rows == whole.rows && (shape.dim == whole.dim || !whole_tables);
+    of_plan_.push_back(shape.replicated ? add(table, shape, Spread::kReplicas)
+                       : moves          ? add_columns(table, shape)
+                                        : add(table, shape, Spread::kFixed));
   }
 }
 
-void ShapeCatalog::add_spread(const Workload& workload, std::int32_t table) {
-  const Table& whole = workload.tables[static_cast<std::size_t>(table)];
+void ShapeCatalog::add_spread(const SearchSpace& space, std::int32_t table) {
+  const TableSpace& own = space.of(table);
+  const std::int32_t dim = own.table->dim;
   if (rows_.blocks > 1) {
-    const std::int64_t rows = even_block(whole, rows_.blocks);
-    const ShardShape block{table, rows, whole.dim, rows_.blocks};
-    blocks_.push_back(rows == 0 ? kNoEntry : add(workload, block, Spread::kAll));
+    const std::int64_t rows = even_block(own, rows_.blocks);
+    const ShardShape block = space.shape(table, rows, dim, rows_.blocks);
+    blocks_.push_back(rows == 0 ? kNoEntry : add(own, block, Spread::kAll));
   }
   if (rows_.host > 1) {
-    const std::int64_t rows = even_block_of_host(whole, rows_.host);
-    const ShardShape block{table, rows, whole.dim, rows_.host};
-    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(workload, block, Spread::kHost));
+    const std::int64_t rows = even_block_of_host(own, rows_.host);
+    const ShardShape block = space.shape(table, rows, dim, rows_.host);
+    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(own, block, Spread::kHost));
   }
   if (rows_.replicas > 1) {
-    const ShardShape each{table, whole.rows, whole.dim};
-    replicas_.push_back(may_be_replicated(whole) ? add(workload, each, Spread::kReplicas)
-                                                 : kNoEntry);
+    const ShardShape each{table, own.table->rows, dim};
+    replicas_.push_back(may_be_replicated(own) ? add(own, each, Spread::kReplicas) : kNoEntry);
   }
 }
 

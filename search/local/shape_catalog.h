@@ -1,15 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "engine/core/device_set.h"
 #include "engine/core/plan.h"
 #include "engine/core/progress.h"
-#include "engine/core/table.h"
 #include "search/plan_evaluator.h"
 #include "search/row_shapes.h"
+#include "search/search_space.h"
 
 namespace neuroshard::search {
 
@@ -34,6 +35,7 @@ struct CatalogEntry {
   std::int32_t dim = 0;
   std::int64_t bytes = 0;
   std::int32_t row_blocks = 0;  ///< as in ShardShape
+  TableKernel kernel{};
   ShapeId shape = 0;
   EntryId first = kNoEntry;  ///< the two pieces it is split into; none: it stays whole
   EntryId rest = kNoEntry;
@@ -59,13 +61,13 @@ struct CatalogEntry {
 class ShapeCatalog {
  public:
   /// Cancelled by `cancel`, it is not complete() and of no use.
-  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows = {},
+  ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows = {},
                const CancelToken* cancel = nullptr);
 
   /// Of a plan to go on from: all of the above of columns, the same of the widths of its shards,
   /// and its row shards and replicas, if `whole_tables` all but whole tables, as pieces that do not
   /// move. REQUIRES a valid plan in canonical order.
-  static ShapeCatalog around(const Plan& plan, bool whole_tables, const Workload& workload,
+  static ShapeCatalog around(const Plan& plan, bool whole_tables, const SearchSpace& space,
                              PlanEvaluator& evaluator, const CancelToken* cancel = nullptr);
 
   [[nodiscard]] bool complete() const { return complete_; }
@@ -136,14 +138,14 @@ class ShapeCatalog {
     std::vector<ShardShape> shapes;
     bool whole_tables = false;
   };
-  ShapeCatalog(const Workload& workload, PlanEvaluator& evaluator, const RowShapes& rows,
+  ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows,
                const Around& around, const CancelToken* cancel);
-  void add_shards(const Workload& workload, std::span<const ShardShape> shapes, bool whole_tables);
-  EntryId add(const Workload& workload, const ShardShape& shape, Spread spread = Spread::kNone);
-  EntryId add_columns(const Workload& workload, const ShardShape& shape,
+  void add_shards(const TableSpace& table, std::span<const ShardShape> shapes, bool whole_tables);
+  EntryId add(const TableSpace& table, const ShardShape& shape, Spread spread = Spread::kNone);
+  EntryId add_columns(const TableSpace& table, const ShardShape& shape,
                       Spread spread = Spread::kNone);
-  EntryId add_rows(const Workload& workload, const ShardShape& shape, std::int32_t parts);
-  void add_spread(const Workload& workload, std::int32_t table);
+  EntryId add_rows(const TableSpace& table, const ShardShape& shape, std::int32_t parts);
+  void add_spread(const SearchSpace& space, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
 
   const RowShapes rows_;
@@ -153,6 +155,8 @@ class ShapeCatalog {
   std::vector<EntryId> host_blocks_;  // per table, or empty
   std::vector<EntryId> replicas_;     // per table, or empty
   std::vector<EntryId> of_plan_;      // per shard of a plan, or empty
+  std::deque<DeviceSet> limits_;      // of the tables that have one
+  const DeviceSet* limit_ = nullptr;  // of the table whose entries are added
   bool complete_ = true;
 };
 

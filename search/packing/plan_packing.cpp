@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
 #include "search/packing/memory_packing.h"
 #include "search/piece_sizes.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 /// A shard that may be split further: by its columns, or, with `row_parts`, by its rows.
 struct Piece {
-  const Table* table = nullptr;
+  const TableSpace* table = nullptr;
   Shard shard;
   std::int32_t row_parts = 0;  ///< pieces that halving its rows may still make; 0: columns
 
@@ -40,13 +41,17 @@ struct Piece {
   }
 };
 
+std::int64_t bytes_of(const Piece& piece) {
+  return bytes_on_device(*piece.table->table, shape_of(piece.shard));
+}
+
 /// Splits the `count` largest of `pieces` that can be split, of equal ones the later first; false
 /// when there is none.
-bool split_largest(const Workload& workload, std::size_t count, std::vector<Piece>& pieces) {
+bool split_largest(std::size_t count, std::vector<Piece>& pieces) {
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (!pieces[k].divisible()) continue;
-    order.emplace_back(shard_bytes(workload, shape_of(pieces[k].shard)), k);
+    order.emplace_back(bytes_of(pieces[k]), k);
   }
   std::sort(order.rbegin(), order.rend());
   if (order.size() > count) order.resize(count);
@@ -58,13 +63,12 @@ bool split_largest(const Workload& workload, std::size_t count, std::vector<Piec
 }
 
 /// Devices for `pieces`, which are split until there are some; false when there are none.
-bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t memory_bytes,
-                 const StopCheck& stop, std::vector<Piece>& pieces) {
+bool pack_pieces(std::int32_t devices, std::int64_t memory_bytes, const StopCheck& stop,
+                 std::vector<Piece>& pieces) {
   for (std::size_t count = 1;; count *= 2) {
     std::vector<PackedPiece> to_pack;
     for (const Piece& piece : pieces) {
-      to_pack.push_back(
-          {shard_bytes(workload, shape_of(piece.shard)), limit_of(piece.table->devices)});
+      to_pack.push_back({bytes_of(piece), limit_of(piece.table->devices)});
     }
     // In between, splits do more in less time.
     const bool first_or_last =
@@ -74,7 +78,7 @@ bool pack_pieces(const Workload& workload, std::int32_t devices, std::int64_t me
       for (std::size_t k = 0; k < pieces.size(); ++k) pieces[k].shard.device = (*device_of)[k];
       return true;
     }
-    if (stop.stop() || !split_largest(workload, count, pieces)) return false;
+    if (stop.stop() || !split_largest(count, pieces)) return false;
   }
 }
 
@@ -91,12 +95,12 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
   enum Group { kMust, kMay, kCannot };
   std::vector<std::tuple<Group, std::int64_t, std::int32_t>> order;
   SpreadOrder result;
-  for (std::size_t index = 0; index < problem.workload.tables.size(); ++index) {
-    const Table& table = problem.workload.tables[index];
+  for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
+    const TableSpace& table = problem.space.tables[index];
     const auto id = static_cast<std::int32_t>(index);
-    const bool fits = std::min(finest_column_bytes(problem.workload, id),
-                               finest_half_bytes(problem.workload, id, rows.halves)) <=
-                      problem.cluster.memory_bytes;
+    const bool fits =
+        std::min(finest_column_bytes(problem.space, id),
+                 finest_half_bytes(problem.space, id, rows.halves)) <= problem.cluster.memory_bytes;
     const bool spreads = even_block(table, rows.blocks) > 0;
     if (!fits && !spreads) {
       if (!may_be_replicated(table) || rows.replicas < 2) return std::nullopt;
@@ -105,7 +109,10 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
     }
     if (!fits) ++result.must;
     if (spreads) ++result.may;
-    order.emplace_back(!fits ? kMust : spreads ? kMay : kCannot, -table_bytes(table), id);
+    order.emplace_back(!fits     ? kMust
+                       : spreads ? kMay
+                                 : kCannot,
+                       -table_bytes(*table.table, table.kernel), id);
   }
   std::sort(order.begin(), order.end());
   for (const auto& [group, bytes, table] : order) result.tables.push_back(table);
@@ -137,24 +144,23 @@ class Packer {
 /// Adds all but the first `count` tables. Their rows are halved where they have to be or, with
 /// `finest`, wherever that makes the smaller pieces.
 bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan& plan) const {
-  const Workload& workload = problem_.workload;
+  const SearchSpace& space = problem_.space;
   std::vector<Piece> rest;
   bool halved = false;
   for (const std::int32_t table : tables_.subspan(count)) {
-    const std::int64_t columns = finest_column_bytes(workload, table);
-    const bool finer = finest_half_bytes(workload, table, halves_) < columns;
+    const std::int64_t columns = finest_column_bytes(space, table);
+    const bool finer = finest_half_bytes(space, table, halves_) < columns;
     const bool by_rows = finer && (finest || columns > memory);
     halved = halved || by_rows;
-    const Table& whole = workload.tables[static_cast<std::size_t>(table)];
-    Piece piece{&whole, whole_table(workload, table, 0), by_rows ? halves_ : 0};
-    if (!whole.sharding.whole) {
+    Piece piece{&space.of(table), space.whole_on(0, table), by_rows ? halves_ : 0};
+    if (!space.of(table).sharding.whole) {
       if (!piece.divisible()) return false;
       rest.push_back(piece.split());
     }
     rest.push_back(piece);
   }
   if (finest && !halved) return false;
-  if (!pack_pieces(workload, plan.devices, memory, stop_, rest)) return false;
+  if (!pack_pieces(plan.devices, memory, stop_, rest)) return false;
   for (const Piece& piece : rest) plan.shards.push_back(piece.shard);
   return true;
 }
@@ -165,14 +171,14 @@ std::optional<Plan> Packer::spread_first(std::size_t count) const {
   Plan plan{devices, {}};
   std::int64_t memory = problem_.cluster.memory_bytes;
   for (const std::int32_t table : order_.replicated) {
-    plan.shards.push_back(whole_table(workload, table, kEveryDevice));
+    plan.shards.push_back(problem_.space.whole_on(kEveryDevice, table));
     memory -= shard_bytes(workload, shape_of(plan.shards.back()));
     if (memory < 0) return std::nullopt;
   }
   for (const std::int32_t table : tables_.first(count)) {
-    const Shard whole = whole_table(workload, table, 0);
+    const Shard whole = problem_.space.whole_on(0, table);
     const std::int64_t block = even_block(whole.row_end, devices);
-    memory -= shard_bytes(workload, {whole.table, block, whole.dim()});
+    memory -= shard_bytes(workload, problem_.space.shape(table, block, whole.dim()));
     if (memory < 0) return std::nullopt;
     for (std::int32_t device = 0; device < devices; ++device) {
       plan.shards.push_back(block_on(whole, block, device));

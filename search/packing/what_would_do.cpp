@@ -15,9 +15,9 @@ namespace {
 constexpr std::array kMoreMemory{1.0, 1.005, 1.01, 1.02, 1.05, 1.1, 1.2, 1.5, 2.0, 4.0};
 constexpr int kHalvings = 7;  // of the last of these steps
 
-bool fits(const Workload& workload, const Cluster& cluster, const RowShapes& rows,
-          const StopCheck& stop) {
-  return plan_by_memory_with_rows({workload, cluster}, rows, stop).has_value();
+bool fits(const Problem& problem, const Cluster& cluster, const SearchSpace& space,
+          const RowShapes& rows, const StopCheck& stop) {
+  return plan_by_memory_with_rows({problem.workload, cluster, space}, rows, stop).has_value();
 }
 
 /// As people are told them: more memory may be harder to pack.
@@ -32,7 +32,7 @@ std::optional<std::int64_t> memory_that_fits(const Problem& problem, const RowSh
   Cluster cluster = problem.cluster;
   const auto enough = [&](std::int64_t bytes) {
     cluster.memory_bytes = bytes;
-    return fits(problem.workload, cluster, rows, stop);
+    return fits(problem, cluster, problem.space, rows, stop);
   };
   std::int64_t too_little = least;
   for (const double more : kMoreMemory) {
@@ -58,7 +58,7 @@ std::optional<std::int32_t> devices_that_fit(const Problem& problem, const Searc
   Cluster cluster = problem.cluster;
   const auto enough = [&](std::int32_t devices) {
     cluster.devices = devices;
-    return fits(on_more_devices(problem), cluster, row_shapes(options, devices), stop);
+    return fits(problem, cluster, on_more_devices(problem), row_shapes(options, devices), stop);
   };
   std::int32_t too_few = least - 1;
   std::int32_t found = least;

@@ -37,7 +37,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
     const std::optional<Shortage> shortage = find_shortage(problem, rows);
     if (shortage) return what_would_do(problem, own, *shortage);
   }
-  const ShapeCatalog catalog(problem.workload, evaluator, rows, own.cancel);
+  const ShapeCatalog catalog(problem.space, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);
     if (start.status().code() == StatusCode::kInfeasible && rows.splits_rows()) {

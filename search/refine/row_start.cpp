@@ -113,7 +113,7 @@ Division RowStart::row_division(std::int32_t table, const RowShapes& way,
 std::optional<Divisions> RowStart::forced(const RowShapes& way) const {
   std::vector<std::pair<std::int64_t, std::int32_t>> order;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
-    order.emplace_back(-finest_column_bytes(problem_.workload, table), table);
+    order.emplace_back(-finest_column_bytes(problem_.space, table), table);
   }
   std::sort(order.begin(), order.end());
   Divisions divisions = usual_divisions(catalog_);

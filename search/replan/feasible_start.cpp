@@ -10,6 +10,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
 
@@ -20,10 +21,11 @@ class Start {
  public:
   Start(const Problem& problem, const Plan& now, bool whole_tables)
       : workload_(problem.workload),
+        space_(problem.space),
         memory_bytes_(problem.cluster.memory_bytes),
         whole_tables_(whole_tables),
         plan_(now),
-        bytes_(placed_bytes(problem.workload, now)),
+        bytes_(device_bytes(problem.workload, now)),
         holders_(problem.workload.tables.size()) {
     for (const Shard& shard : now.shards) holders_of(shard).insert(shard.device);
   }
@@ -45,10 +47,10 @@ class Start {
   Status place_missing() {
     std::vector<std::int32_t> missing = missing_tables(workload_, plan_);
     std::stable_sort(missing.begin(), missing.end(), [&](std::int32_t a, std::int32_t b) {
-      return bytes_of(whole_table(workload_, a, 0)) > bytes_of(whole_table(workload_, b, 0));
+      return bytes_of(space_.whole_on(0, a)) > bytes_of(space_.whole_on(0, b));
     });
     for (const std::int32_t table : missing) {
-      if (place(whole_table(workload_, table, 0))) continue;
+      if (place(space_.whole_on(0, table))) continue;
       return infeasible(table_label(workload_, table) +
                         ": is not in the plan, and no devices have room for it beside the others");
     }
@@ -83,7 +85,8 @@ class Start {
   std::optional<std::int32_t> taker_of(const Shard& shard) {
     std::optional<std::int32_t> taker;
     for (std::int32_t device = 0; device < std::ssize(bytes_); ++device) {
-      if (!table_of(shard).devices.has(device) || holders_of(shard).contains(device)) continue;
+      if (!space_.of(shard.table).devices.has(device) || holders_of(shard).contains(device))
+        continue;
       const std::int64_t own = bytes_[static_cast<std::size_t>(device)];
       if (!taker || own < bytes_[static_cast<std::size_t>(*taker)]) taker = device;
     }
@@ -134,13 +137,13 @@ class Start {
   }
 
   [[nodiscard]] bool may_split(const Shard& shard) const {
-    const Table& table = table_of(shard);
-    return !whole_tables_ && table.sharding.columns && shard.rows() == table.rows &&
-           split_point(table, shard.dim()) > 0;
+    const TableSpace& own = space_.of(shard.table);
+    return !whole_tables_ && own.sharding.columns && shard.rows() == own.table->rows &&
+           split_point(own, shard.dim()) > 0;
   }
   /// The second half of its columns.
   [[nodiscard]] Shard rest_of(Shard shard) const {
-    shard.column_begin += split_point(table_of(shard), shard.dim());
+    shard.column_begin += split_point(space_.of(shard.table), shard.dim());
     return shard;
   }
 
@@ -173,8 +176,7 @@ class Start {
   /// The piece on a device, or its halves on some; false, with some of them placed, where that is
   /// not possible.
   bool place(Shard piece) {
-    const Table& table = table_of(piece);
-    const AllowedSharding& allowed = table.sharding;
+    const AllowedSharding& allowed = space_.of(piece.table).sharding;
     const bool may_be = is_whole(piece) ? allowed.whole || bytes_.size() == 1 : allowed.columns;
     const std::optional<std::int32_t> taker = may_be ? taker_of(piece) : std::nullopt;
     if (taker) {
@@ -190,6 +192,7 @@ class Start {
   }
 
   const Workload& workload_;
+  const SearchSpace& space_;
   const std::int64_t memory_bytes_;
   const bool whole_tables_;
   Plan plan_;

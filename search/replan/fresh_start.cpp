@@ -31,24 +31,24 @@ std::set<std::int32_t> staying_tables(const RunningPlan& now) {
 std::int64_t staying_bytes(const RunningPlan& now, const std::set<std::int32_t>& tables) {
   Plan plan = now.plan;
   std::erase_if(plan.shards, [&](const Shard& shard) { return !tables.contains(shard.table); });
-  const std::vector<std::int64_t> bytes = placed_bytes(now.problem.workload, plan);
+  const std::vector<std::int64_t> bytes = device_bytes(now.problem.workload, plan);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
 /// Keeps the tables that are in host memory on the hosts where they are.
-void pin_to_their_hosts(const RunningPlan& now, Workload& workload) {
-  std::vector<std::set<std::int32_t>> devices(workload.tables.size());
+void pin_to_their_hosts(const RunningPlan& now, SearchSpace& space) {
+  std::vector<std::set<std::int32_t>> devices(space.tables.size());
   for (const Shard& shard : now.plan.shards) {
     const auto table = static_cast<std::size_t>(shard.table);
-    if (!workload.tables[table].kernel.offloaded()) continue;
+    if (!shard.kernel.offloaded()) continue;
     for (std::int32_t device = 0; device < now.plan.devices; ++device) {
-      const bool allowed = workload.tables[table].devices.has(device);
+      const bool allowed = space.tables[table].devices.has(device);
       if (allowed && now.hosts.together(device, shard.device)) devices[table].insert(device);
     }
   }
   for (std::size_t table = 0; table < devices.size(); ++table) {
     if (devices[table].empty()) continue;
-    workload.tables[table].devices = DeviceSet({devices[table].begin(), devices[table].end()});
+    space.tables[table].devices = DeviceSet({devices[table].begin(), devices[table].end()});
   }
 }
 
@@ -58,17 +58,19 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
                                     std::int64_t& evaluations) {
   const std::set<std::int32_t> staying = staying_tables(now);
   Workload workload = now.problem.workload;
-  for (const std::int32_t index : staying) {
-    Table& table = workload.tables[static_cast<std::size_t>(index)];
-    table.rows = 1;
-    table.buffers = {};
-    table.sharding = {};
-    table.devices = {};
+  SearchSpace space = now.problem.space;
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    space.tables[index].table = &workload.tables[index];
+    if (!staying.contains(static_cast<std::int32_t>(index))) continue;
+    workload.tables[index].rows = 1;
+    workload.tables[index].buffers = {};
+    space.tables[index].sharding = {};
+    space.tables[index].devices = {};
   }
   if (now.limit.whole_tables) {
-    for (Table& table : workload.tables) table.sharding.columns = !table.sharding.whole;
+    for (TableSpace& own : space.tables) own.sharding.columns = !own.sharding.whole;
   }
-  if (now.hosts.watched()) pin_to_their_hosts(now, workload);
+  if (now.hosts.watched()) pin_to_their_hosts(now, space);
   Cluster cluster = now.problem.cluster;
   cluster.memory_bytes -= staying_bytes(now, staying);
   if (cluster.memory_bytes < 1) return std::nullopt;
@@ -76,14 +78,15 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
   own.row_splits = RowSplits::kOff;
   own.replicate = false;
   own.progress = nullptr;
-  Result<SearchResult> fresh = shard_refine({workload, cluster}, now.evaluator, own);
+  Result<SearchResult> fresh =
+      shard_refine({workload, cluster, std::move(space)}, now.evaluator, own);
   if (!fresh.ok()) return std::nullopt;
   evaluations += fresh->evaluations;
   canonicalize(fresh->plan);
-  const std::vector<Table>& tables = now.problem.workload.tables;
+  const std::vector<TableSpace>& tables = now.problem.space.tables;
   const bool alike = now.evaluator.devices_alike() && !now.hosts.watched() &&
                      std::all_of(tables.begin(), tables.end(),
-                                 [](const Table& table) { return table.devices.all(); });
+                                 [](const TableSpace& table) { return table.devices.all(); });
   const Plan near = brought_near(fresh->plan, now.plan, now.problem.workload, staying, alike);
   const StopCheck stop(own);  // as long again
   const std::int64_t most = own.evaluations > 0 ? own.evaluations : kMostCosted;

@@ -3,17 +3,18 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "engine/core/shard_bytes.h"
 #include "search/local/local_plan.h"
 
 namespace neuroshard::search {
 namespace {
 
 bool watch(const Problem& problem, const SearchOptions& options) {
-  const std::vector<Table>& tables = problem.workload.tables;
+  const std::vector<TableSpace>& tables = problem.space.tables;
   return options.host_memory_bytes > 0 &&
          host_devices(problem.cluster.devices, options.devices_per_host) > 0 &&
          std::any_of(tables.begin(), tables.end(),
-                     [](const Table& table) { return table.kernel.offloaded(); });
+                     [](const TableSpace& own) { return own.kernel.offloaded(); });
 }
 
 }  // namespace
@@ -33,11 +34,11 @@ void HostLoads::clear() {
 
 void HostLoads::change(const Shard& cells, int sign) {
   if (!watched() || cells.device == kNoDevice) return;
+  if (!cells.kernel.offloaded()) return;
   const Table& table = workload_.tables[static_cast<std::size_t>(cells.table)];
-  if (!table.kernel.offloaded()) return;
   std::int64_t& bytes = bytes_[static_cast<std::size_t>(cells.device / devices_each_)];
   beyond_ -= bytes > memory_bytes_ ? 1 : 0;
-  bytes += sign * bytes_on_host(table, cells.rows(), cells.dim());
+  bytes += sign * bytes_on_host(table, shape_of(cells));
   beyond_ += bytes > memory_bytes_ ? 1 : 0;
 }
 

@@ -139,7 +139,7 @@ class Replanning {
   }
 
   [[nodiscard]] double ms_per_byte(int generation) const {
-    const std::int64_t most = std::min(now_.limit.bytes, workload_bytes(now_.problem.workload));
+    const std::int64_t most = std::min(now_.limit.bytes, whole_bytes(now_.problem.space));
     return kByteWeight * std::pow(kLaterWeight, generation) * std::abs(best_cost_) /
            static_cast<double>(std::max<std::int64_t>(1, most));
   }
@@ -194,7 +194,7 @@ SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const Sear
                     const Plan& now, const Plan& start, const MoveLimit& limit) {
   const SearchOptions own = with_usual_limit(options);
   const ShapeCatalog catalog =
-      ShapeCatalog::around(start, limit.whole_tables, problem.workload, evaluator, own.cancel);
+      ShapeCatalog::around(start, limit.whole_tables, problem.space, evaluator, own.cancel);
   SearchResult result{start, 1, !catalog.complete()};
   if (problem.cluster.devices == 1 || !catalog.complete()) return result;
   const HeldCells held(problem.workload, now);

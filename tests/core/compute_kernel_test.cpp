@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core/check_sharding.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/core/table.h"
 
 namespace neuroshard {
@@ -20,15 +21,13 @@ constexpr TableKernel kUvmKernel{ComputeKernel::kFusedUvm, 0};
 
 TableKernel caching(double load_factor) { return {ComputeKernel::kFusedUvmCaching, load_factor}; }
 
-Table table_with(const TableKernel& kernel, Optimizer optimizer = Optimizer::kSgd,
-                 DataType data_type = DataType::kFp32) {
+Table table_with(Optimizer optimizer = Optimizer::kSgd, DataType data_type = DataType::kFp32) {
   Table table;
   table.name = "user";
   table.rows = 1001;
   table.dim = 64;
   table.optimizer = optimizer;
   table.data_type = data_type;
-  table.kernel = kernel;
   return table;
 }
 
@@ -93,7 +92,7 @@ BOOST_AUTO_TEST_CASE(tables_allow_all_kernels_unless_told_otherwise) {
     wrong.load_factor = factor;
     const std::string message = validate(wrong).message();
     BOOST_TEST(message.starts_with("cache_load_factor is "), message);
-    Table table = table_with({});
+    Table table = table_with();
     table.pooling_factor = 0;
     BOOST_TEST(validate(table).ok());
     table.kernels = wrong;
@@ -102,8 +101,8 @@ BOOST_AUTO_TEST_CASE(tables_allow_all_kernels_unless_told_otherwise) {
 }
 
 BOOST_AUTO_TEST_CASE(shards_with_a_kernel_that_is_not_allowed_are_told) {
-  const std::vector<Shard> whole{{0, 0, 1001, 0, 64, 0}};
-  Table table = table_with(kUvmKernel);
+  std::vector<Shard> whole{{0, 0, 1001, 0, 64, 0, kUvmKernel}};
+  Table table = table_with();
   for (const std::int32_t devices : {1, 2}) {  // unlike its sharding, also on a single device
     BOOST_TEST(check_sharding(table, whole, devices).ok());
     table.kernels.set(ComputeKernel::kFusedUvm, false);
@@ -111,13 +110,13 @@ BOOST_AUTO_TEST_CASE(shards_with_a_kernel_that_is_not_allowed_are_told) {
                "found the kernel fused_uvm, it may have fused, fused_uvm_caching");
     table.kernels = {};
   }
-  table.kernel = caching(0.2);
+  whole[0].kernel = caching(0.2);
   table.kernels.load_factor = 0.5;
   BOOST_TEST(check_sharding(table, whole, 2).message() ==
              "found the kernel fused_uvm_caching with 20 % of the rows, it may have fused, "
              "fused_uvm_caching, fused_uvm, caches with 50 % of the rows");
   // Replicas are on the devices whatever the kernels of shards.
-  table.kernel = {};
+  whole[0].kernel = {};
   table.kernels.set(ComputeKernel::kFused, false);
   BOOST_TEST(!check_sharding(table, whole, 2).ok());
   BOOST_TEST(check_sharding(table, std::vector<Shard>{{0, 0, 1001, 0, 64, kEveryDevice}}, 2).ok());
@@ -126,9 +125,10 @@ BOOST_AUTO_TEST_CASE(shards_with_a_kernel_that_is_not_allowed_are_told) {
 BOOST_AUTO_TEST_CASE(weights_are_where_the_kernel_says) {
   const auto bytes = [](const TableKernel& kernel, Optimizer optimizer = Optimizer::kSgd,
                         DataType data_type = DataType::kFp32) {
-    const Table table = table_with(kernel, optimizer, data_type);
-    BOOST_TEST(table_bytes(table) == bytes_on_device(table, table.rows, table.dim));
-    return std::pair(bytes_on_device(table, 1001, 64), bytes_on_host(table, 1001, 64));
+    const Table table = table_with(optimizer, data_type);
+    const ShardShape whole{.rows = 1001, .dim = 64, .kernel = kernel};
+    BOOST_TEST(table_bytes(table, kernel) == bytes_on_device(table, whole));
+    return std::pair(bytes_on_device(table, whole), bytes_on_host(table, whole));
   };
   constexpr std::int64_t kWeights = 1001 * 64 * 4;
   BOOST_TEST((bytes(kFusedKernel) == std::pair(kWeights, std::int64_t{0})));
@@ -153,25 +153,29 @@ BOOST_AUTO_TEST_CASE(weights_are_where_the_kernel_says) {
 }
 
 BOOST_AUTO_TEST_CASE(shards_round_their_caches_up_each) {
-  const Table table = table_with(caching(0.3));
+  const Table table = table_with();
+  const auto shape = [](std::int64_t rows, std::int32_t dim) {
+    return ShardShape{.rows = rows, .dim = dim, .kernel = caching(0.3)};
+  };
   // 3 of 10 rows, exactly; of 11, 3.3.
-  BOOST_TEST(bytes_on_device(table, 10, 64) == 10 * 4 + 3 * (256 + 16));
-  BOOST_TEST(bytes_on_device(table, 11, 64) == 11 * 4 + 4 * (256 + 16));
-  BOOST_TEST(bytes_on_device(table, 10, 4) == 10 * 4 + 3 * (16 + 16));
-  BOOST_TEST(bytes_on_host(table, 10, 4) == 10 * 16);
+  BOOST_TEST(bytes_on_device(table, shape(10, 64)) == 10 * 4 + 3 * (256 + 16));
+  BOOST_TEST(bytes_on_device(table, shape(11, 64)) == 11 * 4 + 4 * (256 + 16));
+  BOOST_TEST(bytes_on_device(table, shape(10, 4)) == 10 * 4 + 3 * (16 + 16));
+  BOOST_TEST(bytes_on_host(table, shape(10, 4)) == 10 * 16);
 }
 
 BOOST_AUTO_TEST_CASE(no_offloaded_table_has_more_than_is_added_for_it) {
   for (const Optimizer optimizer :
        {Optimizer::kSgd, Optimizer::kRowwiseAdagrad, Optimizer::kAdam}) {
-    const Table table = table_with(caching(1), optimizer);
+    const Table table = table_with(optimizer);
+    const ShardShape column{.rows = table.rows, .dim = 1, .kernel = caching(1)};
     std::int64_t total = 5;
     BOOST_TEST(add_offloaded_bytes(table, total));
     // The most is that of columns apart.
-    BOOST_TEST(total - 5 >= table.dim * bytes_on_device(table, table.rows, 1));
-    BOOST_TEST(total - 5 >= table.dim * bytes_on_host(table, table.rows, 1));
+    BOOST_TEST(total - 5 >= table.dim * bytes_on_device(table, column));
+    BOOST_TEST(total - 5 >= table.dim * bytes_on_host(table, column));
   }
-  Table large = table_with(kUvmKernel);
+  Table large = table_with();
   large.rows = std::int64_t{1} << 54;
   std::int64_t total = 0;
   BOOST_TEST(!add_offloaded_bytes(large, total));

@@ -7,6 +7,8 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(offload)
@@ -32,18 +34,27 @@ Workload tables_of_a_plan() {
 }
 
 /// On 5 devices; the second table on every one, the third in halves of its columns.
-Plan plan_with(std::vector<OffloadedTable> offloaded) {
+Plan fused_plan() {
   return {5,
           {{0, 0, 10, 0, 8, 1},
            {1, 0, 6, 0, 4, kEveryDevice},
            {2, 0, 12, 0, 8, 1},
-           {2, 0, 12, 8, 16, 4}},
-          std::move(offloaded)};
+           {2, 0, 12, 8, 16, 4}}};
 }
 
-std::string fault_of(std::vector<OffloadedTable> offloaded) {
+Plan plan_with(const std::vector<OffloadedTable>& offloaded) {
+  return test::with_offloaded(fused_plan(), offloaded);
+}
+
+std::string refusal_of(const std::vector<OffloadedTable>& offloaded) {
+  Plan plan = fused_plan();
+  const Status status = give_kernels(offloaded, plan);
+  if (status.ok()) BOOST_TEST((offloaded_tables(plan) == offloaded));
+  return status.message();
+}
+
+std::string fault_of(const Plan& plan) {
   const Workload workload = tables_of_a_plan();
-  const Plan plan = plan_with(std::move(offloaded));
   const Status status = validate(workload, plan);
   const std::vector<Status> faults = find_faults(workload, plan);
   BOOST_TEST(faults.size() == (status.ok() ? 0U : 1U));
@@ -55,24 +66,40 @@ using Bytes = std::vector<std::int64_t>;
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(offloaded_tables_are_valid_in_order_each_with_a_kernel_of_its_own) {
-  BOOST_TEST(fault_of({}) == "");
-  BOOST_TEST(fault_of({{0, kFromHost}, {2, kHalfCached}}) == "");
-  BOOST_TEST(fault_of({{3, kFromHost}}) == "offloaded[0]: table 3, expected 0 to 2");
-  BOOST_TEST(fault_of({{-1, kFromHost}}) == "offloaded[0]: table -1, expected 0 to 2");
-  BOOST_TEST(fault_of({{2, kFromHost}, {0, kFromHost}}) ==
+BOOST_AUTO_TEST_CASE(offloaded_tables_are_given_in_order_each_with_a_kernel_of_its_own) {
+  BOOST_TEST(refusal_of({}) == "");
+  BOOST_TEST(refusal_of({{0, kFromHost}, {2, kHalfCached}}) == "");
+  for (const std::int32_t table : {3, -1}) {
+    BOOST_TEST(refusal_of({{table, kFromHost}}) == "offloaded[0]: table " + std::to_string(table) +
+                                                       " has no shards, expected one that has");
+  }
+  BOOST_TEST(refusal_of({{2, kFromHost}, {0, kFromHost}}) ==
              "offloaded[1]: table 0 after 2, expected each once and in order");
-  BOOST_TEST(fault_of({{0, kFromHost}, {0, kHalfCached}}) ==
+  BOOST_TEST(refusal_of({{0, kFromHost}, {0, kHalfCached}}) ==
              "offloaded[1]: table 0 after 0, expected each once and in order");
-  BOOST_TEST(fault_of({{0, {}}}) ==
+  BOOST_TEST(refusal_of({{0, {}}}) ==
              "offloaded[0]: kernel 'fused', expected one that reads host memory");
-  BOOST_TEST(fault_of({{0, kFromHost}, {2, {ComputeKernel::kFusedUvmCaching, 0}}}) ==
+  BOOST_TEST(refusal_of({{0, kFromHost}, {2, {ComputeKernel::kFusedUvmCaching, 0}}}) ==
              "offloaded[1]: load factor 0 of fused_uvm_caching, expected above 0 and at most 1");
-  BOOST_TEST(fault_of({{0, {ComputeKernel::kFusedUvm, 0.5}}}) ==
+  BOOST_TEST(refusal_of({{0, {ComputeKernel::kFusedUvm, 0.5}}}) ==
              "offloaded[0]: load factor 0.5 of fused_uvm, expected one with fused_uvm_caching "
              "alone");
-  BOOST_TEST(fault_of({{1, kFromHost}}) ==
+  BOOST_TEST(refusal_of({{1, kFromHost}}) ==
              "shards[1]: table 1 is in host memory and on every device, expected one of both");
+}
+
+BOOST_AUTO_TEST_CASE(all_shards_of_a_table_have_one_kernel) {
+  BOOST_TEST(fault_of(fused_plan()) == "");
+  BOOST_TEST(fault_of(plan_with({{0, kFromHost}, {2, kHalfCached}})) == "");
+  BOOST_TEST(fault_of(plan_with({{1, kFromHost}})) ==
+             "shards[1]: table 1 is in host memory and on every device, expected one of both");
+  BOOST_TEST(fault_of(plan_with({{0, {ComputeKernel::kFusedUvm, 0.5}}})) ==
+             "shards[0]: load factor 0.5 of fused_uvm, expected one with fused_uvm_caching alone");
+  Plan halves = fused_plan();
+  halves.shards[3].kernel = kHalfCached;
+  BOOST_TEST(fault_of(halves) ==
+             "shards[3]: found the kernel fused_uvm_caching with 50 % of the rows, expected fused "
+             "as the table's other shards have it");
 }
 
 BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_with_their_caches_are_refused) {
@@ -80,10 +107,9 @@ BOOST_AUTO_TEST_CASE(tables_too_large_for_a_count_of_bytes_with_their_caches_are
   Plan plan{1, {whole_table(workload, 0, 0)}};
   BOOST_TEST(validate(workload).ok());
   BOOST_TEST(validate(workload, plan).ok());
-  plan.offloaded = {{0, kHalfCached}};
-  BOOST_TEST(
-      validate(workload, plan).message() ==
-      "offloaded[0]: tables[0..0] in all places that they may have, expected below 2^63 bytes");
+  test::set_offloaded(plan, {{0, kHalfCached}});
+  BOOST_TEST(validate(workload, plan).message() ==
+             "shards[0]: tables[0..0] in all places that they may have, expected below 2^63 bytes");
   BOOST_TEST(find_faults(workload, plan).size() == 1U);
   BOOST_TEST(check_offloaded_bytes(workload).message() ==
              "memory: tables[0..0] in all places that they may have, expected below 2^63 bytes");
@@ -117,24 +143,6 @@ BOOST_AUTO_TEST_CASE(hosts_have_what_their_devices_have_there) {
   BOOST_TEST(bytes(8) == (Bytes{1088}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_planned_workload_has_the_kernels_of_the_plan_and_no_others) {
-  const Workload workload = tables_of_a_plan();
-  const Plan fused = plan_with({});
-  BOOST_TEST(&PlannedWorkload(workload, fused).get() == &workload);
-  const Plan plan = plan_with({{0, kFromHost}, {2, kHalfCached}});
-  const PlannedWorkload planned(workload, plan);
-  BOOST_TEST((planned.get().tables[0].kernel == kFromHost));
-  BOOST_TEST((planned.get().tables[1].kernel == TableKernel{}));
-  BOOST_TEST((planned.get().tables[2].kernel == kHalfCached));
-  BOOST_TEST((workload.tables == tables_of_a_plan().tables));
-  BOOST_TEST((offloaded_tables(planned.get()) == plan.offloaded));
-  // What a workload had from another plan does not stay.
-  const PlannedWorkload again(planned.get(), fused);
-  BOOST_TEST((again.get().tables == workload.tables));
-  BOOST_TEST(offloaded_tables(again.get()).empty());
-  BOOST_TEST((device_bytes(planned.get(), fused) == device_bytes(workload, fused)));
-}
-
 BOOST_AUTO_TEST_CASE(who_knows_no_host_memory_can_refuse_such_plans) {
   BOOST_TEST(check_none_offloaded(plan_with({}), "why").ok());
   const Status refused =
@@ -147,10 +155,10 @@ BOOST_AUTO_TEST_CASE(shares_of_rows_that_are_whole_numbers_are_not_rounded_up) {
   Table table;
   table.rows = 100;
   table.dim = 256;
-  table.kernel = {ComputeKernel::kFusedUvmCaching, 0.07};
-  BOOST_TEST(table_bytes(table) == 100 * 4 + 7 * (256 * 4 + 16));
-  table.kernel.load_factor = 0.071;
-  BOOST_TEST(table_bytes(table) == 100 * 4 + 8 * (256 * 4 + 16));
+  TableKernel kernel{ComputeKernel::kFusedUvmCaching, 0.07};
+  BOOST_TEST(table_bytes(table, kernel) == 100 * 4 + 7 * (256 * 4 + 16));
+  kernel.load_factor = 0.071;
+  BOOST_TEST(table_bytes(table, kernel) == 100 * 4 + 8 * (256 * 4 + 16));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

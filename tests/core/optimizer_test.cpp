@@ -9,6 +9,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {

@@ -10,6 +10,7 @@
 #include "engine/core/count_buffers.h"
 #include "engine/core/plan.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(step_buffers)
@@ -61,11 +62,12 @@ BOOST_AUTO_TEST_CASE(pipelines_keep_what_torchrec_says_they_keep) {
   for (const auto& [buffers, bytes] : expected) {
     BOOST_TEST(extra_bytes(buffered_table(buffers), kWhole) == bytes, to_string(buffers));
   }
-  Workload cached = buffered_table(StepBuffers::kTrainPrefetchSparseDist);
-  cached.tables[0].kernel = {ComputeKernel::kFusedUvmCaching, 0.5};
-  BOOST_TEST(extra_bytes(cached, kWhole) == (3 + 7) * kLookups);
-  cached.tables[0].kernel = {ComputeKernel::kFusedUvm, 0};
-  BOOST_TEST(shard_bytes(cached, kWhole) == 3 * kLookups);  // stays on the device
+  const Workload workload = buffered_table(StepBuffers::kTrainPrefetchSparseDist);
+  ShardShape cached = kWhole;
+  cached.kernel = {ComputeKernel::kFusedUvmCaching, 0.5};
+  BOOST_TEST(extra_bytes(workload, cached) == (3 + 7) * kLookups);
+  cached.kernel = {ComputeKernel::kFusedUvm, 0};
+  BOOST_TEST(shard_bytes(workload, cached) == 3 * kLookups);  // stays on the device
 }
 
 BOOST_AUTO_TEST_CASE(shards_have_all_lookups_of_their_rows_and_outputs_of_their_columns) {

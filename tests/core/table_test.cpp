@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/core/cluster.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {

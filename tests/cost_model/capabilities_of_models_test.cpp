@@ -79,9 +79,11 @@ BOOST_AUTO_TEST_CASE(evaluators_do_what_their_models_say) {
       Workload sequences = workload;
       sequences.tables[0].pooled = false;
       BOOST_TEST(make_evaluator(models, sequences, devices).ok() == known.sequences);
-      Workload offloaded = workload;
-      offloaded.tables[0].kernel.kernel = ComputeKernel::kFusedUvm;
-      BOOST_TEST(make_evaluator(models, offloaded, devices).ok() == known.host_memory);
+      Plan offloaded{.devices = devices,
+                     .shards = {{0, 0, 1000, 0, 128, 0, {ComputeKernel::kFusedUvm, 0}},
+                                {1, 0, 500, 0, 64, 0},
+                                {2, 0, 100, 0, 16, 0}}};
+      BOOST_TEST(check_plan(models, workload, offloaded).ok() == known.host_memory);
       Plan replica{.devices = devices, .shards = {{1, 0, 500, 0, 64, 0}, {2, 0, 100, 0, 16, 0}}};
       replica.shards.push_back({0, 0, 1000, 0, 128, kEveryDevice});
       BOOST_TEST(check_plan(models, workload, replica).ok() == known.replicas);
@@ -91,17 +93,17 @@ BOOST_AUTO_TEST_CASE(evaluators_do_what_their_models_say) {
 
 BOOST_AUTO_TEST_CASE(kernels_cost_what_the_evaluator_says) {
   const CostModels models = torchrec();
-  Workload workload = example();
-  workload.tables[1].kernel = {ComputeKernel::kFusedUvmCaching, 0.25};
+  const Workload workload = example();
+  const TableKernel cached{ComputeKernel::kFusedUvmCaching, 0.25};
   const auto kernels = make_kernel_costs(models, workload.batch_size, 2);
   const auto evaluator = make_evaluator(models, workload, 2).value();
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
-    const ShardShape shape{static_cast<std::int32_t>(index), table.rows, table.dim, 0};
+    ShardShape shape{static_cast<std::int32_t>(index), table.rows, table.dim, 0};
+    if (index == 1) shape.kernel = cached;
     BOOST_TEST(kernels->shard_ms(table, shape) == evaluator->shape_cost(evaluator->intern(shape)));
   }
-  BOOST_TEST(kernels->bandwidth_of(workload.tables[1].kernel) <
-             kernels->bandwidth_of(workload.tables[0].kernel));
+  BOOST_TEST(kernels->bandwidth_of(cached) < kernels->bandwidth_of({}));
 }
 
 BOOST_AUTO_TEST_CASE(words_name_the_model) {

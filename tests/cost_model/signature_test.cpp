@@ -11,6 +11,7 @@
 #include "engine/planner/bench_signature.h"
 #include "engine/planner/bench_signature/plan_hash.h"
 #include "engine/planner/bench_signature/settings.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard {
 
@@ -51,8 +52,8 @@ bool has_parts_of_rows(const Plan& plan) {
 }
 
 bool has_caches(const Plan& plan) {
-  return std::any_of(plan.offloaded.begin(), plan.offloaded.end(),
-                     [](const OffloadedTable& table) { return table.kernel.load_factor > 0; });
+  return std::any_of(plan.shards.begin(), plan.shards.end(),
+                     [](const Shard& shard) { return shard.kernel.load_factor > 0; });
 }
 
 std::uint64_t hash_of(const Plan& plan) {
@@ -125,8 +126,8 @@ BOOST_AUTO_TEST_CASE(replans_change_plans_that_run) {
 }
 
 BOOST_AUTO_TEST_CASE(every_part_of_a_plan_changes_the_hash) {
-  const OffloadedTable cached{0, {ComputeKernel::kFusedUvmCaching, 0.25}};
-  const Plan plan{2, {{0, 0, 10, 0, 8, 0}, {1, 0, 10, 0, 8, 1}}, {cached}};
+  const TableKernel cached{ComputeKernel::kFusedUvmCaching, 0.25};
+  const Plan plan{2, {{0, 0, 10, 0, 8, 0, cached}, {1, 0, 10, 0, 8, 1}}};
   std::set<std::uint64_t> hashes{hash_of(plan)};
   std::size_t changes = 0;
   const auto change = [&](const auto& part) {
@@ -142,10 +143,10 @@ BOOST_AUTO_TEST_CASE(every_part_of_a_plan_changes_the_hash) {
   change([](Plan& other) { other.shards[0].column_begin = 4; });
   change([](Plan& other) { other.shards[0].column_end = 4; });
   change([](Plan& other) { other.shards[0].device = kEveryDevice; });
-  change([](Plan& other) { other.offloaded.clear(); });
-  change([](Plan& other) { other.offloaded[0].table = 1; });
-  change([](Plan& other) { other.offloaded[0].kernel = {ComputeKernel::kFusedUvm, 0}; });
-  change([](Plan& other) { other.offloaded[0].kernel.load_factor = 0.5; });
+  change([](Plan& other) { other.shards[0].kernel = {}; });
+  change([](Plan& other) { std::swap(other.shards[0].kernel, other.shards[1].kernel); });
+  change([](Plan& other) { other.shards[0].kernel = {ComputeKernel::kFusedUvm, 0}; });
+  change([](Plan& other) { other.shards[0].kernel.load_factor = 0.5; });
   BOOST_TEST(hashes.size() == changes + 1);
 }
 
@@ -154,9 +155,10 @@ BOOST_AUTO_TEST_CASE(one_table_in_another_memory_changes_the_signature) {
   std::vector<SettingRun> others = runs();
   for (auto& run : others) {
     for (auto& outcome : run.outcomes) {
-      if (!outcome.ok() || outcome->plan.offloaded.empty()) continue;
-      outcome->plan.offloaded.back().kernel.load_factor /= 2;
-      outcome->plan.offloaded.back().kernel.kernel = ComputeKernel::kFused;
+      if (!outcome.ok() || !has_offloaded(outcome->plan)) continue;
+      std::vector<OffloadedTable> tables = offloaded_tables(outcome->plan);
+      tables.pop_back();
+      test::set_offloaded(outcome->plan, tables);
       BOOST_TEST(signature_of(others).text() != before);
       return;
     }

@@ -6,8 +6,10 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/count_buffers.h"
+#include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 
@@ -106,14 +108,14 @@ BOOST_AUTO_TEST_CASE(what_lookups_leave_no_room_for_goes_to_the_host) {
   const Workload workload = random_workload(rng, StepBuffers::kTrainPrefetchSparseDist);
   std::int64_t buffers = 0;
   for (const Table& table : workload.tables) {
-    buffers += buffer_bytes(table, table.rows, table.dim, false);
+    buffers += buffer_bytes(table, {.rows = table.rows, .dim = table.dim});
   }
   PlanOptions options = few_evaluations("refine");
   options.host_memory_bytes = std::int64_t{1} << 40;
   const std::int64_t memory = (buffers + workload_bytes(workload)) / 2 / kDevices;
   const auto found = make_plan(workload, {kDevices, memory}, models->models, options);
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-  BOOST_TEST(!found->plan.offloaded.empty());
+  BOOST_TEST(has_offloaded(found->plan));
   BOOST_TEST(fullest(workload, found->plan) <= memory);
   // No memory of hosts helps where the devices have none for what has to be on them.
   const auto refused =

@@ -8,6 +8,7 @@
 
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/equal_columns/column_parts.h"
 #include "engine/planner/memory_limits.h"
@@ -66,22 +67,22 @@ Cluster small_cluster(const Workload& workload, std::int32_t devices) {
 
 BOOST_AUTO_TEST_CASE(tables_may_be_in_as_many_blocks_as_divide_them_and_have_devices) {
   Table table = table_of(96);
-  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3, 4, 6, 8}));
-  BOOST_TEST((possible_parts(table, 1, false) == Counts{1}));
+  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3, 4, 6, 8}));
+  BOOST_TEST((possible_parts(search::space_of(table), 1, false) == Counts{1}));
   table.devices = DeviceSet({1, 4, 6});
-  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3}));
+  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3}));
   table.devices = {};
   table.sharding.min_columns = 32;
-  BOOST_TEST((possible_parts(table, 8, false) == Counts{1, 2, 3}));
+  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3}));
   table.sharding.whole = false;
-  BOOST_TEST((possible_parts(table, 8, false) == Counts{2, 3}));
-  BOOST_TEST((possible_parts(table, 8, true) == Counts{1, 2, 3}));
+  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{2, 3}));
+  BOOST_TEST((possible_parts(search::space_of(table), 8, true) == Counts{1, 2, 3}));
   table.sharding.columns = false;
-  BOOST_TEST(possible_parts(table, 8, false).empty());
+  BOOST_TEST(possible_parts(search::space_of(table), 8, false).empty());
   Table sequences = table_of(96);
   sequences.pooled = false;
-  BOOST_TEST((possible_parts(sequences, 8, false) == Counts{1, 2}));
-  BOOST_TEST((possible_parts(table_of(6), 8, false) == Counts{1}));
+  BOOST_TEST((possible_parts(search::space_of(sequences), 8, false) == Counts{1, 2}));
+  BOOST_TEST((possible_parts(search::space_of(table_of(6)), 8, false) == Counts{1}));
 }
 
 BOOST_AUTO_TEST_CASE(blocks_that_take_turns_never_meet_and_are_the_whole_table) {
@@ -93,11 +94,11 @@ BOOST_AUTO_TEST_CASE(blocks_that_take_turns_never_meet_and_are_the_whole_table) 
     Counts parts;
     Counts turns;
     for (const Table& table : workload.tables) {
-      const Counts counts = possible_parts(table, 8, false);
+      const Counts counts = possible_parts(search::space_of(table), 8, false);
       parts.push_back(counts[rng.below(counts.size())]);
       turns.push_back(static_cast<std::int32_t>(rng.below(8)));
     }
-    const PartedWorkload parted = in_parts(workload, parts, 8, turns);
+    const PartedWorkload parted = in_parts({workload, Cluster{8, 1}}, parts, turns);
     Plan plan{8, {}};
     for (std::size_t k = 0; k < parted.workload.tables.size(); ++k) {
       const auto index = static_cast<std::int32_t>(k);

@@ -8,6 +8,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/explain/explain_plan.h"
 #include "engine/planner/planner.h"

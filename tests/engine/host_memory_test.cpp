@@ -8,6 +8,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_a_baseline_has_one_and_none_that_is
     const auto refined = planned("refine");
     if (refined.ok()) {
       ++plans;
-      in_hosts += refined->plan.offloaded.empty() ? 0 : 1;
+      in_hosts += has_offloaded(refined->plan) ? 1 : 0;
       check_plan(workload, *refined, cluster.memory_bytes, host_memory);
       if (refined->lower_bound)
         BOOST_TEST(*refined->lower_bound <= refined->cost.cost_ms * 1.00001);
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(tables_that_may_not_be_fused_are_on_every_device_only_where
       make_plan(workload, cluster, models->models, options_of("refine", 200'000'000, true));
   BOOST_REQUIRE((without.ok() && with.ok()));
   BOOST_TEST(with->cost.cost_ms <= without->cost.cost_ms);
-  BOOST_TEST(with->plan.offloaded.size() == 1U);
+  BOOST_TEST(offloaded_tables(with->plan).size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(replanning_places_no_new_table_that_may_not_be_fused) {

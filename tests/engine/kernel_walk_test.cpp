@@ -17,19 +17,19 @@
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(kernel_walk)
 
-using test::kernel_costs;
 using test::kGiB;
 using test::large_tables;
+using test::OffloadCosts;
 using test::torchrec_cost;
 
 namespace {
 
 /// Table k on device k % devices, read from host memory; the last in two halves of its columns.
 Plan in_turn(const Workload& workload, std::int32_t devices) {
-  Plan plan{devices, {}, {}};
+  Plan plan{devices, {}};
   for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
-    plan.shards.push_back(whole_table(workload, table, table % devices));
-    plan.offloaded.push_back({table, {ComputeKernel::kFusedUvm, 0}});
+    plan.shards.push_back(
+        whole_table(workload, table, table % devices, {ComputeKernel::kFusedUvm, 0}));
   }
   Shard& last = plan.shards.back();
   last.column_end /= 2;
@@ -40,7 +40,7 @@ Plan in_turn(const Workload& workload, std::int32_t devices) {
   return plan;
 }
 
-KernelWalk walk_from(KernelCosts& costs, const Hosts& hosts, const Plan& plan) {
+KernelWalk walk_from(const KernelCosts& costs, const Hosts& hosts, const Plan& plan) {
   return {costs, hosts, plan, arrangement_of(plan, costs.tables()).kernels, 1};
 }
 
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(every_step_keeps_all_limits_and_makes_no_plan_dearer) {
     const std::int64_t memory = *std::max_element(device.begin(), device.end()) + 2 * kGiB;
     const std::vector<std::int64_t> host = host_bytes(workload, start, 2);
     const Hosts hosts{2, 2, *std::max_element(host.begin(), host.end())};
-    KernelCosts costs = kernel_costs(workload, {4, memory});
+    const OffloadCosts costs(workload, {4, memory});
     KernelWalk walk = walk_from(costs, hosts, start);
     const double began = walk.cost_ms();
     double before = began;
@@ -86,15 +86,14 @@ BOOST_AUTO_TEST_CASE(row_shards_and_tables_on_every_device_stay_where_they_are) 
   Workload workload = large_tables(6, 4);
   workload.tables[1].rows = 1000;
   Plan start = in_turn(workload, 2);
-  start.shards[1].device = kEveryDevice;
-  start.offloaded.erase(start.offloaded.begin() + 1);
+  start.shards[1] = whole_table(workload, 1, kEveryDevice);
   Shard& first = start.shards[0];
   first.row_end /= 2;
   Shard second = first;
   std::tie(second.row_begin, second.row_end) = std::pair(first.row_end, 2 * first.row_end);
   second.device = 1;
   start.shards.insert(start.shards.begin() + 1, second);
-  KernelCosts costs = kernel_costs(workload, {2, 4 * kGiB});
+  const OffloadCosts costs(workload, {2, 4 * kGiB});
   KernelWalk walk = walk_from(costs, {1, 2, 400 * kGiB}, start);
   const double began = walk.cost_ms();
   for (int step = 0; step < 1000; ++step) walk.step();
@@ -109,7 +108,7 @@ BOOST_AUTO_TEST_CASE(row_shards_and_tables_on_every_device_stay_where_they_are) 
 BOOST_AUTO_TEST_CASE(the_same_seed_walks_the_same) {
   const Workload workload = large_tables(12, 5);
   const Plan start = in_turn(workload, 3);
-  KernelCosts costs = kernel_costs(workload, {3, 3 * kGiB});
+  const OffloadCosts costs(workload, {3, 3 * kGiB});
   KernelWalk one = walk_from(costs, {1, 3, 400 * kGiB}, start);
   KernelWalk other = walk_from(costs, {1, 3, 400 * kGiB}, start);
   for (int step = 0; step < 500; ++step) {

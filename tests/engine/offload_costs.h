@@ -1,10 +1,13 @@
 #pragma once
 
+#include <memory>
+
 #include "engine/core/plan.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/offload/kernel_costs.h"
+#include "search/problem.h"
 
 namespace neuroshard::test {
 
@@ -14,13 +17,31 @@ inline const CostModels& formula() {
   return models;
 }
 
-/// By that, with columns and even blocks of rows.
-inline KernelCosts kernel_costs(const Workload& workload, const Cluster& cluster) {
-  return {workload, cluster, formula(), {true, {.blocks = cluster.devices}}};
-}
+/// Costs by that formula, with columns and even blocks of rows, and what they are made from. The
+/// workload must outlive it.
+class OffloadCosts {
+ public:
+  OffloadCosts(const Workload& workload, const Cluster& cluster)
+      : cluster_(cluster),
+        problem_(workload, cluster_),
+        costs_(problem_, formula(), {true, {.blocks = cluster.devices}}),
+        evaluator_(make_evaluator(formula(), workload, cluster.devices).value()) {}
+  OffloadCosts(const OffloadCosts&) = delete;
+  OffloadCosts& operator=(const OffloadCosts&) = delete;
+
+  operator const KernelCosts&() const { return costs_; }  // NOLINT: it is what tests hand over
+  [[nodiscard]] const KernelCosts& get() const { return costs_; }
+  [[nodiscard]] CostEvaluator& evaluator() const { return *evaluator_; }
+
+ private:
+  const Cluster cluster_;
+  const search::Problem problem_;
+  const KernelCosts costs_;
+  const std::unique_ptr<CostEvaluator> evaluator_;
+};
 
 inline PlanCost torchrec_cost(const Workload& workload, const Plan& plan) {
-  return planned_cost(workload, plan, formula()).value();
+  return make_evaluator(formula(), workload, plan.devices).value()->evaluate(plan);
 }
 
 }  // namespace neuroshard::test

@@ -10,6 +10,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
@@ -51,7 +52,7 @@ void check_plan(const Setting& setting, const Workload& workload, const PlanResu
   for (const std::int64_t bytes : host_bytes(workload, found.plan, setting.devices_per_host)) {
     BOOST_TEST(bytes <= setting.host_memory);
   }
-  for (const OffloadedTable& table : found.plan.offloaded) {
+  for (const OffloadedTable& table : offloaded_tables(found.plan)) {
     const AllowedKernels& allowed = workload.tables[static_cast<std::size_t>(table.table)].kernels;
     BOOST_TEST(allowed.allows(table.kernel), table.table << ": " << describe(table.kernel));
   }
@@ -88,7 +89,7 @@ BOOST_AUTO_TEST_CASE(every_algorithm_plans_with_kernels_it_knows_nothing_of) {
     BOOST_TEST_CONTEXT(info.name) {
       BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
       check_plan(setting, workload, *found);
-      BOOST_TEST(!found->plan.offloaded.empty());
+      BOOST_TEST(has_offloaded(found->plan));
       BOOST_TEST(found->algorithm == info.name);
     }
   }
@@ -100,7 +101,7 @@ BOOST_AUTO_TEST_CASE(what_fits_on_the_devices_stays_there) {
   const PlanResult with = plan_in(setting, workload).value();
   setting.host_memory = 0;
   const PlanResult without = plan_in(setting, workload).value();
-  BOOST_TEST(with.plan.offloaded.empty());
+  BOOST_TEST(!has_offloaded(with.plan));
   BOOST_TEST((with.plan == without.plan));
   BOOST_TEST(with.cost.cost_ms == without.cost.cost_ms);
 }
@@ -128,7 +129,7 @@ BOOST_AUTO_TEST_CASE(tables_keep_to_the_kernels_and_caches_they_are_told_to_have
   const PlanResult found = plan_in(setting, workload).value();
   check_plan(setting, workload, found);
   std::vector<bool> offloaded(workload.tables.size());
-  for (const OffloadedTable& table : found.plan.offloaded) {
+  for (const OffloadedTable& table : offloaded_tables(found.plan)) {
     const auto index = static_cast<std::size_t>(table.table);
     offloaded[index] = true;
     if (index % 5 == 2 && table.kernel.load_factor > 0)
@@ -141,8 +142,8 @@ BOOST_AUTO_TEST_CASE(a_table_of_host_memory_alone_takes_some_even_where_devices_
   Workload workload = large_tables(6, 8);
   workload.tables[2].kernels.fused = false;
   const PlanResult found = plan_in({8, 64 * kGiB}, workload).value();
-  BOOST_REQUIRE(found.plan.offloaded.size() == 1U);
-  BOOST_TEST(found.plan.offloaded[0].table == 2);
+  BOOST_REQUIRE(offloaded_tables(found.plan).size() == 1U);
+  BOOST_TEST(offloaded_tables(found.plan)[0].table == 2);
   const Result<PlanResult> refused = plan_in({8, 64 * kGiB, 0}, workload);
   BOOST_REQUIRE(!refused.ok());
   BOOST_TEST(refused.status().message().find("there is no host memory for tables") !=
@@ -231,13 +232,13 @@ BOOST_AUTO_TEST_CASE(replanning_leaves_tables_in_the_memory_they_are_in) {
   const CostModels models = load_cost_models("torchrec")->models;
   const Setting setting;
   const Plan now = plan_in(setting, workload, "size-greedy")->plan;
-  BOOST_REQUIRE(!now.offloaded.empty());
+  BOOST_REQUIRE(has_offloaded(now));
   PlanOptions options;
   options.evaluations = 3000;
   const PlanResult next =
       replan(workload, {setting.devices, setting.device_memory}, models, now, {64 * kGiB}, options)
           .value();
-  BOOST_TEST((next.plan.offloaded == now.offloaded));
+  BOOST_TEST((offloaded_tables(next.plan) == offloaded_tables(now)));
   BOOST_TEST(next.cost.cost_ms < simulate(workload, now, models)->cost_ms);
   BOOST_TEST(check_memory(workload, next.plan, setting.device_memory).message() == "");
 }
@@ -250,8 +251,7 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
     models.torchrec->devices_per_host = 2;
     Plan now{8, {}};
     for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
-      now.shards.push_back(whole_table(workload, table, table % 8));
-      now.offloaded.push_back({table, {ComputeKernel::kFusedUvm, 0}});
+      now.shards.push_back(whole_table(workload, table, table % 8, {ComputeKernel::kFusedUvm, 0}));
     }
     const auto fullest = [&](const Plan& plan) {
       const std::vector<std::int64_t> bytes = host_bytes(workload, plan, 2);

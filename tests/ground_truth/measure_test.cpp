@@ -8,6 +8,7 @@
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 #include "tests/ground_truth/two_tables.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard {
 namespace {
@@ -105,13 +106,13 @@ BOOST_AUTO_TEST_CASE(plans_that_cannot_be_measured_are_errors) {
       (measure_plan(truth, workload, plan, options).status().code() == StatusCode::kInvalidInput));
   plan = test::one_table_a_device(workload);
   BOOST_TEST(measure_plan(truth, workload, plan, options).ok());
-  plan.offloaded = {{1, {ComputeKernel::kFusedUvm, 0}}};
+  test::set_offloaded(plan, {{1, {ComputeKernel::kFusedUvm, 0}}});
   const Status refused = measure_plan(truth, workload, plan, options).status();
   BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
   BOOST_TEST(refused.message() ==
              "offloaded: table 1 is in host memory: kernels are measured with all weights on the "
              "devices");
-  plan.offloaded.clear();
+  test::set_offloaded(plan, {});
   plan.shards.pop_back();
   BOOST_TEST(!measure_plan(truth, workload, plan, options).ok());
 }

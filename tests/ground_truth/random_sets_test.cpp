@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "engine/core/shard_bytes.h"
 #include "tests/io/support.h"
 
 namespace neuroshard {

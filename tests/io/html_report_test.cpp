@@ -6,6 +6,7 @@
 #include "io/reports/svg.h"
 #include "plans.h"
 #include "support.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard::io {
 namespace {
@@ -76,8 +77,8 @@ BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_shown_where_there_are_any) {
     BOOST_TEST(without.find(word) == std::string::npos, word);
   }
   PlanDocument document = costed();
-  document.plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}},
-                             {2, {ComputeKernel::kFusedUvmCaching, 0.25}}};
+  test::set_offloaded(document.plan, {{0, {ComputeKernel::kFusedUvm, 0}},
+                                      {2, {ComputeKernel::kFusedUvmCaching, 0.25}}});
   const std::string html = value_of(export_plan("html", three_tables(), document, {}));
   BOOST_TEST(count(html, "<svg ") == 4U);  // no baselines, but the hosts
   BOOST_TEST(count(html, ">device 1<") == 4U);

@@ -6,6 +6,7 @@
 #include "io/plans/plan_import.h"
 #include "plans.h"
 #include "support.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard::io {
 BOOST_AUTO_TEST_SUITE(plan_export)
@@ -238,8 +239,8 @@ BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
 
 BOOST_AUTO_TEST_CASE(csv_says_which_tables_are_in_host_memory_where_any_is) {
   PlanDocument document = example();
-  document.plan.offloaded = {{0, {ComputeKernel::kFusedUvm, 0}},
-                             {2, {ComputeKernel::kFusedUvmCaching, 0.3}}};
+  test::set_offloaded(document.plan, {{0, {ComputeKernel::kFusedUvm, 0}},
+                                      {2, {ComputeKernel::kFusedUvmCaching, 0.3}}});
   Workload workload = three_tables();
   workload.tables[0].optimizer = Optimizer::kRowwiseAdagrad;  // 4 bytes a row, on the device
   // Of 12 rows 4 are in the cache, 3.6 rounded up, each with 16 bytes beside it.
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(csv_says_which_tables_are_in_host_memory_where_any_is) {
              "2,item,0,12,0,4,2,176,fused_uvm_caching,0.3,192\n"
              "2,item,0,12,4,12,0,240,fused_uvm_caching,0.3,384\n"
              "2,item,0,12,12,16,2,176,fused_uvm_caching,0.3,192\n");
-  document.plan.offloaded.pop_back();
+  test::set_offloaded(document.plan, {{0, {ComputeKernel::kFusedUvm, 0}}});
   document.plan.shards[1].device = 3;
   BOOST_TEST(
       value_of(export_plan("csv", workload, document, {})).find("1,ad,0,6,0,4,3,96,fused,,0\n") !=

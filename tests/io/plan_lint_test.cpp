@@ -5,6 +5,7 @@
 #include <initializer_list>
 
 #include "tests/io/trainer_plans.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard::io {
 BOOST_AUTO_TEST_SUITE(plan_lint)
@@ -213,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_plan_of_ours_can_be_held_against_another_target) {
   check_fault(text, {.target = "torchrec"}, {"table 0 'user'", "2 columns", "multiple of 4"});
   check_fault(text, {.target = "hugectr"}, {"table 0 'user'", "equal width"});
   PlanDocument offloaded = document;
-  offloaded.plan.offloaded = {{2, {ComputeKernel::kFusedUvm, 0}}};
+  test::set_offloaded(offloaded.plan, {{2, {ComputeKernel::kFusedUvm, 0}}});
   BOOST_TEST(faults_of(format_plan(offloaded), {}).empty());
   BOOST_TEST(faults_of(format_plan(offloaded), {.target = "hugectr"}).size() == 2U);
   check_refused(lint_plan(value_of(parse_plan(text)), three_tables(), {.target = "x"}).status(),

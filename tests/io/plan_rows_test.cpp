@@ -41,7 +41,7 @@ BOOST_AUTO_TEST_CASE(shards_have_the_rows_of_now_in_all_ways_that_are_known) {
   for (const std::vector<Shard>& shards : kWays) {
     for (const std::int64_t rows : {4, 7, 11, 1000}) {
       const Workload workload = workload_of({rows});
-      Plan plan{4, shards, {}};
+      Plan plan{4, shards};
       BOOST_TEST((fit_rows(workload, plan) == Tables{0}));
       BOOST_TEST(validate(workload, plan).message() == "", rows << " rows");
       for (std::size_t k = 0; k < shards.size(); ++k) {
@@ -58,7 +58,7 @@ BOOST_AUTO_TEST_CASE(shards_have_the_rows_of_now_in_all_ways_that_are_known) {
 
 BOOST_AUTO_TEST_CASE(what_has_the_same_rows_stays) {
   for (const std::vector<Shard>& shards : kWays) {
-    const Plan before{4, shards, {}};
+    const Plan before{4, shards};
     Plan plan = before;
     BOOST_TEST(fit_rows(workload_of({10}), plan).empty());
     BOOST_TEST((plan == before));
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(what_has_the_same_rows_stays) {
 }
 
 BOOST_AUTO_TEST_CASE(only_tables_that_changed_are_named) {
-  Plan plan{2, {{0, 0, 10, 0, 8, 0}, {1, 0, 20, 0, 8, 1}, {2, 0, 30, 0, 8, 1}}, {}};
+  Plan plan{2, {{0, 0, 10, 0, 8, 0}, {1, 0, 20, 0, 8, 1}, {2, 0, 30, 0, 8, 1}}};
   BOOST_TEST((fit_rows(workload_of({11, 20, 29}), plan) == Tables{0, 2}));
   BOOST_TEST(plan.shards[1].row_end == 20);
 }
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(other_row_ranges_and_unknown_tables_are_left_to_be_refused)
       {{0, 0, INT64_MAX, 0, 8, 0}},
       {{0, INT64_MIN, INT64_MAX, 0, 8, 0}, {0, 0, 1, 0, 8, 0}}};
   for (const std::vector<Shard>& shards : ways) {
-    const Plan before{4, shards, {}};
+    const Plan before{4, shards};
     Plan plan = before;
     BOOST_TEST(fit_rows(workload_of({4}), plan).empty());
     BOOST_TEST((plan == before));

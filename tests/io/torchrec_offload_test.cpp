@@ -2,9 +2,11 @@
 // held against the tables; what trainers have no place for is refused.
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/offload.h"
 #include "io/formats/plan_export.h"
 #include "io/formats/plan_lint.h"
 #include "tests/io/trainer_plans.h"
+#include "tests/support/kernels.h"
 
 namespace neuroshard::io {
 BOOST_AUTO_TEST_SUITE(torchrec_offload)
@@ -28,7 +30,7 @@ PlanDocument offloaded_document() {
                                           {1, 0, 6, 0, 4, kEveryDevice},
                                           {2, 0, 12, 0, 4, 0},
                                           {2, 0, 12, 4, 16, 1}});
-  document.plan.offloaded = {{0, kUvm}, {2, kQuarterCached}};
+  test::set_offloaded(document.plan, {{0, kUvm}, {2, kQuarterCached}});
   return document;
 }
 
@@ -83,9 +85,9 @@ BOOST_AUTO_TEST_CASE(they_are_read_back_in_any_order_of_the_tables) {
   std::swap(reversed.tables.front(), reversed.tables.back());
   const Plan of_reversed =
       value_of(bind_plan(value_of(test::parse_plan(offloaded_text())), reversed, 2)).document.plan;
-  BOOST_REQUIRE(of_reversed.offloaded.size() == 2U);
-  BOOST_TEST((of_reversed.offloaded[0] == OffloadedTable{0, kQuarterCached}));
-  BOOST_TEST((of_reversed.offloaded[1] == OffloadedTable{2, kUvm}));
+  BOOST_REQUIRE(offloaded_tables(of_reversed).size() == 2U);
+  BOOST_TEST((offloaded_tables(of_reversed)[0] == OffloadedTable{0, kQuarterCached}));
+  BOOST_TEST((offloaded_tables(of_reversed)[1] == OffloadedTable{2, kUvm}));
 }
 
 BOOST_AUTO_TEST_CASE(columns_that_are_joined_keep_their_kernel) {
@@ -99,7 +101,7 @@ BOOST_AUTO_TEST_CASE(columns_that_are_joined_keep_their_kernel) {
   const std::string text = value_of(export_plan("torchrec", three_tables(), document, {}));
   const Plan read = value_of(bound_to_two(text)).document.plan;
   BOOST_TEST(read.shards.size() == 4U);
-  BOOST_TEST((read.offloaded == document.plan.offloaded));
+  BOOST_TEST((offloaded_tables(read) == offloaded_tables(document.plan)));
 }
 
 BOOST_AUTO_TEST_CASE(kernels_that_cannot_be_are_refused) {
@@ -148,10 +150,10 @@ BOOST_AUTO_TEST_CASE(ranks_on_cpu_have_no_such_kernels) {
   const PlanExportOptions cpu{.trainer_device = "cpu"};
   check_refused(export_plan("torchrec", three_tables(), document, cpu).status(),
                 {"table 0 'user': compute kernel 'fused_uvm' where ranks are CPUs"});
-  document.plan.offloaded = {{2, kQuarterCached}};
+  test::set_offloaded(document.plan, {{2, kQuarterCached}});
   check_refused(export_plan("torchrec", three_tables(), document, cpu).status(),
                 {"table 2 'item': compute kernel 'fused_uvm_caching' where ranks are CPUs"});
-  document.plan.offloaded.clear();
+  test::set_offloaded(document.plan, {});
   const std::string text = value_of(export_plan("torchrec", three_tables(), document, cpu));
   const std::string fused = "\"compute_kernel\": \"fused\"";
   for (const std::string kernel : {"fused_uvm", "fused_uvm_caching", "key_value"}) {
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(formats_without_a_place_for_host_memory_refuse_it) {
   for (const PlanFormat& format : plan_formats()) {
     BOOST_TEST(export_plan(format.name, three_tables(), document, {}).ok());
   }
-  document.plan.offloaded = {{1, kUvm}};
+  test::set_offloaded(document.plan, {{1, kUvm}});
   int refused = 0;
   for (const PlanFormat& format : plan_formats()) {
     const Result<std::string> text = export_plan(format.name, three_tables(), document, {});

@@ -8,6 +8,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/refine/fast_plan.h"
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_puts_the_heaviest_first_where_least_is) {
                      test::make_table(10, 8), test::make_table(10, 8)};
   test::TableEvaluator evaluator(workload, 2, {5, 3, 8, 1, 6});
   const Cluster cluster = test::make_cluster(2, kPlenty);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   LevelPlacer placer({workload, cluster}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
   // 8 | 6, then 5 to the 6, 3 to the 8, and 1 where there are 11 both.
@@ -69,7 +70,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_puts_pieces_without_a_choice_before_others
   workload.tables[2].devices = DeviceSet({1, 2});
   test::TableEvaluator evaluator(workload, 3, {8, 6, 7, 9});
   const Cluster cluster = test::make_cluster(3, kPlenty);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   LevelPlacer placer({workload, cluster}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
   // The heaviest of the limited would take device 0 first, and then there would be 14.
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
     const Workload workload = test::many_tables(rng, 30);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Cluster cluster = test::make_cluster(4, workload_bytes(workload) * 13 / 40);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(space_of(workload), evaluator);
     LevelPlacer placer({workload, cluster}, evaluator, catalog);
     const std::vector<EntryId> pieces = whole_tables(catalog);
     if (placer.place(pieces, {})) {
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(bulky_pieces_are_placed_while_there_is_room) {
                      test::make_table(10, 4), test::make_table(10, 4), test::make_table(10, 4)};
   test::TableEvaluator evaluator(workload, 2, {1, 1, 10, 4, 3, 2});
   const Cluster cluster = test::make_cluster(2, 100 * 4 * 4);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   LevelPlacer placer({workload, cluster}, evaluator, catalog);
   // By load, 10 | 4, 3 and 2 leave room for one large table.
   BOOST_TEST(!placer.place(whole_tables(catalog), {}));
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_fast_plan_splits_what_memory_does_not_take_whole) {
   workload.tables = {test::make_table(60, 8), test::make_table(60, 8), test::make_table(60, 8)};
   test::TableEvaluator evaluator(workload, 2, {1, 1, 1});
   const Cluster cluster = test::make_cluster(2, 100 * 8 * 4);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
   BOOST_REQUIRE(fast.has_value());
   BOOST_TEST(fast->finer);
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(tables_that_are_all_as_wide_are_divided_together) {
     }
     test::FusedEvaluator evaluator(workload, 24, costs, 1, true);
     const Cluster cluster = test::make_cluster(24, kPlenty);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(space_of(workload), evaluator);
     const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck(no_time));
     BOOST_REQUIRE(fast.has_value());
     std::vector<std::int64_t> dims(24);
@@ -175,7 +176,7 @@ BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const std::int64_t memory = round % 2 == 0 ? kPlenty : workload_bytes(workload) * 3 / 4;
     const Cluster cluster = test::make_cluster(devices, memory);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(space_of(workload), evaluator);
     Assignment start;
     for (const EntryId piece : whole_tables(catalog)) {
       start.push_back(
@@ -218,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_fast_plan_is_valid_and_near_the_level) {
     }
     test::TableEvaluator evaluator(workload, 6, costs);
     const Cluster cluster = test::make_cluster(6, kPlenty);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(space_of(workload), evaluator);
     const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
     BOOST_REQUIRE(fast.has_value());
     BOOST_TEST(validate(workload, plan_of(fast->pieces, workload, catalog, 6)).ok());
@@ -236,7 +237,7 @@ BOOST_AUTO_TEST_CASE(two_heavy_tables_are_both_halved_though_one_alone_gains_not
   costs[0] = costs[1] = 40;
   test::TableEvaluator evaluator(workload, 8, costs, 0.5f);
   const Cluster cluster = test::make_cluster(8, kPlenty);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   const auto fast = fast_plan({workload, cluster}, evaluator, catalog, StopCheck({}));
   BOOST_REQUIRE(fast.has_value());
   // Each table on four devices.
@@ -248,7 +249,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_placed_where_memory_is_too_tight) {
   workload.tables = {test::make_table(100, 4), test::make_table(100, 4), test::make_table(100, 4)};
   test::TableEvaluator evaluator(workload, 2, {1, 1, 1});
   const Cluster cluster = test::make_cluster(2, 1600);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   BOOST_TEST(!fast_plan({workload, cluster}, evaluator, catalog, StopCheck({})).has_value());
 }
 

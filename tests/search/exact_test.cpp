@@ -8,6 +8,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/algorithms.h"
 #include "search/anneal.h"
 #include "tests/search/fused_evaluator.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "engine/core/shard_bytes.h"
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/redraw.h"
@@ -48,7 +49,7 @@ BOOST_AUTO_TEST_CASE(as_many_dear_tables_go_over_all_devices_as_make_them_level)
   const Cluster cluster = test::make_cluster(kDevices, std::int64_t{1} << 30);
   const Problem problem{workload, cluster};
   test::TableEvaluator evaluator(workload, kDevices, costs_of_dear_and_cheap());
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1});
   const auto whole = fast_plan(problem, evaluator, catalog, kNoLimit);
   const auto blocks = fast_row_plan(problem, evaluator, catalog, kNoLimit, 0);
   BOOST_REQUIRE(whole.has_value());
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_cheapest_of_the_plans_that_have_the_dearest_by_ro
     const Problem problem{workload, cluster};
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, kDevices);
     const bool halves = round % 2 == 1;
-    const ShapeCatalog catalog(workload, evaluator, {kDevices, halves ? 8 : 1});
+    const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, halves ? 8 : 1});
     std::vector<double> all;
     std::vector<double> tried;
     const auto add = [&](const std::vector<Division>& divisions, bool is_tried) {
@@ -107,7 +108,7 @@ BOOST_AUTO_TEST_CASE(there_may_be_a_plan_where_columns_alone_find_no_room) {
   const Cluster cluster = test::make_cluster(kDevices, 90 * 16);
   const Problem problem{workload, cluster};
   test::TableEvaluator evaluator(workload, kDevices, {1, 1, 1, 1, 1, 1});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1});
   BOOST_TEST(!fast_plan(problem, evaluator, catalog, kNoLimit).has_value());
   const auto found = fast_row_plan(problem, evaluator, catalog, kNoLimit, 0);
   BOOST_REQUIRE(found.has_value());
@@ -121,9 +122,9 @@ BOOST_AUTO_TEST_CASE(nothing_without_rows_or_time) {
   const Cluster cluster = test::make_cluster(kDevices, std::int64_t{1} << 30);
   const Problem problem{workload, cluster};
   test::TableEvaluator evaluator(workload, kDevices, costs_of_dear_and_cheap());
-  const ShapeCatalog columns(workload, evaluator);
+  const ShapeCatalog columns(space_of(workload), evaluator);
   BOOST_TEST(!fast_row_plan(problem, evaluator, columns, kNoLimit, 0).has_value());
-  const ShapeCatalog rows(workload, evaluator, {kDevices, 8});
+  const ShapeCatalog rows(space_of(workload), evaluator, {kDevices, 8});
   CancelToken cancel;
   cancel.cancel();
   SearchOptions options;

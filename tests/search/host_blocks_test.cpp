@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(plans_and_pieces_say_the_same) {
   Workload workload;
   workload.tables = {test::make_table(10, 16), test::make_table(100, 16), test::make_table(3, 8)};
   test::TableEvaluator evaluator(workload, kDevices, {1, 1, 1});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   BOOST_TEST(catalog.host_block(2) == kNoEntry);  // fewer rows than a host has devices
   const EntryId all = catalog.host_block(0);
   BOOST_TEST(catalog.entry(all).rows == 3);
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(plans_and_pieces_say_the_same) {
   BOOST_REQUIRE(back.size() == assignment.size());
   BOOST_TEST(back[6].entry == half);  // the last block counts as one of the others
   BOOST_TEST((plan_of(back, workload, catalog, kDevices) == plan));
-  const ShapeCatalog flat(workload, evaluator, {kDevices, 1});
+  const ShapeCatalog flat(space_of(workload), evaluator, {kDevices, 1});
   BOOST_TEST(pieces_of(plan, workload, flat).empty());
 }
 
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(placing_gives_each_device_of_the_least_loaded_host_a_block)
   workload.tables = {test::make_table(400, 8), test::make_table(40, 8), test::make_table(40, 8),
                      test::make_table(10, 4)};
   test::TableEvaluator evaluator(workload, kDevices, {40, 12, 8, 1});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const std::vector<EntryId> pieces{catalog.whole(3), catalog.host_block(2), catalog.block(0),
                                     catalog.host_block(1)};
   LevelPlacer placer({workload, test::make_cluster(kDevices, kPlenty)}, evaluator, catalog);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(hosts_count_with_what_is_bound_to_their_devices) {
   workload.tables = {test::make_table(40, 8), test::make_table(40, 8), test::make_table(40, 8)};
   workload.tables[0].devices = DeviceSet({5});
   test::TableEvaluator evaluator(workload, kDevices, {20, 12, 8});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1), catalog.host_block(2)};
   // Both blocks on the host without: by load and, where the table fills its device, by memory.
   for (const std::int64_t memory : {kPlenty, std::int64_t{40 * 8 * 4}}) {
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_elsewhere_leaves_blocks_their_only_host) {
   workload.tables[0].devices = DeviceSet({3, 5});
   workload.tables[1].devices = DeviceSet({0, 1, 2, 3});
   test::TableEvaluator evaluator(workload, kDevices, {20, 12});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1)};
   LevelPlacer placer({workload, test::make_cluster(kDevices, 40 * 8 * 4)}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(pieces, {}));
@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   Rng rng(4);
   const Workload workload{{test::make_table(kOfHost, 4)}};
   CheapHosts evaluator(workload, kDevices, {1});
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const EntryId all = catalog.host_block(0);
   const Problem problem{workload, test::make_cluster(kDevices, kPlenty)};
   LevelPlacer placer(problem, evaluator, catalog);
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_that_costs_the_devices_less) {
   Workload workload;
   workload.tables = {test::make_table(1200, 64), test::make_table(1200, 4), test::make_table(3, 4)};
   CheapHosts evaluator(workload, kDevices, {24, 6, 1}, 0.5);
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   // 24.5 whole; 10 in four blocks; 28 in eight. 6.5, 4 and 10. 1.5.
   const auto cheapest = cheapest_divisions({100}, evaluator, catalog);
   BOOST_TEST(
@@ -232,7 +232,7 @@ BOOST_AUTO_TEST_CASE(columns_of_a_table_on_one_host_are_joined) {
   CheapHosts evaluator(workload, kDevices, {8, 1}, 0.5F);  // each shard costs something
   const Cluster cluster = test::make_cluster(kDevices, kPlenty);
   const Problem problem{workload, cluster};
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const EntryId half = catalog.entry(catalog.host_block(0)).first;
   const EntryId quarter = catalog.entry(half).first;
   Assignment pieces{{catalog.whole(1), 5}};
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(redrawn_tables_are_whole_again) {
   CheapHosts evaluator(workload, kDevices, std::vector<float>(6, 3.0F), 0.1F);
   const Cluster cluster = test::make_cluster(kDevices, kPlenty);
   const Problem problem{workload, cluster};
-  const ShapeCatalog catalog(workload, evaluator, {kDevices, 1, kOfHost});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   Assignment pieces;
   for (std::int32_t table = 0; table < 6; ++table) pieces.push_back({catalog.whole(table), table});
   bool on_hosts = false;

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(pieces_on_one_device_are_joined_where_it_costs_nothing) {
   // Two halves cost 0.1 less than the whole: it matters on the slowest device alone.
   test::TableEvaluator evaluator(workload, 2, {4, 2}, -0.1f);
   const Cluster cluster = test::make_cluster(2, 1 << 20);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   LocalWalk walk({workload, cluster}, evaluator, catalog);
   const EntryId halves[] = {catalog.find(0, 10, 16), catalog.find(1, 10, 16)};
   const EntryId quarter = catalog.find(1, 10, 8);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_are_alike_are_tried_once) {
   Workload workload;
   workload.tables = {test::make_table(10, 4096)};
   Counting evaluator(workload, 2, {4}, -0.001f);  // every join makes the only device dearer
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   const Assignment pieces(1024, Placed{catalog.find(0, 10, 4), 0});
   const Assignment joined = join_pieces(pieces, {workload, test::make_cluster(2, 1 << 30)},
                                         evaluator, catalog, [] { return false; });

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(incremental_costs_are_full_costs_after_thousands_of_moves) 
     const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
     const Cluster cluster = test::make_cluster(devices, std::int64_t{1} << 40);
-    const ShapeCatalog catalog(workload, evaluator, {0, round % 2 == 0 ? 1 : 16});  // rows, too
+    const ShapeCatalog catalog(space_of(workload), evaluator,
+                               {0, round % 2 == 0 ? 1 : 16});  // rows, too
     LocalPlan plan({workload, cluster}, evaluator, catalog);
     plan.assign(random_assignment(rng, catalog, devices));
     const MoveSource source({}, cluster.memory_bytes, evaluator.devices_alike());
@@ -200,7 +201,7 @@ BOOST_AUTO_TEST_CASE(edits_are_taken_back) {
   const Workload workload = test::many_tables(rng, 20);
   test::FusedEvaluator evaluator(workload, 3, std::vector<float>(20, 2.0f), 0.5, false);
   const Cluster cluster = test::make_cluster(3, std::int64_t{1} << 40);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   LocalPlan plan({workload, cluster}, evaluator, catalog);
   plan.assign(random_assignment(rng, catalog, 3));
   const MoveSource source({}, cluster.memory_bytes, false);
@@ -229,7 +230,7 @@ BOOST_AUTO_TEST_CASE(moves_keep_to_the_memory) {
   Rng rng(5);
   const Workload workload = test::many_tables(rng, 24);
   test::FusedEvaluator evaluator(workload, 4, std::vector<float>(24, 2.0f), 0, true);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   const Assignment start = random_assignment(rng, catalog, 4);
   Cluster cluster = test::make_cluster(4, 1);
   LocalPlan plan({workload, cluster}, evaluator, catalog);
@@ -248,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_plan_survives_the_way_there_and_back) {
   Workload workload;
   workload.tables = {test::make_table(10, 10), test::make_table(20, 64)};
   test::TableEvaluator evaluator(workload, 2, {1, 2});
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   // 10 columns go 4 + 6, which is no multiple of 4 and comes last whatever its number.
   const EntryId wide = catalog.find(0, 10, 6);
   const EntryId narrow = catalog.find(0, 10, 4);
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(row_pieces_survive_the_way_there_and_back) {
   Workload workload;
   workload.tables = {test::make_table(10, 8), test::make_table(7, 64), test::make_table(2, 8)};
   test::TableEvaluator evaluator(workload, 3, {1, 2, 1});
-  const ShapeCatalog catalog(workload, evaluator, {3, 4});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {3, 4});
   // 10 rows are 5 + 5 and those 3 + 2; on 3 devices 4, 4 and 2. 2 rows are too few for 3 devices.
   const EntryId half = catalog.find(0, 5, 8);
   BOOST_REQUIRE(half != kNoEntry);
@@ -296,7 +297,7 @@ BOOST_AUTO_TEST_CASE(row_pieces_survive_the_way_there_and_back) {
   BOOST_TEST((plan_of(back, workload, catalog, 3) == plan));
   BOOST_TEST(back[2].entry == block);
   // A catalog without rows knows no piece of such a plan.
-  const ShapeCatalog columns(workload, evaluator);
+  const ShapeCatalog columns(space_of(workload), evaluator);
   BOOST_TEST(pieces_of(plan, workload, columns).empty());
 }
 
@@ -305,7 +306,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_all_devices_stay_where_they_are) {
   const Workload workload = test::many_tables(rng, 12);
   test::FusedEvaluator evaluator(workload, 4, std::vector<float>(12, 2.0f), 0.5, false);
   const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 40);
-  const ShapeCatalog catalog(workload, evaluator, {4, 8});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {4, 8});
   const std::int32_t tables[] = {3, 7};
   const Assignment start =
       spread_tables(random_assignment(rng, catalog, 4), tables, {workload, cluster}, catalog);

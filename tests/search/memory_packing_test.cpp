@@ -10,6 +10,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/algorithms.h"
 #include "search/packing/fullest_subset.h"
 #include "search/packing/plan_packing.h"

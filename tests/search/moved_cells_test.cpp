@@ -10,6 +10,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/local/moves.h"
 #include "search/plan_cost.h"
 #include "search/replan/partial_plan.h"
@@ -50,7 +51,7 @@ struct Running {
       : workload(std::move(tables)),
         plan(std::move(running)),
         evaluator(workload, kDevices, std::move(costs), per_shard),
-        catalog(ShapeCatalog::around(plan, false, workload, evaluator)),
+        catalog(ShapeCatalog::around(plan, false, problem.space, evaluator)),
         held(workload, plan),
         limit{.bytes = bytes} {}
 
@@ -74,22 +75,23 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
     Workload workload = test::many_tables(rng, 8);
     for (Table& table : workload.tables) {
       if (rng.below(2) == 0) table.optimizer = Optimizer::kRowwiseAdagrad;
-      if (rng.below(2) == 0) table.kernel = {ComputeKernel::kFusedUvm, 0};
     }
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, kDevices);
-    const Plan now = whole_plan(workload, {0, 0, 1, 1, 1, 2, 2, 2});
-    const ShapeCatalog catalog = ShapeCatalog::around(now, false, workload, evaluator);
-    const HeldCells held(workload, now);
+    Plan now = whole_plan(workload, {0, 0, 1, 1, 1, 2, 2, 2});
+    for (Shard& shard : now.shards) {
+      if (rng.below(2) == 0) shard.kernel = {ComputeKernel::kFusedUvm, 0};
+    }
     const Cluster cluster = test::make_cluster(kDevices, kPlenty);
+    Problem problem(workload, cluster);
+    give_kernels(now, problem.space);
+    const ShapeCatalog catalog = ShapeCatalog::around(now, false, problem.space, evaluator);
+    const HeldCells held(workload, now);
     // Each device is a host, with memory for half as much again as is on the fullest.
-    Plan offloaded = now;
-    offloaded.offloaded = offloaded_tables(workload);
-    const std::vector<std::int64_t> loads = host_bytes(workload, offloaded, 1);
+    const std::vector<std::int64_t> loads = host_bytes(workload, now, 1);
     const std::int64_t host_memory = 3 * *std::max_element(loads.begin(), loads.end()) / 2;
-    const HostLoads hosts({workload, cluster},
-                          {.devices_per_host = 1, .host_memory_bytes = host_memory});
+    const HostLoads hosts(problem, {.devices_per_host = 1, .host_memory_bytes = host_memory});
     MovedCells cells(held, catalog, workload_bytes(workload) / 2, hosts);
-    LocalPlan plan({workload, cluster}, evaluator, catalog);
+    LocalPlan plan(problem, evaluator, catalog);
     const CellPlan start = cells_of(now, catalog);
     plan.assign(start.pieces);
     cells.start(start, 0.5);
@@ -116,12 +118,11 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
           take_back(plan, made.back().first, made.back().second);
         }
       }
-      Plan whole = plan_of({plan.assignment(), cells.cells()}, catalog, kDevices);
+      const Plan whole = plan_of({plan.assignment(), cells.cells()}, catalog, kDevices);
       BOOST_REQUIRE(validate(workload, whole).ok());
       BOOST_TEST(cells.moved_bytes() == moved_bytes(workload, now, whole));
       BOOST_TEST(cells.moved_bytes() <= workload_bytes(workload) / 2);
       splits += !plan.split_tables().empty();
-      whole.offloaded = offloaded.offloaded;
       const std::vector<std::int64_t> on_hosts = host_bytes(workload, whole, 1);
       BOOST_TEST(*std::max_element(on_hosts.begin(), on_hosts.end()) <= host_memory);
     }

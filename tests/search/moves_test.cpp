@@ -22,7 +22,7 @@ struct Full {
   explicit Full(std::vector<std::int32_t> dims)
       : workload(tables_of(dims)),
         evaluator(workload, 2, std::vector<float>(dims.size(), 1)),
-        catalog(workload, evaluator),
+        catalog(space_of(workload), evaluator),
         plan({workload, test::make_cluster(2, 2 * kHalf)}, evaluator, catalog) {}
 
   static Workload tables_of(const std::vector<std::int32_t>& dims) {

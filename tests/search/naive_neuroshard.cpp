@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/shard_bytes.h"
 #include "tests/search/table_evaluator.h"
 
 namespace neuroshard::test {

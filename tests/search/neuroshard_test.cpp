@@ -9,6 +9,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/feasibility.h"
 #include "search/problem.h"
 #include "tests/search/naive_neuroshard.h"

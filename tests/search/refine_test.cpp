@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
     const auto start =
         find_algorithm("neuroshard")->run({task.workload, task.cluster}, evaluator, {});
     BOOST_REQUIRE(start.ok());
-    const ShapeCatalog catalog(task.workload, evaluator);
+    const ShapeCatalog catalog(space_of(task.workload), evaluator);
     const Assignment pieces = pieces_of(start->plan, task.workload, catalog);
     LocalWalk walk({task.workload, task.cluster}, evaluator, catalog);
     const CommResponse response = walk.probe(pieces);
@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(probes_find_how_costs_answer) {
   for (const double waiting : {0.0, 0.5, 1.0}) {
     test::FusedEvaluator evaluator(workload, 4, std::vector<float>(16, 2.0f), waiting, true);
     const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 40);
-    const ShapeCatalog catalog(workload, evaluator);
+    const ShapeCatalog catalog(space_of(workload), evaluator);
     LocalPlan plan({workload, cluster}, evaluator, catalog);
     Assignment pieces;
     for (std::int32_t table = 0; table < 16; ++table) {

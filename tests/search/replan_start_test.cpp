@@ -7,6 +7,7 @@
 #include "engine/core/held_cells.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 #include "search/plan_cost.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"

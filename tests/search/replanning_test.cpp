@@ -8,6 +8,7 @@
 
 #include "engine/core/held_cells.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
 #include "search/replan/fresh_start.h"
@@ -163,7 +164,7 @@ BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
     for (std::int32_t table = 1; table < 25; ++table) {
       now.shards.push_back(whole_table(workload, table, table % 2));
     }
-    const ShapeCatalog catalog = ShapeCatalog::around(now, false, workload, evaluator);
+    const ShapeCatalog catalog = ShapeCatalog::around(now, false, space_of(workload), evaluator);
     const Cluster cluster = test::make_cluster(4, kPlenty);
     const Problem problem{workload, cluster};
     const HeldCells held(workload, now);

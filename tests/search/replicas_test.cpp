@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(a_replica_is_one_shard_and_a_piece_on_every_device) {
   Workload workload;
   workload.tables = {test::make_table(10, 16), test::make_table(100, 16)};
   CheapReplicas evaluator(workload, {2, 1});
-  const ShapeCatalog none(workload, evaluator, {});
+  const ShapeCatalog none(space_of(workload), evaluator, {});
   BOOST_TEST(none.replica(0) == kNoEntry);
-  const ShapeCatalog catalog(workload, evaluator, {.replicas = kDevices});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {.replicas = kDevices});
   const EntryId replica = catalog.replica(0);
   BOOST_TEST(catalog.holders(replica) == kDevices);
   BOOST_TEST(catalog.entry(replica).bytes == 10 * 16 * 4);
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(small_tables_are_replicated_where_that_costs_the_devices_le
   Workload workload;
   workload.tables = {test::make_table(10, 4), test::make_table(1000, 4), test::make_table(90, 4)};
   CheapReplicas evaluator(workload, {4, 20, 5});
-  const ShapeCatalog catalog(workload, evaluator, {.replicas = kDevices});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {.replicas = kDevices});
   // Four times 0.1, 10.1 and 1 milliseconds, with what every shard costs, against 4.1, 20.1
   // and 5.1.
   const std::vector<Division> expected{Division::kReplicas, Division::kColumns,
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(fast_plans_replicate_which_of_a_few_tables_no_rule_tells) {
     }
     CheapReplicas evaluator(workload, costs);
     const Problem problem{workload, test::make_cluster(kDevices, kPlenty)};
-    const ShapeCatalog catalog(workload, evaluator, {.replicas = kDevices});
+    const ShapeCatalog catalog(space_of(workload), evaluator, {.replicas = kDevices});
     double best = 1e9;
     std::optional<DividedPlan> first;
     for (unsigned chosen = 0; chosen < 1U << kTables; ++chosen) {
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(redrawn_tables_come_and_go_as_replicas) {
   const Workload workload = test::many_tables(rng, 4);
   CheapReplicas evaluator(workload, {3, 3, 3, 3});
   const Cluster cluster = test::make_cluster(kDevices, kPlenty);
-  const ShapeCatalog catalog(workload, evaluator, {.replicas = kDevices});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {.replicas = kDevices});
   Assignment pieces;
   for (std::int32_t table = 0; table < 4; ++table) pieces.push_back({catalog.whole(table), table});
   int with = 0;

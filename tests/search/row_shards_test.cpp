@@ -5,6 +5,7 @@
 #include <chrono>
 #include <vector>
 
+#include "engine/core/shard_bytes.h"
 #include "search/local/descent.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_first_plan_is_cheaper_than_packing) {
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
     const SearchOptions options = rows_allowed(RowSplits::kAny, 16);
     const RowShapes rows = row_shapes(options, task.cluster.devices);
-    const ShapeCatalog catalog(task.workload, evaluator, rows);
+    const ShapeCatalog catalog(space_of(task.workload), evaluator, rows);
     const auto first = row_start(problem, evaluator, catalog, rows, options, {});
     BOOST_REQUIRE_MESSAGE(first.ok(), first.status().message());
     BOOST_TEST(fits(task.workload, first->plan.plan, task.cluster));
@@ -191,7 +192,7 @@ BOOST_AUTO_TEST_CASE(walks_go_on_from_both_of_two_plans) {
   const Cluster cluster = test::make_cluster(3, std::int64_t{1} << 30);
   const Problem problem{workload, cluster};
   test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
-  const ShapeCatalog catalog(workload, evaluator);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
   Assignment worst;  // all on one device
   for (std::int32_t table = 0; table < 12; ++table) worst.push_back({catalog.whole(table), 0});
   LocalWalk walk(problem, evaluator, catalog);
@@ -217,7 +218,7 @@ BOOST_AUTO_TEST_CASE(placing_begins_with_a_block_on_every_device) {
   workload.tables = {test::make_table(40, 8), test::make_table(10, 8), test::make_table(10, 16)};
   test::TableEvaluator evaluator(workload, 4, {8, 3, 1});
   const Cluster cluster = test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 4);
-  const ShapeCatalog catalog(workload, evaluator, {4, 1});
+  const ShapeCatalog catalog(space_of(workload), evaluator, {4, 1});
   LevelPlacer placer({workload, cluster}, evaluator, catalog);
   const std::vector<EntryId> pieces{catalog.whole(1), catalog.block(0), catalog.whole(2)};
   BOOST_REQUIRE(placer.place(pieces, {}));
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(descending_leaves_blocks_where_they_are_and_halves_rows) {
     const Problem problem{task.workload, task.cluster};
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
     const RowShapes rows{4, round % 2 == 0 ? 1 : 8};
-    const ShapeCatalog catalog(task.workload, evaluator, rows);
+    const ShapeCatalog catalog(space_of(task.workload), evaluator, rows);
     auto packed = plan_by_memory_with_rows(problem, {4, 1}, kNoLimit);
     BOOST_REQUIRE(packed.has_value());
     const Assignment pieces = pieces_of(*packed, task.workload, catalog);

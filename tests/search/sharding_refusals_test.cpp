@@ -113,23 +113,24 @@ BOOST_AUTO_TEST_CASE(devices_are_proposed_only_where_tables_may_be_on_more) {
   Workload given = workload;
   given.tables[0].devices = DeviceSet({0, 1});
   test::TableEvaluator evaluator(workload, 2, {1, 1});
-  const auto refusal = [&](const char* algorithm, const Workload* more) {
+  const auto refusal = [&](const char* algorithm, bool as_given) {
+    const SearchSpace more = space_of(as_given ? given : workload);
     return find_algorithm(algorithm)
-        ->run({workload, cluster, more}, evaluator, {.evaluations = 100})
+        ->run({workload, cluster, space_of(workload), &more}, evaluator, {.evaluations = 100})
         .status()
         .message();
   };
   const std::string blame = "2 tables need 312 KiB, more than 2 devices of 97.7 KiB hold: ";
-  BOOST_TEST(refusal("refine", nullptr) ==
+  BOOST_TEST(refusal("refine", false) ==
              blame + "2 more devices would do, or 156.25KiB of memory per device");
-  BOOST_TEST(refusal("neuroshard", nullptr) ==
+  BOOST_TEST(refusal("neuroshard", false) ==
              blame + "needs at least 2 more devices, or at least 156.25KiB of memory per device");
-  BOOST_TEST(refusal("refine", &given) == blame + "156.25KiB of memory per device would do");
-  BOOST_TEST(refusal("neuroshard", &given) ==
+  BOOST_TEST(refusal("refine", true) == blame + "156.25KiB of memory per device would do");
+  BOOST_TEST(refusal("neuroshard", true) ==
              blame + "needs at least 156.25KiB of memory per device");
   given.tables[0].devices = {};  // nor the second one, which is small enough for that
   given.tables[1].devices = DeviceSet({0, 1});
-  BOOST_TEST(refusal("refine", &given) == refusal("refine", nullptr));
+  BOOST_TEST(refusal("refine", true) == refusal("refine", false));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,7 +31,7 @@ constexpr std::int64_t kPlenty = std::int64_t{1} << 40;
 
 /// The widest piece that splitting, and splitting what comes of it, leaves.
 std::int32_t widest_left(const Table& table, std::int32_t dim) {
-  const std::int32_t columns = split_point(table, dim);
+  const std::int32_t columns = split_point(space_of(table), dim);
   if (columns == 0) return dim;
   return std::max(widest_left(table, columns), widest_left(table, dim - columns));
 }
@@ -110,21 +110,22 @@ BOOST_AUTO_TEST_CASE(pieces_as_even_as_multiples_of_four_allow) {
   const auto table = [](std::int32_t dim) { return test::make_table(10, dim); };
   const std::vector<std::pair<int, int>> splits{{7, 0},   {8, 4},   {10, 4},  {12, 8},
                                                 {20, 12}, {64, 32}, {100, 52}};
-  for (const auto& [dim, first] : splits) BOOST_TEST(split_point(table(dim), dim) == first);
+  for (const auto& [dim, first] : splits)
+    BOOST_TEST(split_point(space_of(table(dim)), dim) == first);
   const std::vector<std::pair<int, int>> pieces{{1, 1}, {7, 7}, {8, 4}, {10, 6}, {12, 4}, {128, 4}};
-  for (const auto& [dim, widest] : pieces) BOOST_TEST(finest_dim(table(dim)) == widest);
+  for (const auto& [dim, widest] : pieces) BOOST_TEST(finest_dim(space_of(table(dim))) == widest);
 }
 
 BOOST_AUTO_TEST_CASE(no_piece_is_narrower_than_its_table_allows) {
-  BOOST_TEST(split_point(table_of(10, 64, {.min_columns = 32}), 64) == 32);
-  BOOST_TEST(split_point(table_of(10, 64, {.min_columns = 36}), 64) == 0);
-  BOOST_TEST(split_point(table_of(10, 64, kOnlyRows), 64) == 0);
+  BOOST_TEST(split_point(space_of(table_of(10, 64, {.min_columns = 32})), 64) == 32);
+  BOOST_TEST(split_point(space_of(table_of(10, 64, {.min_columns = 36})), 64) == 0);
+  BOOST_TEST(split_point(space_of(table_of(10, 64, kOnlyRows)), 64) == 0);
   for (std::int32_t dim = 1; dim <= 300; ++dim) {
     for (const std::int32_t narrowest : {4, 8, 12, 20, 32, 64, 100}) {
       const Table table = table_of(10, dim, {.min_columns = narrowest});
-      const std::int32_t columns = split_point(table, dim);
+      const std::int32_t columns = split_point(space_of(table), dim);
       if (columns > 0) BOOST_TEST(std::min(columns, dim - columns) >= narrowest);
-      BOOST_TEST(finest_dim(table) == widest_left(table, dim));
+      BOOST_TEST(finest_dim(space_of(table)) == widest_left(table, dim));
     }
   }
 }
@@ -133,10 +134,10 @@ BOOST_AUTO_TEST_CASE(sequences_are_in_equal_halves_of_columns_or_none) {
   for (std::int32_t dim = 1; dim <= 300; ++dim) {
     Table table = table_of(10, dim, {.min_columns = 8});
     table.pooled = false;
-    const std::int32_t columns = split_point(table, dim);
+    const std::int32_t columns = split_point(space_of(table), dim);
     BOOST_TEST(columns == (dim % 8 == 0 && dim >= 16 ? dim / 2 : 0));
-    if (columns > 0) BOOST_TEST(split_point(table, columns) == 0);
-    BOOST_TEST(finest_dim(table) == widest_left(table, dim));
+    if (columns > 0) BOOST_TEST(split_point(space_of(table), columns) == 0);
+    BOOST_TEST(finest_dim(space_of(table)) == widest_left(table, dim));
   }
 }
 

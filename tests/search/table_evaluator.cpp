@@ -5,6 +5,7 @@
 #include "engine/core/aligned_vector.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard::test {
 

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "engine/core/offload.h"
 #include "engine/core/plan.h"
 
 namespace neuroshard::signature {
@@ -26,8 +27,9 @@ class PlanHash {
         add(word);
       }
     }
-    add(count(plan.offloaded));
-    for (const OffloadedTable& table : plan.offloaded) {
+    const std::vector<OffloadedTable> offloaded = offloaded_tables(plan);
+    add(count(offloaded));
+    for (const OffloadedTable& table : offloaded) {
       add(table.table);
       add(static_cast<std::int64_t>(table.kernel.kernel));
       add(std::bit_cast<std::int64_t>(table.kernel.load_factor));

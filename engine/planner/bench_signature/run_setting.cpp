@@ -26,7 +26,6 @@ Result<PlanResult> plan_task(const Setting& setting, const Task& task) {
 void forget_last_table(const Workload& workload, Plan& plan) {
   const auto last = static_cast<std::int32_t>(workload.tables.size()) - 1;
   std::erase_if(plan.shards, [&](const Shard& shard) { return shard.table == last; });
-  std::erase_if(plan.offloaded, [&](const OffloadedTable& table) { return table.table == last; });
 }
 
 /// A plan for other lookups than those that `now` was made for and, with TorchRec's formula, in

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/bench_signature/random_models.h"
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/core/shard_bytes.h"
 #include "engine/planner/equal_columns/column_parts.h"
 
 namespace neuroshard {
@@ -34,14 +35,16 @@ std::int32_t first_of(const std::vector<std::int32_t>& counts, const Fits& fits)
 
 }  // namespace
 
-BlockCounts::BlockCounts(const Workload& workload, const Cluster& cluster,
-                         search::PlanEvaluator& evaluator, bool replicas, std::uint64_t seed)
-    : workload_(workload), devices_(static_cast<std::uint64_t>(cluster.devices)), rng_(seed) {
+BlockCounts::BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator,
+                         bool replicas, std::uint64_t seed)
+    : workload_(problem.workload),
+      devices_(static_cast<std::uint64_t>(problem.cluster.devices)),
+      rng_(seed) {
   double sum = 0;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    possible_.push_back(possible_parts(table, cluster.devices, replicas));
-    const auto whole = evaluator.intern({static_cast<std::int32_t>(index), table.rows, table.dim});
+  for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
+    possible_.push_back(
+        possible_parts(problem.space.tables[index], problem.cluster.devices, replicas));
+    const auto whole = evaluator.intern(problem.space.whole(static_cast<std::int32_t>(index)));
     sum += std::max(1e-9, static_cast<double>(evaluator.shape_cost(whole)));
     ms_up_to_.push_back(sum);
   }
@@ -73,7 +76,7 @@ BlockChoice BlockCounts::within(std::int64_t bytes) {
   for (std::size_t index = 0; index < possible_.size(); ++index) {
     const Table& table = workload_.tables[index];
     parts.push_back(first_of(possible_[index], [&](std::int32_t count) {
-      return bytes_on_device(table, table.rows, table.dim / count) <= bytes;
+      return bytes_on_device(table, {.rows = table.rows, .dim = table.dim / count}) <= bytes;
     }));
   }
   return with_turns(std::move(parts));

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/core/cluster.h"
 #include "engine/core/plan.h"
 #include "engine/core/rng.h"
 #include "engine/core/table.h"
 #include "search/plan_evaluator.h"
+#include "search/problem.h"
 
 namespace neuroshard {
 
@@ -23,10 +23,10 @@ struct BlockChoice {
 /// Choices worth a try. Not thread-safe.
 class BlockCounts {
  public:
-  /// `workload` must outlive it; `evaluator` is of that. With `replicas`, tables may be on all
-  /// devices.
-  BlockCounts(const Workload& workload, const Cluster& cluster, search::PlanEvaluator& evaluator,
-              bool replicas, std::uint64_t seed);
+  /// The problem's workload must outlive it; `evaluator` is of that. With `replicas`, tables may be
+  /// on all devices.
+  BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator, bool replicas,
+              std::uint64_t seed);
 
   /// Whether every table may be in some number of blocks. REQUIRED by what follows.
   [[nodiscard]] bool possible() const;

@@ -9,7 +9,7 @@ namespace neuroshard {
 namespace {
 
 /// All that the table may be on, of so many.
-std::vector<std::int32_t> devices_of(const Table& table, std::int32_t devices) {
+std::vector<std::int32_t> devices_of(const search::TableSpace& table, std::int32_t devices) {
   std::vector<std::int32_t> own;
   for (std::int32_t device = 0; device < devices; ++device) {
     if (table.devices.has(device)) own.push_back(device);
@@ -17,10 +17,11 @@ std::vector<std::int32_t> devices_of(const Table& table, std::int32_t devices) {
   return own;
 }
 
-Table block_of(const Table& table, std::int32_t count) {
-  Table block = table;
-  const AllowedSharding& allowed = table.sharding;
-  block.dim = table.dim / count;
+Table block_of(const search::TableSpace& own, std::int32_t count) {
+  Table block = *own.table;
+  const AllowedSharding& allowed = own.sharding;
+  block.dim = own.table->dim / count;
+  block.devices = own.devices;
   block.sharding = {.whole = allowed.whole || count > 1,
                     .columns = false,
                     .rows = false,
@@ -60,12 +61,15 @@ bool equal(const Widths& widths, const Table& table, std::int32_t devices) {
 
 }  // namespace
 
-std::vector<std::int32_t> possible_parts(const Table& table, std::int32_t devices, bool replicas) {
+std::vector<std::int32_t> possible_parts(const search::TableSpace& own, std::int32_t devices,
+                                         bool replicas) {
   std::vector<std::int32_t> parts;
-  const AllowedSharding& allowed = table.sharding;
+  const Table& table = *own.table;
+  const AllowedSharding& allowed = own.sharding;
   if (allowed.whole || (allowed.data_parallel && replicas)) parts.push_back(1);
-  const auto own = static_cast<std::int32_t>(devices_of(table, devices).size());
-  const std::int32_t most = std::min({own, table.dim / kLeastColumns, table.pooled ? own : 2});
+  const auto places = static_cast<std::int32_t>(devices_of(own, devices).size());
+  const std::int32_t most =
+      std::min({places, table.dim / kLeastColumns, table.pooled ? places : 2});
   for (std::int32_t count = 2; count <= most; ++count) {
     const std::int32_t width = table.dim / count;
     if (table.dim % count != 0 || width % kLeastColumns != 0) continue;
@@ -74,12 +78,12 @@ std::vector<std::int32_t> possible_parts(const Table& table, std::int32_t device
   return parts;
 }
 
-PartedWorkload in_parts(const Workload& workload, std::span<const std::int32_t> parts,
-                        std::int32_t devices, std::span<const std::int32_t> turns) {
-  PartedWorkload parted{{{}, workload.batch_size, workload.buffers}, {}};
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    const std::vector<std::int32_t> own = devices_of(table, devices);
+PartedWorkload in_parts(const search::Problem& problem, std::span<const std::int32_t> parts,
+                        std::span<const std::int32_t> turns) {
+  PartedWorkload parted{{{}, problem.workload.batch_size, problem.workload.buffers}, {}};
+  for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
+    const search::TableSpace& table = problem.space.tables[index];
+    const std::vector<std::int32_t> own = devices_of(table, problem.cluster.devices);
     for (std::int32_t k = 0; k < parts[index]; ++k) {
       const PartedWorkload::Block block{static_cast<std::int32_t>(index), k, parts[index]};
       parted.blocks.push_back(block);
@@ -107,7 +111,7 @@ Plan plan_of_blocks(const Workload& workload, const PartedWorkload& parted, cons
 EqualColumnsPlan with_equal_columns(const Workload& workload, const Plan& plan) {
   Plan given = plan;
   canonicalize(given);
-  EqualColumnsPlan laid{{plan.devices, {}, plan.offloaded}, {}};
+  EqualColumnsPlan laid{{plan.devices, {}}, {}};
   for (std::size_t begin = 0, end = 0; begin < given.shards.size(); begin = end) {
     const std::int32_t index = given.shards[begin].table;
     while (end < given.shards.size() && given.shards[end].table == index) ++end;
@@ -122,7 +126,8 @@ EqualColumnsPlan with_equal_columns(const Workload& workload, const Plan& plan) 
     }
     std::int32_t column = 0;
     for (const auto& [device, width] : widths) {
-      laid.plan.shards.push_back({index, 0, table.rows, column, column + width, device});
+      laid.plan.shards.push_back(
+          {index, 0, table.rows, column, column + width, device, own.front().kernel});
       column += width;
     }
   }

@@ -6,13 +6,15 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
+#include "search/problem.h"
 
 namespace neuroshard {
 
 /// In how many blocks of equal width the table may be, each on a device of its own, as far as its
 /// sharding and its devices allow: ascending, 1 first where it may be whole on one or, with
 /// `replicas`, on all.
-std::vector<std::int32_t> possible_parts(const Table& table, std::int32_t devices, bool replicas);
+std::vector<std::int32_t> possible_parts(const search::TableSpace& own, std::int32_t devices,
+                                         bool replicas);
 
 /// A workload whose tables are blocks of columns of another one's, each whole on a device.
 struct PartedWorkload {
@@ -32,8 +34,8 @@ inline constexpr std::int32_t kNoTurn = -1;
 /// Table i in parts[i] blocks. Where turns[i] is not kNoTurn, no two of them can meet on a device:
 /// the table's devices are dealt out to its blocks, the first to block turns[i] % parts[i].
 /// REQUIRES possible_parts().
-PartedWorkload in_parts(const Workload& workload, std::span<const std::int32_t> parts,
-                        std::int32_t devices, std::span<const std::int32_t> turns);
+PartedWorkload in_parts(const search::Problem& problem, std::span<const std::int32_t> parts,
+                        std::span<const std::int32_t> turns);
 
 /// A plan of the parted workload as one of the workload itself.
 Plan plan_of_blocks(const Workload& workload, const PartedWorkload& parted, const Plan& plan);

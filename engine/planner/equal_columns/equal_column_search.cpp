@@ -48,8 +48,7 @@ class EqualColumnsSearch {
         evaluator_(evaluator),
         algorithm_(algorithm),
         given_(options),
-        counts_(problem.any.workload, problem.any.cluster, evaluator, options.replicate,
-                options.seed) {
+        counts_(problem.any, evaluator, options.replicate, options.seed) {
     if (algorithm.heeds_evaluations) given_ = search::with_usual_limit(given_);
   }
 
@@ -154,8 +153,7 @@ class EqualColumnsSearch {
                            const search::SearchOptions& own) {
     for (int round = 0; round <= kRounds; ++round) {
       if (round == kRounds) turns = choice.turns;
-      const PartedWorkload parted =
-          in_parts(problem_.any.workload, choice.parts, problem_.any.cluster.devices, turns);
+      const PartedWorkload parted = in_parts(problem_.any, choice.parts, turns);
       NEUROSHARD_ASSIGN_OR_RETURN(search::SearchResult found, place(parted, own));
       EqualColumnsPlan equal = with_equal_columns(
           problem_.any.workload, plan_of_blocks(problem_.any.workload, parted, found.plan));

@@ -9,6 +9,7 @@
 #include "engine/core/aligned_vector.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/memory_limits.h"
@@ -27,6 +28,7 @@ class Explanation {
   Explanation(const Workload& workload, Plan plan, const PlanCost& cost, const CostModels& models,
               CostEvaluator& evaluator, std::int64_t memory_bytes, const CancelToken* cancel)
       : workload_(workload),
+        space_(search::space_of(workload, plan.devices)),
         plan_(std::move(plan)),
         models_(models),
         evaluator_(evaluator),
@@ -34,6 +36,7 @@ class Explanation {
         cancel_(cancel),
         layouts_(workload.tables.size()),
         alone_ms_(workload.tables.size()) {
+    search::give_kernels(plan_, space_);
     const std::vector<ShardShape> shapes = shapes_of(plan_);
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
       const auto table = static_cast<std::size_t>(plan_.shards[k].table);
@@ -95,12 +98,11 @@ class Explanation {
   }
 
   void try_others(TableExplanation& own) {
-    const Table& table = workload_.tables[static_cast<std::size_t>(own.table)];
     Plan rest{plan_.devices, {}};
     for (const Shard& shard : plan_.shards) {
       if (shard.table != own.table) rest.shards.push_back(shard);
     }
-    for_each_other_layout(table, own.shards, models_, plan_.devices, targets_,
+    for_each_other_layout(space_, own.shards, models_, plan_.devices, targets_,
                           [&](const TableLayout& layout) {
                             if (asked_to_stop(cancel_)) return false;
                             try_layout(rest, layout, own);
@@ -111,7 +113,7 @@ class Explanation {
   void try_layout(Plan other, const TableLayout& layout, TableExplanation& own) {
     other.shards.insert(other.shards.end(), layout.begin(), layout.end());
     canonicalize(other);
-    const std::vector<std::int64_t> bytes = placed_bytes(workload_, other);
+    const std::vector<std::int64_t> bytes = device_bytes(workload_, other);
     if (*std::max_element(bytes.begin(), bytes.end()) > memory_bytes_) return;
     ++own.considered;
     const double cost = evaluator_.evaluate(other).cost_ms;
@@ -119,6 +121,7 @@ class Explanation {
   }
 
   const Workload& workload_;
+  search::SearchSpace space_;
   const Plan plan_;
   const CostModels& models_;
   CostEvaluator& evaluator_;
@@ -159,14 +162,12 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes));
   NEUROSHARD_RETURN_IF_ERROR(check_tables(options.tables, workload.tables.size()));
-  const PlannedWorkload planned(workload, plan);
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, planned.get(), plan.devices));
+                              make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;
   canonicalize(canonical);
-  const OwnWorkload tables_of_searches(planned.get(), plan.devices);
-  Explanation explanation(tables_of_searches.get(), std::move(canonical), cost, models, *evaluator,
-                          memory_bytes, options.cancel);
+  Explanation explanation(workload, std::move(canonical), cost, models, *evaluator, memory_bytes,
+                          options.cancel);
   const std::vector<std::int32_t> tables =
       options.tables.empty() ? dearest(explanation.alone_ms(), options.most) : options.tables;
   std::vector<TableExplanation> all;

@@ -15,16 +15,21 @@ using Visit = std::function<bool(const TableLayout&)>;
 
 class Layouts {
  public:
-  Layouts(const Table& table, const TableLayout& now, std::int32_t devices,
+  Layouts(const search::SearchSpace& space, const TableLayout& now, std::int32_t devices,
           std::span<const std::int32_t> targets, const Visit& visit)
-      : table_(table), now_(now), devices_(devices), targets_(targets), visit_(visit) {
-    whole_ = {now.front().table, 0, table.rows, 0, table.dim, 0};
-  }
+      : own_(space.of(now.front().table)),
+        table_(*own_.table),
+        now_(now),
+        devices_(devices),
+        targets_(targets),
+        visit_(visit),
+        whole_(space.whole_on(0, now.front().table)),
+        replica_(space.whole_on(kEveryDevice, now.front().table)) {}
 
   void add_whole() {
-    if (!table_.sharding.whole && devices_ > 1) return;
+    if (!own_.sharding.whole && devices_ > 1) return;
     for (const std::int32_t device : targets_) {
-      if (!table_.devices.has(device)) continue;
+      if (!own_.devices.has(device)) continue;
       Shard shard = whole_;
       shard.device = device;
       add({shard});
@@ -37,13 +42,13 @@ class Layouts {
     if (shard.device == kEveryDevice || shard.rows() != table_.rows) return;
     for (const std::int32_t device : targets_) {
       if (!goes_on_) return;
-      if (!table_.devices.has(device) || holds(device)) continue;
+      if (!own_.devices.has(device) || holds(device)) continue;
       if (shard.dim() < table_.dim) {
         TableLayout moved = now_;
         moved[index].device = device;
         add(moved);
       }
-      const std::int32_t first = search::split_point(table_, shard.dim());
+      const std::int32_t first = search::split_point(own_, shard.dim());
       if (first == 0 || !may_be_split()) continue;
       TableLayout split = now_;
       split[index].column_end = shard.column_begin + first;
@@ -54,25 +59,22 @@ class Layouts {
     }
   }
 
-  void add_rows() { add_blocks(search::even_block(table_, devices_), 0, devices_); }
+  void add_rows() { add_blocks(search::even_block(own_, devices_), 0, devices_); }
 
   /// Of `each` devices, where there are several.
   void add_host_rows(std::int32_t each) {
     if (each == 0) return;
-    const std::int64_t block = search::even_block_of_host(table_, each);
+    const std::int64_t block = search::even_block_of_host(own_, each);
     std::set<std::int32_t> hosts;
     for (const std::int32_t device : targets_) hosts.insert(device / each);
     for (const std::int32_t host : hosts) {
-      const bool allowed = table_.devices.all() || search::has_host(table_.devices, host, each);
+      const bool allowed = own_.devices.all() || search::has_host(own_.devices, host, each);
       if (allowed && host >= search::first_host(block)) add_blocks(block, host * each, each);
     }
   }
 
   void add_replica() {
-    if (devices_ < 2 || table_.kernel.offloaded() || !search::may_be_replicated(table_)) return;
-    Shard shard = whole_;
-    shard.device = kEveryDevice;
-    add({shard});
+    if (devices_ > 1 && search::may_be_replicated(own_)) add({replica_});
   }
 
  private:
@@ -100,21 +102,24 @@ class Layouts {
     goes_on_ = visit_(layout);
   }
 
+  const search::TableSpace& own_;
   const Table& table_;
   const TableLayout& now_;
   const std::int32_t devices_;
   std::span<const std::int32_t> targets_;
   const Visit& visit_;
-  Shard whole_;
+  const Shard whole_;
+  const Shard replica_;
   bool goes_on_ = true;
 };
 
 }  // namespace
 
-void for_each_other_layout(const Table& table, const TableLayout& now, const CostModels& models,
-                           std::int32_t devices, std::span<const std::int32_t> targets,
+void for_each_other_layout(const search::SearchSpace& space, const TableLayout& now,
+                           const CostModels& models, std::int32_t devices,
+                           std::span<const std::int32_t> targets,
                            const std::function<bool(const TableLayout&)>& visit) {
-  Layouts layouts(table, now, devices, targets, visit);
+  Layouts layouts(space, now, devices, targets, visit);
   layouts.add_whole();
   for (std::size_t index = 0; index < now.size(); ++index) layouts.add_columns(index);
   const Capabilities known = capabilities(models);

@@ -11,14 +11,16 @@ namespace {
 constexpr std::array kColumnParts{2, 3, 4, 6, 8, 16};
 
 /// In so many columns each, the last in what is left; empty where that is not allowed.
-TableDivision columns(const Table& table, std::int32_t index, std::int32_t parts) {
+TableDivision columns(const search::TableSpace& own, std::int32_t index, std::int32_t parts) {
+  const Table& table = *own.table;
+  const AllowedSharding& allowed = own.sharding;
   const std::int32_t each =
       (table.dim + parts * kLeastColumns - 1) / (parts * kLeastColumns) * kLeastColumns;
   const std::int32_t count = table.dim / each;
   const std::int32_t rest = table.dim % each;
   const bool equal = rest == 0 || table.pooled;
-  if (count + (rest > 0 ? 1 : 0) != parts || !equal || !table.sharding.allows_columns(each) ||
-      (rest > 0 && !table.sharding.allows_columns(rest))) {
+  if (count + (rest > 0 ? 1 : 0) != parts || !equal || !allowed.allows_columns(each) ||
+      (rest > 0 && !allowed.allows_columns(rest))) {
     return {};
   }
   TableDivision division{{{index, table.rows, each}, count}};
@@ -42,22 +44,23 @@ Divided divided_in(const TableDivision& division, std::int64_t rows) {
   return division.size() == 1 && first.count == 1 ? Divided::kNot : Divided::kByColumns;
 }
 
-std::vector<TableDivision> likely_divisions(const Table& table, std::int32_t index,
+std::vector<TableDivision> likely_divisions(const search::TableSpace& own, std::int32_t index,
                                             std::int32_t devices, const DivisionRules& rules) {
+  const Table& table = *own.table;
   std::vector<TableDivision> divisions;
   if (devices > 1 && rules.columns) {
     for (const std::int32_t parts : kColumnParts) {
-      TableDivision division = columns(table, index, parts);
+      TableDivision division = columns(own, index, parts);
       if (!division.empty()) divisions.push_back(std::move(division));
     }
   }
-  if (const std::int64_t block = search::even_block(table, rules.rows.blocks); block > 0) {
+  if (const std::int64_t block = search::even_block(own, rules.rows.blocks); block > 0) {
     divisions.push_back(blocks(table, index, block, rules.rows.blocks));
   }
-  if (const std::int64_t block = search::even_block_of_host(table, rules.rows.host); block > 0) {
+  if (const std::int64_t block = search::even_block_of_host(own, rules.rows.host); block > 0) {
     divisions.push_back(blocks(table, index, block, rules.rows.host));
   }
-  if (table.sharding.whole || divisions.empty()) {
+  if (own.sharding.whole || divisions.empty()) {
     divisions.insert(divisions.begin(), {{{index, table.rows, table.dim}, 1}});
   }
   return divisions;

@@ -6,6 +6,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "search/row_shapes.h"
+#include "search/search_space.h"
 
 namespace neuroshard {
 
@@ -30,10 +31,10 @@ enum class Divided { kFreely, kByColumns, kNot };
 /// How `division` divides its table, which has so many rows.
 Divided divided_in(const TableDivision& division, std::int64_t rows);
 
-/// Some ways to divide table `index` over so many devices that searches are likely to take: whole,
-/// in equal columns, its rows in even blocks over all devices or those of a host. At least one,
-/// the whole table, be it allowed or not.
-std::vector<TableDivision> likely_divisions(const Table& table, std::int32_t index,
+/// Some ways to divide a fused table, number `index`, over so many devices that searches are likely
+/// to take: whole, in equal columns, its rows in even blocks over all devices or those of a host.
+/// At least one, the whole table, be it allowed or not.
+std::vector<TableDivision> likely_divisions(const search::TableSpace& own, std::int32_t index,
                                             std::int32_t devices, const DivisionRules& rules);
 
 }  // namespace neuroshard

@@ -5,11 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/shard_bytes.h"
+
 namespace neuroshard {
 namespace {
 
 /// The devices of a host that the table may be on.
-std::vector<std::int32_t> devices_of(const Hosts& hosts, std::int32_t host, const Table& table) {
+std::vector<std::int32_t> devices_of(const Hosts& hosts, std::int32_t host,
+                                     const search::TableSpace& table) {
   std::vector<std::int32_t> devices;
   for (std::int32_t rank = 0; rank < hosts.devices_each; ++rank) {
     const std::int32_t device = host * hosts.devices_each + rank;
@@ -18,11 +21,15 @@ std::vector<std::int32_t> devices_of(const Hosts& hosts, std::int32_t host, cons
   return devices;
 }
 
-std::int64_t bytes_of(const Table& table) { return bytes_on_host(table, table.rows, table.dim); }
+std::int64_t bytes_of(const search::TableSpace& own) {
+  const Table& table = *own.table;
+  return bytes_on_host(table, {.rows = table.rows, .dim = table.dim, .kernel = own.kernel});
+}
 
 /// Takes the table's share of every host; false where one has no memory for it, or the table is not
 /// to be divided over all of them.
-bool take_shares(const Hosts& hosts, const Table& table, std::vector<std::int64_t>& left) {
+bool take_shares(const Hosts& hosts, const search::TableSpace& table,
+                 std::vector<std::int64_t>& left) {
   const bool divisible = table.sharding.columns || table.sharding.rows;
   if (hosts.count == 1 || !divisible || !table.devices.all()) return false;
   const std::int64_t share = bytes_of(table) / hosts.count + 1;
@@ -33,18 +40,18 @@ bool take_shares(const Hosts& hosts, const Table& table, std::vector<std::int64_
 
 }  // namespace
 
-bool pin_to_hosts(const Hosts& hosts, Workload& workload) {
+bool pin_to_hosts(const Hosts& hosts, search::SearchSpace& space) {
   std::vector<std::size_t> order;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    if (workload.tables[index].kernel.offloaded()) order.push_back(index);
+  for (std::size_t index = 0; index < space.tables.size(); ++index) {
+    if (space.tables[index].kernel.offloaded()) order.push_back(index);
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return bytes_of(workload.tables[a]) > bytes_of(workload.tables[b]);
+    return bytes_of(space.tables[a]) > bytes_of(space.tables[b]);
   });
-  Workload pinned = workload;
+  search::SearchSpace pinned = space;
   std::vector<std::int64_t> left(static_cast<std::size_t>(hosts.count), hosts.memory_bytes);
   for (const std::size_t index : order) {
-    Table& table = pinned.tables[index];
+    search::TableSpace& table = pinned.tables[index];
     std::int32_t emptiest = -1;
     for (std::int32_t host = 0; host < hosts.count; ++host) {
       if (devices_of(hosts, host, table).empty()) continue;
@@ -59,7 +66,7 @@ bool pin_to_hosts(const Hosts& hosts, Workload& workload) {
     left[static_cast<std::size_t>(emptiest)] -= bytes_of(table);
     table.devices = DeviceSet(devices_of(hosts, emptiest, table));
   }
-  workload = std::move(pinned);
+  space = std::move(pinned);
   return true;
 }
 

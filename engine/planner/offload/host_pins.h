@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "engine/core/table.h"
+#include "search/search_space.h"
 
 namespace neuroshard {
 
@@ -13,10 +13,10 @@ struct Hosts {
   std::int64_t memory_bytes = 0;  ///< of each, for tables
 };
 
-/// Keeps each table that the workload has in host memory on the devices of one host, so that no
+/// Keeps each table that the space has in host memory on the devices of one host, so that no
 /// host has more than its memory: the largest first, each to the host with the least. One that no
 /// host has memory for may go over all of them, by even shares if plans are lucky. False, and the
-/// workload as it was, where that leaves one without a place.
-bool pin_to_hosts(const Hosts& hosts, Workload& workload);
+/// space as it was, where that leaves one without a place.
+bool pin_to_hosts(const Hosts& hosts, search::SearchSpace& space);
 
 }  // namespace neuroshard

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/core/plan_bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/make_evaluator.h"
 
 namespace neuroshard {
@@ -41,35 +41,32 @@ TableKernel own_kernel(const Table& table, TableKernel kernel) {
   return kernel;
 }
 
-bool is_replica(const Table& table) {
+bool is_replica(const search::TableSpace& table) {
   const AllowedSharding& allowed = table.sharding;
   return !allowed.whole && !allowed.columns && !allowed.rows;
 }
 
-KernelCosts::KernelCosts(const Workload& workload, const Cluster& cluster, const CostModels& models,
+KernelCosts::KernelCosts(const search::Problem& problem, const CostModels& models,
                          const DivisionRules& rules)
-    : workload_(workload),
-      cluster_(cluster),
-      models_(models),
-      kernel_costs_(make_kernel_costs(models, workload.batch_size, cluster.devices)),
-      rules_(rules),
-      tried_(workload) {
-  for (std::size_t table = 0; table < workload.tables.size(); ++table) {
+    : problem_(problem),
+      kernel_costs_(
+          make_kernel_costs(models, problem.workload.batch_size, problem.cluster.devices)),
+      rules_(rules) {
+  for (std::size_t table = 0; table < problem.space.tables.size(); ++table) {
     list_options(static_cast<std::int32_t>(table));
   }
 }
 
 TableKernel KernelCosts::kernel_of(std::size_t table, std::size_t kernel) const {
-  return own_kernel(workload_.tables[table], kKernels[kernel]);
+  return own_kernel(problem_.workload.tables[table], kKernels[kernel]);
 }
 
 void KernelCosts::list_options(std::int32_t index) {
   const auto place = static_cast<std::size_t>(index);
-  const Table& given = workload_.tables[place];
-  std::vector<TableDivision> divisions = likely_divisions(given, index, cluster_.devices, rules_);
-  if (is_replica(given)) {
-    divisions = {{{{index, given.rows, given.dim, 0, true}, cluster_.devices}}};
-  }
+  const search::TableSpace& own = problem_.space.tables[place];
+  const std::int32_t devices = problem_.cluster.devices;
+  std::vector<TableDivision> divisions = likely_divisions(own, index, devices, rules_);
+  if (is_replica(own)) divisions = {{{problem_.space.replica(index), devices}}};
   std::vector<std::size_t>& kernels = kernels_.emplace_back();
   std::vector<Option>& options = options_.emplace_back();
   for (std::size_t k = 0; k < kKernels.size(); ++k) {
@@ -77,17 +74,18 @@ void KernelCosts::list_options(std::int32_t index) {
     const bool again = std::any_of(kernels.begin(), kernels.end(), [&](std::size_t other) {
       return kernel_of(place, other) == kernel;
     });
-    if (again || !(is_replica(given) ? k == 0 : given.kernels.allows(kernel.kernel))) continue;
+    if (again || !(is_replica(own) ? k == 0 : own.table->kernels.allows(kernel.kernel))) continue;
     kernels.push_back(k);
     for (const TableDivision& division : divisions) options.push_back(option_of(division, k));
   }
 }
 
-KernelCosts::Option KernelCosts::option_of(const TableDivision& division, std::size_t kernel) {
+KernelCosts::Option KernelCosts::option_of(const TableDivision& division,
+                                           std::size_t kernel) const {
   const std::int32_t index = division.front().shape.table;
   const auto place = static_cast<std::size_t>(index);
   const TableKernel own = kernel_of(place, kernel);
-  Option option{kernel, {}, 0, 0, divided_in(division, workload_.tables[place].rows)};
+  Option option{kernel, {}, 0, 0, divided_in(division, problem_.workload.tables[place].rows)};
   for (const auto& [shape, count] : division) {
     const double ms = shard_ms(shape, own);
     const std::int64_t bytes = shard_bytes(shape, own);
@@ -101,37 +99,33 @@ KernelCosts::Option KernelCosts::option_of(const TableDivision& division, std::s
   return option;
 }
 
-const Table& KernelCosts::table_with(std::int32_t index, const TableKernel& kernel) {
-  Table& table = tried_.tables[static_cast<std::size_t>(index)];
-  table.kernel = kernel;
-  return table;
+double KernelCosts::shard_ms(ShardShape shape, const TableKernel& kernel) const {
+  shape.kernel = kernel;
+  return kernel_costs_->shard_ms(table_of(shape), shape);
 }
 
-double KernelCosts::shard_ms(const ShardShape& shape, const TableKernel& kernel) {
-  return kernel_costs_->shard_ms(table_with(shape.table, kernel), shape);
+std::int64_t KernelCosts::shard_bytes(ShardShape shape, const TableKernel& kernel) const {
+  shape.kernel = kernel;
+  return bytes_on_device(table_of(shape), shape);
 }
 
-std::int64_t KernelCosts::shard_bytes(const ShardShape& shape, const TableKernel& kernel) {
-  const Table& table = table_with(shape.table, kernel);
-  return bytes_on_device(table, shape.rows, shape.dim, shape.replicated);
+std::int64_t KernelCosts::host_bytes(ShardShape shape, const TableKernel& kernel) const {
+  shape.kernel = kernel;
+  return bytes_on_host(table_of(shape), shape);
 }
 
-std::int64_t KernelCosts::host_bytes(const ShardShape& shape, const TableKernel& kernel) {
-  return bytes_on_host(table_with(shape.table, kernel), shape.rows, shape.dim);
-}
-
-Workload KernelCosts::with_kernels(const OffloadChoice& choice) const {
-  Workload workload = workload_;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    Table& table = workload.tables[index];
-    table.kernel = kernel_of(index, choice.kernels[index]);
-    const bool elsewhere = table.kernel.offloaded() || !table.kernels.fused;
-    if (!elsewhere || is_replica(table)) continue;
-    AllowedSharding& allowed = table.sharding;
+search::SearchSpace KernelCosts::with_kernels(const OffloadChoice& choice) const {
+  search::SearchSpace space = problem_.space;
+  for (std::size_t index = 0; index < space.tables.size(); ++index) {
+    search::TableSpace& own = space.tables[index];
+    own.kernel = kernel_of(index, choice.kernels[index]);
+    const bool elsewhere = own.kernel.offloaded() || !own.table->kernels.fused;
+    if (!elsewhere || is_replica(own)) continue;
+    AllowedSharding& allowed = own.sharding;
     allowed.data_parallel = false;
     allowed.rows &= choice.by_rows || !(allowed.whole || allowed.columns);
   }
-  return workload;
+  return space;
 }
 
 }  // namespace neuroshard

@@ -14,6 +14,7 @@
 #include "engine/cost_model/kernel_cost_model.h"
 #include "engine/planner/offload/divisions.h"
 #include "search/offload/kernel_choice.h"
+#include "search/problem.h"
 
 namespace neuroshard {
 
@@ -30,7 +31,7 @@ inline constexpr double kMostCache = 0.99;
 TableKernel own_kernel(const Table& table, TableKernel kernel);
 
 /// Whether all of the table is on every device, or none: host memory is no place for it.
-bool is_replica(const Table& table);
+bool is_replica(const search::TableSpace& table);
 
 /// Whether a cache of the table may have any size.
 inline bool caches_freely(const Table& table) {
@@ -58,13 +59,12 @@ class KernelCosts {
     Divided divided = Divided::kNot;
   };
 
-  /// `workload` and `models` must outlive it. REQUIRES capabilities(models).host_memory.
-  KernelCosts(const Workload& workload, const Cluster& cluster, const CostModels& models,
-              const DivisionRules& rules);
+  /// What it is made from must outlive it. REQUIRES capabilities(models).host_memory.
+  KernelCosts(const search::Problem& problem, const CostModels& models, const DivisionRules& rules);
 
-  [[nodiscard]] const Workload& workload() const { return workload_; }
-  [[nodiscard]] const Cluster& cluster() const { return cluster_; }
-  [[nodiscard]] const CostModels& models() const { return models_; }
+  [[nodiscard]] const search::Problem& problem() const { return problem_; }
+  [[nodiscard]] const Workload& workload() const { return problem_.workload; }
+  [[nodiscard]] const Cluster& cluster() const { return problem_.cluster; }
   [[nodiscard]] std::size_t tables() const { return options_.size(); }
   [[nodiscard]] std::span<const Option> options(std::size_t table) const { return options_[table]; }
   /// The kernels that a table may have, each once, fused first.
@@ -78,26 +78,25 @@ class KernelCosts {
   [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const {
     return kernel_costs_->bandwidth_of(kernel);
   }
-  /// Milliseconds of a shard with that kernel of its table, and bytes on its device and its host.
-  double shard_ms(const ShardShape& shape, const TableKernel& kernel);
-  std::int64_t shard_bytes(const ShardShape& shape, const TableKernel& kernel);
-  std::int64_t host_bytes(const ShardShape& shape, const TableKernel& kernel);
+  /// Milliseconds of a shard with that kernel, and bytes on its device and its host.
+  [[nodiscard]] double shard_ms(ShardShape shape, const TableKernel& kernel) const;
+  [[nodiscard]] std::int64_t shard_bytes(ShardShape shape, const TableKernel& kernel) const;
+  [[nodiscard]] std::int64_t host_bytes(ShardShape shape, const TableKernel& kernel) const;
 
-  /// The workload with those kernels; tables in host memory are not on every device, nor are rows
-  /// split of those that may be divided in another way, where the choice says so.
-  [[nodiscard]] Workload with_kernels(const OffloadChoice& choice) const;
+  /// The space with those kernels alone; tables in host memory are not on every device, nor are
+  /// rows split of those that may be divided in another way, where the choice says so.
+  [[nodiscard]] search::SearchSpace with_kernels(const OffloadChoice& choice) const;
 
  private:
   void list_options(std::int32_t table);
-  Option option_of(const TableDivision& division, std::size_t kernel);
-  const Table& table_with(std::int32_t index, const TableKernel& kernel);
+  [[nodiscard]] Option option_of(const TableDivision& division, std::size_t kernel) const;
+  [[nodiscard]] const Table& table_of(const ShardShape& shape) const {
+    return problem_.workload.tables[static_cast<std::size_t>(shape.table)];
+  }
 
-  const Workload& workload_;
-  const Cluster cluster_;
-  const CostModels& models_;
+  const search::Problem& problem_;
   const std::unique_ptr<const KernelCostModel> kernel_costs_;
   const DivisionRules rules_;
-  Workload tried_;  ///< its tables have the kernels that they were last asked about
   std::vector<std::vector<std::size_t>> kernels_;
   std::vector<std::vector<Option>> options_;
 };

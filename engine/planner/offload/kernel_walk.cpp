@@ -4,9 +4,6 @@
 #include <span>
 #include <utility>
 
-#include "engine/core/offload.h"
-#include "engine/core/plan_bytes.h"
-
 namespace neuroshard {
 namespace {
 
@@ -15,7 +12,7 @@ constexpr int kDraws = 4;                     // for a shard on the dearest devi
 
 }  // namespace
 
-KernelWalk::KernelWalk(KernelCosts& costs, const Hosts& hosts, const Plan& plan,
+KernelWalk::KernelWalk(const KernelCosts& costs, const Hosts& hosts, const Plan& plan,
                        std::vector<TableKernel> kernels, std::uint64_t seed)
     : costs_(costs),
       hosts_(hosts),
@@ -49,7 +46,7 @@ void KernelWalk::step() {
 Plan KernelWalk::plan() const {
   Plan plan = plan_;
   for (std::size_t k = 0; k < plan.shards.size(); ++k) plan.shards[k].device = now_.devices[k];
-  plan.offloaded = offloaded_tables(settled_.kernels);
+  set_kernels(settled_.kernels, plan);
   return plan;
 }
 
@@ -63,7 +60,7 @@ bool KernelWalk::may_move(std::size_t shard) const {
 
 /// Blocks of a table that meet on a device are joined there by trainers, which it may not allow.
 bool KernelWalk::may_be_on(std::size_t shard, std::int32_t device) const {
-  if (!table_of(shard).devices.has(device)) return false;
+  if (!costs_.problem().space.of(shapes_[shard].table).devices.has(device)) return false;
   for (std::size_t k = 0; k < shapes_.size(); ++k) {
     if (shapes_[k].table == shapes_[shard].table && now_.devices[k] == device) return false;
   }

@@ -21,7 +21,7 @@ namespace neuroshard {
 class KernelWalk {
  public:
   /// Begins at the shards of `plan` with those kernels, one a table, which it has memory for.
-  KernelWalk(KernelCosts& costs, const Hosts& hosts, const Plan& plan,
+  KernelWalk(const KernelCosts& costs, const Hosts& hosts, const Plan& plan,
              std::vector<TableKernel> kernels, std::uint64_t seed);
 
   /// Tries one change.
@@ -41,7 +41,7 @@ class KernelWalk {
   void change_kernel(std::size_t table);
   [[nodiscard]] bool within_memory(const Settled& settled) const;
 
-  KernelCosts& costs_;
+  const KernelCosts& costs_;
   const Hosts hosts_;
   const Plan plan_;
   const std::vector<ShardShape> shapes_;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cost_model/make_evaluator.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/planner/offload/kernel_costs.h"
 #include "search/lower_bound.h"
 
@@ -40,18 +40,20 @@ KernelOption between(const Cached& a, const Cached& b) {
 }
 
 /// Without what rounding up to whole rows adds.
-double cache_bytes(Table table, double load_factor) {
-  table.kernel.load_factor = 1;
+double cache_bytes(const Table& table, TableKernel kernel) {
+  const double load_factor = std::exchange(kernel.load_factor, 1);
   const double row = static_cast<double>(cached_row_bytes(table, table.dim));
-  return static_cast<double>(table_bytes(table)) -
+  return static_cast<double>(table_bytes(table, kernel)) -
          (1 - load_factor) * static_cast<double>(table.rows) * row;
 }
 
-KernelOption option_of(const Table& table, double cost) {
-  const bool free = table.kernel.load_factor > 0 && caches_freely(table);
+KernelOption option_of(const search::SearchSpace& space, std::int32_t index, double cost) {
+  const Table& table = *space.of(index).table;
+  const TableKernel& kernel = space.of(index).kernel;
+  const bool free = kernel.load_factor > 0 && caches_freely(table);
   const double bytes =
-      free ? cache_bytes(table, table.kernel.load_factor) : static_cast<double>(table_bytes(table));
-  return {cost, bytes, static_cast<double>(bytes_on_host(table, table.rows, table.dim))};
+      free ? cache_bytes(table, kernel) : static_cast<double>(table_bytes(table, kernel));
+  return {cost, bytes, static_cast<double>(bytes_on_host(table, space.whole(index)))};
 }
 
 /// Those to choose from, and caches of sizes between them: the nearer they are, the nearer is what
@@ -71,33 +73,35 @@ struct Options {
   std::vector<KernelOption> all;
   std::optional<Cached> last;  ///< the largest cache so far
 
-  void add(const Table& table, const KernelCosts& costs, double cost) {
-    all.push_back(option_of(table, cost));
-    if (table.kernel.kernel != ComputeKernel::kFusedUvmCaching) return;
-    const Cached cached{costs.bandwidth_of(table.kernel), all.back()};
+  void add(const search::SearchSpace& space, std::int32_t table, const KernelCosts& costs,
+           double cost) {
+    all.push_back(option_of(space, table, cost));
+    const TableKernel& kernel = space.of(table).kernel;
+    if (kernel.kernel != ComputeKernel::kFusedUvmCaching) return;
+    const Cached cached{costs.bandwidth_of(kernel), all.back()};
     if (last) all.push_back(between(*last, cached));
     last = cached;
   }
   /// A table that says how large its cache is has one.
-  [[nodiscard]] bool take(const Table& table) const {
-    return table.kernels.allows(table.kernel.kernel) && (!last || caches_freely(table));
+  [[nodiscard]] bool take(const search::TableSpace& own) const {
+    return own.table->kernels.allows(own.kernel.kernel) && (!last || caches_freely(*own.table));
   }
 };
 
 /// Adds what the tables cost and need with that kernel, those that may have it. False where it
-/// would take long, or the cost models do not fit the tables.
-bool add_options(const KernelCosts& costs, const TableKernel& kernel, const search::RowShapes& rows,
+/// would take long.
+bool add_options(const KernelCosts& costs, search::PlanEvaluator& evaluator,
+                 const TableKernel& kernel, const search::RowShapes& rows,
                  std::vector<Options>& options) {
-  Workload workload = costs.workload();
-  for (Table& table : workload.tables) table.kernel = own_kernel(table, kernel);
-  const auto evaluator = make_evaluator(costs.models(), workload, costs.cluster().devices);
-  if (!evaluator.ok()) return false;
-  const auto least = search::least_table_costs({workload, costs.cluster()}, **evaluator, rows);
+  search::Problem problem = costs.problem();
+  for (search::TableSpace& own : problem.space.tables) own.kernel = own_kernel(*own.table, kernel);
+  const auto least = search::least_table_costs(problem, evaluator, rows);
   if (!least) return false;
-  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    const Table& table = workload.tables[index];
-    const bool taken = is_replica(table) ? !kernel.offloaded() : options[index].take(table);
-    if (taken) options[index].add(table, costs, (*least)[index]);
+  for (std::size_t index = 0; index < options.size(); ++index) {
+    const search::TableSpace& own = problem.space.tables[index];
+    const bool taken = is_replica(own) ? !kernel.offloaded() : options[index].take(own);
+    if (!taken) continue;
+    options[index].add(problem.space, static_cast<std::int32_t>(index), costs, (*least)[index]);
   }
   return true;
 }
@@ -105,6 +109,7 @@ bool add_options(const KernelCosts& costs, const TableKernel& kernel, const sear
 }  // namespace
 
 std::optional<double> offload_lower_bound(const KernelCosts& costs,
+                                          search::PlanEvaluator& evaluator,
                                           const search::MemoryLimits& limits,
                                           const search::RowShapes& rows) {
   const std::vector<TableKernel> kernels = kernels_of_bound();
@@ -121,7 +126,7 @@ std::optional<double> offload_lower_bound(const KernelCosts& costs,
   for (const TableKernel& kernel : kernels) {
     search::RowShapes own = rows;
     if (kernel.offloaded()) own.replicas = 0;
-    if (!add_options(costs, kernel, own, options)) return std::nullopt;
+    if (!add_options(costs, evaluator, kernel, own, options)) return std::nullopt;
   }
   std::vector<std::vector<KernelOption>> of_tables;
   for (Options& one : options) of_tables.push_back(std::move(one.all));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/core/bytes.h"
+#include "engine/core/shard_bytes.h"
 #include "search/feasibility.h"
 
 namespace neuroshard {
@@ -46,7 +47,7 @@ Status too_little_memory(const Workload& workload, const Cluster& cluster, const
   double buffers = 0;  // stay on the devices
   for (const Table& table : workload.tables) {
     all += static_cast<double>(table_bytes(table));
-    buffers += static_cast<double>(buffer_bytes(table, table.rows, table.dim, false));
+    buffers += static_cast<double>(buffer_bytes(table, {.rows = table.rows, .dim = table.dim}));
   }
   if (buffers > devices) return buffers_alone(buffers, cluster);
   const double missing = (all - devices) / hosts.count;

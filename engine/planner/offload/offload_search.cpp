@@ -11,11 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/cost_model/capabilities.h"
-#include "engine/cost_model/cost_evaluator.h"
-#include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/algorithms.h"
 #include "engine/planner/offload/choice_pace.h"
 #include "engine/planner/offload/choose_kernels.h"
@@ -51,14 +48,17 @@ bool cheaper(const Candidate& a, const Candidate& b) { return a.cost < b.cost; }
 
 class OffloadSearch {
  public:
-  OffloadSearch(const OffloadProblem& problem, const search::Algorithm& algorithm,
-                const search::SearchOptions& options, KernelCosts& costs)
-      : problem_(problem),
+  OffloadSearch(const OffloadProblem& problem, CostEvaluator& evaluator,
+                const search::Algorithm& algorithm, const search::SearchOptions& options,
+                const KernelCosts& costs)
+      : workload_(problem.problem.workload),
+        cluster_(problem.problem.cluster),
+        evaluator_(evaluator),
         algorithm_(algorithm),
         given_(options),
         costs_(costs),
         pace_(options, algorithm.heeds_evaluations, costs.tables()) {
-    const std::int32_t devices = problem.cluster.devices;
+    const std::int32_t devices = cluster_.devices;
     const std::int32_t each = host_devices(devices, capabilities(problem.models).devices_per_host);
     hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
               problem.host_memory_bytes};
@@ -66,32 +66,32 @@ class OffloadSearch {
 
   Result<search::SearchResult> run() {
     if (!choose_kernels(costs_, limits(1), Divided::kFreely)) {
-      return too_little_memory(problem_.workload, problem_.cluster, hosts_);
+      return too_little_memory(workload_, cluster_, hosts_);
     }
     NEUROSHARD_RETURN_IF_ERROR(try_choices());
     if (candidates_.empty() && tries_cut_short_) NEUROSHARD_RETURN_IF_ERROR(try_patiently());
     if (candidates_.empty()) {
       if (algorithm_.baseline && !last_refusal_.ok()) return last_refusal_;
-      return no_way_to_share(problem_.workload, problem_.cluster, hosts_);
+      return no_way_to_share(workload_, cluster_, hosts_);
     }
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(try_neighbours());
     std::stable_sort(candidates_.begin(), candidates_.end(), cheaper);
     Candidate& best = candidates_.front();
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(best));
-    if (algorithm_.name == default_algorithm()) NEUROSHARD_RETURN_IF_ERROR(walk());
+    if (algorithm_.name == default_algorithm()) walk();
     search::SearchResult result = std::move(best.found);
     result.evaluations = evaluations_;
     result.stopped_early = stopped_early_;
     if (skipped_choices_) result.skipped = kOtherChoices;
-    result.lower_bound = offload_lower_bound(costs_, limits(1),
-                                             search::row_shapes(given_, problem_.cluster.devices));
+    result.lower_bound = offload_lower_bound(costs_, evaluator_, limits(1),
+                                             search::row_shapes(given_, cluster_.devices));
     return result;
   }
 
  private:
   [[nodiscard]] search::MemoryLimits limits(double share) const {
-    const auto memory = static_cast<double>(problem_.cluster.memory_bytes);
-    return {share * memory * problem_.cluster.devices,
+    const auto memory = static_cast<double>(cluster_.memory_bytes);
+    return {share * memory * cluster_.devices,
             static_cast<double>(hosts_.memory_bytes) * hosts_.count};
   }
 
@@ -210,7 +210,7 @@ class OffloadSearch {
   }
 
   /// Walks on from the best plans in turn, then from the one that has become the cheapest.
-  Status walk() {
+  void walk() {
     std::vector<KernelWalk> walks;
     for (std::size_t k = 0; k < candidates_.size() && walks.size() < kWalks; ++k) {
       const bool again = k > 0 && candidates_[k].cost == candidates_[k - 1].cost;
@@ -230,48 +230,40 @@ class OffloadSearch {
     evaluations_ += static_cast<std::int64_t>(steps);
     stopped_early_ |= pace_.cut_short(steps);
     Plan plan = cheapest()->plan();
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
-                                planned_cost(problem_.workload, plan, problem_.models));
     Candidate& best = candidates_.front();
-    if (cost.cost_ms < best.cost) best.found.plan = std::move(plan);
-    return {};
+    if (evaluator_.evaluate(plan).cost_ms < best.cost) best.found.plan = std::move(plan);
   }
 
   /// A plan with those kernels within all limits, and better kernels where it has memory for them.
   Result<Candidate> search(const OffloadChoice& choice, const search::Algorithm& algorithm,
                            const search::SearchOptions& own) {
-    Workload workload = costs_.with_kernels(choice);
-    Result<search::SearchResult> found = place(workload, algorithm, own);
+    search::SearchSpace space = costs_.with_kernels(choice);
+    Result<search::SearchResult> found = place(space, algorithm, own);
     if (found.ok() && beyond_hosts(found->plan)) {
-      if (!pin_to_hosts(hosts_, workload)) return no_arrangement_over_hosts(hosts_);
-      found = place(workload, algorithm, own);
+      if (!pin_to_hosts(hosts_, space)) return no_arrangement_over_hosts(hosts_);
+      found = place(space, algorithm, own);
       if (found.ok() && beyond_hosts(found->plan)) return no_arrangement_over_hosts(hosts_);
     }
     if (!found.ok()) return found.status();
     settle_kernels(costs_, found->plan);
-    NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
-                                planned_cost(problem_.workload, found->plan, problem_.models));
-    return Candidate{choice, std::move(*found), cost.cost_ms};
+    const double cost = evaluator_.evaluate(found->plan).cost_ms;
+    return Candidate{choice, std::move(*found), cost};
   }
 
-  Result<search::SearchResult> place(const Workload& workload, const search::Algorithm& algorithm,
+  Result<search::SearchResult> place(const search::SearchSpace& space,
+                                     const search::Algorithm& algorithm,
                                      const search::SearchOptions& own) {
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const std::unique_ptr<CostEvaluator> evaluator,
-        make_evaluator(problem_.models, workload, problem_.cluster.devices));
     Result<search::SearchResult> found =
-        algorithm.run({workload, problem_.cluster}, *evaluator, own);
+        algorithm.run({workload_, cluster_, space}, evaluator_, own);
     if (!found.ok()) return found.status();
     canonicalize(found->plan);
-    found->plan.offloaded = offloaded_tables(workload);
     evaluations_ += found->evaluations;
     stopped_early_ |= found->stopped_early;
     return found;
   }
 
   [[nodiscard]] bool beyond_hosts(const Plan& plan) const {
-    const std::vector<std::int64_t> bytes =
-        host_bytes(problem_.workload, plan, hosts_.devices_each);
+    const std::vector<std::int64_t> bytes = host_bytes(workload_, plan, hosts_.devices_each);
     return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
   }
 
@@ -280,10 +272,12 @@ class OffloadSearch {
     return algorithm_.baseline ? algorithm_ : *search::find_algorithm(default_algorithm());
   }
 
-  const OffloadProblem& problem_;
+  const Workload& workload_;
+  const Cluster& cluster_;
+  CostEvaluator& evaluator_;
   const search::Algorithm& algorithm_;
   const search::SearchOptions& given_;
-  KernelCosts& costs_;
+  const KernelCosts& costs_;
   ChoicePace pace_;
   Hosts hosts_;
   std::set<OffloadChoice> tried_;
@@ -299,14 +293,15 @@ class OffloadSearch {
 }  // namespace
 
 Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
+                                              CostEvaluator& evaluator,
                                               const search::Algorithm& algorithm,
                                               const search::SearchOptions& options) {
-  const DivisionRules rules{algorithm.splits_columns,
-                            algorithm.makes_row_shards
-                                ? search::row_shapes(options, problem.cluster.devices)
-                                : search::RowShapes{}};
-  KernelCosts costs(problem.workload, problem.cluster, problem.models, rules);
-  return OffloadSearch(problem, algorithm, options, costs).run();
+  const std::int32_t devices = problem.problem.cluster.devices;
+  const DivisionRules rules{algorithm.splits_columns, algorithm.makes_row_shards
+                                                          ? search::row_shapes(options, devices)
+                                                          : search::RowShapes{}};
+  const KernelCosts costs(problem.problem, problem.models, rules);
+  return OffloadSearch(problem, evaluator, algorithm, options, costs).run();
 }
 
 }  // namespace neuroshard

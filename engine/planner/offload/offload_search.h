@@ -3,24 +3,22 @@
 #include <cstdint>
 #include <functional>
 
-#include "engine/core/cluster.h"
 #include "engine/core/status.h"
-#include "engine/core/table.h"
+#include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
 #include "search/algorithms.h"
 
 namespace neuroshard {
 
-/// What to place where devices and hosts hold tables. All outlives the search; the workload and the
-/// cluster are valid, the cost models know host memory (Capabilities), hosts have some.
+/// What to place where devices and hosts hold tables. All outlives the search; the cost models know
+/// host memory (Capabilities), hosts have some.
 struct OffloadProblem {
-  const Workload& workload;
-  const Cluster& cluster;
+  const search::Problem& problem;
   const CostModels& models;
   std::int64_t host_memory_bytes = 0;  ///< of each host, for tables
 };
 
-/// A plan, its kernels in Plan::offloaded, by an algorithm that knows nothing of kernels. Which
+/// A plan with kernels of its own, by an algorithm that knows nothing of kernels. Which
 /// tables hosts hold, and how large their caches are, is chosen first, as if all devices were one,
 /// for some shares of their memory; each choice is tried with a quick search, and the algorithm is
 /// run on the best, with all the evaluations that it is given (up to a quarter more are for the
@@ -30,6 +28,7 @@ struct OffloadProblem {
 /// each. Errors: kInfeasible, with what it takes, and those of the algorithm. The lower bound is
 /// offload_lower_bound().
 Result<search::SearchResult> search_offloaded(const OffloadProblem& problem,
+                                              CostEvaluator& evaluator,
                                               const search::Algorithm& algorithm,
                                               const search::SearchOptions& options);
 

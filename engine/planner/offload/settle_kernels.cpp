@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "engine/core/offload.h"
+#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {
@@ -23,7 +23,8 @@ TableKernel cache_of(int steps) {
 
 class Settling {
  public:
-  Settling(KernelCosts& costs, std::span<const ShardShape> shapes, const Arrangement& arrangement)
+  Settling(const KernelCosts& costs, std::span<const ShardShape> shapes,
+           const Arrangement& arrangement)
       : costs_(costs), shapes_(shapes), devices_(arrangement.devices) {
     const auto devices = static_cast<std::size_t>(costs.cluster().devices);
     settled_ = {arrangement.kernels, std::vector<double>(devices),
@@ -207,7 +208,7 @@ class Settling {
     return dearest;
   }
 
-  KernelCosts& costs_;
+  const KernelCosts& costs_;
   const std::span<const ShardShape> shapes_;
   const std::span<const std::int32_t> devices_;  ///< of shards
   Settled settled_;
@@ -224,9 +225,9 @@ class Settling {
 
 Arrangement arrangement_of(const Plan& plan, std::size_t tables) {
   Arrangement arrangement{{}, std::vector<TableKernel>(tables)};
-  for (const Shard& shard : plan.shards) arrangement.devices.push_back(shard.device);
-  for (const OffloadedTable& table : plan.offloaded) {
-    arrangement.kernels[static_cast<std::size_t>(table.table)] = table.kernel;
+  for (const Shard& shard : plan.shards) {
+    arrangement.devices.push_back(shard.device);
+    arrangement.kernels[static_cast<std::size_t>(shard.table)] = shard.kernel;
   }
   return arrangement;
 }
@@ -235,15 +236,21 @@ std::size_t Settled::dearest() const {
   return static_cast<std::size_t>(std::max_element(ms.begin(), ms.end()) - ms.begin());
 }
 
-Settled settle(KernelCosts& costs, std::span<const ShardShape> shapes,
+Settled settle(const KernelCosts& costs, std::span<const ShardShape> shapes,
                const Arrangement& arrangement) {
   return Settling(costs, shapes, arrangement).run();
 }
 
-void settle_kernels(KernelCosts& costs, Plan& plan) {
+void settle_kernels(const KernelCosts& costs, Plan& plan) {
   const std::vector<ShardShape> shapes = shapes_of(plan);
-  plan.offloaded =
-      offloaded_tables(settle(costs, shapes, arrangement_of(plan, costs.tables())).kernels);
+  set_kernels(settle(costs, shapes, arrangement_of(plan, costs.tables())).kernels, plan);
+}
+
+void set_kernels(std::span<const TableKernel> kernels, Plan& plan) {
+  for (Shard& shard : plan.shards) {
+    if (shard.device == kEveryDevice) continue;
+    shard.kernel = kernels[static_cast<std::size_t>(shard.table)];
+  }
 }
 
 }  // namespace neuroshard

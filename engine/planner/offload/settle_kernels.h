@@ -32,10 +32,13 @@ struct Settled {
 /// devices that hold them have memory left: on the dearest device first, where the most is saved.
 /// No device gets dearer, nor beyond its memory. `shapes`: of the shards, ordered by table; shards
 /// on kEveryDevice are fused.
-Settled settle(KernelCosts& costs, std::span<const ShardShape> shapes,
+Settled settle(const KernelCosts& costs, std::span<const ShardShape> shapes,
                const Arrangement& arrangement);
 
-/// The same of a plan: plan.offloaded becomes what it has then.
-void settle_kernels(KernelCosts& costs, Plan& plan);
+/// The same of a plan, whose shards get the kernels that they have then.
+void settle_kernels(const KernelCosts& costs, Plan& plan);
+
+/// Gives shards the kernels of their tables; replicas keep the fused one.
+void set_kernels(std::span<const TableKernel> kernels, Plan& plan);
 
 }  // namespace neuroshard

@@ -58,9 +58,9 @@ typedef struct neuroshard_plan_info {
   int32_t reserved;       /* 0 */
 } neuroshard_plan_info;
 
-/* A plan made by hand, with the tables that it has in host memory, by index, if any. Single fields
-   are checked here; that they fit a workload is checked by neuroshard_plan_check() and by whatever
-   takes both. Counts are at most 2^24. */
+/* A plan made by hand, with the tables that it has in host memory, by index, if any: those have
+   shards, and are not on every device. Single fields are checked here; that they fit a workload is
+   checked by neuroshard_plan_check() and by whatever takes both. Counts are at most 2^24. */
 NEUROSHARD_API neuroshard_status
 neuroshard_plan_create(int32_t devices, int64_t batch_size, const neuroshard_shard* shards,
                        size_t count, const neuroshard_offloaded_table* offloaded,

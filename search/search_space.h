@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/compute_kernel.h"
+#include "engine/core/device_set.h"
+#include "engine/core/plan.h"
+#include "engine/core/sharding.h"
+#include "engine/core/table.h"
+
+namespace neuroshard::search {
+
+/// Which layouts a search may give one table.
+struct TableSpace {
+  const Table* table = nullptr;
+  AllowedSharding sharding{};
+  DeviceSet devices{};   ///< that its shards may be on
+  TableKernel kernel{};  ///< of its shards, but for replicas, which are fused
+};
+
+/// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever
+/// searches asks this and not the tables, so that a limit that somebody adds is an edit here and
+/// the workload stays as it is.
+struct SearchSpace {
+  std::vector<TableSpace> tables;  ///< of the workload, in its order
+
+  [[nodiscard]] const TableSpace& of(std::int32_t table) const {
+    return tables[static_cast<std::size_t>(table)];
+  }
+  /// So many rows and columns of a table, with its kernel.
+  [[nodiscard]] ShardShape shape(std::int32_t table, std::int64_t rows, std::int32_t dim,
+                                 std::int32_t row_blocks = 0) const {
+    return {table, rows, dim, row_blocks, false, of(table).kernel};
+  }
+  [[nodiscard]] ShardShape whole(std::int32_t table) const {
+    return shape(table, of(table).table->rows, of(table).table->dim);
+  }
+  [[nodiscard]] ShardShape replica(std::int32_t table) const {
+    return {table, of(table).table->rows, of(table).table->dim, 0, true, {}};
+  }
+  /// The whole table on `device`, with its kernel where that is not kEveryDevice.
+  [[nodiscard]] Shard whole_on(std::int32_t device, std::int32_t table) const;
+};
+
+/// What the table itself allows, fused.
+TableSpace space_of(const Table& table);
+
+/// The same of all tables.
+SearchSpace space_of(const Workload& workload);
+
+/// What they allow on so many devices: a table that may be on each of them may be anywhere, and on
+/// a single device every table is whole, whatever it allows elsewhere.
+SearchSpace space_of(const Workload& workload, std::int32_t devices);
+
+/// Gives tables the kernels that the plan has them with; those in host memory are not on every
+/// device.
+void give_kernels(const Plan& plan, SearchSpace& space);
+
+/// Bytes of all tables, whole, each with its kernel.
+std::int64_t whole_bytes(const SearchSpace& space);
+
+}  // namespace neuroshard::search
