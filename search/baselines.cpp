@@ -9,7 +9,6 @@
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
-#include "engine/core/shard_bytes.h"
 #include "search/device_order.h"
 #include "search/feasibility.h"
 
@@ -24,13 +23,11 @@ struct WeightedTable {
   std::int32_t table;
 };
 
-std::int64_t bytes_of(const TableSpace& own) { return table_bytes(*own.table, own.kernel); }
-
-double by_size(const TableSpace& own) { return static_cast<double>(bytes_of(own)); }
-double by_dim(const TableSpace& own) { return own.table->dim; }
-double by_lookup(const TableSpace& own) { return own.table->dim * own.table->pooling_factor; }
-double by_size_lookup(const TableSpace& own) {
-  return by_lookup(own) * std::log10(static_cast<double>(own.table->rows));
+double by_size(const Table&, std::int64_t bytes) { return static_cast<double>(bytes); }
+double by_dim(const Table& table, std::int64_t) { return table.dim; }
+double by_lookup(const Table& table, std::int64_t) { return table.dim * table.pooling_factor; }
+double by_size_lookup(const Table& table, std::int64_t bytes) {
+  return by_lookup(table, bytes) * std::log10(static_cast<double>(table.rows));
 }
 
 /// A greedy pass over the tables: where each went, and how full the fullest device is. Stops at the
@@ -66,11 +63,14 @@ GreedyPass place_all(const Problem& problem, const std::vector<WeightedTable>& t
   return pass;
 }
 
-Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const TableSpace&)) {
+Result<SearchResult> shard_greedy(const Problem& problem,
+                                  double (*weigh)(const Table&, std::int64_t)) {
   NEUROSHARD_RETURN_IF_ERROR(check_whole_tables(problem));
   std::vector<WeightedTable> tables;
   for (const TableSpace& own : problem.space.tables) {
-    tables.push_back({weigh(own), bytes_of(own), static_cast<std::int32_t>(tables.size())});
+    const auto table = static_cast<std::int32_t>(tables.size());
+    const std::int64_t bytes = problem.space.whole_bytes(table);
+    tables.push_back({weigh(*own.table, bytes), bytes, table});
   }
   std::sort(tables.begin(), tables.end(), [](const WeightedTable& a, const WeightedTable& b) {
     if (a.weight != b.weight) return a.weight > b.weight;
@@ -84,13 +84,13 @@ Result<SearchResult> shard_greedy(const Problem& problem, double (*weigh)(const 
       return infeasible(shortage->blame + ": " + enough);
     }
     const TableSpace& table = problem.space.of(pass.unplaced);
-    return infeasible(table_label(problem.workload, pass.unplaced) + " of " +
-                      format_bytes(bytes_of(table)) + " fits whole on none of " +
-                      (table.devices.all() ? std::to_string(problem.cluster.devices) + " devices"
-                                           : "its devices (" + describe(table.devices) + ")") +
-                      " of " + format_bytes(problem.cluster.memory_bytes) +
-                      " and this algorithm splits none: " + enough +
-                      ", or an algorithm that splits");
+    return infeasible(
+        table_label(problem.workload, pass.unplaced) + " of " +
+        format_bytes(problem.space.whole_bytes(pass.unplaced)) + " fits whole on none of " +
+        (table.devices.all() ? std::to_string(problem.cluster.devices) + " devices"
+                             : "its devices (" + describe(table.devices) + ")") +
+        " of " + format_bytes(problem.cluster.memory_bytes) +
+        " and this algorithm splits none: " + enough + ", or an algorithm that splits");
   }
   return SearchResult{std::move(pass.plan), 0, false};
 }
@@ -111,7 +111,8 @@ Result<SearchResult> shard_random(const Problem& problem, PlanEvaluator&,
     const std::int32_t device = any ? static_cast<std::int32_t>(drawn) : allowed[drawn];
     result.plan.shards.push_back(problem.space.whole_on(device, static_cast<std::int32_t>(index)));
   }
-  const std::vector<std::int64_t> bytes = device_bytes(problem.workload, result.plan);
+  const std::vector<std::int64_t> bytes =
+      device_bytes(problem.workload, result.plan, problem.cluster.buffers);
   const auto fullest = std::max_element(bytes.begin(), bytes.end());
   const std::int64_t memory = problem.cluster.memory_bytes;
   if (*fullest <= memory) return result;

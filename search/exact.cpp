@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
-#include "engine/core/shard_bytes.h"
 #include "search/exact_enumeration.h"
 #include "search/feasibility.h"
 #include "search/workers.h"
@@ -28,7 +27,7 @@ std::vector<ExactItem> items_of(const Problem& problem, PlanEvaluator& evaluator
   std::vector<ExactItem> items;
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const ShardShape& shape = shapes[k];
-    items.push_back({shape.table, ids[k], shard_bytes(problem.workload, shape), shape.dim,
+    items.push_back({shape.table, ids[k], problem.space.bytes(shape), shape.dim,
                      &problem.space.tables[k].devices});
   }
   std::stable_sort(items.begin(), items.end(),

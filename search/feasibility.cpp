@@ -63,7 +63,7 @@ ShardShape finest_piece(const SearchSpace& space, std::int32_t index, const RowS
        {space.shape(index, even_block(own, rows.blocks), table.dim),
         space.shape(index, even_block_of_host(own, rows.host), dim),
         space.shape(index, finest_rows(table.rows, halves), table.dim), replica}) {
-    const bool finer = bytes_on_device(table, piece) < bytes_on_device(table, finest);
+    const bool finer = space.bytes(piece) < space.bytes(finest);
     if (piece.rows > 0 && finer) finest = piece;
   }
   return finest;
@@ -77,7 +77,7 @@ ShardShape largest_piece(const Problem& problem, const RowShapes& rows) {
     const TableSpace& own = problem.space.tables[index];
     if (!has_pieces(own, rows)) continue;
     const ShardShape piece = finest_piece(problem.space, static_cast<std::int32_t>(index), rows);
-    const std::int64_t bytes = bytes_on_device(*own.table, piece);
+    const std::int64_t bytes = problem.space.bytes(piece);
     if (bytes <= most) continue;
     largest = piece;
     most = bytes;
@@ -120,11 +120,11 @@ Status check_whole_tables(const Problem& problem) {
 }
 
 std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes& rows) {
-  const std::int64_t total = whole_bytes(problem.space);
+  const std::int64_t total = bytes_of_all(problem.space);
   const std::int64_t memory = problem.cluster.memory_bytes;
   const std::int64_t needed = (total - 1) / memory + 1;
   if (needed <= problem.cluster.devices) return std::nullopt;
-  const std::int64_t piece = shard_bytes(problem.workload, largest_piece(problem, rows));
+  const std::int64_t piece = problem.space.bytes(largest_piece(problem, rows));
   Shortage shortage;
   shortage.memory_bytes = std::max((total - 1) / problem.cluster.devices + 1, piece);
   shortage.blame =
@@ -140,7 +140,7 @@ std::optional<Shortage> shortage_in_all(const Problem& problem, const RowShapes&
 std::optional<Shortage> shortage_for_a_piece(const Problem& problem, const RowShapes& rows) {
   const Workload& workload = problem.workload;
   const ShardShape worst = largest_piece(problem, rows);
-  const std::int64_t worst_bytes = shard_bytes(workload, worst);
+  const std::int64_t worst_bytes = problem.space.bytes(worst);
   if (worst_bytes <= problem.cluster.memory_bytes) return std::nullopt;
   const Table& table = workload.tables[static_cast<std::size_t>(worst.table)];
   const AllowedSharding& allowed = problem.space.of(worst.table).sharding;
@@ -162,11 +162,12 @@ std::optional<Shortage> shortage_on_devices(const Problem& problem, const RowSha
     std::int64_t bytes = 0;
   };
   std::map<std::vector<std::int32_t>, Bound> bound_to;
-  for (const TableSpace& own : problem.space.tables) {
-    if (own.devices.all()) continue;
-    Bound& bound = bound_to[own.devices.devices()];
+  for (std::size_t table = 0; table < problem.space.tables.size(); ++table) {
+    const DeviceSet& devices = problem.space.tables[table].devices;
+    if (devices.all()) continue;
+    Bound& bound = bound_to[devices.devices()];
     ++bound.tables;
-    bound.bytes += table_bytes(*own.table, own.kernel);
+    bound.bytes += problem.space.whole_bytes(static_cast<std::int32_t>(table));
   }
   std::optional<Shortage> worst;
   std::int64_t most = problem.cluster.memory_bytes;
@@ -216,7 +217,7 @@ Status no_arrangement(const Problem& problem, std::optional<std::int64_t> memory
   const std::int64_t proposed = memory_that_fits.value_or(problem.cluster.memory_bytes);
   return infeasible(
       "found no way to fit " + tables_of(problem.workload) + " (" +
-      format_bytes(whole_bytes(problem.space)) + "), whole or split, on " +
+      format_bytes(bytes_of_all(problem.space)) + "), whole or split, on " +
       devices_of(problem.cluster, proposed) + ": " +
       (memory_that_fits ? memory_would_do(proposed) : "more memory per device may do"));
 }

@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "engine/core/shard_bytes.h"
 #include "search/beam.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
@@ -34,8 +33,7 @@ void split_to_fit(const Problem& problem, PlanEvaluator& evaluator, std::int32_t
     const std::int32_t part = large.back();
     const Shard& shard = shards.shard(part);
     const std::int32_t columns = split_point(problem.space.of(shard.table), shard.dim());
-    if (columns == 0 ||
-        shard_bytes(problem.workload, shape_of(shard)) <= problem.cluster.memory_bytes) {
+    if (columns == 0 || problem.space.bytes(shape_of(shard)) <= problem.cluster.memory_bytes) {
       large.pop_back();
       continue;
     }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/core/shard_bytes.h"
-
 namespace neuroshard::search {
 namespace {
 
@@ -60,7 +58,7 @@ std::int64_t finest_rows(std::int64_t rows, std::int32_t parts) {
 std::int64_t finest_column_bytes(const SearchSpace& space, std::int32_t table) {
   const TableSpace& whole = space.of(table);
   if (!has_columns(whole)) return kTooLarge;
-  return bytes_on_device(*whole.table, space.shape(table, whole.table->rows, finest_dim(whole)));
+  return space.bytes(space.shape(table, whole.table->rows, finest_dim(whole)));
 }
 
 std::int64_t finest_half_bytes(const SearchSpace& space, std::int32_t table, std::int32_t parts) {
@@ -68,8 +66,8 @@ std::int64_t finest_half_bytes(const SearchSpace& space, std::int32_t table, std
   const bool halves = has_halves(whole, parts);
   if (!halves && !whole.sharding.whole) return kTooLarge;
   const std::int64_t rows = whole.table->rows;
-  return bytes_on_device(
-      *whole.table, space.shape(table, halves ? finest_rows(rows, parts) : rows, whole.table->dim));
+  return space.bytes(
+      space.shape(table, halves ? finest_rows(rows, parts) : rows, whole.table->dim));
 }
 
 std::int64_t even_block(std::int64_t rows, std::int32_t devices) {

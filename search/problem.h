@@ -9,6 +9,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/progress.h"
 #include "engine/core/status.h"
+#include "engine/core/step_memory.h"
 #include "engine/core/table.h"
 #include "engine/core/thread_pool.h"
 #include "search/plan_evaluator.h"
@@ -16,17 +17,20 @@
 
 namespace neuroshard::search {
 
-/// What to shard. Workload and cluster are valid (see their validate()) and outlive the search.
+/// What to shard. Workload and cluster are valid (see their validate()), the workload outlives the
+/// search.
 struct Problem {
-  /// With what the tables themselves allow.
+  /// With what the tables themselves allow, and the cluster's buffers.
   Problem(const Workload& tables, const Cluster& devices)
-      : Problem(tables, devices, space_of(tables)) {}
+      : Problem(tables, devices, space_of(tables)) {
+    space.step = step_memory(tables, devices);
+  }
   Problem(const Workload& tables, const Cluster& devices, SearchSpace layouts,
           const SearchSpace* more = nullptr)
       : workload(tables), cluster(devices), space(std::move(layouts)), on_more_devices(more) {}
 
   const Workload& workload;
-  const Cluster& cluster;
+  Cluster cluster;
   SearchSpace space;  ///< of the workload
   /// The space as more devices have it, where `space` is put for as many as there are: tables that
   /// may be on each of these may not be on others. Null: the same.
@@ -49,9 +53,6 @@ struct SearchOptions {
   /// Where the cost models know what even blocks cost over the devices of one host: how many those
   /// are; 0: they do not.
   std::int32_t devices_per_host = 0;
-  /// What each of those hosts has for tables that the workload keeps there; 0: not known. Heeded by
-  /// replan() alone.
-  std::int64_t host_memory_bytes = 0;
   /// Whether `refine` may give every device all of a table; only where the cost models know it.
   bool replicate = false;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.

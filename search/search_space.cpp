@@ -1,7 +1,6 @@
 #include "search/search_space.h"
 
 #include "engine/core/offload.h"
-#include "engine/core/shard_bytes.h"
 
 namespace neuroshard::search {
 
@@ -11,7 +10,7 @@ Shard SearchSpace::whole_on(std::int32_t device, std::int32_t table) const {
   return {table, 0, own.table->rows, 0, own.table->dim, device, kernel};
 }
 
-TableSpace space_of(const Table& table) { return {&table, table.sharding, table.devices, {}}; }
+TableSpace space_of(const Table& table) { return {&table, table.sharding, table.devices}; }
 
 SearchSpace space_of(const Workload& workload) {
   SearchSpace space;
@@ -20,11 +19,12 @@ SearchSpace space_of(const Workload& workload) {
   return space;
 }
 
-SearchSpace space_of(const Workload& workload, std::int32_t devices) {
+SearchSpace space_of(const Workload& workload, const Cluster& cluster) {
   SearchSpace space = space_of(workload);
+  space.step = step_memory(workload, cluster);
   for (TableSpace& table : space.tables) {
-    if (table.devices.has_all(0, devices)) table.devices = {};
-    if (devices == 1) table.sharding.whole = true;
+    if (table.devices.has_all(0, cluster.devices)) table.devices = {};
+    if (cluster.devices == 1) table.sharding.whole = true;
   }
   return space;
 }
@@ -37,9 +37,11 @@ void give_kernels(const Plan& plan, SearchSpace& space) {
   }
 }
 
-std::int64_t whole_bytes(const SearchSpace& space) {
+std::int64_t bytes_of_all(const SearchSpace& space) {
   std::int64_t bytes = 0;
-  for (const TableSpace& own : space.tables) bytes += table_bytes(*own.table, own.kernel);
+  for (std::size_t table = 0; table < space.tables.size(); ++table) {
+    bytes += space.whole_bytes(static_cast<std::int32_t>(table));
+  }
   return bytes;
 }
 

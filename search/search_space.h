@@ -6,7 +6,9 @@
 #include "engine/core/compute_kernel.h"
 #include "engine/core/device_set.h"
 #include "engine/core/plan.h"
+#include "engine/core/shard_bytes.h"
 #include "engine/core/sharding.h"
+#include "engine/core/step_memory.h"
 #include "engine/core/table.h"
 
 namespace neuroshard::search {
@@ -17,6 +19,7 @@ struct TableSpace {
   AllowedSharding sharding{};
   DeviceSet devices{};   ///< that its shards may be on
   TableKernel kernel{};  ///< of its shards, but for replicas, which are fused
+  bool counted = true;   ///< as memory; if not, whoever searches has taken it off already
 };
 
 /// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever
@@ -24,6 +27,7 @@ struct TableSpace {
 /// the workload stays as it is.
 struct SearchSpace {
   std::vector<TableSpace> tables;  ///< of the workload, in its order
+  StepMemory step{};               ///< that the bytes of shards count
 
   [[nodiscard]] const TableSpace& of(std::int32_t table) const {
     return tables[static_cast<std::size_t>(table)];
@@ -39,6 +43,12 @@ struct SearchSpace {
   [[nodiscard]] ShardShape replica(std::int32_t table) const {
     return {table, of(table).table->rows, of(table).table->dim, 0, true, {}};
   }
+  /// What such a shard takes of its device's memory.
+  [[nodiscard]] std::int64_t bytes(const ShardShape& shape) const {
+    const TableSpace& own = of(shape.table);
+    return own.counted ? bytes_on_device(*own.table, shape, step) : 0;
+  }
+  [[nodiscard]] std::int64_t whole_bytes(std::int32_t table) const { return bytes(whole(table)); }
   /// The whole table on `device`, with its kernel where that is not kEveryDevice.
   [[nodiscard]] Shard whole_on(std::int32_t device, std::int32_t table) const;
 };
@@ -46,18 +56,18 @@ struct SearchSpace {
 /// What the table itself allows, fused.
 TableSpace space_of(const Table& table);
 
-/// The same of all tables.
+/// The same of all tables, without buffers.
 SearchSpace space_of(const Workload& workload);
 
-/// What they allow on so many devices: a table that may be on each of them may be anywhere, and on
-/// a single device every table is whole, whatever it allows elsewhere.
-SearchSpace space_of(const Workload& workload, std::int32_t devices);
+/// What they allow on that cluster: a table that may be on each device may be anywhere, and on a
+/// single device every table is whole, whatever it allows elsewhere.
+SearchSpace space_of(const Workload& workload, const Cluster& cluster);
 
 /// Gives tables the kernels that the plan has them with; those in host memory are not on every
 /// device.
 void give_kernels(const Plan& plan, SearchSpace& space);
 
 /// Bytes of all tables, whole, each with its kernel.
-std::int64_t whole_bytes(const SearchSpace& space);
+std::int64_t bytes_of_all(const SearchSpace& space);
 
 }  // namespace neuroshard::search

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -22,7 +21,7 @@ bool larger(const PlacementItem& a, const PlacementItem& b) {
 PlacementItem item_of(const ShardShape& shape, ShapeId id, std::int32_t index,
                       const SearchSpace& space, const PlanEvaluator& evaluator) {
   const TableSpace& table = space.of(shape.table);
-  return {evaluator.shape_cost(id), bytes_on_device(*table.table, shape), shape.dim, id, index,
+  return {evaluator.shape_cost(id), space.bytes(shape), shape.dim, id, index,
           limit_of(table.devices)};
 }
 

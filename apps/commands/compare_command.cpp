@@ -16,7 +16,8 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/core/count_buffers.h"
+#include "engine/core/check_step_memory.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/planner.h"
 #include "io/reports/compare_report.h"
@@ -57,7 +58,7 @@ class CompareCommand final : public Command {
         .reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
-    declare_host_memory(flags, &search_.options.host_memory_bytes);
+    declare_host_memory(flags, &cluster_.host_memory_bytes);
     declare_cost_model(flags, &cost_model_);
     declare_devices_per_host(flags, &devices_per_host_)
         .default_text("8: " + torchrec_alone("goes by it"));
@@ -75,6 +76,7 @@ class CompareCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
+    cluster_.buffers = buffers_of(buffers_);
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
@@ -88,7 +90,7 @@ class CompareCommand final : public Command {
                              origin.hardware,  std::string(word_of(origin.provenance)),
                              algorithms_,      {}};
     settle(&search_);
-    limit_host_memory(flags, models, "", &search_.options);
+    limit_host_memory(flags, models, "", &cluster_);
     note_search_flags(flags, search_, algorithms_, models);
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, {&cluster_.devices, 1}, all_tables_of(pool, tasks), costs_in(report));
@@ -116,7 +118,7 @@ class CompareCommand final : public Command {
   Status compare(const io::TableFile& pool, const std::vector<io::Task>& tasks,
                  const CostModels& models, io::CompareReport& report) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Workload> workloads, workloads_of(pool, tasks));
-    bounds_.plans = bounded_plans(models, cluster_.devices, search_.options);
+    bounds_.plans = bounded_plans(models, cluster_, search_.options);
     ProgressBar progress;
     const auto total = static_cast<std::int64_t>(tasks.size());
     Status refusal;
@@ -169,7 +171,7 @@ class CompareCommand final : public Command {
     for (const io::Task& task : tasks) {
       Result<Workload> workload = io::make_workload(pool, task);
       Status status = workload.status();
-      if (status.ok()) status = count_buffers(buffers_of(buffers_), cluster_.devices, *workload);
+      if (status.ok()) status = check_step_memory(*workload, step_memory(*workload, cluster_));
       if (!status.ok()) {
         return status.with_context(where(static_cast<std::int64_t>(workloads.size())));
       }

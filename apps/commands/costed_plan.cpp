@@ -5,6 +5,8 @@
 #include "apps/console/output.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
+#include "engine/core/check_step_memory.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/memory_limits.h"
 
@@ -24,16 +26,21 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(given.input));
   note_if_any(input.loaded.batch_note);
   NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, given.input.devices));
-  NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(given.buffers, document, input.loaded));
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(input.loaded.workload, document.plan, given.memory_bytes)
-                                 .with_context(input.plan.source));
+  set_plan_buffers(given.buffers, document);
+  const Workload& workload = input.loaded.workload;
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_step_memory(workload, {document.buffers, workload.batch_size, document.plan.devices}));
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_memory(workload, document.plan, given.memory_bytes, document.buffers)
+          .with_context(input.plan.source));
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
       load_models_for_hosts(given.cost_model, hosts_of(given.devices_per_host, document),
                             document.plan.devices, given.bandwidths));
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);
-  NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+  NEUROSHARD_ASSIGN_OR_RETURN(document.cost,
+                              costs_of(input, document.plan, models, document.buffers));
   return CostedPlan{std::move(input), std::move(document), std::move(models)};
 }
 

@@ -63,8 +63,10 @@ class ExplainCommand final : public Command {
  private:
   Result<std::vector<TableExplanation>> explain(const CostedPlan& plan) {
     ProgressBar progress;
-    ExplainOptions options{
-        .most = static_cast<std::size_t>(most_), .progress = &progress, .cancel = &cancel_token()};
+    ExplainOptions options{.most = static_cast<std::size_t>(most_),
+                           .buffers = plan.document.buffers,
+                           .progress = &progress,
+                           .cancel = &cancel_token()};
     const Workload& workload = plan.workload();
     for (const std::string& word : tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t table, find_table(workload, word));
@@ -81,8 +83,9 @@ class ExplainCommand final : public Command {
     const Workload& workload = plan.workload();
     const double cost_ms = document.cost.cost_ms;
     const Console console = Console::of(STDOUT_FILENO);
-    std::string text = describe_workload(workload) + ", on " +
-                       counted(document.plan.devices, "device") + ": plan cost " +
+    std::string text = describe_workload(workload, {plan.document.buffers, workload.batch_size,
+                                                    plan.document.plan.devices}) +
+                       ", on " + counted(document.plan.devices, "device") + ": plan cost " +
                        milliseconds(cost_ms, cost_ms) + " ms\ncost model " + describe(models) +
                        "\n\n" + explanation_table(console, workload, tables, cost_ms) + "\n" +
                        cheaper_text(workload, tables, cost_ms);

@@ -40,7 +40,6 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
-    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers({}, document, input.loaded));
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.shows_costs()) {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
@@ -88,11 +87,13 @@ class ExportCommand final : public Command {
         load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost,
+                                costs_of(input, document.plan, models, document.buffers));
     flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
     const Cluster cluster{.devices = document.plan.devices,
-                          .memory_bytes = flags_.options.memory_limit};
+                          .memory_bytes = flags_.options.memory_limit,
+                          .buffers = document.buffers};
     ProgressBar progress;
     const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
     NEUROSHARD_ASSIGN_OR_RETURN(

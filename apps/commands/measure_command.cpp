@@ -212,7 +212,7 @@ class MeasureCommand final : public Command {
                            " processes for a plan of " + std::to_string(outcome.plan.devices) +
                            " devices, expected as many, or one on its own");
     }
-    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan);
+    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan, StepBuffers::kOff);
     options_.max_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
     NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<RankGroup> group, RankGroup::join(options_));
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.measurement, group->measure(workload, outcome.plan));
@@ -227,7 +227,7 @@ class MeasureCommand final : public Command {
   }
 
   Status measure(io::Backend backend, const Workload& workload, Outcome& outcome) {
-    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan);
+    const std::vector<std::int64_t> bytes = device_bytes(workload, outcome.plan, StepBuffers::kOff);
     options_.max_memory_bytes = *std::max_element(bytes.begin(), bytes.end());
     NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<GroundTruth> truth,
                                 make_ground_truth(backend, options_));

@@ -20,9 +20,9 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/algorithm_name.h"
-#include "engine/core/count_buffers.h"
 #include "engine/core/offload.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
@@ -39,7 +39,7 @@ class PlanCommand final : public Command {
     flags.text("tables", "FILE", "tables to place; - = stdin", &tables_).required().reads();
     declare_devices(flags, &cluster_.devices);
     declare_device_memory(flags, &cluster_.memory_bytes);
-    declare_host_memory(flags, &search_.options.host_memory_bytes);
+    declare_host_memory(flags, &cluster_.host_memory_bytes);
     declare_buffers(flags, &buffers_);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
@@ -65,8 +65,7 @@ class PlanCommand final : public Command {
                            "' without --output, expected a file for the plan");
     }
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    NEUROSHARD_RETURN_IF_ERROR(
-        count_buffers(buffers_of(buffers_), cluster_.devices, loaded.workload));
+    cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
@@ -84,7 +83,7 @@ class PlanCommand final : public Command {
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
-    limit_host_memory(flags, models, host_memory_fault(), &search_.options);
+    limit_host_memory(flags, models, host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
     const PlanFile file = file_for(loaded, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
@@ -144,7 +143,7 @@ class PlanCommand final : public Command {
     const std::string replicas =
         flags_for_replicas(search_.options, workload, cluster_.devices, models);
     if (!replicas.empty()) return replicas;
-    const bool more = search_.options.host_memory_bytes == 0 && host_memory_fault().empty();
+    const bool more = cluster_.host_memory_bytes == 0 && host_memory_fault().empty();
     if (more && memory_is_short(workload) && capabilities(models).host_memory) {
       return "; with --host-memory, what does not fit goes there";
     }
@@ -155,10 +154,12 @@ class PlanCommand final : public Command {
   /// Where it is not, something else is to blame for there being no plan.
   [[nodiscard]] bool memory_is_short(const Workload& workload) const {
     const auto memory = static_cast<double>(cluster_.memory_bytes);
+    const StepMemory step = step_memory(workload, cluster_);
     const bool large = std::any_of(
         workload.tables.begin(), workload.tables.end(),
-        [&](const Table& table) { return static_cast<double>(table_bytes(table)) > memory; });
-    return large || static_cast<double>(workload_bytes(workload)) > memory * cluster_.devices / 2;
+        [&](const Table& table) { return static_cast<double>(table_bytes(table, step)) > memory; });
+    const auto all = static_cast<double>(workload_bytes(workload, step));
+    return large || all > memory * cluster_.devices / 2;
   }
 
   void note_end_of_search(const PlanResult& best) const {

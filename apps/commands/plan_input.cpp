@@ -5,7 +5,6 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "engine/core/cluster.h"
-#include "engine/core/count_buffers.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
@@ -70,10 +69,8 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices) 
   return document;
 }
 
-Status count_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document,
-                          LoadedWorkload& loaded) {
+void set_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document) {
   document.buffers = buffers_of(word, document.buffers);
-  return count_buffers(document.buffers, document.plan.devices, loaded.workload);
 }
 
 std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document) {
@@ -89,7 +86,7 @@ void note_lost_places(const PlanAndTables& input, const io::PlanDocument& docume
 }
 
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
-                          const NamedCostModels& named) {
+                          const NamedCostModels& named, StepBuffers buffers) {
   const CostModels& models = named.models;
   const bool row_shards = std::any_of(
       plan.shards.begin(), plan.shards.end(),
@@ -99,7 +96,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");
   }
-  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models);
+  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models, buffers);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
   note_guesses(named, {&plan.devices, 1}, input.loaded.workload, cost->per_device);
   return cost;

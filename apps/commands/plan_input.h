@@ -42,10 +42,9 @@ Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t de
 /// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 
-/// Counts buffers in the bytes of the tables, and has the document say so: what --buffers says or,
-/// without it, the plan.
-Status count_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document,
-                          LoadedWorkload& loaded);
+/// Has the document say which buffers its bytes count: what --buffers says or, without it, the
+/// plan.
+void set_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document);
 
 /// Devices of a host: as `given` by --devices-per-host, or, where that is 0, as the plan says; 0:
 /// neither does.
@@ -55,10 +54,11 @@ std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document);
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
                       std::string_view format);
 
-/// What the bound plan costs; refusals name the plan's file. A remark on standard error says when
+/// What the bound plan costs, and what it takes with those buffers;
+/// refusals name the plan's file. A remark on standard error says when
 /// the cost models were not trained on shards and tables like the plan's or on as many devices,
 /// leave samples out or give times below 0.
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
-                          const NamedCostModels& named);
+                          const NamedCostModels& named, StepBuffers buffers = StepBuffers::kOff);
 
 }  // namespace neuroshard::apps

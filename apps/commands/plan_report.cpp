@@ -120,8 +120,8 @@ std::string offloaded_text(const Workload& workload, const Plan& plan) {
          ", " + std::to_string(cached) + " with a cache on the device\n";
 }
 
-std::string describe_workload(const Workload& workload) {
-  return counted(std::ssize(workload.tables), "table") + ", " + describe_bytes(workload) +
+std::string describe_workload(const Workload& workload, const StepMemory& step) {
+  return counted(std::ssize(workload.tables), "table") + ", " + describe_bytes(workload, step) +
          ", batch " + with_commas(workload.batch_size);
 }
 
@@ -133,8 +133,9 @@ std::string ended_by_time(const std::string& searches, const std::string& others
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
                         const NamedCostModels& models, const PlanResult& result) {
   const double cost_ms = result.cost.cost_ms;
-  return describe_workload(workload) + ", on " + counted(cluster.devices, "device") + " of " +
-         format_bytes(cluster.memory_bytes) + "\ncost model " + describe(models) + "\n\n" +
+  return describe_workload(workload, step_memory(workload, cluster)) + ", on " +
+         counted(cluster.devices, "device") + " of " + format_bytes(cluster.memory_bytes) +
+         "\ncost model " + describe(models) + "\n\n" +
          plan_table(console, result.plan, result.cost, cluster.memory_bytes) + "\n" +
          console.paint("plan cost " + milliseconds(cost_ms, cost_ms) + " ms", Style::kBold) + " (" +
          display_name(result.algorithm) + ", " + counted(std::ssize(result.plan.shards), "shard") +
@@ -147,7 +148,7 @@ std::optional<double> bound_of(std::optional<double> known, const Workload& work
                                const PlanOptions& options) {
   // Of tables on the devices, where those are never dearer than in host memory.
   const bool cheaper_elsewhere =
-      options.host_memory_bytes > 0 && !capabilities(models).fused_is_fastest;
+      cluster.host_memory_bytes > 0 && !capabilities(models).fused_is_fastest;
   if (!known && !cheaper_elsewhere) {
     const auto computed =
         cost_lower_bound(workload, cluster, models, options.row_splits, options.data_parallel);
@@ -166,7 +167,7 @@ std::string bound_text(std::optional<double> known, double cost_ms, const Worklo
   const std::optional<double> bound = bound_of(known, workload, cluster, models, options);
   if (!bound) return "";
   return "at most " + fixed_decimals(100 * above_bound(cost_ms, *bound), 2) + " % above the best " +
-         bounded_plans(models, cluster.devices, options) + " (a lower bound of " +
+         bounded_plans(models, cluster, options) + " (a lower bound of " +
          milliseconds(*bound, cost_ms) + " ms)\n";
 }
 
@@ -185,8 +186,9 @@ std::string data_parallel_text(std::optional<double> known, const Workload& work
          milliseconds(*bound, *without) + " ms\n";
 }
 
-std::string bounded_plans(const CostModels& models, std::int32_t devices,
+std::string bounded_plans(const CostModels& models, const Cluster& cluster,
                           const PlanOptions& options) {
+  const std::int32_t devices = cluster.devices;
   const Capabilities known = capabilities(models);
   const bool by_rows =
       devices > 1 && std::min(options.row_splits, known.row_splits) != RowSplits::kOff;
@@ -203,7 +205,7 @@ std::string bounded_plans(const CostModels& models, std::int32_t devices,
     plans += by_hosts ? ", over all devices or a host's, with rows for each"
                       : " with rows for every device";
   }
-  return plans + (options.host_memory_bytes > 0
+  return plans + (cluster.host_memory_bytes > 0
                       ? ", in device or host memory, with caches of 1 to 99 % of the rows"
                       : "");
 }

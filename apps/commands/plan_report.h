@@ -6,6 +6,7 @@
 
 #include "apps/console/console.h"
 #include "engine/core/plan.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 
@@ -24,7 +25,7 @@ std::string offloaded_text(const Workload& workload, const Plan& plan);
 inline constexpr int kBarColumns = 20;
 
 /// "26 tables, 97.4 GiB, batch 65,536".
-std::string describe_workload(const Workload& workload);
+std::string describe_workload(const Workload& workload, const StepMemory& step);
 
 /// That time ended `searches`, so that the next run may find `others`.
 std::string ended_by_time(const std::string& searches = "the search",
@@ -55,7 +56,7 @@ std::string data_parallel_text(std::optional<double> known, const Workload& work
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options);
 /// What such a bound is one of: "plan of whole and column-split tables", or of others, too.
-std::string bounded_plans(const CostModels& models, std::int32_t devices,
+std::string bounded_plans(const CostModels& models, const Cluster& cluster,
                           const PlanOptions& options);
 
 }  // namespace neuroshard::apps

@@ -39,7 +39,7 @@ class ReplanCommand final : public Command {
     flags
         .bytes("host-memory",
                "memory of each host for the tables that the plan has there: no host gets more",
-               &options_.host_memory_bytes)
+               &cluster_.host_memory_bytes)
         .default_text("not watched");
     flags
         .bytes("move-limit",
@@ -67,10 +67,11 @@ class ReplanCommand final : public Command {
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
                                 bind_to_any(input, input_.devices, io::PlanAge::kOlder));
-    NEUROSHARD_RETURN_IF_ERROR(count_plan_buffers(buffers_, document, input.loaded));
+    set_plan_buffers(buffers_, document);
     put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
+    cluster_.buffers = document.buffers;
     export_.options.table_modules = input.loaded.modules;
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(
@@ -86,7 +87,8 @@ class ReplanCommand final : public Command {
     note_unknown_bandwidths(flags, models);
     note_host_memory(flags, models.models, document.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(
-        document.cost, costs_of(input, with_missing_tables(workload, document.plan), models));
+        document.cost,
+        costs_of(input, with_missing_tables(workload, document.plan), models, document.buffers));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!output_) return report(input, document, models, best);
@@ -156,7 +158,7 @@ class ReplanCommand final : public Command {
   [[nodiscard]] bool could_stay(const PlanAndTables& input, const Plan& now) const {
     const Workload& workload = input.loaded.workload;
     return missing_tables(workload, now).empty() &&
-           check_memory(workload, now, cluster_.memory_bytes).ok();
+           check_memory(workload, now, cluster_.memory_bytes, cluster_.buffers).ok();
   }
 
   /// What it brings to take the place of the plan that runs.

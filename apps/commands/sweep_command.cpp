@@ -16,8 +16,9 @@
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
-#include "engine/core/count_buffers.h"
+#include "engine/core/check_step_memory.h"
 #include "engine/core/offload.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/planner.h"
 
@@ -57,7 +58,7 @@ class SweepCommand final : public Command {
         .sizes("device-memory", "sizes of the memory for tables on each device, such as 40GB,80GB",
                &memory_bytes_)
         .required();
-    declare_host_memory(flags, &search_.options.host_memory_bytes);
+    declare_host_memory(flags, &like_.host_memory_bytes);
     declare_buffers(flags, &buffers_);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
@@ -71,10 +72,9 @@ class SweepCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Cluster> clusters, clusters_asked_for());
+    NEUROSHARD_RETURN_IF_ERROR(check_count());
+    like_.buffers = buffers_of(buffers_);
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    NEUROSHARD_RETURN_IF_ERROR(
-        count_buffers(buffers_of(buffers_), devices_.back(), loaded.workload));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
                                 load_models_with(cost_model_, devices_per_host_, bandwidths_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
@@ -82,7 +82,8 @@ class SweepCommand final : public Command {
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     settle(&search_);
-    limit_host_memory(flags, models, "", &search_.options);
+    limit_host_memory(flags, models, "", &like_);
+    const std::vector<Cluster> clusters = clusters_asked_for();
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     const Workload& workload = loaded.workload;
     const ModelOrigin origin = origin_of(models.models);
@@ -91,7 +92,7 @@ class SweepCommand final : public Command {
                std::string(word_of(origin.provenance)),
                workload.batch_size,
                std::ssize(workload.tables),
-               search_.options.host_memory_bytes,
+               like_.host_memory_bytes,
                {}};
     NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
@@ -100,24 +101,32 @@ class SweepCommand final : public Command {
   }
 
  private:
-  /// Sorted by devices, then memory.
-  [[nodiscard]] Result<std::vector<Cluster>> clusters_asked_for() {
+  [[nodiscard]] Status check_count() const {
     if (devices_.size() * memory_bytes_.size() > kMaxClusters) {
       return invalid_input("--devices, --device-memory: found " + std::to_string(devices_.size()) +
                            " x " + std::to_string(memory_bytes_.size()) +
                            " clusters, expected at most " + std::to_string(kMaxClusters));
     }
+    return {};
+  }
+
+  /// Sorted by devices, then memory.
+  [[nodiscard]] std::vector<Cluster> clusters_asked_for() {
     std::sort(devices_.begin(), devices_.end());
     std::sort(memory_bytes_.begin(), memory_bytes_.end());
     std::vector<Cluster> clusters;
     for (const std::int32_t devices : devices_) {
-      for (const std::int64_t memory : memory_bytes_) clusters.push_back({devices, memory});
+      for (const std::int64_t memory : memory_bytes_) {
+        clusters.push_back(like_);
+        clusters.back().devices = devices;
+        clusters.back().memory_bytes = memory;
+      }
     }
     return clusters;
   }
 
   /// A plan for each cluster. What only some of them are refused is their outcome.
-  Status sweep(Workload workload, const std::vector<Cluster>& clusters,
+  Status sweep(const Workload& workload, const std::vector<Cluster>& clusters,
                const NamedCostModels& models) {
     ClusterProgress progress(clusters.size());
     search_.options.progress = &progress;
@@ -125,7 +134,7 @@ class SweepCommand final : public Command {
     bool any_taken = false;
     for (const Cluster& cluster : clusters) {
       progress.next();
-      NEUROSHARD_RETURN_IF_ERROR(count_buffers(workload.buffers, cluster.devices, workload));
+      NEUROSHARD_RETURN_IF_ERROR(check_step_memory(workload, step_memory(workload, cluster)));
       const Result<ComparedPlan> planned = plan_for(workload, cluster, models);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) return interrupted(clusters);
@@ -209,9 +218,11 @@ class SweepCommand final : public Command {
         return {};
       }
     }
-    return print(describe_workload(workload) + "\ncost model " + describe(models) + "\n\n" +
+    const Cluster& largest = report_.clusters.back().cluster;
+    return print(describe_workload(workload, step_memory(workload, largest)) + "\ncost model " +
+                 describe(models) + "\n\n" +
                  sweep_summary(Console::of(STDOUT_FILENO), report_,
-                               bounded_plans(models.models, devices_.back(), search_.options)));
+                               bounded_plans(models.models, largest, search_.options)));
   }
 
   /// kInfeasible where no cluster has a plan, with what the largest that was searched would need.
@@ -228,6 +239,7 @@ class SweepCommand final : public Command {
   std::optional<std::string> buffers_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
+  Cluster like_;  ///< what all clusters have
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
   SearchFlags search_;

@@ -74,7 +74,7 @@ void write_heaviest(io::JsonWriter& json, const char* key, const Workload& workl
     json.key("table").integer(index).key("name").text(table.name);
     json.key("rows").integer(table.rows).key("dim").integer(table.dim);
     json.key("pooling_factor").number(table.pooling_factor);
-    json.key("bytes").integer(has_dims ? table_bytes(table) : 0).end_object();
+    json.key("bytes").integer(has_dims ? table_bytes(table, {}) : 0).end_object();
   }
   json.end_array();
 }
@@ -197,7 +197,7 @@ class SummarizeCommand final : public Command {
       table.add({io::printable(one.name), with_commas(one.rows),
                  summary.has_dims ? std::to_string(one.dim) : "-",
                  fixed_decimals(one.pooling_factor, 2),
-                 summary.has_dims ? format_bytes(table_bytes(one)) : "-"});
+                 summary.has_dims ? format_bytes(table_bytes(one, {})) : "-"});
     }
     return "\n" + table.render(console);
   }

@@ -10,7 +10,7 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
                             io::PlanDocument document) {
   document.plan = result.plan;
   document.batch_size = loaded.workload.batch_size;
-  document.buffers = loaded.workload.buffers;
+  document.buffers = cluster.buffers;
   document.cost = result.cost;
   document.provenance = provenance_of(models, loaded.sha256, result.algorithm, seed);
   flags.options.memory_limit = cluster.memory_bytes;

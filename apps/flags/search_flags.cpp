@@ -94,7 +94,7 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {
 }
 
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
-                       const std::string& fault, PlanOptions* out) {
+                       const std::string& fault, Cluster* out) {
   const std::string why =
       capabilities(models.models).host_memory ? fault : lacks_host_memory(models.name);
   if (why.empty() || !flags.given("host-memory")) return;

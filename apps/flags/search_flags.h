@@ -28,7 +28,7 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out);
 /// Takes the host memory back where plans have nothing there: the cost models know nothing of it,
 /// or `fault` says why, where it is not empty. A remark on standard error when the flag is given.
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
-                       const std::string& fault, PlanOptions* out);
+                       const std::string& fault, Cluster* out);
 
 /// --time-limit, --evaluations, --threads and --seed of replan().
 void declare_replanning(FlagSet& flags, PlanOptions* out);

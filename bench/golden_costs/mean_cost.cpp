@@ -26,18 +26,19 @@ Cluster cluster_of(const GoldenSetting& setting, const Workload& workload) {
     if (setting.source == TableSource::kReference) return kReferenceMemory;
     return share_of(workload, setting.memory) / setting.devices;
   };
-  return {.devices = setting.devices, .memory_bytes = bytes()};
+  const std::int32_t hosts = setting.devices > kUsualHost ? setting.devices / kUsualHost : 1;
+  return {.devices = setting.devices,
+          .memory_bytes = bytes(),
+          .host_memory_bytes = share_of(workload, setting.host_memory) / hosts};
 }
 
-PlanOptions options_of(const GoldenSetting& setting, const Workload& workload, std::uint64_t task) {
+PlanOptions options_of(const GoldenSetting& setting, std::uint64_t task) {
   PlanOptions options;
   options.seed = task;
   options.evaluations = setting.evaluations;
   options.row_splits = setting.moved > 0 ? RowSplits::kOff : setting.row_splits;
   options.data_parallel = setting.data_parallel;
   options.trainer.equal_columns = setting.equal_columns;
-  const std::int32_t hosts = setting.devices > kUsualHost ? setting.devices / kUsualHost : 1;
-  options.host_memory_bytes = share_of(workload, setting.host_memory) / hosts;
   return options;
 }
 
@@ -50,7 +51,7 @@ Workload drifted(Workload workload, std::uint64_t task) {
 Result<PlanResult> plan_task(const GoldenSetting& setting, const CostModels& models,
                              const Workload& workload, std::uint64_t task) {
   const Cluster cluster = cluster_of(setting, workload);
-  const PlanOptions options = options_of(setting, workload, task);
+  const PlanOptions options = options_of(setting, task);
   Result<PlanResult> plan = make_plan(workload, cluster, models, options);
   if (setting.moved == 0 || !plan.ok()) return plan;
   return replan(drifted(workload, task), cluster, models, plan->plan,

@@ -1,9 +1,9 @@
 #include "engine/api/inputs.h"
 
+#include <optional>
 #include <string>
 
 #include "engine/api/boundary.h"
-#include "engine/core/count_buffers.h"
 
 namespace neuroshard::c_api {
 namespace {
@@ -39,16 +39,9 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
   NEUROSHARD_RETURN_IF_ERROR(require_zero(local.reserved, "cluster.reserved"));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<StepBuffers> buffers,
                               read_buffers(local.buffers));
-  return GivenCluster{cluster, per_host, local.host_memory_bytes, buffers};
-}
-
-Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers buffers,
-                              std::int32_t devices) {
-  Workload own = workload.workload;
-  if (buffers == StepBuffers::kOff) return own;
-  NEUROSHARD_RETURN_IF_ERROR(validate(own));
-  NEUROSHARD_RETURN_IF_ERROR(count_buffers(buffers, devices, own));
-  return own;
+  cluster.host_memory_bytes = local.host_memory_bytes;
+  cluster.buffers = buffers.value_or(StepBuffers::kOff);
+  return GivenCluster{cluster, per_host, buffers.has_value()};
 }
 
 std::int32_t number_of(StepBuffers buffers) {

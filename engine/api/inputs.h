@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "engine/api/handles.h"
 #include "engine/core/cluster.h"
@@ -13,18 +12,13 @@ namespace neuroshard::c_api {
 
 /// The devices a caller describes.
 struct GivenCluster {
-  Cluster devices;
-  std::int32_t devices_per_host = 0;     ///< 0: not said
-  std::int64_t host_memory_bytes = 0;    ///< 0: none, or not watched
-  std::optional<StepBuffers> buffers{};  ///< nothing: not said
+  Cluster devices;                    ///< without buffers where they are not said
+  std::int32_t devices_per_host = 0;  ///< 0: not said
+  bool says_buffers = false;
 };
 
 /// Those, checked.
 Result<GivenCluster> read_cluster(const neuroshard_cluster* cluster);
-
-/// The tables, with buffers counted in their bytes for so many devices.
-Result<Workload> with_buffers(const neuroshard_workload& workload, StepBuffers buffers,
-                              std::int32_t devices);
 
 /// NEUROSHARD_BUFFERS_.. of those.
 std::int32_t number_of(StepBuffers buffers);

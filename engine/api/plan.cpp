@@ -9,9 +9,11 @@
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
 #include "engine/api/tables.h"
+#include "engine/core/check_step_memory.h"
 #include "engine/core/held_cells.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/step_memory.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
@@ -246,20 +248,21 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
     NEUROSHARD_RETURN_IF_ERROR(io::check_plan_sharding(workload->workload, own));
     if (cluster == nullptr) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
-    const Cluster& devices = given.devices;
+    Cluster devices = given.devices;
+    if (!given.says_buffers) devices.buffers = plan->document.buffers;
     if (own.devices != devices.devices) {
       return invalid_input("plan: found one for " + std::to_string(own.devices) +
                            " devices, expected " + std::to_string(devices.devices));
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const Workload tables,
-        with_buffers(*workload, given.buffers.value_or(plan->document.buffers), own.devices));
-    NEUROSHARD_RETURN_IF_ERROR(check_memory(tables, own, devices.memory_bytes));
-    if (given.host_memory_bytes == 0) return {};
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_step_memory(workload->workload, step_memory(workload->workload, devices)));
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_memory(workload->workload, own, devices.memory_bytes, devices.buffers));
+    if (devices.host_memory_bytes == 0) return {};
     const std::int32_t said = given.devices_per_host > 0 ? given.devices_per_host
                                                          : plan->document.places.devices_per_host;
     const std::int32_t each = host_devices(own.devices, said > 0 ? said : kUsualHost);
-    return check_host_memory(workload->workload, own, each, given.host_memory_bytes);
+    return check_host_memory(workload->workload, own, each, devices.host_memory_bytes);
   });
 }
 

@@ -45,9 +45,7 @@ Result<std::string> export_text(const neuroshard_plan& plan, const neuroshard_wo
     provenance.input_sha256 = input_sha256(workload);
   }
   const std::string_view name = format.empty() ? io::plan_formats().front().name : format;
-  NEUROSHARD_ASSIGN_OR_RETURN(const Workload tables,
-                              with_buffers(workload, document.buffers, document.plan.devices));
-  return io::export_plan(name, tables, document, options);
+  return io::export_plan(name, workload.workload, document, options);
 }
 
 Result<std::unique_ptr<neuroshard_plan>> import_plan(std::string_view bytes,

@@ -11,12 +11,12 @@ namespace {
 
 /// Why an export of the plan would be refused.
 Status export_refusal(const PlanTarget& target, const io::PlanExportOptions& options,
-                      const Workload& tables, const PlanResult& result) {
+                      const Workload& tables, StepBuffers buffers, const PlanResult& result) {
   NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(target.format, tables, result.plan));
   io::PlanDocument document;
   document.plan = result.plan;
   document.batch_size = tables.batch_size;
-  document.buffers = tables.buffers;
+  document.buffers = buffers;
   document.cost = result.cost;
   return io::export_plan(target.format, tables, document, options).status();
 }
@@ -30,9 +30,10 @@ Status check_target(const PlanTarget& target) {
 }
 
 Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_workload& workload,
-                                   const Workload& tables, const Cluster& cluster,
-                                   const CostModels& models, const PlanOptions& options,
+                                   const Cluster& cluster, const CostModels& models,
+                                   const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn) {
+  const Workload& tables = workload.workload;
   if (target.format.empty()) return make_plan(tables, cluster, models, options);
   io::PlanExportOptions written;
   written.table_modules = workload.modules;
@@ -40,7 +41,9 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(target.format, tables, cluster.devices, written));
   const PlanFile file{
       target.format, [&](Plan plan) { return io::plan_as_written(target.format, std::move(plan)); },
-      [&](const PlanResult& result) { return export_refusal(target, written, tables, result); }};
+      [&](const PlanResult& result) {
+        return export_refusal(target, written, tables, cluster.buffers, result);
+      }};
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                               make_plan_for(file, tables, cluster, models, options));
   const Status refused = file.refusal(best);

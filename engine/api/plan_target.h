@@ -23,13 +23,12 @@ struct PlanTarget {
 Status check_target(const PlanTarget& target);
 
 /// make_plan(), but a plan that can be exported in the target's format, put as that has it.
-/// `tables` are the workload's with what else counts in their bytes; `warn` is told of a plan of
-/// another algorithm. Errors: also kInvalidInput, where the format has no place for the tables, or
-/// for the plan of an algorithm that was asked for; kInfeasible, where it has none for any plan
-/// found.
+/// `warn` is told of a plan of another algorithm. Errors: also kInvalidInput, where the format has
+/// no place for the tables, or for the plan of an algorithm that was asked for; kInfeasible, where
+/// it has none for any plan found.
 Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_workload& workload,
-                                   const Workload& tables, const Cluster& cluster,
-                                   const CostModels& models, const PlanOptions& options,
+                                   const Cluster& cluster, const CostModels& models,
+                                   const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn);
 
 }  // namespace neuroshard::c_api

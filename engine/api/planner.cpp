@@ -65,16 +65,17 @@ void warn_of_guesses(const neuroshard_planner& planner, std::int32_t devices,
   warn_if_any(planner, dropped_samples(*planner.models, devices, workload.batch_size));
 }
 
-void warn_of_host_memory(const neuroshard_planner& planner, const PlanOptions& options) {
-  if (options.host_memory_bytes == 0 || capabilities(planner.models->models).host_memory) return;
+void warn_of_host_memory(const neuroshard_planner& planner, const Cluster& cluster) {
+  if (cluster.host_memory_bytes == 0 || capabilities(planner.models->models).host_memory) return;
   log_line(
       planner, NEUROSHARD_LOG_WARNING,
       "cluster.host_memory_bytes: changes nothing, " + lacks_host_memory(planner.models->name));
 }
 
 /// Of a plan from nothing: what a running plan has in host memory stays there.
-void warn_of_target(const neuroshard_planner& planner, const PlanOptions& options) {
-  if (options.host_memory_bytes == 0 || options.trainer.host_memory) return;
+void warn_of_target(const neuroshard_planner& planner, const Cluster& cluster,
+                    const PlanOptions& options) {
+  if (cluster.host_memory_bytes == 0 || options.trainer.host_memory) return;
   log_line(planner, NEUROSHARD_LOG_WARNING,
            "cluster.host_memory_bytes: changes nothing, the target has no place for tables there");
 }
@@ -135,25 +136,20 @@ void log_result(const neuroshard_planner& planner, const PlanResult& result) {
                std::to_string(result.seconds) + " s");
 }
 
-using Search =
-    std::function<Result<PlanResult>(const Workload&, const CostModels&, const PlanOptions&)>;
+using Search = std::function<Result<PlanResult>(const CostModels&, const PlanOptions&)>;
 
 /// What `search` finds, with all that plans know of themselves.
 Result<PlanHandle> search_plan(const neuroshard_planner& planner,
                                const neuroshard_workload& workload, const GivenCluster& cluster,
                                const neuroshard_plan_options& given, const Search& search) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanOptions options, read_options(given));
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      const Workload tables,
-      with_buffers(workload, cluster.buffers.value_or(StepBuffers::kOff), cluster.devices.devices));
-  options.host_memory_bytes = cluster.host_memory_bytes;
   const std::int32_t devices = cluster.devices.devices;
   const Models models = models_for(planner, cluster.devices_per_host);
   warn_of_guesses(planner, devices, workload.workload);
-  warn_of_host_memory(planner, options);
+  warn_of_host_memory(planner, cluster.devices);
   CallbackSink progress(given.progress, given.progress_user_data);
   options.progress = &progress;
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(tables, models->models, options));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models->models, options));
   auto plan = std::make_unique<neuroshard_plan>();
   plan->document.provenance = provenance_of(*models, "", result.algorithm, options.seed);
   plan->document.places.devices_per_host = cluster.devices_per_host;
@@ -161,8 +157,8 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   log_result(planner, result);
   warn_if_any(planner, negative_times(*models, result.cost.per_device));
   plan->document.plan = std::move(result.plan);
-  plan->document.batch_size = tables.batch_size;
-  plan->document.buffers = tables.buffers;
+  plan->document.batch_size = workload.workload.batch_size;
+  plan->document.buffers = cluster.devices.buffers;
   plan->document.cost = std::move(result.cost);
   plan->evaluations = result.evaluations;
   plan->search_s = result.seconds;
@@ -210,10 +206,9 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(PlanTarget target, read_target(given));
     target.devices_per_host = devices.devices_per_host;
     return search_plan(
-        *planner, *workload, devices, given,
-        [&](const Workload& tables, const CostModels& models, const PlanOptions& own) {
-          if (capabilities(models).host_memory) warn_of_target(*planner, own);
-          return plan_for_target(target, *workload, tables, devices.devices, models, own,
+        *planner, *workload, devices, given, [&](const CostModels& models, const PlanOptions& own) {
+          if (capabilities(models).host_memory) warn_of_target(*planner, devices.devices, own);
+          return plan_for_target(target, *workload, devices.devices, models, own,
                                  [&](const std::string& note) { warn_if_any(*planner, note); });
         });
   });
@@ -234,14 +229,14 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
                                 read_optional_struct(options, "options"));
     const io::TrainerPlaces& places = now->document.places;
     if (devices.devices_per_host == 0) devices.devices_per_host = places.devices_per_host;
-    if (!devices.buffers) devices.buffers = now->document.buffers;
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        PlanHandle found,
-        search_plan(*planner, *workload, devices, given,
-                    [&](const Workload& tables, const CostModels& models, const PlanOptions& own) {
-                      return replan(tables, devices.devices, models, now->document.plan,
-                                    {.bytes = move_limit_bytes}, own);
-                    }));
+    if (!devices.says_buffers) devices.devices.buffers = now->document.buffers;
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanHandle found,
+                                search_plan(*planner, *workload, devices, given,
+                                            [&](const CostModels& models, const PlanOptions& own) {
+                                              return replan(workload->workload, devices.devices,
+                                                            models, now->document.plan,
+                                                            {.bytes = move_limit_bytes}, own);
+                                            }));
     const std::int32_t per_host = found->document.places.devices_per_host;
     found->document.places = places;
     found->document.places.devices_per_host = per_host;
@@ -260,10 +255,9 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     auto result = std::make_unique<neuroshard_plan>(*plan);
     const io::PlanDocument& own = plan->document;
-    NEUROSHARD_ASSIGN_OR_RETURN(const Workload tables,
-                                with_buffers(*workload, own.buffers, own.plan.devices));
     const Models models = models_for(*planner, plan->document.places.devices_per_host);
-    NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost, simulate(tables, own.plan, models->models));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        result->document.cost, simulate(workload->workload, own.plan, models->models, own.buffers));
     warn_of_guesses(*planner, plan->document.plan.devices, workload->workload);
     warn_if_any(*planner, negative_times(*models, result->document.cost.per_device));
     result->cost_origin = describe_costs(*models, plan->document.plan.devices);

@@ -13,6 +13,10 @@ Status validate(const Cluster& cluster) {
     return invalid_input("device memory is " + std::to_string(cluster.memory_bytes) +
                          " bytes, expected at least 1");
   }
+  if (cluster.host_memory_bytes < 0) {
+    return invalid_input("host memory: found " + std::to_string(cluster.host_memory_bytes) +
+                         " bytes, expected 0 (none) or more");
+  }
   return {};
 }
 

@@ -3,13 +3,20 @@
 #include <cstdint>
 
 #include "engine/core/status.h"
+#include "engine/core/step_buffers.h"
 
 namespace neuroshard {
 
-/// The devices a plan is made for. Their hosts and links are the cost models' to know.
+/// The devices a plan is made for, and what they have. How many are on a host, and their links, are
+/// the cost models' to know.
 struct Cluster {
   std::int32_t devices = 0;
   std::int64_t memory_bytes = 0;  ///< per device, for all that shard_bytes() counts
+  /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
+  /// what room is left: TorchRec's fused_uvm and fused_uvm_caching. 0: none for searches, and not
+  /// watched when a plan is replanned.
+  std::int64_t host_memory_bytes = 0;
+  StepBuffers buffers = StepBuffers::kOff;  ///< that count as memory of shards
 };
 
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.
@@ -24,7 +31,7 @@ inline std::int32_t host_devices(std::int32_t devices, std::int32_t each = kUsua
   return each > 0 && devices > each && devices % each == 0 ? each : 0;
 }
 
-/// 1 <= devices <= kMaxDevices, memory_bytes > 0.
+/// 1 <= devices <= kMaxDevices, memory_bytes > 0, host_memory_bytes >= 0.
 Status validate(const Cluster& cluster);
 
 }  // namespace neuroshard

@@ -68,8 +68,8 @@ Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan) {
                        " has no shards, expected one that has");
 }
 
-Status check_offloaded_bytes(const Workload& workload) {
-  std::int64_t bytes = room_for_buffers(workload);
+Status check_offloaded_bytes(const Workload& workload, std::int64_t more) {
+  std::int64_t bytes = more;
   for (const Table& table : workload.tables) bytes += most_bytes(table);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (add_offloaded_bytes(workload.tables[index], bytes)) continue;

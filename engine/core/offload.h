@@ -31,8 +31,9 @@ bool has_offloaded(const Plan& plan);
 Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan);
 
 /// kInvalidInput when tables are so large that bytes of a plan with all of them in host memory, and
-/// the caches that they may have, are not known to be below 2^63. REQUIRES a valid workload.
-Status check_offloaded_bytes(const Workload& workload);
+/// the caches that they may have, are not known to be below 2^63 with so many `more`. REQUIRES a
+/// valid workload whose tables are below that with those.
+Status check_offloaded_bytes(const Workload& workload, std::int64_t more = 0);
 
 /// kInvalidInput, naming the first table that the plan has in host memory, with `why` that is
 /// refused.

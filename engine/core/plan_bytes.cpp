@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 
 namespace neuroshard {
 namespace {
@@ -26,12 +27,25 @@ std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& 
 
 }  // namespace
 
-std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan) {
-  return bytes_by_device(workload, plan, bytes_on_device);
+std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan,
+                                       StepBuffers buffers) {
+  const StepMemory step{buffers, workload.batch_size, plan.devices};
+  return bytes_by_device(workload, plan, [&](const Table& table, const ShardShape& shape) {
+    return bytes_on_device(table, shape, step);
+  });
 }
 
 std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan) {
   return bytes_by_device(workload, plan, bytes_on_host);
+}
+
+void set_bytes(const Workload& workload, const Plan& plan, StepBuffers buffers, PlanCost& cost) {
+  const std::vector<std::int64_t> on_devices = device_bytes(workload, plan, buffers);
+  const std::vector<std::int64_t> on_hosts = device_host_bytes(workload, plan);
+  for (std::size_t device = 0; device < cost.per_device.size(); ++device) {
+    cost.per_device[device].memory_bytes = on_devices[device];
+    cost.per_device[device].host_bytes = on_hosts[device];
+  }
 }
 
 std::vector<std::int64_t> host_bytes(const Workload& workload, const Plan& plan,

@@ -31,10 +31,10 @@ std::int64_t rows_on_device(const Table& table, const ShardShape& shape) {
 
 }  // namespace
 
-std::int64_t buffer_bytes(const Table& table, const ShardShape& shape) {
-  const TableBuffers& own = table.buffers;
+std::int64_t buffer_bytes(const Table& table, const ShardShape& shape, const StepMemory& step) {
+  const TableBuffers own = table_buffers(table, step);
   if (own.kept == 0) return 0;
-  const double batch = shape.replicated ? own.devices : 1;
+  const double batch = shape.replicated ? step.devices : 1;
   // Multiplied first: a quotient may be rounded up where the share is a whole number.
   const auto of_rows = [&](double bytes) {
     return bytes * static_cast<double>(shape.rows) / (static_cast<double>(table.rows) * batch);
@@ -46,8 +46,8 @@ std::int64_t buffer_bytes(const Table& table, const ShardShape& shape) {
          static_cast<std::int64_t>(std::ceil(table.pooled ? outputs / batch : of_rows(outputs)));
 }
 
-std::int64_t bytes_on_device(const Table& table, const ShardShape& shape) {
-  return rows_on_device(table, shape) + buffer_bytes(table, shape);
+std::int64_t bytes_on_device(const Table& table, const ShardShape& shape, const StepMemory& step) {
+  return rows_on_device(table, shape) + buffer_bytes(table, shape, step);
 }
 
 std::int64_t cached_row_bytes(const Table& table, std::int32_t dim) {
@@ -59,26 +59,27 @@ std::int64_t bytes_on_host(const Table& table, const ShardShape& shape) {
   return shape.rows * (row_bytes(table, shape.dim) - row_states(table));
 }
 
-std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape) {
-  return bytes_on_device(workload.tables[static_cast<std::size_t>(shape.table)], shape);
+std::int64_t shard_bytes(const Workload& workload, const ShardShape& shape,
+                         const StepMemory& step) {
+  return bytes_on_device(workload.tables[static_cast<std::size_t>(shape.table)], shape, step);
 }
 
-std::int64_t table_bytes(const Table& table, const TableKernel& kernel) {
-  return bytes_on_device(table, {.rows = table.rows, .dim = table.dim, .kernel = kernel});
+std::int64_t table_bytes(const Table& table, const StepMemory& step, const TableKernel& kernel) {
+  return bytes_on_device(table, {.rows = table.rows, .dim = table.dim, .kernel = kernel}, step);
 }
 
-std::int64_t workload_bytes(const Workload& workload) {
+std::int64_t workload_bytes(const Workload& workload, const StepMemory& step) {
   std::int64_t bytes = 0;
-  for (const Table& table : workload.tables) bytes += table_bytes(table);
+  for (const Table& table : workload.tables) bytes += table_bytes(table, step);
   return bytes;
 }
 
-std::string describe_bytes(const Workload& workload) {
+std::string describe_bytes(const Workload& workload, const StepMemory& step) {
   const bool states = std::any_of(
       workload.tables.begin(), workload.tables.end(),
       [](const Table& table) { return state_bytes_per_row(table.optimizer, table.dim) > 0; });
-  const bool buffers = workload.buffers != StepBuffers::kOff;
-  std::string text = format_bytes(workload_bytes(workload));
+  const bool buffers = step.buffers != StepBuffers::kOff;
+  std::string text = format_bytes(workload_bytes(workload, step));
   if (states || buffers) text += " with ";
   if (states) text += "optimizer states";
   if (buffers) text += states ? " and buffers" : "buffers";

@@ -26,19 +26,4 @@ std::span<const StepBuffers> all_step_buffers();
 std::string_view to_string(StepBuffers buffers);
 Result<StepBuffers> parse_step_buffers(std::string_view text);
 
-/// Of one table: what its shards keep beside its rows.
-struct TableBuffers {
-  double lookup_bytes = 0;  ///< of the lookups of a global batch, for a shard of all rows
-  double column_bytes = 0;  ///< outputs of a column for a global batch, where they are kept
-  /// How many times lookups are kept, and how many times more where the table has a cache of rows.
-  std::int32_t kept = 0;
-  std::int32_t prefetched = 0;
-  std::int32_t devices = 1;  ///< that share the batch: a replica looks up its own part
-
-  friend bool operator==(const TableBuffers&, const TableBuffers&) = default;
-};
-
-/// More than all shards of any plan keep together: sums with other bytes leave room for it.
-inline constexpr std::int64_t kBuffersOfAll = std::int64_t{1} << 62;
-
 }  // namespace neuroshard

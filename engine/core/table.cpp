@@ -86,17 +86,13 @@ std::string table_label(const Workload& workload, std::int32_t table) {
   return "table " + std::to_string(table) + (name.empty() ? "" : " (" + name + ")");
 }
 
-std::int64_t room_for_buffers(const Workload& workload) {
-  return workload.buffers == StepBuffers::kOff ? 0 : kBuffersOfAll;
-}
-
 Status validate(const Workload& workload) {
   if (workload.tables.empty()) return invalid_input("no tables, expected at least one");
   if (workload.batch_size < 1) {
     return invalid_input("batch_size is " + std::to_string(workload.batch_size) +
                          ", expected at least 1");
   }
-  std::int64_t total = room_for_buffers(workload);
+  std::int64_t total = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
     NEUROSHARD_RETURN_IF_ERROR(

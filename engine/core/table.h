@@ -11,7 +11,6 @@
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/sharding.h"
 #include "engine/core/status.h"
-#include "engine/core/step_buffers.h"
 
 namespace neuroshard {
 
@@ -38,7 +37,6 @@ struct Table {
   AllowedSharding sharding{};
   DeviceSet devices{};       ///< that its shards may be on
   AllowedKernels kernels{};  ///< that a plan may give it
-  TableBuffers buffers{};    ///< count_buffers(); files of tables do not say this
 
   friend bool operator==(const Table&, const Table&) = default;
 };
@@ -71,18 +69,12 @@ std::int64_t most_bytes(const Table& table);
 struct Workload {
   std::vector<Table> tables;
   std::int64_t batch_size = 65536;
-  StepBuffers buffers = StepBuffers::kOff;  ///< that the bytes of tables count: count_buffers()
 };
 
 /// "table 7 (user_id)", or "table 7" when it has no name.
 std::string table_label(const Workload& workload, std::int32_t table);
 
-/// A sum that stays below 2^63 leaves room for what the workload's shards have beside most_bytes():
-/// kBuffersOfAll where buffers are counted, else 0.
-std::int64_t room_for_buffers(const Workload& workload);
-
-/// Every table valid, at least one table, 1 <= batch_size, and the sum of most_bytes() with the
-/// room for buffers below 2^63.
+/// Every table valid, at least one table, 1 <= batch_size, and the sum of most_bytes() below 2^63.
 Status validate(const Workload& workload);
 
 }  // namespace neuroshard

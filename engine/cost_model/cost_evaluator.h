@@ -15,7 +15,8 @@ class CostEvaluator : public search::PlanEvaluator {
  public:
   /// What `plan` costs in all detail, its shards placed in the plan's order. REQUIRES a plan that
   /// is valid for the workload, for devices() devices, with replicated
-  /// tables and kernels other than fused only where the costs know them. Interns shapes.
+  /// tables and kernels other than fused only where the costs know them. Bytes are not counted:
+  /// set_bytes() does. Interns shapes.
   virtual PlanCost evaluate(const Plan& plan) = 0;
 };
 

@@ -93,13 +93,12 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
   const auto [compute, dims] = search::place(plan, *this);
   search::Scratch scratch;
   const CommBatch comm = predict_comm({1, compute, dims}, scratch);
-  const std::vector<std::int64_t> bytes = device_bytes(workload_, plan);
   PlanCost cost;
   cost.cost_ms = -std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < compute.size(); ++d) {
     const float forward = comm.forward_ms[d];
     const float backward = comm.backward_ms[d];
-    cost.per_device.push_back({compute[d], forward, backward, bytes[d], dims[d]});
+    cost.per_device.push_back({compute[d], forward, backward, 0, dims[d]});
     cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward));
   }
   return cost;

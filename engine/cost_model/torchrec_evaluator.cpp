@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/torchrec_rows.h"
 
 namespace neuroshard {
@@ -78,8 +77,6 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
     for (std::int32_t index = replicated ? 0 : shard.device; index < end; ++index) {
       DeviceCost& device = cost.per_device[static_cast<std::size_t>(index)];
       device.dim_sum += shard.dim();
-      device.memory_bytes += shard_bytes(workload_, shape_of(shard));
-      device.host_bytes += bytes_on_host(table_of(shard.table), shape_of(shard));
       if (!has_part_of_rows(workload_, shard)) add(index, cost_of(shape_of(shard)));
     }
   }

@@ -108,7 +108,7 @@ PlanMeasurement not_yet_measured(const Workload& workload, const Plan& plan) {
   PlanMeasurement measurement;
   std::vector<DeviceCost>& devices = measurement.cost.per_device;
   devices.resize(static_cast<std::size_t>(plan.devices));
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan, StepBuffers::kOff);
   for (std::size_t d = 0; d < devices.size(); ++d) devices[d].memory_bytes = bytes[d];
   for (const Shard& shard : plan.shards) {
     devices[static_cast<std::size_t>(shard.device)].dim_sum += shard.dim();

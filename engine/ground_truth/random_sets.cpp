@@ -63,7 +63,7 @@ Result<SetDraw> SetDraw::make(const std::vector<Table>& pool, std::int32_t max_t
   SetDraw draw;
   draw.max_tables_ = max_tables;
   draw.max_memory_bytes_ = max_memory_bytes;
-  for (const Table& table : pool) draw.bytes_.push_back(table_bytes(table));
+  for (const Table& table : pool) draw.bytes_.push_back(table_bytes(table, {}));
   const std::int64_t smallest = *std::min_element(draw.bytes_.begin(), draw.bytes_.end());
   if (smallest > max_memory_bytes / max_tables) {
     return invalid_input("max-memory is " + format_bytes(max_memory_bytes) + ", but " +

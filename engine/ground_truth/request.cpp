@@ -32,7 +32,7 @@ Status check_shards(const Workload& workload, std::span<const Shard> shards,
   for (const Shard& shard : shards) {
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
     NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, "table '" + table.name + "'"));
-    if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard)), &bytes) ||
+    if (__builtin_add_overflow(bytes, shard_bytes(workload, shape_of(shard), {}), &bytes) ||
         bytes > limit_bytes) {
       return invalid_input(std::to_string(shards.size()) + " shards need more than " +
                            format_bytes(limit_bytes) + ", the memory this backend has for tables");

@@ -181,8 +181,8 @@ TablesSummary summarize(const Workload& workload, std::size_t top) {
     summary.dim_sum += table.dim;
     summary.lookups_per_sample += table.pooling_factor;
     summary.distinct_rows_per_batch += distinct_rows(table.reuse_histogram, lookups, table.rows);
-    summary.total_bytes += table_bytes(table);
-    summary.largest_bytes = std::max(summary.largest_bytes, table_bytes(table));
+    summary.total_bytes += table_bytes(table, {});
+    summary.largest_bytes = std::max(summary.largest_bytes, table_bytes(table, {}));
   }
   if (!summary.has_dims) summary.total_bytes = summary.largest_bytes = 0;
   summary.rows = quantiles(std::move(rows));

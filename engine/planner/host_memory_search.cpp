@@ -7,7 +7,6 @@
 
 #include "engine/core/elapsed.h"
 #include "engine/core/offload.h"
-#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/algorithms.h"
 #include "engine/planner/fused_search.h"
@@ -60,7 +59,7 @@ class HostMemorySearch {
  private:
   [[nodiscard]] bool tight() const {
     const Cluster& cluster = problem_.problem.cluster;
-    return static_cast<double>(workload_bytes(problem_.problem.workload)) >
+    return static_cast<double>(search::bytes_of_all(problem_.problem.space)) >
            0.5 * static_cast<double>(cluster.memory_bytes) * cluster.devices;
   }
 
@@ -97,8 +96,8 @@ class HostMemorySearch {
 
   Result<search::SearchResult> offload(const search::Algorithm& algorithm,
                                        const search::SearchOptions& options) const {
-    return search_offloaded({problem_.problem, problem_.models, problem_.host_memory_bytes},
-                            problem_.evaluator, algorithm, options);
+    return search_offloaded({problem_.problem, problem_.models}, problem_.evaluator, algorithm,
+                            options);
   }
 
   Status ask_baselines() {

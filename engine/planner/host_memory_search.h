@@ -10,12 +10,11 @@
 
 namespace neuroshard {
 
-/// What may be in the memory of hosts, under cost models that know what that costs.
+/// What may be in the memory of the cluster's hosts, under cost models that know what that costs.
 struct HostMemoryProblem {
   const search::Problem& problem;
   CostEvaluator& evaluator;  ///< of the workload, under `models`
   const CostModels& models;
-  std::int64_t host_memory_bytes = 0;  ///< of each host
   /// Whether a plan on the devices stands, as that search has wishes that no other one knows.
   bool devices_first = false;
 };

@@ -24,8 +24,9 @@ Status check_fullest(const std::string& what, const std::vector<std::int64_t>& b
 
 }  // namespace
 
-Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes) {
-  return check_fullest("device", device_bytes(workload, plan), memory_bytes);
+Status check_memory(const Workload& workload, const Plan& plan, std::int64_t memory_bytes,
+                    StepBuffers buffers) {
+  return check_fullest("device", device_bytes(workload, plan, buffers), memory_bytes);
 }
 
 Status check_host_memory(const Workload& workload, const Plan& plan, std::int32_t devices_per_host,

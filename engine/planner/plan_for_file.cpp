@@ -8,6 +8,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "engine/planner/search_budget.h"
 
 namespace neuroshard {
@@ -16,12 +17,13 @@ namespace {
 constexpr double kBaselineSeconds = 1;  // for each baseline
 
 /// Puts the plan as the file holds it.
-Status put_as_written(const PlanFile& file, const Workload& workload, const CostModels& models,
-                      PlanResult& result) {
+Status put_as_written(const PlanFile& file, const Workload& workload, const Cluster& cluster,
+                      const CostModels& models, PlanResult& result) {
   Plan written = file.as_written(result.plan);
   if (written == result.plan) return {};
   result.plan = std::move(written);
-  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models));
+  NEUROSHARD_ASSIGN_OR_RETURN(result.cost,
+                              simulate(workload, result.plan, models, cluster.buffers));
   return {};
 }
 
@@ -29,12 +31,12 @@ Status put_as_written(const PlanFile& file, const Workload& workload, const Cost
 /// with: no limit changes a greedy plan that stays below it. kInfeasible: a table may not be whole.
 Result<std::int64_t> memory_for_whole_tables(const Workload& workload, Cluster cluster,
                                              const CostModels& models) {
-  cluster.memory_bytes = workload_bytes(workload);
+  cluster.memory_bytes = workload_bytes(workload, step_memory(workload, cluster));
   PlanOptions options;
   options.algorithm = "size-greedy";
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanResult whole,
                               make_plan(workload, cluster, models, options));
-  const std::vector<std::int64_t> bytes = device_bytes(workload, whole.plan);
+  const std::vector<std::int64_t> bytes = device_bytes(workload, whole.plan, cluster.buffers);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -58,7 +60,7 @@ Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
                                  const Cluster& cluster, const CostModels& models,
                                  const PlanOptions& options) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster, models, options));
-  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, models, best));
+  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, best));
   return best;
 }
 
@@ -78,7 +80,7 @@ Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
   for (const ComparedPlan& other : others) {
     if (!other.result.ok()) continue;
     PlanResult result = *other.result;
-    NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, models, result));
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, result));
     if (!file.refusal(result).ok()) continue;
     if (!cheapest || result.cost.cost_ms < cheapest->cost.cost_ms) cheapest = std::move(result);
   }

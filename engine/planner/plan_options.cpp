@@ -6,7 +6,6 @@ namespace neuroshard {
 
 PlanOptions as_trainer_runs(PlanOptions options) {
   options.row_splits = std::min(options.row_splits, options.trainer.row_splits);
-  if (!options.trainer.host_memory) options.host_memory_bytes = 0;
   return options;
 }
 

@@ -34,16 +34,11 @@ struct PlanOptions {
   /// says, or told to make tables fit. Of equal column blocks that is a wish: algorithms that split
   /// columns look for such plans, but where they find none, what they return has others.
   TrainerRules trainer{};
-  /// Of each host, for tables that the devices have no room for, or that are cheaper there than in
-  /// what room is left, where the cost models know what that costs (Capabilities::host_memory):
-  /// TorchRec's fused_uvm and fused_uvm_caching. 0: none. With equal column blocks only where no
-  /// plan is found without.
-  std::int64_t host_memory_bytes = 0;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };
 
-/// The same with what the trainer cannot run taken back: row shards and host memory.
+/// The same with what the trainer cannot run taken back: row shards.
 PlanOptions as_trainer_runs(PlanOptions options);
 
 /// A feasible plan and what it costs.

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "engine/core/check_step_memory.h"
 #include "engine/core/held_cells.h"
 #include "engine/core/offload.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/step_memory.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/check_plan.h"
 #include "engine/cost_model/cost_evaluator.h"
@@ -41,7 +44,8 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                double& seconds) {
   const PlanOptions options = as_trainer_runs(given);
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
-  const bool offload = options.host_memory_bytes > 0 && capabilities(models).host_memory;
+  const bool offload = cluster.host_memory_bytes > 0 && options.trainer.host_memory &&
+                       capabilities(models).host_memory;
   const bool equal =
       options.trainer.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, CostEvaluator& evaluator,
@@ -54,14 +58,14 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
       });
     };
     if (!offload) return on_devices(own);
-    return search_with_host_memory({problem, evaluator, models, options.host_memory_bytes, equal},
-                                   *algorithm, own, on_devices);
+    return search_with_host_memory({problem, evaluator, models, equal}, *algorithm, own,
+                                   on_devices);
   };
-  const search::SearchSpace any = search::space_of(workload);  // as more devices have it
+  search::SearchSpace any = search::space_of(workload);  // as more devices have it
+  any.step = step_memory(workload, cluster);
   NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result,
-      run_search({workload, cluster, search::space_of(workload, cluster.devices), &any}, models,
-                 options, run, seconds));
+      PlanResult result, run_search({workload, cluster, search::space_of(workload, cluster), &any},
+                                    models, options, run, seconds));
   result.algorithm = options.algorithm;
   return result;
 }
@@ -112,17 +116,17 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(
-      simulate(workload, with_missing_tables(workload, now), models).status());
+      simulate(workload, with_missing_tables(workload, now), models, cluster.buffers).status());
   NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
-  search::Problem problem(workload, cluster, search::space_of(workload, cluster.devices));
+  search::Problem problem(workload, cluster, search::space_of(workload, cluster));
   search::give_kernels(now, problem.space);
   NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(problem, now, limit));
-  if (options.host_memory_bytes > 0) {
+  if (cluster.host_memory_bytes > 0) {
     const std::int32_t each = host_devices(now.devices, capabilities(models).devices_per_host);
-    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, options.host_memory_bytes));
+    NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, cluster.host_memory_bytes));
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models, cluster.buffers));
   const Search run = [&](const search::Problem& running, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     return search::replan(running, evaluator, own, now, start, limit);
@@ -140,19 +144,23 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   return result;
 }
 
-Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models) {
+Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,
+                          StepBuffers buffers) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   if (plan.devices < 1 || plan.devices > kMaxDevices) {
     return invalid_input("devices: found " + std::to_string(plan.devices) + ", expected 1 to " +
                          std::to_string(kMaxDevices));
   }
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_step_memory(workload, {buffers, workload.batch_size, plan.devices}));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
-  const PlanCost cost = evaluator->evaluate(canonical);
+  PlanCost cost = evaluator->evaluate(canonical);
+  set_bytes(workload, canonical, buffers, cost);
   if (!std::isfinite(cost.cost_ms)) {
     return invalid_input("the cost models give this plan no finite cost");
   }
@@ -170,8 +178,8 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   if (!capabilities(models).additive) return std::optional<double>();
-  return search::lower_bound({workload, cluster, search::space_of(workload, cluster.devices)},
-                             *evaluator, search::row_shapes(options, cluster.devices));
+  return search::lower_bound({workload, cluster, search::space_of(workload, cluster)}, *evaluator,
+                             search::row_shapes(options, cluster.devices));
 }
 
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,

@@ -35,20 +35,21 @@ inline constexpr std::string_view kReplan = "replan";
 /// that fits and moves little (search/replan/feasible_start.h), which may cost more. Whole tables
 /// and columns move and are split; row shards and replicas stay as they are, tables keep their
 /// kernels, and no device gets a second block of a table. Of `options`, the algorithm, row splits
-/// and replicas change nothing; host memory is that of each host, which tables that are there keep
-/// to; 0: not watched; of what the trainer can run, whether more than whole tables may move. Same
-/// input and seed, same plan, unless stopped_early. Errors: kInvalidInput
-/// (as make_plan(), and a plan that simulate() refuses for other reasons, is for another number of
+/// and replicas change nothing, and of what the trainer can run, whether more than whole tables may
+/// move. Same input and seed, same plan, unless stopped_early. Errors: kInvalidInput (as
+/// make_plan(), and a plan that simulate() refuses for other reasons, is for another number of
 /// devices, or a limit below 0); kInfeasible when nothing is found that fits and moves no more than
 /// the limit, and when `now` is beyond the memory of hosts. Thread-safe.
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);
 
-/// What `plan` costs under `models`. Errors: kInvalidInput when the plan does not cover the
-/// workload, has a replicated or offloaded table that the models know nothing of, or the models do
-/// not fit it. Says nothing about memory limits: see check_memory(). Thread-safe.
-Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models);
+/// What `plan` costs under `models`, and what it takes, with those buffers. Errors: kInvalidInput
+/// when the plan does not cover the workload, has a replicated or offloaded table that the models
+/// know nothing of, or the models do not fit it. Says nothing about memory limits: see
+/// check_memory(). Thread-safe.
+Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,
+                          StepBuffers buffers = StepBuffers::kOff);
 
 /// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits` and
 /// data-parallel ones, costs less than under `models`, whatever memory there is; nothing where

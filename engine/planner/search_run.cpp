@@ -8,7 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/check_step_memory.h"
 #include "engine/core/elapsed.h"
+#include "engine/core/plan_bytes.h"
+#include "engine/core/step_memory.h"
 #include "engine/core/thread_pool.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/make_evaluator.h"
@@ -26,10 +29,6 @@ Status check_options(const PlanOptions& options) {
   if (!(options.time_limit_s >= 0)) {
     return invalid_input("time limit: found " + std::to_string(options.time_limit_s) +
                          " seconds, expected 0 (none) or more");
-  }
-  if (options.host_memory_bytes < 0) {
-    return invalid_input("host memory: found " + std::to_string(options.host_memory_bytes) +
-                         " bytes, expected 0 (none) or more");
   }
   if (options.evaluations < 0) {
     return invalid_input("evaluations: found " + std::to_string(options.evaluations) +
@@ -50,7 +49,6 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .row_splits = std::min(options.row_splits, known.row_splits),
           .row_parts = known.row_parts,
           .devices_per_host = known.devices_per_host,
-          .host_memory_bytes = options.host_memory_bytes,
           .replicate = options.data_parallel && known.replicas,
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas};
@@ -72,6 +70,8 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
   NEUROSHARD_RETURN_IF_ERROR(validate(problem.workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(problem.cluster));
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_step_memory(problem.workload, step_memory(problem.workload, problem.cluster)));
   NEUROSHARD_RETURN_IF_ERROR(check_devices(problem.workload, problem.cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, problem.workload, problem.cluster.devices));
@@ -87,6 +87,7 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   result.plan = std::move(found->plan);
   canonicalize(result.plan);
   result.cost = evaluator->evaluate(result.plan);
+  set_bytes(problem.workload, result.plan, problem.cluster.buffers, result.cost);
   result.evaluations = found->evaluations;
   result.seconds = seconds;
   result.stopped_early = found->stopped_early;

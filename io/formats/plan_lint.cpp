@@ -5,9 +5,10 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/check_sharding.h"
-#include "engine/core/count_buffers.h"
+#include "engine/core/check_step_memory.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
+#include "engine/core/step_memory.h"
 #include "io/formats/plan_formats.h"
 #include "io/formats/trainer_lint.h"
 #include "io/plans/plan_binding.h"
@@ -109,16 +110,17 @@ void check_each(const std::vector<std::int64_t>& bytes, const std::string& what,
 }
 
 /// Against the limits, with the plan's kernels and without tables that are uncounted().
-Status check_memory(Workload workload, const PlanPieces& pieces, const Target& target,
+Status check_memory(const Workload& workload, const PlanPieces& pieces, const Target& target,
                     const PlanRules& rules, std::vector<PlanFault>& faults) {
   const StepBuffers buffers = rules.buffers.value_or(pieces.document.buffers);
-  NEUROSHARD_RETURN_IF_ERROR(count_buffers(buffers, target.devices, workload));
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_step_memory(workload, {buffers, workload.batch_size, target.devices}));
   Plan counted = pieces.document.plan;
   std::erase_if(counted.shards, [&](const Shard& shard) {
     const auto written = pieces.torchrec.find(shard.table);
     return written != pieces.torchrec.end() && uncounted(*written->second);
   });
-  check_each(device_bytes(workload, counted), "device", rules.memory_limit, faults);
+  check_each(device_bytes(workload, counted, buffers), "device", rules.memory_limit, faults);
   const std::int32_t host = host_size(target.devices, target.devices_per_host);
   check_each(host_bytes(workload, counted, host), "host", rules.host_memory_limit, faults);
   return {};

@@ -2,6 +2,7 @@
 
 #include "engine/core/offload.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "io/json/json_writer.h"
 #include "io/text.h"
 
@@ -34,6 +35,7 @@ std::string kernel_fields(const Table& table, const Shard& shard) {
 Result<std::string> format_plan_csv(const Workload& workload, const PlanDocument& document,
                                     const PlanExportOptions&) {
   const bool offloaded = has_offloaded(document.plan);
+  const StepMemory step{document.buffers, workload.batch_size, document.plan.devices};
   std::string csv = "table,name,row_begin,row_end,column_begin,column_end,device,bytes";
   if (offloaded) csv += ",compute_kernel,cache_load_factor,host_bytes";
   csv += "\n";
@@ -43,7 +45,7 @@ Result<std::string> format_plan_csv(const Workload& workload, const PlanDocument
            std::to_string(shard.row_begin) + "," + std::to_string(shard.row_end) + "," +
            std::to_string(shard.column_begin) + "," + std::to_string(shard.column_end) + "," +
            (shard.device == kEveryDevice ? "all" : std::to_string(shard.device)) + "," +
-           std::to_string(shard_bytes(workload, shape_of(shard)));
+           std::to_string(shard_bytes(workload, shape_of(shard), step));
     if (offloaded) csv += kernel_fields(table, shard);
     csv += "\n";
   }

@@ -9,6 +9,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "io/reports/html_style.h"
 #include "io/reports/svg.h"
 
@@ -27,8 +28,11 @@ struct Page {
   [[nodiscard]] const Table& table(const Shard& shard) const {
     return workload.tables[static_cast<std::size_t>(shard.table)];
   }
+  [[nodiscard]] StepMemory step() const {
+    return {document.buffers, workload.batch_size, document.plan.devices};
+  }
   [[nodiscard]] std::int64_t bytes(const Shard& shard) const {
-    return shard_bytes(workload, shape_of(shard));
+    return shard_bytes(workload, shape_of(shard), step());
   }
   [[nodiscard]] std::int64_t host_bytes(const Shard& shard) const {
     return bytes_on_host(table(shard), shape_of(shard));
@@ -61,7 +65,7 @@ std::string hint_of(const Page& page, const Shard& shard) {
 std::string heading(const Page& page) {
   const PlanDocument& document = page.document;
   std::string text = std::to_string(page.workload.tables.size()) + " tables, " +
-                     describe_bytes(page.workload) + ", batch " +
+                     describe_bytes(page.workload, page.step()) + ", batch " +
                      std::to_string(document.batch_size) + ", on " +
                      std::to_string(document.plan.devices) + " devices";
   if (page.options.memory_limit > 0) text += " of " + format_bytes(page.options.memory_limit);
@@ -130,7 +134,8 @@ std::string baseline_chart(const Page& page) {
 
 std::string memory_chart(const Page& page) {
   const std::int64_t limit = page.options.memory_limit;
-  const std::vector<std::int64_t> used = device_bytes(page.workload, page.document.plan);
+  const std::vector<std::int64_t> used =
+      device_bytes(page.workload, page.document.plan, page.document.buffers);
   const std::int64_t most = *std::max_element(used.begin(), used.end());
   RowChart chart("memory on each device", static_cast<double>(std::max(most, limit)));
   for (std::size_t device = 0; device < used.size(); ++device) {

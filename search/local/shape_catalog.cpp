@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -36,14 +35,14 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
     const ShardShape whole = space.whole(table);
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
     limit_ = own.devices.all() ? nullptr : &limits_.emplace_back(own.devices);
-    const EntryId id = add_columns(own, whole);
+    const EntryId id = add_columns(space, whole);
     entries_[static_cast<std::size_t>(id)].only_parts = !own.sharding.whole;
-    if (rows.halves > 1 && own.sharding.rows) add_rows(own, whole, rows.halves);
+    if (rows.halves > 1 && own.sharding.rows) add_rows(space, whole, rows.halves);
     add_spread(space, table);
     const auto others = std::find_if(left.begin(), left.end(),
                                      [&](const ShardShape& shape) { return shape.table != table; });
     const auto of_table = static_cast<std::size_t>(others - left.begin());
-    add_shards(own, left.first(of_table), around.whole_tables);
+    add_shards(space, left.first(of_table), around.whole_tables);
     left = left.subspan(of_table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
@@ -98,13 +97,13 @@ EntryId ShapeCatalog::joined_on_host(EntryId one, EntryId other) const {
   return find(a.table, a.rows, a.dim + b.dim, Spread::kHost);
 }
 
-EntryId ShapeCatalog::add(const TableSpace& table, const ShardShape& shape, Spread spread) {
+EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spread spread) {
   const auto id = static_cast<EntryId>(entries_.size());
   CatalogEntry& entry = entries_.emplace_back();
   entry.table = shape.table;
   entry.rows = shape.rows;
   entry.dim = shape.dim;
-  entry.bytes = bytes_on_device(*table.table, shape);
+  entry.bytes = space.bytes(shape);
   entry.row_blocks = shape.row_blocks;
   entry.kernel = shape.kernel;
   entry.spread = spread;
@@ -112,17 +111,18 @@ EntryId ShapeCatalog::add(const TableSpace& table, const ShardShape& shape, Spre
   return id;
 }
 
-EntryId ShapeCatalog::add_columns(const TableSpace& table, const ShardShape& shape, Spread spread) {
+EntryId ShapeCatalog::add_columns(const SearchSpace& space, const ShardShape& shape,
+                                  Spread spread) {
   const EntryId known = find(shape.table, shape.rows, shape.dim, spread);
   if (known != kNoEntry) return known;
-  const EntryId id = add(table, shape, spread);
-  const std::int32_t columns = split_point(table, shape.dim);
+  const EntryId id = add(space, shape, spread);
+  const std::int32_t columns = split_point(space.of(shape.table), shape.dim);
   if (columns == 0) return id;
   ShardShape part = shape;
   part.dim = columns;
-  const EntryId first = add_columns(table, part, spread);
+  const EntryId first = add_columns(space, part, spread);
   part.dim = shape.dim - columns;
-  const EntryId rest = add_columns(table, part, spread);
+  const EntryId rest = add_columns(space, part, spread);
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
@@ -130,31 +130,31 @@ EntryId ShapeCatalog::add_columns(const TableSpace& table, const ShardShape& sha
 
 /// The pieces that halving the rows of `shape`, of all columns, leads to, while they are one of
 /// `parts` at least. A table of a power of two of rows has one size a halving, others two.
-EntryId ShapeCatalog::add_rows(const TableSpace& table, const ShardShape& shape,
+EntryId ShapeCatalog::add_rows(const SearchSpace& space, const ShardShape& shape,
                                std::int32_t parts) {
   EntryId id = find(shape.table, shape.rows, shape.dim);
-  if (id == kNoEntry) id = add(table, shape);
+  if (id == kNoEntry) id = add(space, shape);
   if (parts < 2 || shape.rows < 2 || entry(id).upper != kNoEntry) return id;
   const std::int64_t half = upper_half(shape.rows);
   ShardShape part = shape;
   part.rows = half;
-  const EntryId upper = add_rows(table, part, parts / 2);
+  const EntryId upper = add_rows(space, part, parts / 2);
   part.rows = shape.rows - half;
-  const EntryId lower = add_rows(table, part, parts / 2);
+  const EntryId lower = add_rows(space, part, parts / 2);
   entries_[static_cast<std::size_t>(id)].upper = upper;
   entries_[static_cast<std::size_t>(id)].lower = lower;
   return id;
 }
 
 /// Of one table's shards in a plan.
-void ShapeCatalog::add_shards(const TableSpace& table, std::span<const ShardShape> shapes,
+void ShapeCatalog::add_shards(const SearchSpace& space, std::span<const ShardShape> shapes,
                               bool whole_tables) {
-  const Table& whole = *table.table;
   for (const ShardShape& shape : shapes) {
+    const Table& whole = *space.of(shape.table).table;
     const bool moves = shape.rows == whole.rows && (shape.dim == whole.dim || !whole_tables);
-    of_plan_.push_back(shape.replicated ? add(table, shape, Spread::kReplicas)
-                       : moves          ? add_columns(table, shape)
-                                        : add(table, shape, Spread::kFixed));
+    of_plan_.push_back(shape.replicated ? add(space, shape, Spread::kReplicas)
+                       : moves          ? add_columns(space, shape)
+                                        : add(space, shape, Spread::kFixed));
   }
 }
 
@@ -164,16 +164,16 @@ void ShapeCatalog::add_spread(const SearchSpace& space, std::int32_t table) {
   if (rows_.blocks > 1) {
     const std::int64_t rows = even_block(own, rows_.blocks);
     const ShardShape block = space.shape(table, rows, dim, rows_.blocks);
-    blocks_.push_back(rows == 0 ? kNoEntry : add(own, block, Spread::kAll));
+    blocks_.push_back(rows == 0 ? kNoEntry : add(space, block, Spread::kAll));
   }
   if (rows_.host > 1) {
     const std::int64_t rows = even_block_of_host(own, rows_.host);
     const ShardShape block = space.shape(table, rows, dim, rows_.host);
-    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(own, block, Spread::kHost));
+    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(space, block, Spread::kHost));
   }
   if (rows_.replicas > 1) {
     const ShardShape each{table, own.table->rows, dim};
-    replicas_.push_back(may_be_replicated(own) ? add(own, each, Spread::kReplicas) : kNoEntry);
+    replicas_.push_back(may_be_replicated(own) ? add(space, each, Spread::kReplicas) : kNoEntry);
   }
 }
 

@@ -140,11 +140,11 @@ class ShapeCatalog {
   };
   ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows,
                const Around& around, const CancelToken* cancel);
-  void add_shards(const TableSpace& table, std::span<const ShardShape> shapes, bool whole_tables);
-  EntryId add(const TableSpace& table, const ShardShape& shape, Spread spread = Spread::kNone);
-  EntryId add_columns(const TableSpace& table, const ShardShape& shape,
+  void add_shards(const SearchSpace& space, std::span<const ShardShape> shapes, bool whole_tables);
+  EntryId add(const SearchSpace& space, const ShardShape& shape, Spread spread = Spread::kNone);
+  EntryId add_columns(const SearchSpace& space, const ShardShape& shape,
                       Spread spread = Spread::kNone);
-  EntryId add_rows(const TableSpace& table, const ShardShape& shape, std::int32_t parts);
+  EntryId add_rows(const SearchSpace& space, const ShardShape& shape, std::int32_t parts);
   void add_spread(const SearchSpace& space, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
 

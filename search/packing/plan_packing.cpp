@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "engine/core/shard_bytes.h"
 #include "search/packing/memory_packing.h"
 #include "search/piece_sizes.h"
 
@@ -17,19 +16,19 @@ namespace {
 
 /// A shard that may be split further: by its columns, or, with `row_parts`, by its rows.
 struct Piece {
-  const TableSpace* table = nullptr;
+  const SearchSpace* space = nullptr;
   Shard shard;
   std::int32_t row_parts = 0;  ///< pieces that halving its rows may still make; 0: columns
 
   [[nodiscard]] bool divisible() const {
-    return row_parts == 0 ? split_point(*table, shard.dim()) > 0
+    return row_parts == 0 ? split_point(space->of(shard.table), shard.dim()) > 0
                           : row_parts > 1 && shard.rows() > 1;
   }
   /// Becomes its first part; returns the other. REQUIRES divisible().
   Piece split() {
     Piece rest = *this;
     if (row_parts == 0) {
-      shard.column_end = shard.column_begin + split_point(*table, shard.dim());
+      shard.column_end = shard.column_begin + split_point(space->of(shard.table), shard.dim());
       rest.shard.column_begin = shard.column_end;
     } else {
       shard.row_end = shard.row_begin + upper_half(shard.rows());
@@ -41,9 +40,7 @@ struct Piece {
   }
 };
 
-std::int64_t bytes_of(const Piece& piece) {
-  return bytes_on_device(*piece.table->table, shape_of(piece.shard));
-}
+std::int64_t bytes_of(const Piece& piece) { return piece.space->bytes(shape_of(piece.shard)); }
 
 /// Splits the `count` largest of `pieces` that can be split, of equal ones the later first; false
 /// when there is none.
@@ -68,7 +65,7 @@ bool pack_pieces(std::int32_t devices, std::int64_t memory_bytes, const StopChec
   for (std::size_t count = 1;; count *= 2) {
     std::vector<PackedPiece> to_pack;
     for (const Piece& piece : pieces) {
-      to_pack.push_back({bytes_of(piece), limit_of(piece.table->devices)});
+      to_pack.push_back({bytes_of(piece), limit_of(piece.space->of(piece.shard.table).devices)});
     }
     // In between, splits do more in less time.
     const bool first_or_last =
@@ -112,7 +109,7 @@ std::optional<SpreadOrder> spread_order(const Problem& problem, const RowShapes&
     order.emplace_back(!fits     ? kMust
                        : spreads ? kMay
                                  : kCannot,
-                       -table_bytes(*table.table, table.kernel), id);
+                       -problem.space.whole_bytes(id), id);
   }
   std::sort(order.begin(), order.end());
   for (const auto& [group, bytes, table] : order) result.tables.push_back(table);
@@ -152,7 +149,7 @@ bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan&
     const bool finer = finest_half_bytes(space, table, halves_) < columns;
     const bool by_rows = finer && (finest || columns > memory);
     halved = halved || by_rows;
-    Piece piece{&space.of(table), space.whole_on(0, table), by_rows ? halves_ : 0};
+    Piece piece{&space, space.whole_on(0, table), by_rows ? halves_ : 0};
     if (!space.of(table).sharding.whole) {
       if (!piece.divisible()) return false;
       rest.push_back(piece.split());
@@ -166,19 +163,18 @@ bool Packer::add_rest(std::size_t count, std::int64_t memory, bool finest, Plan&
 }
 
 std::optional<Plan> Packer::spread_first(std::size_t count) const {
-  const Workload& workload = problem_.workload;
   const std::int32_t devices = problem_.cluster.devices;
   Plan plan{devices, {}};
   std::int64_t memory = problem_.cluster.memory_bytes;
   for (const std::int32_t table : order_.replicated) {
     plan.shards.push_back(problem_.space.whole_on(kEveryDevice, table));
-    memory -= shard_bytes(workload, shape_of(plan.shards.back()));
+    memory -= problem_.space.bytes(shape_of(plan.shards.back()));
     if (memory < 0) return std::nullopt;
   }
   for (const std::int32_t table : tables_.first(count)) {
     const Shard whole = problem_.space.whole_on(0, table);
     const std::int64_t block = even_block(whole.row_end, devices);
-    memory -= shard_bytes(workload, problem_.space.shape(table, block, whole.dim()));
+    memory -= problem_.space.bytes(problem_.space.shape(table, block, whole.dim()));
     if (memory < 0) return std::nullopt;
     for (std::int32_t device = 0; device < devices; ++device) {
       plan.shards.push_back(block_on(whole, block, device));

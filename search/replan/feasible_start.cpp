@@ -10,7 +10,6 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/plan_bytes.h"
-#include "engine/core/shard_bytes.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
 
@@ -25,7 +24,7 @@ class Start {
         memory_bytes_(problem.cluster.memory_bytes),
         whole_tables_(whole_tables),
         plan_(now),
-        bytes_(device_bytes(problem.workload, now)),
+        bytes_(device_bytes(problem.workload, now, problem.cluster.buffers)),
         holders_(problem.workload.tables.size()) {
     for (const Shard& shard : now.shards) holders_of(shard).insert(shard.device);
   }
@@ -70,7 +69,7 @@ class Start {
     return holders_[static_cast<std::size_t>(shard.table)];
   }
   [[nodiscard]] std::int64_t bytes_of(const Shard& shard) const {
-    return shard_bytes(workload_, shape_of(shard));
+    return space_.bytes(shape_of(shard));
   }
   [[nodiscard]] bool is_whole(const Shard& shard) const {
     return shard.dim() == table_of(shard).dim;

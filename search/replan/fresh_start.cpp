@@ -31,7 +31,8 @@ std::set<std::int32_t> staying_tables(const RunningPlan& now) {
 std::int64_t staying_bytes(const RunningPlan& now, const std::set<std::int32_t>& tables) {
   Plan plan = now.plan;
   std::erase_if(plan.shards, [&](const Shard& shard) { return !tables.contains(shard.table); });
-  const std::vector<std::int64_t> bytes = device_bytes(now.problem.workload, plan);
+  const std::vector<std::int64_t> bytes =
+      device_bytes(now.problem.workload, plan, now.problem.cluster.buffers);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -63,7 +64,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
     space.tables[index].table = &workload.tables[index];
     if (!staying.contains(static_cast<std::int32_t>(index))) continue;
     workload.tables[index].rows = 1;
-    workload.tables[index].buffers = {};
+    space.tables[index].counted = false;
     space.tables[index].sharding = {};
     space.tables[index].devices = {};
   }

@@ -11,7 +11,7 @@ namespace {
 
 bool watch(const Problem& problem, const SearchOptions& options) {
   const std::vector<TableSpace>& tables = problem.space.tables;
-  return options.host_memory_bytes > 0 &&
+  return problem.cluster.host_memory_bytes > 0 &&
          host_devices(problem.cluster.devices, options.devices_per_host) > 0 &&
          std::any_of(tables.begin(), tables.end(),
                      [](const TableSpace& own) { return own.kernel.offloaded(); });
@@ -22,7 +22,7 @@ bool watch(const Problem& problem, const SearchOptions& options) {
 HostLoads::HostLoads(const Problem& problem, const SearchOptions& options)
     : workload_(problem.workload),
       devices_each_(options.devices_per_host),
-      memory_bytes_(options.host_memory_bytes) {
+      memory_bytes_(problem.cluster.host_memory_bytes) {
   if (!watch(problem, options)) return;
   bytes_.resize(static_cast<std::size_t>(problem.cluster.devices / devices_each_));
 }

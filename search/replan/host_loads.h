@@ -13,7 +13,8 @@ namespace neuroshard::search {
 /// host there is.
 class HostLoads {
  public:
-  /// Hosts and their memory as in `options`, 0 for any. What it is made from must outlive it.
+  /// Hosts as in `options`, their memory as the cluster has it, 0 for any. What it is made from
+  /// must outlive it.
   HostLoads(const Problem& problem, const SearchOptions& options);
 
   /// None on any host.

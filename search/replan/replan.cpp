@@ -139,7 +139,7 @@ class Replanning {
   }
 
   [[nodiscard]] double ms_per_byte(int generation) const {
-    const std::int64_t most = std::min(now_.limit.bytes, whole_bytes(now_.problem.space));
+    const std::int64_t most = std::min(now_.limit.bytes, bytes_of_all(now_.problem.space));
     return kByteWeight * std::pow(kLaterWeight, generation) * std::abs(best_cost_) /
            static_cast<double>(std::max<std::int64_t>(1, most));
   }

@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(weights_are_where_the_kernel_says) {
                         DataType data_type = DataType::kFp32) {
     const Table table = table_with(optimizer, data_type);
     const ShardShape whole{.rows = 1001, .dim = 64, .kernel = kernel};
-    BOOST_TEST(table_bytes(table, kernel) == bytes_on_device(table, whole));
+    BOOST_TEST(table_bytes(table, {}, kernel) == bytes_on_device(table, whole));
     return std::pair(bytes_on_device(table, whole), bytes_on_host(table, whole));
   };
   constexpr std::int64_t kWeights = 1001 * 64 * 4;

@@ -156,9 +156,9 @@ BOOST_AUTO_TEST_CASE(shares_of_rows_that_are_whole_numbers_are_not_rounded_up) {
   table.rows = 100;
   table.dim = 256;
   TableKernel kernel{ComputeKernel::kFusedUvmCaching, 0.07};
-  BOOST_TEST(table_bytes(table, kernel) == 100 * 4 + 7 * (256 * 4 + 16));
+  BOOST_TEST(table_bytes(table, {}, kernel) == 100 * 4 + 7 * (256 * 4 + 16));
   kernel.load_factor = 0.071;
-  BOOST_TEST(table_bytes(table, kernel) == 100 * 4 + 8 * (256 * 4 + 16));
+  BOOST_TEST(table_bytes(table, {}, kernel) == 100 * 4 + 8 * (256 * 4 + 16));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

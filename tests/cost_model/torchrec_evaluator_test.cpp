@@ -156,7 +156,6 @@ BOOST_AUTO_TEST_CASE(all_ways_to_cost_a_plan_agree) {
       const auto close = boost::test_tools::tolerance(1e-6);
       BOOST_TEST(total[d] == device.total_ms(), close);
       BOOST_TEST(ready[d] == total[d]);  // nothing waits
-      BOOST_TEST(device.memory_bytes == device_bytes(workload, plan)[d]);
       BOOST_TEST(device.dim_sum == dims[d]);
     }
   }

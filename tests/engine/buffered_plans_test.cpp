@@ -5,7 +5,6 @@
 #include <string>
 
 #include "engine/core/bytes.h"
-#include "engine/core/count_buffers.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
@@ -22,7 +21,7 @@ constexpr std::int32_t kDevices = 4;
 
 /// Tables that are small beside what their lookups take, and others; all kinds of shards and
 /// kernels.
-Workload random_workload(Rng& rng, StepBuffers buffers) {
+Workload random_workload(Rng& rng) {
   Workload workload;
   for (int index = 0; index < 12; ++index) {
     Table table;
@@ -34,7 +33,6 @@ Workload random_workload(Rng& rng, StepBuffers buffers) {
     table.reuse_histogram[0] = 1;
     workload.tables.push_back(std::move(table));
   }
-  BOOST_REQUIRE(count_buffers(buffers, kDevices, workload).ok());
   return workload;
 }
 
@@ -47,8 +45,8 @@ PlanOptions few_evaluations(const std::string& algorithm) {
   return options;
 }
 
-std::int64_t fullest(const Workload& workload, const Plan& plan) {
-  const auto bytes = device_bytes(workload, plan);
+std::int64_t fullest(const Workload& workload, const Plan& plan, StepBuffers buffers) {
+  const auto bytes = device_bytes(workload, plan, buffers);
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -73,17 +71,19 @@ BOOST_AUTO_TEST_CASE(no_plan_is_beyond_the_memory_and_refusals_say_what_would_do
     BOOST_REQUIRE(models.ok());
     for (int round = 0; round < 12; ++round) {
       const auto buffers = all_step_buffers()[1 + rng.below(3)];
-      const Workload workload = random_workload(rng, buffers);
-      const std::int64_t memory = workload_bytes(workload) / kDevices *
+      const Workload workload = random_workload(rng);
+      const StepMemory step{buffers, workload.batch_size, kDevices};
+      const std::int64_t memory = workload_bytes(workload, step) / kDevices *
                                   static_cast<std::int64_t>(rng.between(95, 150)) / 100;
       for (const std::string algorithm : {"size-greedy", "neuroshard", "refine"}) {
         const PlanOptions options = few_evaluations(algorithm);
-        const auto found = make_plan(workload, {kDevices, memory}, models->models, options);
+        const auto found =
+            make_plan(workload, {kDevices, memory, 0, buffers}, models->models, options);
         if (found.ok()) {
           ++plans;
-          BOOST_TEST(fullest(workload, found->plan) <= memory, model << ", " << algorithm);
+          BOOST_TEST(fullest(workload, found->plan, buffers) <= memory, model << ", " << algorithm);
           BOOST_TEST(found->cost.per_device.size() == 4U);
-          const auto bytes = device_bytes(workload, found->plan);
+          const auto bytes = device_bytes(workload, found->plan, buffers);
           for (std::size_t d = 0; d < bytes.size(); ++d) {
             BOOST_TEST(found->cost.per_device[d].memory_bytes == bytes[d]);
           }
@@ -94,7 +94,9 @@ BOOST_AUTO_TEST_CASE(no_plan_is_beyond_the_memory_and_refusals_say_what_would_do
         const std::int64_t enough = proposed_memory(message);
         if (enough == 0) continue;
         ++followed;
-        BOOST_TEST(make_plan(workload, {kDevices, enough}, models->models, options).ok(), message);
+        BOOST_TEST(
+            make_plan(workload, {kDevices, enough, 0, buffers}, models->models, options).ok(),
+            message);
       }
     }
   }
@@ -105,21 +107,23 @@ BOOST_AUTO_TEST_CASE(no_plan_is_beyond_the_memory_and_refusals_say_what_would_do
 BOOST_AUTO_TEST_CASE(what_lookups_leave_no_room_for_goes_to_the_host) {
   Rng rng(2);
   const auto models = load_cost_models("torchrec");
-  const Workload workload = random_workload(rng, StepBuffers::kTrainPrefetchSparseDist);
+  constexpr StepBuffers kPrefetch = StepBuffers::kTrainPrefetchSparseDist;
+  const Workload workload = random_workload(rng);
+  const StepMemory step{kPrefetch, workload.batch_size, kDevices};
   std::int64_t buffers = 0;
   for (const Table& table : workload.tables) {
-    buffers += buffer_bytes(table, {.rows = table.rows, .dim = table.dim});
+    buffers += buffer_bytes(table, {.rows = table.rows, .dim = table.dim}, step);
   }
-  PlanOptions options = few_evaluations("refine");
-  options.host_memory_bytes = std::int64_t{1} << 40;
-  const std::int64_t memory = (buffers + workload_bytes(workload)) / 2 / kDevices;
-  const auto found = make_plan(workload, {kDevices, memory}, models->models, options);
+  const PlanOptions options = few_evaluations("refine");
+  Cluster cluster{kDevices, 0, std::int64_t{1} << 40, kPrefetch};
+  cluster.memory_bytes = (buffers + workload_bytes(workload, step)) / 2 / kDevices;
+  const auto found = make_plan(workload, cluster, models->models, options);
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
   BOOST_TEST(has_offloaded(found->plan));
-  BOOST_TEST(fullest(workload, found->plan) <= memory);
+  BOOST_TEST(fullest(workload, found->plan, kPrefetch) <= cluster.memory_bytes);
   // No memory of hosts helps where the devices have none for what has to be on them.
-  const auto refused =
-      make_plan(workload, {kDevices, buffers / kDevices / 2}, models->models, options);
+  cluster.memory_bytes = buffers / kDevices / 2;
+  const auto refused = make_plan(workload, cluster, models->models, options);
   BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
   BOOST_TEST(refused.status().message().find("the buffers of a step need ") != std::string::npos,
              refused.status().message());
@@ -130,17 +134,19 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory) {
   const auto models = load_cost_models("h200_sim");
   int replanned = 0;
   for (int round = 0; round < 6; ++round) {
-    const Workload workload = random_workload(rng, StepBuffers::kTrainBase);
-    const std::int64_t memory = workload_bytes(workload) * 7 / 5 / kDevices;
+    const Workload workload = random_workload(rng);
+    constexpr StepBuffers kBase = StepBuffers::kTrainBase;
+    const std::int64_t memory =
+        workload_bytes(workload, {kBase, workload.batch_size, kDevices}) * 7 / 5 / kDevices;
     PlanOptions options = few_evaluations("size-greedy");
-    const auto now = make_plan(workload, {kDevices, memory}, models->models, options);
+    const auto now = make_plan(workload, {kDevices, memory, 0, kBase}, models->models, options);
     if (!now.ok()) continue;
     ++replanned;
-    const std::int64_t tight = (fullest(workload, now->plan) + memory) / 2;
-    const auto next = replan(workload, {kDevices, tight}, models->models, now->plan,
+    const std::int64_t tight = (fullest(workload, now->plan, kBase) + memory) / 2;
+    const auto next = replan(workload, {kDevices, tight, 0, kBase}, models->models, now->plan,
                              {.bytes = workload_bytes(workload) / 4}, options);
     BOOST_REQUIRE_MESSAGE(next.ok(), next.status().message());
-    BOOST_TEST(fullest(workload, next->plan) <= tight);
+    BOOST_TEST(fullest(workload, next->plan, kBase) <= tight);
     BOOST_TEST(next->cost.cost_ms <= now->cost.cost_ms);
   }
   BOOST_TEST(replanned > 2);
@@ -153,16 +159,17 @@ BOOST_AUTO_TEST_CASE(a_table_that_fits_on_every_device_alone_is_planned_so) {
   workload.tables.push_back({.name = "t", .rows = 20'000, .dim = 96, .pooling_factor = 32});
   workload.tables[0].reuse_histogram[0] = 1;
   workload.tables[0].sharding.min_columns = 64;
-  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainSparseDist, kDevices, workload).ok());
+  constexpr StepBuffers kSparse = StepBuffers::kTrainSparseDist;
   PlanOptions options = few_evaluations("refine");
   options.row_splits = RowSplits::kOff;
   const auto models = load_cost_models("torchrec");
   const std::int64_t replica = 20'000 * 96 * 4 + 2 * 10'000 * 32 * 8 / kDevices;
-  BOOST_TEST(replica < table_bytes(workload.tables[0]));
-  const auto found = make_plan(workload, {kDevices, replica}, models->models, options);
+  BOOST_TEST(replica < table_bytes(workload.tables[0], {kSparse, workload.batch_size, kDevices}));
+  const auto found = make_plan(workload, {kDevices, replica, 0, kSparse}, models->models, options);
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
   BOOST_TEST(found->plan.shards.front().device == kEveryDevice);
-  const auto refused = make_plan(workload, {kDevices, replica - 1}, models->models, options);
+  const auto refused =
+      make_plan(workload, {kDevices, replica - 1, 0, kSparse}, models->models, options);
   BOOST_TEST(proposed_memory(refused.status().message()) >= replica, refused.status().message());
 }
 

@@ -40,11 +40,10 @@ Workload random_workload(Rng& rng) {
   return workload;
 }
 
-PlanOptions options_of(const std::string& algorithm, std::int64_t host_memory, bool replicate) {
+PlanOptions options_of(const std::string& algorithm, bool replicate) {
   PlanOptions options;
   options.algorithm = algorithm;
   options.evaluations = 500;
-  options.host_memory_bytes = host_memory;
   options.data_parallel = replicate;
   return options;
 }
@@ -68,12 +67,12 @@ BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_a_baseline_has_one_and_none_that_is
   int in_hosts = 0;
   for (int round = 0; round < 60; ++round) {
     const Workload workload = random_workload(rng);
-    const Cluster cluster{4, workload_bytes(workload) * rng.between(30, 120) / 400 + 1'000'000};
     const std::int64_t host_memory = 2 * workload_bytes(workload);
+    const Cluster cluster{4, workload_bytes(workload) * rng.between(30, 120) / 400 + 1'000'000,
+                          host_memory};
     const bool replicate = rng.below(2) == 0;
     const auto planned = [&](const std::string& algorithm) {
-      return make_plan(workload, cluster, models->models,
-                       options_of(algorithm, host_memory, replicate));
+      return make_plan(workload, cluster, models->models, options_of(algorithm, replicate));
     };
     const auto refined = planned("refine");
     if (refined.ok()) {
@@ -105,11 +104,9 @@ BOOST_AUTO_TEST_CASE(tables_that_may_not_be_fused_are_on_every_device_only_where
   table.dim = 32;
   table.kernels.fused = table.kernels.fused_uvm_caching = false;
   workload.tables = {table};
-  const Cluster cluster{4, 60'000'000};
-  const auto without =
-      make_plan(workload, cluster, models->models, options_of("refine", 200'000'000, false));
-  const auto with =
-      make_plan(workload, cluster, models->models, options_of("refine", 200'000'000, true));
+  const Cluster cluster{4, 60'000'000, 200'000'000};
+  const auto without = make_plan(workload, cluster, models->models, options_of("refine", false));
+  const auto with = make_plan(workload, cluster, models->models, options_of("refine", true));
   BOOST_REQUIRE((without.ok() && with.ok()));
   BOOST_TEST(with->cost.cost_ms <= without->cost.cost_ms);
   BOOST_TEST(offloaded_tables(with->plan).size() == 1U);
@@ -125,7 +122,7 @@ BOOST_AUTO_TEST_CASE(replanning_places_no_new_table_that_may_not_be_fused) {
   Plan now{2, {whole_table(workload, 0, 0)}};
   workload.tables[1].kernels.fused = false;
   const auto refused = replan(workload, {2, std::int64_t{1} << 40}, models->models, now,
-                              {.bytes = 1 << 30}, options_of("refine", 0, false));
+                              {.bytes = 1 << 30}, options_of("refine", false));
   BOOST_TEST(
       refused.status().message() ==
       "table 1 (1): its compute kernels are fused_uvm_caching, fused_uvm, and new tables are "
@@ -138,8 +135,8 @@ BOOST_AUTO_TEST_CASE(what_has_no_room_on_hosts_is_not_said_to_have_no_hosts) {
   Workload workload;
   workload.tables = {random_table(rng, 0)};
   workload.tables[0].kernels.fused = false;
-  const auto refused = make_plan(workload, {4, std::int64_t{1} << 40}, models->models,
-                                 options_of("refine", 1000, false));
+  const auto refused = make_plan(workload, {4, std::int64_t{1} << 40, 1000}, models->models,
+                                 options_of("refine", false));
   BOOST_TEST((refused.status().code() == StatusCode::kInfeasible));
   BOOST_TEST(refused.status().message().find("there is no host memory") == std::string::npos,
              refused.status().message());
@@ -169,8 +166,8 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_cancelled_says_so) {
   workload.batch_size = 4096;
   for (int index = 0; index < 12; ++index) workload.tables.push_back(random_table(rng, index));
   for (Table& table : workload.tables) table.kernels = {};
-  const Cluster cluster{4, workload_bytes(workload) * 3 / 8};
-  PlanOptions options = options_of("refine", 2 * workload_bytes(workload), false);
+  const Cluster cluster{4, workload_bytes(workload) * 3 / 8, 2 * workload_bytes(workload)};
+  PlanOptions options = options_of("refine", false);
   options.evaluations = 100'000'000;
   for (const int after : {1, 3, 6}) {  // tenths of a second, of a search of many
     CancelToken token;
@@ -183,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_search_that_was_cancelled_says_so) {
       BOOST_TEST((found.status().code() == StatusCode::kCancelled), found.status().message());
       continue;
     }
-    check_plan(workload, *found, cluster.memory_bytes, options.host_memory_bytes);
+    check_plan(workload, *found, cluster.memory_bytes, cluster.host_memory_bytes);
     BOOST_TEST(found->stopped_early, after);
   }
 }
@@ -194,12 +191,12 @@ BOOST_AUTO_TEST_CASE(equal_columns_stand_where_there_are_any) {
   for (int round = 0; round < 8; ++round) {
     Workload workload = random_workload(rng);
     for (Table& table : workload.tables) table.kernels = {};
-    const Cluster cluster{4, workload_bytes(workload) * 5 / 16 + 1'000'000};
-    PlanOptions options = options_of("refine", 0, false);
+    Cluster cluster{4, workload_bytes(workload) * 5 / 16 + 1'000'000};
+    PlanOptions options = options_of("refine", false);
     options.row_splits = RowSplits::kOff;
     options.trainer.equal_columns = true;
     const auto without = make_plan(workload, cluster, models->models, options);
-    options.host_memory_bytes = 2 * workload_bytes(workload);
+    cluster.host_memory_bytes = 2 * workload_bytes(workload);
     const auto with = make_plan(workload, cluster, models->models, options);
     if (without.ok()) BOOST_TEST((with.ok() && with->plan == without->plan), round);
   }

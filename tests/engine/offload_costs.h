@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "engine/core/plan.h"
+#include "engine/core/plan_bytes.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/cost_model/shipped_models.h"
@@ -41,7 +42,9 @@ class OffloadCosts {
 };
 
 inline PlanCost torchrec_cost(const Workload& workload, const Plan& plan) {
-  return make_evaluator(formula(), workload, plan.devices).value()->evaluate(plan);
+  PlanCost cost = make_evaluator(formula(), workload, plan.devices).value()->evaluate(plan);
+  set_bytes(workload, plan, StepBuffers::kOff, cost);
+  return cost;
 }
 
 }  // namespace neuroshard::test

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/core/count_buffers.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
@@ -40,8 +39,8 @@ Result<PlanResult> plan_in(const Setting& setting, const Workload& workload,
   PlanOptions options;
   options.algorithm = algorithm;
   options.evaluations = 3000;
-  options.host_memory_bytes = setting.host_memory;
-  return make_plan(workload, {setting.devices, setting.device_memory}, models, options);
+  return make_plan(workload, {setting.devices, setting.device_memory, setting.host_memory}, models,
+                   options);
 }
 
 /// That all limits are kept, in devices, hosts, tables and what the result says of them.
@@ -170,27 +169,25 @@ BOOST_AUTO_TEST_CASE(plans_do_not_depend_on_threads_and_come_again) {
   CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
   options.evaluations = 5000;
-  options.host_memory_bytes = 4000 * kGiB;
   options.threads = 1;
-  const Plan one = make_plan(workload, {8, kGiB}, models, options)->plan;
+  const Plan one = make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan;
   options.threads = 4;
-  BOOST_TEST((make_plan(workload, {8, kGiB}, models, options)->plan == one));
+  BOOST_TEST((make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan == one));
 }
 
 BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) {
   const Workload workload = large_tables(60, 13);
   PlanOptions options;
   options.time_limit_s = 1e-6;
-  options.host_memory_bytes = 4000 * kGiB;
   const CostModels models = load_cost_models("torchrec")->models;
-  const Result<PlanResult> found = make_plan(workload, {8, 2 * kGiB}, models, options);
+  const Result<PlanResult> found = make_plan(workload, {8, 2 * kGiB, 4000 * kGiB}, models, options);
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
   check_plan({}, workload, *found);
   BOOST_TEST(found->stopped_early);
   BOOST_TEST(found->skipped == "other choices of what the hosts hold");
   options.time_limit_s = 0;
   options.evaluations = 1000;
-  BOOST_TEST(make_plan(workload, {8, 2 * kGiB}, models, options)->skipped == "");
+  BOOST_TEST(make_plan(workload, {8, 2 * kGiB, 4000 * kGiB}, models, options)->skipped == "");
 }
 
 // Devices that the first choice fills to the last bytes take what is left in small pieces.
@@ -206,10 +203,9 @@ BOOST_AUTO_TEST_CASE(a_larger_budget_tries_more_choices) {
   const Workload workload = io::make_workload(io::read_tables(file).value(), file).value();
   const CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
-  options.host_memory_bytes = 1000 * kGiB;
   const auto plan = [&](std::int64_t evaluations) {
     options.evaluations = evaluations;
-    return make_plan(workload, {8, 8'000'000'000}, models, options).value();
+    return make_plan(workload, {8, 8'000'000'000, 1000 * kGiB}, models, options).value();
   };
   const PlanResult usual = plan(480'000);
   const PlanResult larger = plan(1'000'000);
@@ -221,8 +217,7 @@ BOOST_AUTO_TEST_CASE(networks_know_nothing_of_host_memory_and_refuse_as_before) 
   const Workload workload = large_tables(10, 11);
   const CostModels models = load_cost_models("h200_sim")->models;
   PlanOptions options;
-  options.host_memory_bytes = 4000 * kGiB;
-  const Result<PlanResult> found = make_plan(workload, {8, kGiB / 4}, models, options);
+  const Result<PlanResult> found = make_plan(workload, {8, kGiB / 4, 4000 * kGiB}, models, options);
   BOOST_REQUIRE(!found.ok());
   BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
 }
@@ -260,8 +255,8 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
     const auto next = [&](std::int64_t host_memory) {
       PlanOptions options;
       options.evaluations = 20'000;
-      options.host_memory_bytes = host_memory;
-      return replan(workload, {8, 2 * kGiB}, models, now, {std::int64_t{1} << 50}, options);
+      return replan(workload, {8, 2 * kGiB, host_memory}, models, now, {std::int64_t{1} << 50},
+                    options);
     };
     const std::int64_t memory = fullest(now);
     beyond += fullest(next(0)->plan) > memory ? 1 : 0;
@@ -292,11 +287,10 @@ BOOST_AUTO_TEST_CASE(host_memory_goes_to_those_that_need_it) {
                              .optimizer = Optimizer::kLarsSgd,
                              .features = 4});
   workload.tables[2].reuse_histogram[0] = 1;
-  BOOST_REQUIRE(count_buffers(StepBuffers::kTrainBase, 1, workload).ok());
-  const auto found = make_plan(workload, {1, 787'949}, load_cost_models("torchrec")->models,
-                               {.evaluations = 500, .host_memory_bytes = 214'208});
+  const auto found = make_plan(workload, {1, 787'949, 214'208, StepBuffers::kTrainBase},
+                               load_cost_models("torchrec")->models, {.evaluations = 500});
   BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-  BOOST_TEST(device_bytes(workload, found->plan)[0] <= 787'949);
+  BOOST_TEST(device_bytes(workload, found->plan, StepBuffers::kTrainBase)[0] <= 787'949);
   BOOST_TEST(host_bytes(workload, found->plan, 1)[0] <= 214'208);
 }
 

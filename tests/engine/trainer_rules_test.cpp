@@ -34,13 +34,13 @@ bool has_row_shards(const Workload& workload, const Plan& plan) {
   return false;
 }
 
-Result<PlanResult> planned(const Workload& workload, const Cluster& cluster,
-                           const TrainerRules& rules, std::int64_t host_memory = 0) {
+Result<PlanResult> planned(const Workload& workload, Cluster cluster, const TrainerRules& rules,
+                           std::int64_t host_memory = 0) {
   PlanOptions options;
   options.evaluations = 500;
   options.row_splits = RowSplits::kAny;
-  options.host_memory_bytes = host_memory;
   options.trainer = rules;
+  cluster.host_memory_bytes = host_memory;
   return make_plan(workload, cluster, load_cost_models("torchrec")->models, options);
 }
 

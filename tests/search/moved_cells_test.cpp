@@ -89,7 +89,9 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
     // Each device is a host, with memory for half as much again as is on the fullest.
     const std::vector<std::int64_t> loads = host_bytes(workload, now, 1);
     const std::int64_t host_memory = 3 * *std::max_element(loads.begin(), loads.end()) / 2;
-    const HostLoads hosts(problem, {.devices_per_host = 1, .host_memory_bytes = host_memory});
+    Cluster hosts_of = cluster;
+    hosts_of.host_memory_bytes = host_memory;
+    const HostLoads hosts({workload, hosts_of, problem.space}, {.devices_per_host = 1});
     MovedCells cells(held, catalog, workload_bytes(workload) / 2, hosts);
     LocalPlan plan(problem, evaluator, catalog);
     const CellPlan start = cells_of(now, catalog);

@@ -87,7 +87,7 @@ Result<Task> make_task(const Setting& setting, std::size_t index) {
   task.options.evaluations = setting.evaluations;
   task.options.data_parallel = setting.data_parallel;
   task.options.trainer.equal_columns = setting.equal_columns;
-  task.options.host_memory_bytes = draw(setting.host_memory, bytes, rng) / hosts;
+  task.cluster.host_memory_bytes = draw(setting.host_memory, bytes, rng) / hosts;
   task.limit.bytes = draw(setting.moved, bytes, rng);
   task.limit.whole_tables = rng.below(3) == 0;
   return task;

@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "engine/core/shard_bytes.h"
 #include "engine/planner/equal_columns/column_parts.h"
 
 namespace neuroshard {
@@ -37,9 +36,7 @@ std::int32_t first_of(const std::vector<std::int32_t>& counts, const Fits& fits)
 
 BlockCounts::BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator,
                          bool replicas, std::uint64_t seed)
-    : workload_(problem.workload),
-      devices_(static_cast<std::uint64_t>(problem.cluster.devices)),
-      rng_(seed) {
+    : problem_(problem), devices_(static_cast<std::uint64_t>(problem.cluster.devices)), rng_(seed) {
   double sum = 0;
   for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
     possible_.push_back(
@@ -56,10 +53,10 @@ bool BlockCounts::possible() const {
 }
 
 BlockChoice BlockCounts::like(const Plan& plan, bool finer) {
-  const std::vector<std::int32_t> widest = widest_blocks(workload_, plan);
+  const std::vector<std::int32_t> widest = widest_blocks(problem_.workload, plan);
   std::vector<std::int32_t> parts;
   for (std::size_t table = 0; table < possible_.size(); ++table) {
-    const std::int32_t dim = workload_.tables[table].dim;
+    const std::int32_t dim = problem_.workload.tables[table].dim;
     const std::vector<std::int32_t>& counts = possible_[table];
     std::int32_t count =
         first_of(counts, [&](std::int32_t own) { return dim / own <= widest[table]; });
@@ -74,9 +71,11 @@ BlockChoice BlockCounts::like(const Plan& plan, bool finer) {
 BlockChoice BlockCounts::within(std::int64_t bytes) {
   std::vector<std::int32_t> parts;
   for (std::size_t index = 0; index < possible_.size(); ++index) {
-    const Table& table = workload_.tables[index];
+    ShardShape block = problem_.space.whole(static_cast<std::int32_t>(index));
+    const std::int32_t dim = block.dim;
     parts.push_back(first_of(possible_[index], [&](std::int32_t count) {
-      return bytes_on_device(table, {.rows = table.rows, .dim = table.dim / count}) <= bytes;
+      block.dim = dim / count;
+      return problem_.space.bytes(block) <= bytes;
     }));
   }
   return with_turns(std::move(parts));

@@ -23,7 +23,7 @@ struct BlockChoice {
 /// Choices worth a try. Not thread-safe.
 class BlockCounts {
  public:
-  /// The problem's workload must outlive it; `evaluator` is of that. With `replicas`, tables may be
+  /// The problem must outlive it; `evaluator` is of its workload. With `replicas`, tables may be
   /// on all devices.
   BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator, bool replicas,
               std::uint64_t seed);
@@ -43,7 +43,7 @@ class BlockCounts {
   std::int32_t draw_turn() { return static_cast<std::int32_t>(rng_.below(devices_)); }
   std::size_t draw_table();
 
-  const Workload& workload_;
+  const search::Problem& problem_;
   const std::uint64_t devices_;
   Rng rng_;
   std::vector<std::vector<std::int32_t>> possible_;  ///< by table, ascending

@@ -80,7 +80,7 @@ std::vector<std::int32_t> possible_parts(const search::TableSpace& own, std::int
 
 PartedWorkload in_parts(const search::Problem& problem, std::span<const std::int32_t> parts,
                         std::span<const std::int32_t> turns) {
-  PartedWorkload parted{{{}, problem.workload.batch_size, problem.workload.buffers}, {}};
+  PartedWorkload parted{{{}, problem.workload.batch_size}, {}};
   for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
     const search::TableSpace& table = problem.space.tables[index];
     const std::vector<std::int32_t> own = devices_of(table, problem.cluster.devices);

@@ -9,7 +9,6 @@
 #include "engine/core/aligned_vector.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
-#include "engine/core/shard_bytes.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/memory_limits.h"
@@ -26,13 +25,13 @@ constexpr std::size_t kMostTargets = 16;
 class Explanation {
  public:
   Explanation(const Workload& workload, Plan plan, const PlanCost& cost, const CostModels& models,
-              CostEvaluator& evaluator, std::int64_t memory_bytes, const CancelToken* cancel)
+              CostEvaluator& evaluator, const Cluster& cluster, const CancelToken* cancel)
       : workload_(workload),
-        space_(search::space_of(workload, plan.devices)),
+        cluster_(cluster),
+        space_(search::space_of(workload, cluster)),
         plan_(std::move(plan)),
         models_(models),
         evaluator_(evaluator),
-        memory_bytes_(memory_bytes),
         cancel_(cancel),
         layouts_(workload.tables.size()),
         alone_ms_(workload.tables.size()) {
@@ -55,7 +54,7 @@ class Explanation {
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
       const Shard& shard = plan_.shards[k];
       if (shard.table != table) continue;
-      own.bytes += shard_bytes(workload_, shape_of(shard));
+      own.bytes += space_.bytes(shape_of(shard));
       own.adds_ms = std::max(own.adds_ms, adds(k));
     }
     try_others(own);
@@ -113,19 +112,19 @@ class Explanation {
   void try_layout(Plan other, const TableLayout& layout, TableExplanation& own) {
     other.shards.insert(other.shards.end(), layout.begin(), layout.end());
     canonicalize(other);
-    const std::vector<std::int64_t> bytes = device_bytes(workload_, other);
-    if (*std::max_element(bytes.begin(), bytes.end()) > memory_bytes_) return;
+    const std::vector<std::int64_t> bytes = device_bytes(workload_, other, cluster_.buffers);
+    if (*std::max_element(bytes.begin(), bytes.end()) > cluster_.memory_bytes) return;
     ++own.considered;
     const double cost = evaluator_.evaluate(other).cost_ms;
     if (!own.next_best || cost < own.next_best->cost_ms) own.next_best = {layout, cost};
   }
 
   const Workload& workload_;
+  const Cluster cluster_;
   search::SearchSpace space_;
   const Plan plan_;
   const CostModels& models_;
   CostEvaluator& evaluator_;
-  const std::int64_t memory_bytes_;
   const CancelToken* const cancel_;
   std::vector<TableLayout> layouts_;  ///< by table
   std::vector<double> alone_ms_;      ///< by table
@@ -160,13 +159,15 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                                                    std::int64_t memory_bytes,
                                                    const ExplainOptions& options) {
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models));
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes));
+  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes, options.buffers));
   NEUROSHARD_RETURN_IF_ERROR(check_tables(options.tables, workload.tables.size()));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
                               make_evaluator(models, workload, plan.devices));
   Plan canonical = plan;
   canonicalize(canonical);
-  Explanation explanation(workload, std::move(canonical), cost, models, *evaluator, memory_bytes,
+  const Cluster cluster{
+      .devices = plan.devices, .memory_bytes = memory_bytes, .buffers = options.buffers};
+  Explanation explanation(workload, std::move(canonical), cost, models, *evaluator, cluster,
                           options.cancel);
   const std::vector<std::int32_t> tables =
       options.tables.empty() ? dearest(explanation.alone_ms(), options.most) : options.tables;

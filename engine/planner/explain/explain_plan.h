@@ -36,6 +36,7 @@ struct ExplainOptions {
   /// Only these, in their order; empty: the `most` with the dearest shards, from the dearest on.
   std::vector<std::int32_t> tables{};
   std::size_t most = 20;
+  StepBuffers buffers = StepBuffers::kOff;  ///< that count as memory
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };

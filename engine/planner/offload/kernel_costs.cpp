@@ -106,7 +106,7 @@ double KernelCosts::shard_ms(ShardShape shape, const TableKernel& kernel) const 
 
 std::int64_t KernelCosts::shard_bytes(ShardShape shape, const TableKernel& kernel) const {
   shape.kernel = kernel;
-  return bytes_on_device(table_of(shape), shape);
+  return problem_.space.bytes(shape);
 }
 
 std::int64_t KernelCosts::host_bytes(ShardShape shape, const TableKernel& kernel) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "engine/planner/offload/kernel_costs.h"
 #include "search/lower_bound.h"
 
@@ -40,10 +41,10 @@ KernelOption between(const Cached& a, const Cached& b) {
 }
 
 /// Without what rounding up to whole rows adds.
-double cache_bytes(const Table& table, TableKernel kernel) {
+double cache_bytes(const Table& table, const StepMemory& step, TableKernel kernel) {
   const double load_factor = std::exchange(kernel.load_factor, 1);
   const double row = static_cast<double>(cached_row_bytes(table, table.dim));
-  return static_cast<double>(table_bytes(table, kernel)) -
+  return static_cast<double>(table_bytes(table, step, kernel)) -
          (1 - load_factor) * static_cast<double>(table.rows) * row;
 }
 
@@ -52,7 +53,7 @@ KernelOption option_of(const search::SearchSpace& space, std::int32_t index, dou
   const TableKernel& kernel = space.of(index).kernel;
   const bool free = kernel.load_factor > 0 && caches_freely(table);
   const double bytes =
-      free ? cache_bytes(table, kernel) : static_cast<double>(table_bytes(table, kernel));
+      free ? cache_bytes(table, space.step, kernel) : static_cast<double>(space.whole_bytes(index));
   return {cost, bytes, static_cast<double>(bytes_on_host(table, space.whole(index)))};
 }
 

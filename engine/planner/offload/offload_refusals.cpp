@@ -6,6 +6,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/core/step_memory.h"
 #include "search/feasibility.h"
 
 namespace neuroshard {
@@ -36,18 +37,21 @@ Status buffers_alone(double bytes, const Cluster& cluster) {
 }  // namespace
 
 Status no_way_to_share(const Workload& workload, const Cluster& cluster, const Hosts& hosts) {
-  return infeasible("found no way to share tables of " + describe_bytes(workload) + " between " +
+  return infeasible("found no way to share tables of " +
+                    describe_bytes(workload, step_memory(workload, cluster)) + " between " +
                     memories(cluster, hosts) + ": more of either may do");
 }
 
 Status too_little_memory(const Workload& workload, const Cluster& cluster, const Hosts& hosts) {
   constexpr double kMostBytes = 9e18;
   const double devices = static_cast<double>(cluster.memory_bytes) * cluster.devices;
+  const StepMemory step = step_memory(workload, cluster);
   double all = 0;
   double buffers = 0;  // stay on the devices
   for (const Table& table : workload.tables) {
-    all += static_cast<double>(table_bytes(table));
-    buffers += static_cast<double>(buffer_bytes(table, {.rows = table.rows, .dim = table.dim}));
+    all += static_cast<double>(table_bytes(table, step));
+    buffers +=
+        static_cast<double>(buffer_bytes(table, {.rows = table.rows, .dim = table.dim}, step));
   }
   if (buffers > devices) return buffers_alone(buffers, cluster);
   const double missing = (all - devices) / hosts.count;
@@ -55,8 +59,8 @@ Status too_little_memory(const Workload& workload, const Cluster& cluster, const
     return no_way_to_share(workload, cluster, hosts);
   }
   const auto least = static_cast<std::int64_t>(std::min(missing, kMostBytes));
-  return infeasible("the tables need " + describe_bytes(workload) + ", more than " +
-                    memories(cluster, hosts) + " hold: needs at least " +
+  return infeasible("the tables need " + describe_bytes(workload, step_memory(workload, cluster)) +
+                    ", more than " + memories(cluster, hosts) + " hold: needs at least " +
                     format_bytes_at_least(least) + " of memory per host for tables");
 }
 

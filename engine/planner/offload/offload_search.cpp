@@ -61,7 +61,7 @@ class OffloadSearch {
     const std::int32_t devices = cluster_.devices;
     const std::int32_t each = host_devices(devices, capabilities(problem.models).devices_per_host);
     hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
-              problem.host_memory_bytes};
+              cluster_.host_memory_bytes};
   }
 
   Result<search::SearchResult> run() {

@@ -11,11 +11,10 @@
 namespace neuroshard {
 
 /// What to place where devices and hosts hold tables. All outlives the search; the cost models know
-/// host memory (Capabilities), hosts have some.
+/// host memory (Capabilities), the cluster's hosts have some.
 struct OffloadProblem {
   const search::Problem& problem;
   const CostModels& models;
-  std::int64_t host_memory_bytes = 0;  ///< of each host, for tables
 };
 
 /// A plan with kernels of its own, by an algorithm that knows nothing of kernels. Which
