@@ -1,0 +1,145 @@
+"""Searching plans: plan() from nothing, replan() from a plan that runs."""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+from typing import Any, Optional, Union
+
+from . import _binding as binding
+from . import _structs as structs
+from ._searching import Cancellation, Progress, planner_of, search
+from .cost_models import CostModels, Path
+from .errors import InvalidInputError
+from .plans import BUFFERS, Cluster, Plan
+from .sizes import Size, parse_bytes
+from .workload import Tables, Workload
+
+# Plans that a search puts a cost on where nobody says otherwise: a number instead of a time, so
+# that the same tables give the same plan in every run. About a second for 26 tables on 8 devices
+# (measured on two cores of a virtual machine).
+DEFAULT_EVALUATIONS = 1_000_000
+ROW_SPLITS = ("off", "even", "any")
+
+
+def plan(tables: Tables, *, devices: int, device_memory: Size,
+         cost_model: Union[CostModels, Path] = "h200_sim", batch_size: Optional[int] = None,
+         algorithm: Optional[str] = None, evaluations: Optional[int] = None,
+         time_limit_s: Optional[float] = None, seed: int = 0, threads: int = 0,
+         row_splits: str = "even", data_parallel: bool = False, equal_columns: bool = False,
+         target: Optional[str] = None, devices_per_host: Optional[int] = None,
+         host_memory: Optional[Size] = None, buffers: str = "off", progress: Progress = None,
+         cancellation: Optional[Cancellation] = None) -> Plan:
+    """The plan of `tables` on `devices` devices whose slowest device takes least.
+
+    tables: a Workload, a path, a dict or a list of dicts, see Workload.of().
+    device_memory: bytes for tables, and `buffers`, on each device, such as "80GB".
+    cost_model: CostModels, a shipped name (CostModels.names()) or a file.
+    batch_size: samples per step over all devices, instead of the tables' own.
+    algorithm: "refine" where it is None; `neuroshard plan --help` lists them.
+    evaluations: plans to put a cost on, DEFAULT_EVALUATIONS where neither this nor `time_limit_s`
+        is given. The plan then depends on neither the machine's speed nor `threads`.
+    time_limit_s: seconds after which the search returns its best plan so far.
+    seed: of the algorithms that draw random numbers.
+    threads: 0 for one per hardware thread.
+    row_splits: "off", "even" (a table over all devices, or those of a host) or "any".
+    data_parallel: whether small tables may be whole on every device (cost model "torchrec").
+    equal_columns: look for column blocks of one width, as HugeCTR has them.
+    target: the format that the plan will be exported in, such as "torchrec": the search keeps to
+        what its trainer runs.
+    devices_per_host: 8 where it is None, or all of them where 8 do not divide them.
+    host_memory: bytes of each host for tables that are read from there (cost model "torchrec").
+    buffers: lookups and outputs of a step that count as device memory: "off", "train_base",
+        "train_sparse_dist" or "train_prefetch_sparse_dist", TorchRec's pipelines.
+    progress: a function of phase, done, total and unit, called by a thread of the search; True for
+        a bar of tqdm, or lines where there is no tqdm, on standard error.
+    cancellation: ends the search from another thread.
+
+    Ctrl-C ends the search and raises KeyboardInterrupt. What there is to say about costs (that they
+    are SIMULATED, say) goes to the logger "neuroshard_engine". Raises InvalidInputError,
+    InfeasibleError, CancelledError, or another EngineError, with one line.
+    """
+    cluster = _cluster(devices, device_memory, devices_per_host, host_memory, buffers)
+    workload = Workload.of(tables, batch_size)
+    models = CostModels.of(cost_model)
+    words = [binding.encoded(algorithm, "algorithm"), binding.encoded(target, "target")]
+    if row_splits not in ROW_SPLITS:
+        raise InvalidInputError(f"row_splits: found {row_splits!r}, expected off, even or any")
+    options = _options(
+        evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),
+        seed=_integer("seed", seed, 0, (1 << 64) - 1), row_splits=1 + ROW_SPLITS.index(row_splits),
+        data_parallel=bool(data_parallel), equal_columns=bool(equal_columns),
+        target=structs.text_of(words[1]))
+    handle = search("planner_plan", (planner_of(models), workload._handle,
+                                     ctypes.byref(cluster.struct())),
+                    options, progress, cancellation)
+    return Plan(handle, workload, models, cluster)
+
+
+def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
+           devices: Optional[int] = None, device_memory: Optional[Size] = None,
+           cost_model: Union[None, CostModels, Path] = None, batch_size: Optional[int] = None,
+           evaluations: Optional[int] = None, time_limit_s: Optional[float] = None,
+           threads: int = 0, target: Optional[str] = None, progress: Progress = None,
+           cancellation: Optional[Cancellation] = None) -> Plan:
+    """A plan that costs no more than `now` does for `tables`, and brings at most `move_limit` bytes
+    (such as "4GB") to devices that do not hold them.
+
+    tables: those of now where it is None; others may have other lookups, and further tables behind
+        those of `now`, which are placed as if nothing of them moved.
+    devices, device_memory, cost_model: those of `now` where they are None. The number of devices
+        cannot change; less memory sends what is too much elsewhere.
+    The others are as in plan(). Row shards and tables on every device stay where they are.
+    Raises, too, InfeasibleError where nothing is found that fits and moves no more than the limit.
+    """
+    workload = Workload.of(now.workload if tables is None else tables, batch_size)
+    models = now.cost_models if cost_model is None else CostModels.of(cost_model)
+    own = now.cluster
+    cluster = _cluster(own.devices if devices is None else devices,
+                       own.device_memory if device_memory is None else device_memory,
+                       own.devices_per_host or None, own.host_memory or None, own.buffers)
+    words = binding.encoded(target, "target")
+    options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words))
+    limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
+    handle = search("planner_replan", (planner_of(models), workload._handle,
+                                       ctypes.byref(cluster.struct()), now._handle, limit),
+                    options, progress, cancellation)
+    return Plan(handle, workload, models, cluster)
+
+
+def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
+             host_memory: Optional[Size], buffers: str) -> Cluster:
+    if buffers not in BUFFERS:
+        raise InvalidInputError(f"buffers: found {buffers!r}, expected one of {', '.join(BUFFERS)}")
+    per_host = devices_per_host
+    return Cluster(
+        devices=_integer("devices", devices, 1, 65536),
+        device_memory=parse_bytes(device_memory, "device_memory"),
+        devices_per_host=0 if per_host is None else _integer("devices_per_host", per_host, 1, 65536),
+        host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
+        buffers=buffers)
+
+
+def _options(evaluations: Optional[int], time_limit_s: Optional[float], threads: int,
+             **fields: Any) -> Any:
+    if evaluations is None:
+        number = DEFAULT_EVALUATIONS if time_limit_s is None else 0
+    else:
+        number = _integer("evaluations", evaluations, 1, (1 << 63) - 1)
+    if time_limit_s is not None and not (isinstance(time_limit_s, (int, float))
+                                         and 0 < time_limit_s < 1e9):
+        raise InvalidInputError(f"time_limit_s: found {time_limit_s!r}, expected seconds above 0")
+    return structs.sized(
+        structs.PlanOptions, evaluations=number, time_limit_s=float(time_limit_s or 0),
+        threads=_integer("threads", threads, 0, 1 << 20), **fields)
+
+
+def _integer(what: str, value: int, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidInputError(f"{what}: found {value!r}, expected an integer from {least} to "
+                                f"{most}")
+    return number

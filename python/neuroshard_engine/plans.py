@@ -1,0 +1,288 @@
+"""Plans: which part of which table is on which device, and what each device takes."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+from . import _binding as binding
+from . import _report
+from . import _structs as structs
+from ._searching import planner_of
+from .command import output_of
+from .cost_models import CostModels, Path
+from .errors import InvalidInputError
+from .workload import Tables, Workload
+
+KERNELS = {2: "fused_uvm_caching", 4: "fused_uvm"}
+BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows [rows[0], rows[1]) x columns [columns[0], columns[1]) of a table on a device."""
+
+    table: str
+    table_index: int  # in the workload
+    rows: Tuple[int, int]
+    columns: Tuple[int, int]
+    device: Optional[int]  # None: every device holds the whole table
+    compute_kernel: str  # TorchRec's word: "dense" (every device), "fused", "fused_uvm", ..
+    cache_load_factor: Optional[float]  # share of its rows in a cache; None without one
+
+
+@dataclass(frozen=True)
+class DeviceCost:
+    """What one device takes in a training step."""
+
+    compute_ms: float
+    forward_comm_ms: float  # includes waiting for the slowest device
+    backward_comm_ms: float
+    total_ms: float
+    memory_bytes: int  # weights, optimizer states, caches of rows and the plan's buffers
+    host_bytes: int  # what it has in its host's memory
+    dim_sum: int  # columns of all its shards
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a plan is searched for. Bytes are bytes; 0 devices per host: 8, or one host."""
+
+    devices: int
+    device_memory: int  # for tables, and `buffers`, on each device
+    devices_per_host: int = 0
+    host_memory: int = 0  # of each host, for tables that are read from there; 0: none
+    buffers: str = "off"
+
+    def struct(self) -> Any:
+        return structs.sized(
+            structs.Cluster, memory_bytes=self.device_memory, devices=self.devices,
+            devices_per_host=self.devices_per_host, host_memory_bytes=self.host_memory,
+            buffers=1 + BUFFERS.index(self.buffers))
+
+
+class Plan:
+    """Shards with their costs. Never changes; shared by threads freely.
+
+    Made by neuroshard_engine.plan(), replan() and read(). It remembers its tables, cost models and
+    cluster, so that none of its methods asks for them again.
+    """
+
+    def __init__(self, handle: binding.Handle, workload: Workload, cost_models: CostModels,
+                 cluster: Cluster) -> None:
+        self._handle = handle
+        self.workload = workload
+        self.cost_models = cost_models
+        self.cluster = cluster
+        info = structs.sized(structs.PlanInfo)
+        binding.call("plan_get_info", handle, ctypes.byref(info))
+        self._info = info
+
+    @classmethod
+    def read(cls, path: Path, tables: Tables, *, device_memory: Union[int, str],
+             devices: Optional[int] = None, cost_model: Union[CostModels, Path] = "h200_sim",
+             batch_size: Optional[int] = None, devices_per_host: int = 0) -> Plan:
+        """A plan file of ours, of TorchRec or of HugeCTR, with what it costs here.
+
+        `devices` is for files that do not say it. Raises InvalidInputError where the plan does not
+        cover the tables, or the cost models do not know its kind of shards.
+        """
+        from .sizes import parse_bytes
+        workload = Workload.of(tables, batch_size)
+        try:
+            with open(path, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            raise InvalidInputError(f"{os.fspath(path)}: {error.strerror}") from None
+        source = os.fsencode(path)
+        found = binding.make("plan", "plan_import", structs.text_of(content),
+                             structs.text_of(source), workload._handle,
+                             ctypes.c_int32(devices or 0))
+        models = CostModels.of(cost_model)
+        costed = binding.make("plan", "planner_simulate", planner_of(models), workload._handle,
+                              found)
+        plan = cls(costed, workload, models, Cluster(0, 0))
+        plan.cluster = Cluster(int(plan._info.devices), parse_bytes(device_memory, "device_memory"),
+                               devices_per_host, 0, plan.buffers)
+        return plan
+
+    @property
+    def cost_ms(self) -> float:
+        """Milliseconds of the slowest device in a training step; see `simulated`."""
+        return float(self._info.cost_ms)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the costs are those of simulated hardware, or a formula's, not measured ones."""
+        return self.cost_models.simulated
+
+    @property
+    def devices(self) -> int:
+        return int(self._info.devices)
+
+    @property
+    def algorithm(self) -> str:
+        return str(self._info.algorithm.text())
+
+    @property
+    def evaluations(self) -> int:
+        """Plans that the search has put a cost on."""
+        return int(self._info.evaluations)
+
+    @property
+    def search_s(self) -> float:
+        """Seconds that the search took."""
+        return float(self._info.search_s)
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether time or a cancellation ended the search: the next may find another plan."""
+        return bool(self._info.stopped_early)
+
+    @property
+    def buffers(self) -> str:
+        """What memory counts beside tables: "off", "train_base", .., TorchRec's pipelines."""
+        return BUFFERS[max(0, self._info.buffers - 1)]
+
+    @property
+    def shards(self) -> List[Shard]:
+        """Ordered by table, first row, first column; together they cover every table once."""
+        found = (structs.Shard * self._info.shard_count)()
+        binding.call("plan_get_shards", self._handle, found,
+                     ctypes.c_size_t(self._info.shard_count))
+        names = [table.name for table in self.workload.tables]
+        offloaded = self._offloaded()
+        return [_shard(each, names[each.table], offloaded) for each in found]
+
+    @property
+    def per_device(self) -> List[DeviceCost]:
+        """In device order."""
+        count = self._info.device_cost_count
+        costs = (structs.DeviceCost * count)()
+        binding.call("plan_get_device_costs", self._handle, costs, ctypes.c_size_t(count))
+        hosts = (ctypes.c_int64 * count)()
+        binding.call("plan_get_host_bytes", self._handle, hosts, ctypes.c_size_t(count))
+        return [DeviceCost(each.compute_ms, each.forward_comm_ms, each.backward_comm_ms,
+                           each.total_ms, each.memory_bytes, host_bytes, each.dim_sum)
+                for each, host_bytes in zip(costs, hosts)]
+
+    def export(self, format: str = "json", *, module: Optional[str] = None,
+               trainer_device: Optional[str] = None) -> bytes:
+        """The plan as a file: "json", "torchrec", "hugectr", "hugectr-python", "csv" or "html".
+
+        For TorchRec `module` is the dotted name of the embedding module in the model (else as the
+        tables say, or the model itself), `trainer_device` "cuda" or "cpu". Raises InvalidInputError,
+        naming table and reason, for what a format cannot express.
+        """
+        words = [binding.encoded(format, "format"), binding.encoded(module, "module"),
+                 binding.encoded(trainer_device, "trainer_device")]
+        options = structs.sized(
+            structs.ExportOptions, module=structs.text_of(words[1]),
+            trainer_device=structs.text_of(words[2]), memory_bytes=self.cluster.device_memory,
+            devices_per_host=self.cluster.devices_per_host)
+        made = binding.make("bytes", "plan_export", self._handle, self.workload._handle,
+                            structs.text_of(words[0]), ctypes.byref(options))
+        view: structs.Text = binding.value("bytes_view", made)
+        return view.bytes()
+
+    def to_json(self) -> str:
+        """A neuroshard-plan file (docs/FILE_FORMATS.md), as `neuroshard plan --output` writes it."""
+        return self.export("json").decode("utf-8")
+
+    def to_torchrec(self, module: Optional[str] = None,
+                    trainer_device: Optional[str] = None) -> str:
+        """The JSON of TorchRec's ShardingPlan._serialize(); see export()."""
+        return self.export("torchrec", module=module,
+                           trainer_device=trainer_device).decode("utf-8")
+
+    def save(self, path: Path, format: str = "json") -> None:
+        """Makes the file hold the plan, whole or not at all; see export()."""
+        content = self.export(format)
+        folder = os.path.dirname(os.path.abspath(path))
+        file, temporary = tempfile.mkstemp(prefix=".neuroshard-", suffix=".tmp", dir=folder)
+        try:
+            with os.fdopen(file, "wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+
+    def check(self) -> None:
+        """Raises InvalidInputError unless shards cover every table once in ways that it allows, and
+        InfeasibleError, naming the fullest device, where memory is not enough."""
+        cluster = self.cluster.struct()
+        binding.call("plan_check", self._handle, self.workload._handle, ctypes.byref(cluster))
+
+    def moved_bytes(self, to: Plan) -> int:
+        """Bytes that come to devices which do not hold them when `to` takes this plan's place:
+        weights and optimizer states."""
+        moved = ctypes.c_int64()
+        binding.call("plan_moved_bytes", self._handle, to._handle, to.workload._handle,
+                     ctypes.byref(moved))
+        return moved.value
+
+    def replan(self, tables: Optional[Tables] = None, *, move_limit: Union[int, str],
+               **options: Any) -> Plan:
+        """A plan near this one that costs no more; see neuroshard_engine.replan()."""
+        from .planning import replan
+        return replan(self, tables, move_limit=move_limit, **options)
+
+    def explain(self, tables: Sequence[str] = (), most: int = 20) -> str:
+        """What each table takes, and the next best place for it, as a text for people.
+
+        Of the tables named, or of the `most` dearest ones.
+        """
+        return self._explain(tables, most, []).rstrip("\n")
+
+    def explanation(self, tables: Sequence[str] = (), most: int = 20) -> Dict[str, Any]:
+        """The same as data: docs/FILE_FORMATS.md, "Explanation"."""
+        found: Dict[str, Any] = json.loads(self._explain(tables, most, ["--output", "-"]))
+        return found
+
+    def report(self) -> str:
+        """A table of what each device takes, with the kinds of shards that it has."""
+        return _report.table_of(self)
+
+    def __repr__(self) -> str:
+        kind = " SIMULATED" if self.simulated else ""
+        return (f"Plan({self.cost_ms:.3f} ms{kind}, {self._info.shard_count} shards on "
+                f"{self.devices} devices)")
+
+    def _explain(self, tables: Sequence[str], most: int, flags: List[str]) -> str:
+        with tempfile.TemporaryDirectory(prefix="neuroshard-") as folder:
+            paths = {name: os.path.join(folder, f"{name}.json") for name in ("tables", "plan")}
+            for name, text in ("tables", self.workload.to_json()), ("plan", self.to_json()):
+                with open(paths[name], "w", encoding="utf-8") as file:
+                    file.write(text)
+            named = [word for table in tables for word in ("--table", table)]
+            hosts = ["--devices-per-host", str(self.cluster.devices_per_host)]
+            return output_of([
+                "explain", "--tables", paths["tables"], "--plan", paths["plan"],
+                "--device-memory", str(self.cluster.device_memory),
+                "--batch-size", str(self.workload.batch_size), "--most", str(most),
+                *(hosts if self.cluster.devices_per_host else []),
+                *self.cost_models._flags(folder), *named, *flags])
+
+    def _offloaded(self) -> Dict[int, Any]:
+        count = self._info.offloaded_count
+        found = (structs.Offloaded * count)()
+        binding.call("plan_get_offloaded", self._handle, found, ctypes.c_size_t(count))
+        return {each.table: each for each in found}
+
+
+def _shard(each: Any, table: str, offloaded: Dict[int, Any]) -> Shard:
+    host = offloaded.get(each.table)
+    kernel = "fused" if host is None else KERNELS[host.kernel]
+    return Shard(
+        table=table, table_index=each.table, rows=(each.row_begin, each.row_end),
+        columns=(each.column_begin, each.column_end),
+        device=None if each.device < 0 else each.device,
+        compute_kernel="dense" if each.device < 0 else kernel,
+        cache_load_factor=(host.cache_load_factor or None) if host is not None else None)

@@ -1,0 +1,43 @@
+"""Bytes, as the command's flags have them: "80GB" is 80 x 10^9, "74.5GiB" is 74.5 x 2^30."""
+
+from __future__ import annotations
+
+import operator
+import re
+from fractions import Fraction
+from typing import Union
+
+from .errors import InvalidInputError
+
+Size = Union[int, str]
+
+_UNITS = {"": 1, "B": 1}
+_UNITS.update({f"{letter}B": 1000 ** power for power, letter in enumerate("KMGTP", 1)})
+_UNITS.update({f"{letter}iB": 1024 ** power for power, letter in enumerate("KMGTP", 1)})
+_MOST = (1 << 63) - 1
+
+
+def parse_bytes(size: Size, what: str = "size") -> int:
+    """Bytes of an integer, or of a text such as "80GB", "24GiB" or "1073741824".
+
+    Fractions of a byte are dropped. `what` names the argument in the message. Raises
+    InvalidInputError for anything else, for negative sizes and for more than 2^63 - 1 bytes.
+    """
+    if isinstance(size, str):
+        found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([A-Za-z]*)", size)
+        if found is None or found[2] not in _UNITS:
+            raise _refused(what, size)
+        number = int(Fraction(found[1].rstrip(".")) * _UNITS[found[2]])
+    else:
+        try:
+            number = operator.index(size)
+        except TypeError:
+            raise _refused(what, size) from None
+    if not 0 <= number <= _MOST or isinstance(size, bool):
+        raise _refused(what, size)
+    return number
+
+
+def _refused(what: str, size: object) -> InvalidInputError:
+    return InvalidInputError(f"{what}: found {size!r}, expected bytes as an integer from 0 to "
+                             "2^63 - 1, or a size such as '4GiB' or '80GB'")

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# The wheel in dist/, as strangers have it: installed without a network into an empty environment of
+# every Python from 3.8 on that this machine has, where tests/python/test_*.py run. Where there is a C
+# compiler, the structs are held against the header's; where there is mypy ($NEUROSHARD_MYPY, or on
+# PATH), the package is typed strictly.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. scripts/common.sh
+
+wheels=(dist/neuroshard_engine-"$(cat VERSION)"-*.whl)
+if ! [ -f "${wheels[0]}" ]; then
+  echo "run.sh: no wheel in dist/; scripts/wheel.sh makes one" >&2
+  exit 2
+fi
+room=$(mktemp -d)
+trap 'rm -rf "$room"' EXIT
+
+# Each version once: those on PATH, then those of pyenv, whose own stand-ins on PATH may not run.
+pythons() {
+  local candidate version seen=" "
+  for candidate in $(compgen -c | grep -xE 'python3(\.[0-9]+)?' | sort -u) \
+    "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3; do
+    version=$("$candidate" -c 'import ctypes, ensurepip, sys, venv
+assert sys.version_info >= (3, 8)
+print("%d.%d" % sys.version_info[:2])' 2> /dev/null) || continue
+    [[ $seen == *" $version "* ]] && continue
+    seen+="$version "
+    echo "$candidate"
+  done
+}
+
+mapfile -t found < <(pythons)
+if [ ${#found[@]} -eq 0 ]; then
+  need_packages python3 python3-venv
+  mapfile -t found < <(pythons)
+fi
+if [ ${#found[@]} -eq 0 ]; then
+  echo "run.sh: found no Python 3.8 or newer that can make environments" >&2
+  exit 1
+fi
+root=$PWD
+for python in "${found[@]}"; do
+  environment=$room/environment
+  rm -rf "$environment"
+  "$python" -m venv "$environment"
+  "$environment/bin/python" -m pip install --quiet --no-index "${wheels[0]}"
+  # From an empty folder, so that the package can only be the installed one.
+  mkdir -p "$room/empty"
+  (cd "$room/empty" && env -u PYTHONPATH NEUROSHARD_EXAMPLES="$root/examples" \
+    "$environment/bin/python" -W error -m unittest discover -s "$root/tests/python" > "$room/log" 2>&1) ||
+    { cat "$room/log" >&2; echo "run.sh: the tests fail under $("$python" --version)" >&2; exit 1; }
+  echo "$("$python" --version): $(grep '^Ran ' "$room/log" | cut -d ' ' -f 1-3)"
+done
+
+if command -v "${CC:-cc}" > /dev/null; then
+  "${found[0]}" tests/python/struct_layout.py > "$room/layout.c"
+  "${CC:-cc}" -Iinclude -Ibuild/static/include "$room/layout.c" -o "$room/layout"
+  "$room/layout"
+fi
+mypy=${NEUROSHARD_MYPY:-mypy}
+if command -v "$mypy" > /dev/null; then
+  (cd python && "$mypy" --strict neuroshard_engine)
+fi

@@ -1,0 +1,213 @@
+"""Plans of the installed package: costs, shards, files, what it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import neuroshard_engine as ns
+from neuroshard_engine import command
+
+EXAMPLE = os.path.join(os.environ["NEUROSHARD_EXAMPLES"], "dlrm_dcnv2.json")
+FEW = [{"name": "user", "rows": 400000, "dim": 64, "pooling_factor": 30},
+       {"name": "item", "rows": 100000, "dim": 128, "pooling_factor": 10, "zipf_alpha": 1.05},
+       {"name": "ad", "rows": 7000, "dim": 16, "pooling_factor": 2}]
+
+
+def few(**changes):
+    return ns.plan(FEW, **{"devices": 2, "device_memory": "1GB", "batch_size": 65536,
+                           "evaluations": 2000, **changes})
+
+
+class PlanTest(unittest.TestCase):
+    def setUp(self):
+        self.logged = self.assertLogs("neuroshard_engine", "WARNING")
+        self.logged.__enter__()
+        self.addCleanup(self.logged.__exit__, None, None, None)
+
+    def test_is_the_plan_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            command.output_of(["plan", "--tables", EXAMPLE, "--devices", "8", "--device-memory",
+                               "80GB", "--evaluations", "20000", "--output", path])
+            with open(path, encoding="utf-8") as file:
+                expected = json.load(file)
+        plan = ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=20000)
+        found = json.loads(plan.to_json())
+        for key in ("shards", "per_device", "cost_ms", "devices", "batch_size"):
+            self.assertEqual(found[key], expected[key], key)
+        self.assertEqual(plan.cost_ms, expected["cost_ms"])
+        self.assertEqual([each.total_ms for each in plan.per_device],
+                         [each["total_ms"] for each in expected["per_device"]])
+
+    def test_costs_and_shards_agree(self):
+        plan = few()
+        self.assertEqual(plan.cost_ms, max(each.total_ms for each in plan.per_device))
+        self.assertTrue(plan.simulated)
+        self.assertFalse(plan.stopped_early)
+        cells = {}
+        for shard in plan.shards:
+            size = (shard.rows[1] - shard.rows[0]) * (shard.columns[1] - shard.columns[0])
+            cells[shard.table] = cells.get(shard.table, 0) + size
+            self.assertIn(shard.device, (0, 1))
+        self.assertEqual(cells, {each["name"]: each["rows"] * each["dim"] for each in FEW})
+        self.assertEqual(sum(each.memory_bytes for each in plan.per_device),
+                         4 * sum(cells.values()))
+        plan.check()
+
+    def test_is_the_same_in_every_run_and_on_any_threads(self):
+        self.assertEqual(few().to_json(), few(threads=1).to_json())
+
+    def test_a_time_limit_is_kept(self):
+        plan = few(evaluations=None, time_limit_s=0.05)
+        self.assertTrue(plan.stopped_early)
+        self.assertLess(plan.search_s, 5)
+
+    def test_simulated_is_said(self):
+        few()
+        self.assertTrue(any("SIMULATED" in line for line in self.logged.watcher.output))
+        self.assertIn("SIMULATED", repr(few()))
+        self.assertIn("SIMULATED", few().report())
+
+    def test_the_report_has_a_line_a_rank(self):
+        lines = few(devices=4).report().splitlines()
+        self.assertEqual(len(lines), 2 + 4)
+        self.assertEqual(sum("slowest" in line for line in lines[2:]), 1)
+        self.assertIn("% ", lines[2])
+
+    def test_writes_torchrecs_plan(self):
+        plan = few(target="torchrec")
+        tables = json.loads(plan.to_torchrec(module="sparse", trainer_device="cpu"))["plan"]["sparse"]
+        self.assertEqual(sorted(tables), ["ad", "item", "user"])
+        self.assertIn("rank:0/cpu", json.dumps(tables))
+
+    def test_a_saved_plan_is_read_back_with_its_costs(self):
+        plan = few()
+        with tempfile.TemporaryDirectory() as folder:
+            for format in ("json", "torchrec"):
+                path = os.path.join(folder, format)
+                plan.save(path, format)
+                again = ns.Plan.read(path, FEW, batch_size=65536, devices=2, device_memory="1GB")
+                self.assertEqual(again.shards, plan.shards)
+                self.assertEqual(again.cost_ms, plan.cost_ms)
+            self.assertEqual(sorted(os.listdir(folder)), ["json", "torchrec"])
+
+    def test_explains_without_being_told_again(self):
+        plan = ns.plan(FEW, devices=2, device_memory="1GB", batch_size=32768, evaluations=2000,
+                       cost_model=ns.CostModels.torchrec(device_gbps=2000))
+        self.assertIn("user", plan.explain(tables=["user"]))
+        data = plan.explanation()
+        self.assertEqual(data["batch_size"], 32768)
+        self.assertAlmostEqual(data["cost_ms"], plan.cost_ms, places=6)
+
+    def test_a_file_of_cost_models_is_used(self):
+        path = os.path.join(os.path.dirname(EXAMPLE), "../models/h200_sim.safetensors")
+        plan = few(cost_model=path)
+        self.assertEqual(plan.cost_models.sha256, few().cost_models.sha256)
+        self.assertEqual(plan.shards, few().shards)
+        self.assertAlmostEqual(plan.explanation()["cost_ms"], plan.cost_ms, places=6)
+        with self.assertRaises(ns.InvalidInputError) as refused:
+            few(cost_model=EXAMPLE)
+        self.assertIn("dlrm_dcnv2.json", str(refused.exception))
+
+    def test_replans_within_the_limit(self):
+        plan = few()
+        changed = [dict(FEW[0], pooling_factor=3), dict(FEW[1], pooling_factor=90), FEW[2]]
+        same = plan.replan(changed, batch_size=65536, move_limit=0, evaluations=2000)
+        self.assertEqual(same.shards, plan.shards)
+        near = plan.replan(changed, batch_size=65536, move_limit="20MB", evaluations=2000)
+        self.assertLessEqual(plan.moved_bytes(near), 20_000_000)
+        self.assertLessEqual(near.cost_ms, same.cost_ms)
+
+    def test_workloads_are_read_once(self):
+        workload = ns.Workload.of({"batch_size": 4096, "tables": FEW})
+        self.assertEqual(len(workload), 3)
+        self.assertEqual(workload.batch_size, 4096)
+        self.assertEqual(workload.tables[1].rows, 100000)
+        self.assertAlmostEqual(sum(workload.tables[0].reuse_histogram), 1)
+        self.assertEqual(ns.Workload.of(workload, 8192).batch_size, 8192)
+        self.assertEqual(ns.plan(workload, devices=2, device_memory=10**9,
+                                 evaluations=100).workload, workload)
+
+    def test_plans_outlive_what_they_were_made_of(self):
+        plans = [few(evaluations=10) for _ in range(20)]
+        self.assertEqual(len({plan.to_json() for plan in plans}), 1)
+
+
+class RefusalTest(unittest.TestCase):
+    def refused(self, kind, words, **changes):
+        with self.assertLogs("neuroshard_engine"):
+            ns.planning.planner_of(ns.CostModels.shipped())  # assertLogs wants a line
+            with self.assertRaises(kind) as refused:
+                few(**changes)
+        message = str(refused.exception)
+        self.assertIn(words, message)
+        self.assertNotIn("\n", message)
+        return refused.exception
+
+    def test_bad_arguments(self):
+        bad = ns.InvalidInputError
+        self.refused(bad, "device_memory: found '80G'", device_memory="80G")
+        self.refused(bad, "device_memory: found -1", device_memory=-1)
+        self.refused(bad, "device_memory: found True", device_memory=True)
+        self.refused(bad, "devices: found 0", devices=0)
+        self.refused(bad, "devices: found 2.0", devices=2.0)
+        self.refused(bad, "evaluations: found 0", evaluations=0)
+        self.refused(bad, "time_limit_s: found nan", time_limit_s=float("nan"))
+        self.refused(bad, "row_splits: found 'some'", row_splits="some")
+        self.refused(bad, "buffers: found 'all'", buffers="all")
+        self.refused(bad, "magic", algorithm="magic")
+        self.refused(bad, "cost model: found 'h900'", cost_model="h900")
+        self.refused(bad, "algorithm: found 7", algorithm=7)
+        self.refused(bad, "progress: found 3", progress=3)
+
+    def test_bad_tables(self):
+        bad = ns.InvalidInputError
+        for tables, words in [
+                ("/nowhere.json", "/nowhere.json: No such file"), (7, "found int"),
+                ([{"name": "a", "rows": 0, "dim": 4, "pooling_factor": 1}], "rows"),
+                ([{"name": "a", "rows": 9, "dim": 4, "pooling": 1}], "pooling"),
+                ({"tables": [{"name": object()}]}, "found object"),
+                ([], "tables")]:
+            with self.assertRaises(bad) as refused:
+                ns.Workload.of(tables, 65536)
+            self.assertIn(words, str(refused.exception))
+        with self.assertRaises(bad) as refused:
+            ns.Workload.of(FEW)
+        self.assertIn("batch_size: found none", str(refused.exception))
+        with self.assertRaises(bad) as refused:
+            ns.Workload.of(FEW, batch_size=0)
+        self.assertIn("batch_size: found 0", str(refused.exception))
+
+    def test_what_does_not_fit_says_what_would(self):
+        error = self.refused(ns.InfeasibleError, "more", device_memory="10MB")
+        self.assertEqual((error.status, error.status_name), (2, "NEUROSHARD_INFEASIBLE"))
+
+    def test_sizes_are_the_commands(self):
+        for text, size in [("80GB", 80 * 10**9), ("24GiB", 24 << 30), ("1.5KiB", 1536),
+                           ("7", 7), (".5KB", 500), ("0.1MB", 100_000), (12, 12)]:
+            self.assertEqual(ns.parse_bytes(text), size)
+        for text in ("", "GB", "-1GB", "1e3", "1 GB", "1gb", "9223372036854775808", None, 1.0):
+            with self.assertRaises(ns.InvalidInputError):
+                ns.parse_bytes(text)
+
+
+class PackageTest(unittest.TestCase):
+    def test_the_command_is_there(self):
+        script = os.path.join(os.path.dirname(sys.executable), "neuroshard")
+        said = subprocess.run([script, "--version"], stdout=subprocess.PIPE, check=True).stdout
+        self.assertIn(ns.__version__, said.decode())
+        wrong = subprocess.run([script, "plan", "--tables", "/nowhere"], stderr=subprocess.PIPE,
+                               stdout=subprocess.PIPE, check=False)
+        self.assertEqual(wrong.returncode, 2)
+
+    def test_is_typed_and_installed(self):
+        folder = os.path.dirname(ns.__file__)
+        self.assertTrue(os.path.exists(os.path.join(folder, "py.typed")))
+        self.assertTrue(folder.startswith(sys.prefix), folder)
+
+
+if __name__ == "__main__":
+    unittest.main()
