@@ -1,36 +1,54 @@
 #!/usr/bin/env bash
-# Runs exported plans on real TorchRec: EmbeddingBagCollections, and an EmbeddingCollection, in
-# DistributedModelParallel on 2, 4 and 8 gloo ranks of this CPU, as one host or as two. Placement must
-# be the plan's, outputs those of the unsharded model. What python/torchrec_plan.py refuses is tried as
-# well.
+# Runs exported plans, and the planner of neuroshard_engine.torchrec, on real TorchRec 1.9 and 1.4:
+# EmbeddingBagCollections, and an EmbeddingCollection, in DistributedModelParallel on 2, 4 and 8 gloo
+# ranks of this CPU, as one host or as two. Placement must be the plan's, outputs those of the unsharded
+# model. What the package refuses is tried as well.
 #
-#   scripts/test-torchrec.sh install   makes the environment first (7 GB from the package index)
-#   scripts/test-torchrec.sh           uses it; exit code 77 and "skipped" when it is not there
+#   scripts/test-torchrec.sh install   makes both environments first (7 GB each, from the package index)
+#   scripts/test-torchrec.sh           uses those there are; exit code 77 and "skipped" without any
 #
-# The environment is $NEUROSHARD_TORCHREC_VENV, build/torchrec-venv by default.
+# They are build/torchrec-1.9-venv and build/torchrec-venv; $NEUROSHARD_TORCHREC_VENV names one of your
+# own instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-venv=${NEUROSHARD_TORCHREC_VENV:-build/torchrec-venv}
-
+# install FOLDER TORCH TORCHREC FBGEMM: versions that belong together.
 install() {
-  echo "installing torch, torchrec and fbgemm-gpu-cpu into $venv"
-  python3 -m venv "$venv"
-  quietly torchrec-install.log "$venv/bin/pip" install -r scripts/torchrec-requirements.txt
-  quietly torchrec-install.log "$venv/bin/pip" install --no-deps torchrec==1.4.0 fbgemm-gpu-cpu==1.4.2
+  echo "installing torch $2, torchrec $3 and fbgemm-gpu-cpu $4 into $1"
+  python3 -m venv "$1"
+  quietly torchrec-install.log "$1/bin/pip" install "torch==$2" -r scripts/torchrec-requirements.txt
+  quietly torchrec-install.log "$1/bin/pip" install --no-deps "torchrec==$3" "fbgemm-gpu-cpu==$4"
 }
 
 if [ "${1:-}" = install ]; then
-  install
+  install build/torchrec-1.9-venv 2.14.1 1.9.2 1.9.0
+  install build/torchrec-venv 2.9.1 1.4.0 1.4.2
 elif [ $# -gt 0 ]; then
   echo "found '$1', expected nothing or install" >&2
   exit 2
 fi
+if [ -z "${NEUROSHARD_TORCHREC_VENV:-}" ]; then
+  found=0
+  for each in build/torchrec-1.9-venv build/torchrec-venv; do
+    [ -x $each/bin/python ] || continue
+    NEUROSHARD_TORCHREC_VENV=$each "$0"
+    found=1
+  done
+  [ $found = 1 ] && exit
+fi
+venv=${NEUROSHARD_TORCHREC_VENV:-build/torchrec-venv}
 if ! [ -x "$venv/bin/python" ]; then
   echo "skipped: no environment in $venv; scripts/test-torchrec.sh install makes one"
   exit 77
 fi
+
+# The package as trainers have it: from the wheel.
+scripts/wheel.sh > build/torchrec-wheel.log
+quietly torchrec-wheel.log "$venv/bin/pip" install --no-index --no-deps --force-reinstall \
+  dist/neuroshard_engine-"$(cat VERSION)"-*.whl
+"$venv/bin/python" -c 'from importlib.metadata import version
+print("TorchRec", version("torchrec"), "with torch", version("torch"))'
 
 neuroshard=build/release/neuroshard
 [ -x $neuroshard ] || build release neuroshard
@@ -43,7 +61,7 @@ test_program() {
     tail -n 30 "$work/log" >&2
     return 1
   }
-  grep '^torchrec[-_]' "$work/out"  # the rest is Gloo's chatter
+  grep '^torchrec[-_:]' "$work/out"  # the rest is Gloo's chatter
 }
 
 # run RANKS TABLES PLAN [TABLES PLAN ..] or flags of run_plans.py.
@@ -61,11 +79,10 @@ expect() {
 
 "$venv/bin/python" - "$work" 2> "$work/log" << 'TABLES' || { cat "$work/log" >&2; exit 1; }
 import json, sys
-sys.path.insert(0, "python")
 import torch
 from torchrec.modules.embedding_configs import EmbeddingBagConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
-from torchrec_plan import save_tables
+from neuroshard_engine.torchrec import save_tables
 
 # As uneven as real tables, small enough for a few copies on this machine.
 work = sys.argv[1]
@@ -213,8 +230,9 @@ $neuroshard check --tables "$work/sequences.json" --plan "$work/torchrec-sequenc
 expect torchrec-sequences.json column_wise row_wise table_wise
 run 2 "$work/sequences.json" "$work/torchrec-sequences.json"
 
-# Planned by the ranks themselves.
+# Planned by the ranks themselves: by the command, and in the place of TorchRec's planner.
 test_program plan_in_trainer.py $neuroshard
+test_program planner.py
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.

@@ -161,7 +161,8 @@ class TorchRec:
             if "cache_params" in entry:
                 option.cache_params = CacheParams(**entry["cache_params"])
             chosen.append(option)
-        return chosen, enumerator._sharder_map
+        # What estimators take beside the options: TorchRec 1.9 wants data of the sharders.
+        return chosen, getattr(enumerator, "_sharder_data_map", enumerator._sharder_map)
 
     def cost(self, plan):
         """The rating of a plan in TorchRec's cost model: the largest sum of a device, ms."""

@@ -16,8 +16,9 @@ from .cost_models import CostModels
 from .errors import (CancelledError, EngineError, InfeasibleError, InvalidInputError,
                      OutOfMemoryError)
 from .planning import DEFAULT_EVALUATIONS, plan, replan
-from .plans import Cluster, DeviceCost, Plan, Shard
+from .plans import Plan
 from .sizes import parse_bytes
+from .values import Cluster, DeviceCost, Shard
 from .workload import Table, Workload
 
 __version__: str = _binding.value("version").decode()

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Dict, List
 
 if TYPE_CHECKING:
-    from .plans import Plan, Shard
+    from .plans import Plan
+    from .values import Shard
 
 # Kinds of sharding by TorchRec's names and the short ones of its statistics.
 KINDS = {"table_wise": "TW", "column_wise": "CW", "row_wise": "RW", "table_row_wise": "TWRW",

@@ -11,8 +11,9 @@ from . import _structs as structs
 from ._searching import Cancellation, Progress, planner_of, search
 from .cost_models import CostModels, Path
 from .errors import InvalidInputError
-from .plans import BUFFERS, Cluster, Plan
+from .plans import Plan
 from .sizes import Size, parse_bytes
+from .values import BUFFERS, Cluster
 from .workload import Tables, Workload
 
 # Plans that a search puts a cost on where nobody says otherwise: a number instead of a time, so

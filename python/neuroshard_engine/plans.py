@@ -6,63 +6,19 @@ import ctypes
 import json
 import os
 import tempfile
-from dataclasses import dataclass
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _binding as binding
 from . import _report
 from . import _structs as structs
+from ._files import write_whole
 from ._searching import planner_of
 from .command import output_of
 from .cost_models import CostModels, Path
 from .errors import InvalidInputError
+from .sizes import parse_bytes
+from .values import BUFFERS, Cluster, DeviceCost, Shard, shard_of
 from .workload import Tables, Workload
-
-KERNELS = {2: "fused_uvm_caching", 4: "fused_uvm"}
-BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Rows [rows[0], rows[1]) x columns [columns[0], columns[1]) of a table on a device."""
-
-    table: str
-    table_index: int  # in the workload
-    rows: Tuple[int, int]
-    columns: Tuple[int, int]
-    device: Optional[int]  # None: every device holds the whole table
-    compute_kernel: str  # TorchRec's word: "dense" (every device), "fused", "fused_uvm", ..
-    cache_load_factor: Optional[float]  # share of its rows in a cache; None without one
-
-
-@dataclass(frozen=True)
-class DeviceCost:
-    """What one device takes in a training step."""
-
-    compute_ms: float
-    forward_comm_ms: float  # includes waiting for the slowest device
-    backward_comm_ms: float
-    total_ms: float
-    memory_bytes: int  # weights, optimizer states, caches of rows and the plan's buffers
-    host_bytes: int  # what it has in its host's memory
-    dim_sum: int  # columns of all its shards
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """What a plan is searched for. Bytes are bytes; 0 devices per host: 8, or one host."""
-
-    devices: int
-    device_memory: int  # for tables, and `buffers`, on each device
-    devices_per_host: int = 0
-    host_memory: int = 0  # of each host, for tables that are read from there; 0: none
-    buffers: str = "off"
-
-    def struct(self) -> Any:
-        return structs.sized(
-            structs.Cluster, memory_bytes=self.device_memory, devices=self.devices,
-            devices_per_host=self.devices_per_host, host_memory_bytes=self.host_memory,
-            buffers=1 + BUFFERS.index(self.buffers))
 
 
 class Plan:
@@ -91,17 +47,13 @@ class Plan:
         `devices` is for files that do not say it. Raises InvalidInputError where the plan does not
         cover the tables, or the cost models do not know its kind of shards.
         """
-        from .sizes import parse_bytes
         workload = Workload.of(tables, batch_size)
         try:
             with open(path, "rb") as file:
                 content = file.read()
         except OSError as error:
             raise InvalidInputError(f"{os.fspath(path)}: {error.strerror}") from None
-        source = os.fsencode(path)
-        found = binding.make("plan", "plan_import", structs.text_of(content),
-                             structs.text_of(source), workload._handle,
-                             ctypes.c_int32(devices or 0))
+        found = _imported(content, os.fspath(path), workload, devices or 0)
         models = CostModels.of(cost_model)
         costed = binding.make("plan", "planner_simulate", planner_of(models), workload._handle,
                               found)
@@ -109,6 +61,16 @@ class Plan:
         plan.cluster = Cluster(int(plan._info.devices), parse_bytes(device_memory, "device_memory"),
                                devices_per_host, 0, plan.buffers)
         return plan
+
+    @classmethod
+    def parse(cls, content: bytes, source: str, workload: Workload, cost_models: CostModels,
+              cluster: Cluster) -> Plan:
+        """The bytes of such a file, without costs, for replan(): tables may have changed since.
+
+        `source` is what messages call it.
+        """
+        found = _imported(content, source, workload, cluster.devices)
+        return cls(found, workload, cost_models, cluster)
 
     @property
     def cost_ms(self) -> float:
@@ -156,7 +118,7 @@ class Plan:
                      ctypes.c_size_t(self._info.shard_count))
         names = [table.name for table in self.workload.tables]
         offloaded = self._offloaded()
-        return [_shard(each, names[each.table], offloaded) for each in found]
+        return [shard_of(each, names[each.table], offloaded) for each in found]
 
     @property
     def per_device(self) -> List[DeviceCost]:
@@ -201,18 +163,7 @@ class Plan:
 
     def save(self, path: Path, format: str = "json") -> None:
         """Makes the file hold the plan, whole or not at all; see export()."""
-        content = self.export(format)
-        folder = os.path.dirname(os.path.abspath(path))
-        file, temporary = tempfile.mkstemp(prefix=".neuroshard-", suffix=".tmp", dir=folder)
-        try:
-            with os.fdopen(file, "wb") as out:
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        write_whole(path, self.export(format))
 
     def check(self) -> None:
         """Raises InvalidInputError unless shards cover every table once in ways that it allows, and
@@ -277,12 +228,7 @@ class Plan:
         return {each.table: each for each in found}
 
 
-def _shard(each: Any, table: str, offloaded: Dict[int, Any]) -> Shard:
-    host = offloaded.get(each.table)
-    kernel = "fused" if host is None else KERNELS[host.kernel]
-    return Shard(
-        table=table, table_index=each.table, rows=(each.row_begin, each.row_end),
-        columns=(each.column_begin, each.column_end),
-        device=None if each.device < 0 else each.device,
-        compute_kernel="dense" if each.device < 0 else kernel,
-        cache_load_factor=(host.cache_load_factor or None) if host is not None else None)
+def _imported(content: bytes, source: str, workload: Workload, devices: int) -> binding.Handle:
+    words = os.fsencode(source)
+    return binding.make("plan", "plan_import", structs.text_of(content), structs.text_of(words),
+                        workload._handle, ctypes.c_int32(devices))

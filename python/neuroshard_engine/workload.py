@@ -11,6 +11,7 @@ from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _binding as binding
 from . import _structs as structs
+from ._files import write_whole
 from .errors import InvalidInputError
 
 Path = Union[str, "os.PathLike[str]"]
@@ -99,6 +100,10 @@ class Workload:
     def to_json(self) -> str:
         """What it was made from, as a table file."""
         return self._content.decode("utf-8")
+
+    def save(self, path: Path) -> None:
+        """Makes the file hold to_json(), whole or not at all."""
+        write_whole(path, self._content)
 
     def __len__(self) -> int:
         return int(binding.value("workload_table_count", self._handle))

@@ -94,7 +94,7 @@ done
 # What the installed documents tell to run or import lies where they say, seen from their folder.
 documents=$room/moved/share/doc/neuroshard
 mentioned=$(grep -rohE '\bpython/[a-z_]+\.py' "$documents" --include=*.md | sort -u)
-for file in python/torchrec_plan.py python/torchrec_planner.py python/convert_indices.py; do
+for file in python/convert_indices.py; do
   grep -qx "$file" <<< "$mentioned" || fail "no installed document mentions $file"
 done
 for file in $mentioned; do

@@ -1,5 +1,7 @@
 """How searches end early: Ctrl-C, another thread, a progress function that raises."""
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -69,6 +71,13 @@ class InterruptTest(unittest.TestCase):
         for phase, done, total, unit in told:
             self.assertTrue(phase and unit)
             self.assertTrue(total == 0 or 0 <= done <= total, (done, total))
+
+    def test_progress_can_be_shown(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stderr(shown):
+            ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=200_000, progress=True)
+        self.assertIn(" of ", shown.getvalue())
+        self.assertLess(len(shown.getvalue().splitlines()), 1000)
 
     def test_searches_run_beside_each_other(self):
         plans = []

@@ -1,5 +1,6 @@
 """Whether `--cost-model torchrec` is TorchRec's estimator: plans of random tables, of both data types,
-some with weights or several features, some of sequences, cost what TorchRec says.
+some with weights or several features, some of sequences, cost what TorchRec says. Features of less
+than one lookup a sample are tried on TorchRec 1.4 alone.
 
     python tests/torchrec/formula.py FOLDER
 """
@@ -10,9 +11,13 @@ import json
 import os
 import random
 import sys
+from importlib import metadata
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ROUNDS = 4
+# The formula is that of TorchRec 1.4. Newer ones count features with less than one lookup a sample
+# otherwise, which their tables here have not.
+LIKE_1_4 = metadata.version("torchrec").startswith("1.4.")
 MEMORY = 1 << 40
 
 
@@ -47,6 +52,8 @@ def random_table(index, weighted, kinds):
              "data_type": kinds.choice(["fp32", "fp16"])}
     if kinds.random() < 0.3:
         table["features"] = kinds.randint(2, 5)
+        if not LIKE_1_4:
+            table["pooling_factor"] = max(table["pooling_factor"], table["features"])
     return {**table, "weighted": weighted}
 
 

@@ -20,8 +20,7 @@ from torchrec.distributed.planner.shard_estimators import (  # noqa: E402
 from torchrec.distributed.types import PipelineType  # noqa: E402
 from torchrec.distributed.utils import add_params_from_parameter_sharding  # noqa: E402
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python"))
-from torchrec_plan import load_plan  # noqa: E402
+from neuroshard_engine.torchrec import load_plan  # noqa: E402
 
 ROUNDS = 2
 BATCH = 4096

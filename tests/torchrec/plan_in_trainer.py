@@ -1,4 +1,4 @@
-"""Ranks plan their model by python/torchrec_planner.py and run it by that plan. See
+"""Ranks plan their model by make_plan() and run it by that plan. See
 scripts/test-torchrec.sh.
 
     python plan_in_trainer.py NEUROSHARD
@@ -12,8 +12,7 @@ import warnings
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
-from run_plans import Model, leave_groups, run_case  # noqa: E402
+from run_plans import Model, leave_groups, run_case
 
 RANKS = 2
 MODULES = {"user.bags": ["user", "country"], "item.history": ["clicks", "buys"]}
@@ -64,7 +63,7 @@ def check_failures(rank, folder, planned):
 
 
 def run_rank(rank, folder, command):
-    from torchrec_planner import make_plan
+    from neuroshard_engine.torchrec import make_plan
 
     warnings.filterwarnings("ignore")
     model = Model(TABLES, MODULES)
@@ -90,8 +89,8 @@ def run_rank(rank, folder, command):
     assert modules["item.history"]["buys"]["ranks"] == [1]
     shards, worst = run_case(rank, TABLES, modules, lambda _: plan)
     if rank == 0:
-        print(f"torchrec_planner: {len(TABLES)} tables in {len(MODULES)} modules, planned on rank 0 of "
-              f"{RANKS}: {shards} shards in place, outputs differ by {worst:.1g} at most", flush=True)
+        print(f"torchrec: make_plan(): {len(TABLES)} tables in {len(MODULES)} modules, planned on rank 0 "
+              f"of {RANKS}: {shards} shards in place, outputs differ by {worst:.1g} at most", flush=True)
     leave_groups()
 
 

@@ -24,8 +24,6 @@ import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
-
 BATCH = 16
 
 
@@ -195,7 +193,7 @@ def leave_groups():
 
 
 def run_cases(rank, ranks, folder, arguments):
-    from torchrec_plan import load_plan, plan_of
+    from neuroshard_engine.torchrec import load_plan, plan_of
 
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""save_tables() and load_plan() of python/torchrec_plan.py on a model with two collections.
+"""save_tables() and load_plan() of neuroshard_engine.torchrec on a model with two collections.
 
     python save_and_load.py tables TABLES.json     describes the model
     python save_and_load.py limited TABLES.json    the same with constraints that allow little
@@ -30,8 +30,7 @@ from torchrec.modules.mc_modules import (
 from torchrec.optim import PartialRowWiseAdam, RowWiseAdagrad
 from torchrec.optim.apply_optimizer_in_backward import apply_optimizer_in_backward
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
-from torchrec_plan import load_plan, save_tables  # noqa: E402
+from neuroshard_engine.torchrec import load_plan, save_tables
 
 USER = [("user", 20000, 64), ("country", 300, 16)]
 ITEM = [("item", 5000, 128), ("shop", 9000, 32), ("brand", 700, 8)]
@@ -371,8 +370,8 @@ def main():
         check_constraints(os.path.join(folder, "tables.json"))
         check_hosts(os.path.join(folder, "plan.json"))
     check_loading(path)
-    print("torchrec_plan.py tells what is wrong with models, pooling factors, constraints, plans and "
-          "hosts")
+    print("torchrec: save_tables() and load_plan() tell what is wrong with models, pooling factors, "
+          "constraints, plans and hosts")
 
 
 if __name__ == "__main__":

@@ -1,27 +1,28 @@
-"""Plans a TorchRec model inside its trainer, in the place of TorchRec's planner.
+"""make_plan(): the command's plan of a TorchRec model, with any of its flags, inside the trainer."""
 
-    from torchrec_planner import make_plan
-    plan = make_plan(model, {"user": 40.0, "item": 3.5}, batch_size=65536, device_memory="70GB")
-    model = DistributedModelParallel(model, plan=plan)
-
-Needs torchrec_plan.py beside it and the command `neuroshard`, on the first rank alone.
-"""
+from __future__ import annotations
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import torch.distributed as dist
 from torchrec.distributed.collective_utils import invoke_on_rank_and_broadcast_result
 from torchrec.distributed.comm import get_local_size
+from torchrec.distributed.types import ShardingPlan
 
-from torchrec_plan import load_plan, plan_of, save_tables
+from .. import command as packaged
+from .describe import save_tables
+from .plan_files import load_plan, plan_of
 
 
-def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), command="neuroshard",
-              device="cuda", buffers="train_base", **described):
+
+def make_plan(model: Any, pooling_factors: Mapping[str, float], batch_size: int,
+              device_memory: Any, flags: Sequence[str] = (), command: str = packaged.PATH,
+              device: str = "cuda", buffers: str = "train_base", **described: Any) -> ShardingPlan:
     """The plan that `neuroshard plan` makes for the ranks there are, as DistributedModelParallel's
     argument `plan` takes it.
 
@@ -38,7 +39,7 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
     if not dist.is_initialized():
         raise ValueError("found no process group, expected init_process_group() before: a plan is for "
                          "ranks")
-    hosts = [None] * dist.get_world_size()
+    hosts: List[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(hosts, get_local_size())
     if len(set(hosts)) > 1:
         raise ValueError(f"LOCAL_WORLD_SIZE: found ranks that count {sorted(set(hosts))} ranks to a "
@@ -54,7 +55,8 @@ def make_plan(model, pooling_factors, batch_size, device_memory, flags=(), comma
     return plan_of(modules)
 
 
-def _planned(model, tables, command):
+def _planned(model: Any, tables: Dict[str, Any], command: List[str]
+             ) -> Tuple[Optional[Dict[str, Any]], str]:
     """The plan's modules and "", or None and why there are none, in a line: the other ranks wait for
     either, whatever happens."""
     try:
@@ -71,7 +73,7 @@ def _planned(model, tables, command):
         return None, f"{type(error).__name__}: {_line(error)}"
 
 
-def _run(command):
+def _run(command: List[str]) -> None:
     """Notes go to stderr. Raises ValueError with the last line there, the error, where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
     lines = done.stderr.splitlines()
@@ -85,5 +87,5 @@ def _run(command):
         raise ValueError(fault)
 
 
-def _line(error):
+def _line(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__

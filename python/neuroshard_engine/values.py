@@ -1,0 +1,66 @@
+"""What plans are made of: shards, what devices take, the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Tuple
+
+from . import _structs as structs
+
+KERNELS = {2: "fused_uvm_caching", 4: "fused_uvm"}
+BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Rows [rows[0], rows[1]) x columns [columns[0], columns[1]) of a table on a device."""
+
+    table: str
+    table_index: int  # in the workload
+    rows: Tuple[int, int]
+    columns: Tuple[int, int]
+    device: Optional[int]  # None: every device holds the whole table
+    compute_kernel: str  # TorchRec's word: "dense" (every device), "fused", "fused_uvm", ..
+    cache_load_factor: Optional[float]  # share of its rows in a cache; None without one
+
+
+@dataclass(frozen=True)
+class DeviceCost:
+    """What one device takes in a training step."""
+
+    compute_ms: float
+    forward_comm_ms: float  # includes waiting for the slowest device
+    backward_comm_ms: float
+    total_ms: float
+    memory_bytes: int  # weights, optimizer states, caches of rows and the plan's buffers
+    host_bytes: int  # what it has in its host's memory
+    dim_sum: int  # columns of all its shards
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What a plan is searched for. Bytes are bytes; 0 devices per host: 8, or one host."""
+
+    devices: int
+    device_memory: int  # for tables, and `buffers`, on each device
+    devices_per_host: int = 0
+    host_memory: int = 0  # of each host, for tables that are read from there; 0: none
+    buffers: str = "off"
+
+    def struct(self) -> Any:
+        return structs.sized(
+            structs.Cluster, memory_bytes=self.device_memory, devices=self.devices,
+            devices_per_host=self.devices_per_host, host_memory_bytes=self.host_memory,
+            buffers=1 + BUFFERS.index(self.buffers))
+
+
+def shard_of(each: structs.Shard, table: str, offloaded: Mapping[int, Any]) -> Shard:
+    """Of a shard of the C interface; `offloaded` has the tables in host memory by index."""
+    host = offloaded.get(each.table)
+    kernel = "fused" if host is None else KERNELS[host.kernel]
+    return Shard(
+        table=table, table_index=each.table, rows=(each.row_begin, each.row_end),
+        columns=(each.column_begin, each.column_end),
+        device=None if each.device < 0 else each.device,
+        compute_kernel="dense" if each.device < 0 else kernel,
+        cache_load_factor=(host.cache_load_factor or None) if host is not None else None)

@@ -1,0 +1,335 @@
+"""NeuroShardPlanner in the place of TorchRec's planner, on gloo ranks. See scripts/test-torchrec.sh.
+
+    python planner.py
+"""
+
+import json
+import logging
+import os
+import tempfile
+import warnings
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.distributed._shard.sharded_tensor import ShardedTensor
+from torchrec.distributed import DistributedModelParallel
+from torchrec.distributed.embedding import EmbeddingCollectionSharder
+from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
+from torchrec.distributed.fp_embeddingbag import FeatureProcessedEmbeddingBagCollectionSharder
+from torchrec.distributed.planner.storage_reservations import FixedPercentageStorageReservation
+from torchrec.distributed.planner.types import ParameterConstraints, Topology
+from torchrec.distributed.types import BoundsCheckMode, ShardingEnv
+from torchrec.modules.embedding_configs import EmbeddingBagConfig
+from torchrec.modules.embedding_modules import EmbeddingBagCollection
+from torchrec.modules.feature_processor_ import PositionWeightedModule
+from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
+from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
+
+from neuroshard_engine import EngineError, InfeasibleError, InvalidInputError
+from neuroshard_engine.torchrec import NeuroShardPlanner
+from plan_in_trainer import FACTORS, MODULES, TABLES
+from run_plans import Model, leave_groups, lookups, run_case
+
+SHARDERS = [EmbeddingBagCollectionSharder(), EmbeddingCollectionSharder()]
+BATCH = 2048  # of one rank
+# As many bytes a millisecond as TorchRec counts in GB/s of 2^30 bytes.
+GBPS = (1 << 30) / 1000
+LOG = logging.getLogger("neuroshard_engine")
+
+
+class Lines(logging.Handler):
+    def __init__(self):
+        super().__init__()
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+def logged(call):
+    """What `call` returns, and the lines that it logs."""
+    handler = Lines()
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False
+    try:
+        return call(), handler.lines
+    finally:
+        LOG.removeHandler(handler)
+
+
+def refused(kind, call, part):
+    try:
+        call()
+    except kind as error:
+        assert part in str(error) and "\n" not in str(error), str(error)
+        return
+    raise AssertionError(f"not refused: {part}")
+
+
+def bags(tables, weighted=False, device="meta"):
+    return EmbeddingBagCollection(device=torch.device(device), is_weighted=weighted, tables=[
+        EmbeddingBagConfig(name=name, num_embeddings=rows, embedding_dim=dim,
+                           feature_names=["f_" + name]) for name, rows, dim, _ in tables])
+
+
+MANY = [(f"t{index}", 10 ** (4 + index % 3), 32 * (1 + index % 4), 1.5 + 7 * index)
+        for index in range(12)]
+MANY_FACTORS = {"f_" + name: factor for name, _, _, factor in MANY}
+
+
+def gpus(ranks=8, memory=4 << 30, **other):
+    return Topology(world_size=ranks, compute_device="cuda", hbm_cap=memory, **other)
+
+
+def planner_of(topology=None, **changes):
+    return NeuroShardPlanner(**{
+        "topology": topology or gpus(), "batch_size": BATCH, "pooling_factors": MANY_FACTORS,
+        "evaluations": 20000, "storage_reservation": FixedPercentageStorageReservation(0.1),
+        **changes})
+
+
+def serialized(plan):
+    return plan._serialize()["plan"]
+
+
+def check_costs():
+    """What the engine says of its plan is what TorchRec's estimators say of it: costs, and bytes."""
+    model = bags(MANY)
+    planner = planner_of(gpus(hbm_mem_bw=2000 * GBPS, intra_host_bw=300 * GBPS))
+    assert planner.get_selected_options() == []
+    planner.plan(model, SHARDERS)
+    options = planner.get_selected_options()
+    assert sorted(option.name for option in options) == sorted(name for name, _, _, _ in MANY)
+    costs, memory = [0.0] * 8, [0] * 8
+    for option in options:
+        for shard in option.shards:
+            costs[shard.rank] += shard.perf.total
+            memory[shard.rank] += shard.storage.hbm
+    for found, device in zip(costs, planner.last_plan.per_device, strict=True):
+        assert abs(found / device.total_ms - 1) < 1e-6, (found, device)
+    for found, device in zip(memory, planner.last_plan.per_device, strict=True):
+        assert abs(found / device.memory_bytes - 1) < 1e-4, (memory, planner.last_plan.per_device)
+    slow = planner_of(gpus(hbm_mem_bw=200 * GBPS, intra_host_bw=300 * GBPS))
+    slow.plan(model, SHARDERS)
+    assert slow.last_plan.cost_ms > 2 * planner.last_plan.cost_ms
+
+
+def check_log_and_stats():
+    class Seen:
+        def log(self, **given):
+            self.given = given
+
+    seen = Seen()
+    plan, lines = logged(lambda: planner_of(stats=[seen]).plan(bags(MANY), SHARDERS))
+    table = [line for line in lines if line.lstrip()[:1].isdigit()]
+    assert len(table) == 8, lines
+    assert any("SIMULATED" in line for line in lines)
+    assert sum("slowest" in line for line in table) == 1
+    assert any(line.startswith("t3: ") for line in lines)
+    assert len(seen.given["best_plan"]) == len(MANY) and seen.given["sharding_plan"] is plan
+    _, quiet = logged(lambda: planner_of(debug=False).plan(bags(MANY), SHARDERS))
+    assert not any(line.startswith("t3: ") for line in quiet)
+
+
+def check_constraints():
+    constraints = {
+        "t0": ParameterConstraints(sharding_types=["row_wise"], stochastic_rounding=True,
+                                   bounds_check_mode=BoundsCheckMode.FATAL),
+        "t1": ParameterConstraints(pooling_factors=[40.0]),
+        "t2": ParameterConstraints(sharding_types=["column_wise"], min_partition=32)}
+    factors = {name: value for name, value in MANY_FACTORS.items() if name != "f_t1"}
+    planner = planner_of(constraints=constraints, pooling_factors=factors)
+    plan = serialized(planner.plan(bags(MANY), SHARDERS))[""]
+    assert plan["t0"]["sharding_type"] == "row_wise" and len(plan["t2"]["ranks"]) > 1
+    assert min(shard["shard_sizes"][1] for shard in plan["t2"]["shards"]) >= 32
+    sharding = planner.plan(bags(MANY), SHARDERS).plan[""]["t0"]
+    assert sharding.stochastic_rounding and sharding.bounds_check_mode == BoundsCheckMode.FATAL
+    assert planner.last_plan.workload.tables[1].pooling_factor == 40
+    bad = InvalidInputError
+    for constraint, part in [
+            (ParameterConstraints(batch_sizes=[7]), "found the constraint batch_sizes=[7]"),
+            (ParameterConstraints(sharding_types=["table_wise", "sideways"]), ""),
+            (ParameterConstraints(device_group="cpu"), "found the constraint device_group='cpu'"),
+            (ParameterConstraints(num_poolings=[3.0]), "found the constraint num_poolings=[3.0]")]:
+        if part:
+            refused(bad, lambda c=constraint: planner_of(constraints={"t3": c}).plan(
+                bags(MANY), SHARDERS), part)
+    _, lines = logged(lambda: planner_of(constraints={"other": ParameterConstraints()}).plan(
+        bags(MANY), SHARDERS))
+    assert any("found table 'other', which is not planned" in line for line in lines)
+
+
+def check_refusals():
+    bad = InvalidInputError
+    refused(bad, lambda: NeuroShardPlanner(topology=gpus()), "batch_size: found none")
+    refused(bad, lambda: planner_of(pooling_factors={}).plan(bags(MANY), SHARDERS),
+            "found no pooling factor of feature 'f_t0'")
+    refused(bad, lambda: planner_of(pooling_factors={}, constraints={
+        "t0": ParameterConstraints()}).plan(bags(MANY), SHARDERS), "feature 'f_t0'")
+    refused(bad, lambda: planner_of().plan(bags(MANY), [EmbeddingCollectionSharder()]),
+            "sharders: found none")
+    refused(bad, lambda: planner_of(previous_plan="/nowhere").plan(bags(MANY), SHARDERS),
+            "previous_plan: /nowhere: No such file")
+    refused(InfeasibleError, lambda: planner_of(gpus(memory=1 << 20)).plan(bags(MANY), SHARDERS),
+            "more")
+    refused(bad, lambda: planner_of(storage_reservation=FixedPercentageStorageReservation(1.0)).plan(
+        bags(MANY), SHARDERS), "bytes of hbm_cap after what the storage reservation takes")
+    _, lines = logged(lambda: planner_of(gpus(bwd_compute_multiplier=3)).plan(bags(MANY), SHARDERS))
+    assert any("bwd_compute_multiplier=3 changes nothing" in line for line in lines), lines
+    optimizer = [EmbeddingBagCollectionSharder(fused_params={"optimizer": "NOVEL"})]
+    refused(bad, lambda: planner_of().plan(bags(MANY), optimizer), "found the optimizer NOVEL")
+
+
+def check_restarts():
+    """The same plan each time; near the previous one when lookups change."""
+    model = bags(MANY)
+    with tempfile.TemporaryDirectory() as folder:
+        first = planner_of(save_to=folder)
+        plan = first.plan(model, SHARDERS)
+        assert serialized(plan) == serialized(planner_of(threads=1).plan(model, SHARDERS))
+        assert sorted(os.listdir(folder)) == [
+            "plan.json", "report.html", "report.txt", "tables.json", "torchrec.json"]
+        with open(os.path.join(folder, "report.txt"), encoding="utf-8") as file:
+            assert "SIMULATED" in file.read()
+        with open(os.path.join(folder, "torchrec.json"), encoding="utf-8") as file:
+            assert json.load(file)["plan"] == serialized(plan)
+        other = {name: 80 - value for name, value in MANY_FACTORS.items()}
+        for previous in folder, os.path.join(folder, "plan.json"), plan, first.last_plan:
+            again = planner_of(previous_plan=previous, pooling_factors=other)
+            assert serialized(again.plan(model, SHARDERS)) == serialized(plan), previous
+        stays = again.last_plan
+        near = planner_of(previous_plan=folder, pooling_factors=other, move_limit="300MB")
+        near.plan(model, SHARDERS)
+        moved = first.last_plan.moved_bytes(near.last_plan)
+        assert 0 < moved <= 300_000_000, moved
+        assert near.last_plan.cost_ms < stays.cost_ms
+        # A table more, first in the model: all others stay.
+        grown = [("new", 1000, 32, 2.0), *MANY]
+        wide = planner_of(previous_plan=folder, pooling_factors={**MANY_FACTORS, "f_new": 2.0})
+        placed = serialized(wide.plan(bags(grown), SHARDERS))[""]
+        kept = serialized(plan)[""]
+        assert {name: placed[name] for name in kept} == kept and "new" in placed
+
+
+def processed(tables, device="meta"):
+    """A collection whose lookups are weighted by their places."""
+    return FeatureProcessedEmbeddingBagCollection(
+        bags(tables, weighted=True, device=device),
+        {"f_" + name: PositionWeightedModule(max_feature_length=10) for name, _, _, _ in tables})
+
+
+def check_feature_processors():
+    model = torch.nn.Module()
+    model.bags = processed(MANY[:4])
+    factors = {name: MANY_FACTORS[name] for name in ["f_t0", "f_t1", "f_t2", "f_t3"]}
+    plan = planner_of(pooling_factors=factors).plan(
+        model, [FeatureProcessedEmbeddingBagCollectionSharder(), *SHARDERS])
+    assert list(plan.plan) == ["bags"] and len(plan.plan["bags"]) == 4
+
+
+def run_processed():
+    """Their outputs are those of the unsharded model's; returns the largest difference."""
+    tables = MANY[:4]
+    whole, model = torch.nn.Module(), torch.nn.Module()
+    whole.bags, model.bags = processed(tables, "cpu"), processed(tables, "cpu")
+    sharders = [FeatureProcessedEmbeddingBagCollectionSharder(), *SHARDERS]
+    plan = planner_of(Topology(world_size=2, compute_device="cpu"), batch_size=16,
+                      pooling_factors={"f_" + name: factor for name, _, _, factor in tables}
+                      ).collective_plan(model, sharders)
+    sharded = DistributedModelParallel(
+        model, device=torch.device("cpu"), plan=plan, sharders=sharders,
+        env=ShardingEnv.from_process_group(dist.group.WORLD))
+    for key, held in sharded.state_dict().items():
+        full = whole.state_dict()[key]
+        if not isinstance(held, ShardedTensor):
+            held.copy_(full)
+            continue
+        for shard in held.local_shards():
+            (row, column), (rows, columns) = (shard.metadata.shard_offsets,
+                                              shard.metadata.shard_sizes)
+            shard.tensor.copy_(full[row:row + rows, column:column + columns])
+    bags_of = lookups([{"name": name, "rows": rows} for name, rows, _, _ in tables], dist.get_rank())
+    bags_of = KeyedJaggedTensor(keys=["f_" + name for name, _, _, _ in tables],
+                                values=bags_of.values(), lengths=bags_of.lengths())
+    with torch.no_grad():
+        found = sharded.module.bags(bags_of).wait().to_dict()
+        expected = whole.bags(bags_of).to_dict()
+    return max(float((found[key] - expected[key]).abs().max()) for key in expected)
+
+
+def run_rank(rank, folder):
+    warnings.filterwarnings("ignore")
+    logging.getLogger("torchrec").setLevel(logging.ERROR)
+    logging.getLogger("neuroshard_engine").setLevel(logging.ERROR)
+    os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2")
+    topology = Topology(world_size=2, compute_device="cpu", ddr_cap=40 << 20)
+    model = Model(TABLES, MODULES)
+
+    def planned(pg=None, **changes):
+        planner = planner_of(topology, pooling_factors=FACTORS, **changes)
+        return planner.collective_plan(model, SHARDERS, pg)
+
+    refused(InvalidInputError, planned, "found no process group")
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
+                            world_size=2)
+    # The first rank alone finds out; both are told.
+    refused(InvalidInputError, lambda: planned(cost_model="h200_sim"), "not pooled")
+    refused(InfeasibleError, lambda: planned(move_limit=0, previous_plan=None, buffers="off",
+                                             storage_reservation=Little()), "more")
+    refused(EngineError, lambda: planned(storage_reservation=Broken()), "ZeroDivisionError: of it")
+    # Topology and reservation are TorchRec's own where nobody gives any.
+    plain = NeuroShardPlanner(batch_size=BATCH, pooling_factors=FACTORS, evaluations=1000)
+    assert set(plain.collective_plan(model).plan) == set(MODULES)
+    own = dist.new_group(ranks=[0, 1], backend="gloo")
+    assert serialized(planned(own)) == serialized(planned())
+    dist.destroy_process_group(own)
+    del own
+    plan = planned()
+    shards, worst = run_case(rank, TABLES, serialized(plan), lambda _: plan)
+    worst_processed = run_processed()
+    assert worst_processed <= 1e-5, worst_processed
+    if rank == 0:
+        print(f"torchrec: NeuroShardPlanner: {len(TABLES)} tables in {len(MODULES)} modules, planned "
+              f"on rank 0 of 2: {shards} shards in place, outputs differ by {worst:.1g} at most",
+              flush=True)
+    leave_groups()
+
+
+class Little(FixedPercentageStorageReservation):
+    """Leaves a megabyte of a rank."""
+
+    def __init__(self):
+        super().__init__(0.0)
+
+    def reserve(self, topology, **other):
+        reserved = super().reserve(topology=topology, **other)
+        for device in reserved.devices:
+            device.storage.ddr = 1 << 20
+        return reserved
+
+
+class Broken(FixedPercentageStorageReservation):
+    def __init__(self):
+        super().__init__(0.0)
+
+    def reserve(self, **_):
+        raise ZeroDivisionError("of it")
+
+
+def main():
+    warnings.filterwarnings("ignore")
+    logging.getLogger("torchrec").setLevel(logging.ERROR)
+    LOG.addHandler(logging.NullHandler())
+    LOG.propagate = False
+    for check in (check_costs, check_log_and_stats, check_constraints, check_refusals,
+                  check_restarts, check_feature_processors):
+        check()
+    print("torchrec: NeuroShardPlanner: costs and bytes are TorchRec's, plans stay, constraints hold")
+    with tempfile.TemporaryDirectory() as folder:
+        mp.spawn(run_rank, args=(folder,), nprocs=2)
+
+
+if __name__ == "__main__":
+    main()
