@@ -58,6 +58,6 @@ if command -v "${CC:-cc}" > /dev/null; then
   "$room/layout"
 fi
 mypy=${NEUROSHARD_MYPY:-mypy}
-if command -v "$mypy" > /dev/null; then
+if "$mypy" --version > /dev/null 2>&1; then
   (cd python && "$mypy" --strict --ignore-missing-imports neuroshard_engine)
 fi

@@ -165,7 +165,8 @@ def check_refusals():
     bad = InvalidInputError
     refused(bad, lambda: NeuroShardPlanner(topology=gpus()), "batch_size: found none")
     refused(bad, lambda: planner_of(pooling_factors={}).plan(bags(MANY), SHARDERS),
-            "found no pooling factor of feature 'f_t0'")
+            "found no pooling factor of feature 'f_t0', expected one, as "
+            "NeuroShardPlanner(pooling_factors={'f_t0': 20.0}) or statistics=")
     refused(bad, lambda: planner_of(pooling_factors={}, constraints={
         "t0": ParameterConstraints()}).plan(bags(MANY), SHARDERS), "feature 'f_t0'")
     refused(bad, lambda: planner_of().plan(bags(MANY), [EmbeddingCollectionSharder()]),
@@ -229,13 +230,14 @@ def check_feature_processors():
     assert list(plan.plan) == ["bags"] and len(plan.plan["bags"]) == 4
 
 
-def run_processed():
+def run_processed(ranks):
     """Their outputs are those of the unsharded model's; returns the largest difference."""
     tables = MANY[:4]
+    torch.manual_seed(7)  # the same weights on all ranks
     whole, model = torch.nn.Module(), torch.nn.Module()
     whole.bags, model.bags = processed(tables, "cpu"), processed(tables, "cpu")
     sharders = [FeatureProcessedEmbeddingBagCollectionSharder(), *SHARDERS]
-    plan = planner_of(Topology(world_size=2, compute_device="cpu"), batch_size=16,
+    plan = planner_of(Topology(world_size=ranks, compute_device="cpu"), batch_size=16,
                       pooling_factors={"f_" + name: factor for name, _, _, factor in tables}
                       ).collective_plan(model, sharders)
     sharded = DistributedModelParallel(
@@ -259,12 +261,13 @@ def run_processed():
     return max(float((found[key] - expected[key]).abs().max()) for key in expected)
 
 
-def run_rank(rank, folder):
+def run_rank(rank, ranks, folder):
     warnings.filterwarnings("ignore")
     logging.getLogger("torchrec").setLevel(logging.ERROR)
     logging.getLogger("neuroshard_engine").setLevel(logging.ERROR)
-    os.environ.update(RANK=str(rank), WORLD_SIZE="2", LOCAL_RANK=str(rank), LOCAL_WORLD_SIZE="2")
-    topology = Topology(world_size=2, compute_device="cpu", ddr_cap=40 << 20)
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                      LOCAL_WORLD_SIZE=str(ranks))
+    topology = Topology(world_size=ranks, compute_device="cpu", ddr_cap=40 << 20)
     model = Model(TABLES, MODULES)
 
     def planned(pg=None, **changes):
@@ -273,7 +276,7 @@ def run_rank(rank, folder):
 
     refused(InvalidInputError, planned, "found no process group")
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
-                            world_size=2)
+                            world_size=ranks)
     # The first rank alone finds out; both are told.
     refused(InvalidInputError, lambda: planned(cost_model="h200_sim"), "not pooled")
     refused(InfeasibleError, lambda: planned(move_limit=0, previous_plan=None, buffers="off",
@@ -282,17 +285,17 @@ def run_rank(rank, folder):
     # Topology and reservation are TorchRec's own where nobody gives any.
     plain = NeuroShardPlanner(batch_size=BATCH, pooling_factors=FACTORS, evaluations=1000)
     assert set(plain.collective_plan(model).plan) == set(MODULES)
-    own = dist.new_group(ranks=[0, 1], backend="gloo")
+    own = dist.new_group(ranks=list(range(ranks)), backend="gloo")
     assert serialized(planned(own)) == serialized(planned())
     dist.destroy_process_group(own)
     del own
     plan = planned()
     shards, worst = run_case(rank, TABLES, serialized(plan), lambda _: plan)
-    worst_processed = run_processed()
+    worst_processed = run_processed(ranks)
     assert worst_processed <= 1e-5, worst_processed
     if rank == 0:
         print(f"torchrec: NeuroShardPlanner: {len(TABLES)} tables in {len(MODULES)} modules, planned "
-              f"on rank 0 of 2: {shards} shards in place, outputs differ by {worst:.1g} at most",
+              f"on rank 0 of {ranks}: {shards} shards in place, outputs differ by {worst:.1g} at most",
               flush=True)
     leave_groups()
 
@@ -327,8 +330,9 @@ def main():
                   check_restarts, check_feature_processors):
         check()
     print("torchrec: NeuroShardPlanner: costs and bytes are TorchRec's, plans stay, constraints hold")
-    with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(run_rank, args=(folder,), nprocs=2)
+    for ranks in 2, 4:
+        with tempfile.TemporaryDirectory() as folder:
+            mp.spawn(run_rank, args=(ranks, folder), nprocs=ranks)
 
 
 if __name__ == "__main__":

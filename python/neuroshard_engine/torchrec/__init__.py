@@ -11,7 +11,9 @@ save_tables() and load_plan() go by files, for plans that are made elsewhere.
 
 from .describe import save_tables
 from .in_trainer import make_plan
+from .lookup_statistics import LookupStatistics, statistics_from_kjt
 from .plan_files import load_plan, plan_of
 from .planner import NeuroShardPlanner
 
-__all__ = ["NeuroShardPlanner", "load_plan", "make_plan", "plan_of", "save_tables"]
+__all__ = ["LookupStatistics", "NeuroShardPlanner", "load_plan", "make_plan", "plan_of",
+           "save_tables", "statistics_from_kjt"]

@@ -12,6 +12,8 @@ from torchrec.modules.embedding_modules import (
 from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCollection
 from torchrec.modules.mc_embedding_modules import BaseManagedCollisionEmbeddingCollection
 
+from ..errors import InvalidInputError
+
 COLLECTIONS = (EmbeddingBagCollectionInterface, EmbeddingCollectionInterface)
 
 
@@ -19,7 +21,7 @@ def collections_of(model: Any) -> Dict[str, Any]:
     """{dotted name: collection}, by name "" when the model itself is one.
 
     A FeatureProcessedEmbeddingBagCollection stands for the collection in it, by its own name:
-    TorchRec shards the two together. Raises ValueError where there are none, and for managed
+    TorchRec shards the two together. Raises InvalidInputError where there are none, and for managed
     collisions.
     """
     modules = model if isinstance(model, Mapping) else dict(model.named_modules())
@@ -27,20 +29,23 @@ def collections_of(model: Any) -> Dict[str, Any]:
     inner = set()
     for name, module in modules.items():
         if isinstance(module, BaseManagedCollisionEmbeddingCollection):
-            raise ValueError(f"{module_words(name)}: found {type(module).__name__}, expected none: "
-                             "plans have no place for what remaps its ids, and every rank would remap "
-                             "alone")
+            raise InvalidInputError(f"{module_words(name)}: found {type(module).__name__}, "
+                                    "expected none: "
+                                    "plans have no place for what remaps its ids, and every rank "
+                                    "would remap "
+                                    "alone")
         if isinstance(module, FeatureProcessedEmbeddingBagCollection):
             found[name] = module._embedding_bag_collection
             inner.add(id(module._embedding_bag_collection))
         elif isinstance(module, COLLECTIONS) and id(module) not in inner:
             found[name] = module
         elif isinstance(model, Mapping):
-            raise ValueError(f"{module_words(name)}: found {type(module).__name__}, expected an "
-                             "EmbeddingBagCollection or EmbeddingCollection")
+            raise InvalidInputError(f"{module_words(name)}: found {type(module).__name__}, "
+                                    "expected an "
+                                    "EmbeddingBagCollection or EmbeddingCollection")
     if not found:
-        raise ValueError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
-                         f"{type(model).__name__}, expected some")
+        raise InvalidInputError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
+                                f"{type(model).__name__}, expected some")
     return found
 
 

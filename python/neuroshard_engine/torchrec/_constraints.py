@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional
 from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.distributed.types import CacheParams, ShardingType
 
+from ..errors import InvalidInputError
 from ._collections import listed
 
 MAX_DIM = 1 << 20
@@ -23,8 +24,8 @@ KERNELS = ("fused", "fused_uvm_caching", "fused_uvm")
 def limits_of(where: str, constraint: Any, table: Mapping[str, Any]) -> Dict[str, Any]:
     """What a ParameterConstraints says of a table's sharding, as keys of the described `table`."""
     if not isinstance(constraint, ParameterConstraints):
-        raise ValueError(f"{where}: found the constraint {constraint!r}, expected "
-                         "ParameterConstraints")
+        raise InvalidInputError(f"{where}: found the constraint {constraint!r}, expected "
+                                "ParameterConstraints")
     _check_other_constraints(where, constraint, table)
     limits: Dict[str, Any] = {}
     types = _sharding_types(where, constraint)
@@ -47,15 +48,17 @@ def _cache(where: str, params: Any) -> Dict[str, float]:
     for field in dataclasses.fields(params):
         value = getattr(params, field.name)
         if field.name != "load_factor" and value != getattr(unset, field.name):
-            raise ValueError(f"{where}: found the constraint cache_params with {field.name}="
-                             f"{value!r}, expected a load_factor alone: tables and plans have no place "
-                             "for it")
+            raise InvalidInputError(f"{where}: found the constraint cache_params with {field.name}="
+                                    f"{value!r}, expected a load_factor alone: tables and plans "
+                                    "have no place "
+                                    "for it")
     factor = params.load_factor
     if factor is None:
         return {}
     if not isinstance(factor, (int, float)) or not 0 < factor <= 1:
-        raise ValueError(f"{where}: found the constraint cache_params with load_factor={factor!r}, "
-                         "expected a number above 0 and at most 1")
+        raise InvalidInputError(f"{where}: found the constraint cache_params with "
+                                f"load_factor={factor!r}, "
+                                "expected a number above 0 and at most 1")
     return {"cache_load_factor": float(factor)}
 
 
@@ -73,11 +76,13 @@ def _check_other_constraints(where: str, constraint: Any, table: Mapping[str, An
         if field.name in SHARDING_CONSTRAINTS or value in (None, getattr(unset, field.name)):
             continue
         if field.name not in described:
-            raise ValueError(f"{where}: found the constraint {field.name}={value!r}, expected none: "
-                             "tables and plans have no place for it")
+            raise InvalidInputError(f"{where}: found the constraint {field.name}={value!r}, "
+                                    "expected none: "
+                                    "tables and plans have no place for it")
         if value != described[field.name]:
-            raise ValueError(f"{where}: found the constraint {field.name}={value!r}, expected "
-                             f"{described[field.name]!r}, as the table is described")
+            raise InvalidInputError(f"{where}: found the constraint {field.name}={value!r}, "
+                                    "expected "
+                                    f"{described[field.name]!r}, as the table is described")
 
 
 def _sharding_types(where: str, constraint: Any) -> List[str]:
@@ -86,27 +91,30 @@ def _sharding_types(where: str, constraint: Any) -> List[str]:
     types = list(dict.fromkeys(constraint.sharding_types or SHARDING_TYPES))
     for each in types:
         if each not in SHARDING_TYPES:
-            raise ValueError(f"{where}: found the constraint sharding_types with {each!r}, expected "
-                             f"some of {listed(SHARDING_TYPES)}")
+            raise InvalidInputError(f"{where}: found the constraint sharding_types with {each!r}, "
+                                    "expected "
+                                    f"some of {listed(SHARDING_TYPES)}")
     kernels = constraint.compute_kernels
     if not kernels:
         return types
     held = [each for each in types if not set(kernels).isdisjoint(
         ["dense"] if each == ShardingType.DATA_PARALLEL.value else KERNELS)]
     if not held:
-        raise ValueError(f"{where}: found the constraint compute_kernels={kernels!r}, expected some of "
-                         f"{listed(KERNELS)}, or 'dense' with data_parallel: plans have no others for "
-                         f"{types}")
+        raise InvalidInputError(f"{where}: found the constraint compute_kernels={kernels!r}, "
+                                "expected some of "
+                                f"{listed(KERNELS)}, or 'dense' with data_parallel: plans have no "
+                                "others for "
+                                f"{types}")
     return held
 
 
 def integer(what: str, value: Any, most: Optional[int] = None) -> int:
-    """`value` as an integer from 1 to `most`; else ValueError."""
+    """`value` as an integer from 1 to `most`; else InvalidInputError."""
     try:
         number = operator.index(value)
     except TypeError:
         number = 0
     if number < 1 or (most is not None and number > most):
-        raise ValueError(f"{what}: found {value!r}, expected an integer "
-                         + (f"from 1 to {most}" if most else "of at least 1"))
+        raise InvalidInputError(f"{what}: found {value!r}, expected an integer "
+                                + (f"from 1 to {most}" if most else "of at least 1"))
     return number

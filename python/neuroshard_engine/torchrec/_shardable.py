@@ -88,7 +88,9 @@ def pooling_factors_of(found: Mapping[str, Shardable], given: Mapping[str, float
                     raise InvalidInputError(
                         f"{table_words(config.name, name)}: found no pooling factor of feature "
                         f"{feature!r}, expected one, as NeuroShardPlanner(pooling_factors={{"
-                        f"{feature!r}: 20.0}}) or statistics=statistics_from_kjt(model, batches): there is no default")
+                        f"{feature!r}: "
+                        "20.0}) or statistics=statistics_from_kjt(model, batches, ..): there is no "
+                        "default")
     return factors
 
 
@@ -105,11 +107,13 @@ def constraints_of(found: Mapping[str, Shardable], given: Mapping[str, Any],
             types = [kind for kind in own.sharding_types or allowed if kind in allowed]
             if not types:
                 raise InvalidInputError(f"{where}: found the constraint sharding_types="
-                                        f"{own.sharding_types!r}, expected some of {listed(allowed)}, "
+                                        f"{own.sharding_types!r}, expected some of "
+                                        f"{listed(allowed)}, "
                                         f"which its sharder takes on {device}")
             if own.device_group not in (None, device):
                 raise InvalidInputError(f"{where}: found the constraint device_group="
-                                        f"{own.device_group!r}, expected {device!r}, as the topology")
+                                        f"{own.device_group!r}, expected {device!r}, as the "
+                                        "topology")
             kernels = [kernel for kernel in KERNELS if any(
                 kernel in each.sharder.compute_kernels(kind, device) for kind in types)]
             made[config.name] = dataclasses.replace(

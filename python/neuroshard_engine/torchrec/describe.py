@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Dict, List, Optional, Sequence, Set, Union
 
 from ..cost_models import Path
+from ..errors import InvalidInputError
 from ._collections import collections_of, configs_of, is_pooled, listed, module_words, table_words
 from ._constraints import MAX_DIM, integer, limits_of
 
@@ -43,19 +44,19 @@ def save_tables(path: Path, model: Any, pooling_factors: Mapping[str, float], ba
     wrong load), `batch_size` is that of all ranks together. What the optimizer keeps counts as
     memory: it is the one that apply_optimizer_in_backward() has given a table, `optimizer` for the
     others, one of OPTIMIZERS' words ("sgd" keeps nothing), or {table: word}. `constraints` are those
-    that TorchRec's planner takes, {table: ParameterConstraints} of some tables: searches keep to `sharding_types`,
-    `min_partition` and those of the `compute_kernels` that plans have (`dense` for data_parallel,
-    `fused`, `fused_uvm` and `fused_uvm_caching` for all others), and caches of a table to the
-    `load_factor` of its `cache_params`. `ranks`, {table: list of ranks} of some tables: those that
-    may have shards of it. `reuse_histograms`, {table: 17 shares} of some tables: how often the
+    that TorchRec's planner takes, {table: ParameterConstraints} of some tables: searches keep to
+    `sharding_types`, `min_partition` and those of the `compute_kernels` that plans have (`dense` for
+    data_parallel, `fused`, `fused_uvm` and `fused_uvm_caching` for all others), and caches of a table
+    to the `load_factor` of its `cache_params`. `ranks`, {table: list of ranks} of some tables: those
+    that may have shards of it. `reuse_histograms`, {table: 17 shares} of some tables: how often the
     distinct rows of a batch are looked up, as statistics_from_kjt() counts them; lookups of the
     others count as uniform.
 
-    Raises ValueError, naming the table or feature, before anything is written: no collections, or
-    some with managed collisions; features without a factor and factors without a feature; numbers,
-    data types, optimizers and names that `neuroshard plan` would refuse; constraints of tables that
-    the model has not, and those that say otherwise than the model and the factors, or what tables
-    and plans have no place for; lists of ranks that are none.
+    Raises InvalidInputError, a ValueError, naming the table or feature, before anything is written:
+    no collections, or some with managed collisions; features without a factor and factors without a
+    feature; numbers, data types, optimizers and names that `neuroshard plan` would refuse;
+    constraints of tables that the model has not, and those that say otherwise than the model and the
+    factors, or what tables and plans have no place for; lists of ranks that are none.
     """
     document = tables_document(model, pooling_factors, batch_size, optimizer, constraints, ranks,
                                reuse_histograms)
@@ -74,8 +75,8 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
     optimizers = {"": optimizer} if isinstance(optimizer, str) else dict(optimizer)
     for word in optimizers.values():
         if word not in OPTIMIZERS.values():
-            raise ValueError(f"optimizer: found {word!r}, expected one of "
-                             + listed(OPTIMIZERS.values()))
+            raise InvalidInputError(f"optimizer: found {word!r}, expected one of "
+                                    + listed(OPTIMIZERS.values()))
     factors = {name: _factor(name, value) for name, value in pooling_factors.items()}
     tables: List[Dict[str, Any]] = []
     module_of: Dict[str, str] = {}
@@ -85,8 +86,9 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
         for config in configs_of(collection):
             name, where = config.name, table_words(config.name, module)
             if name in module_of:
-                raise ValueError(f"{where}: found a table of that name in "
-                                 f"{module_words(module_of[name])} too, expected unique names")
+                raise InvalidInputError(f"{where}: found a table of that name in "
+                                        f"{module_words(module_of[name])} too, expected unique "
+                                        "names")
             module_of[name] = module
             features.update(config.feature_names)
             table = _described(where, config, factors)
@@ -115,27 +117,30 @@ def _check_names(given: Mapping[str, Optional[Mapping[str, Any]]], module_of: Ma
     for what, by_table in given.items():
         strange = sorted(set(by_table or {}) - set(module_of))
         if strange:
-            raise ValueError(f"{what}: found table {strange[0]!r}, which the model has not, "
-                             f"expected some of {listed(module_of)}")
+            raise InvalidInputError(f"{what}: found table {strange[0]!r}, which the model has not, "
+                                    f"expected some of {listed(module_of)}")
     unknown = sorted(set(factors) - features)
     if unknown:
-        raise ValueError(f"pooling_factors: found feature {unknown[0]!r}, which no table looks up, "
-                         f"expected some of {listed(features)}")
+        raise InvalidInputError(f"pooling_factors: found feature {unknown[0]!r}, which no table "
+                                "looks up, "
+                                f"expected some of {listed(features)}")
 
 
 def _described(where: str, config: Any, factors: Mapping[str, float]) -> Dict[str, Any]:
     if config.data_type.name not in DATA_TYPES:
-        raise ValueError(f"{where}: found data type {config.data_type.name}, expected FP32 or FP16: "
-                         "there is no cost model of others")
+        raise InvalidInputError(f"{where}: found data type {config.data_type.name}, expected FP32 "
+                                "or FP16: "
+                                "there is no cost model of others")
     if config.num_embeddings < 1 or not 1 <= config.embedding_dim <= MAX_DIM:
-        raise ValueError(f"{where}: found {config.num_embeddings} rows and dim "
-                         f"{config.embedding_dim}, expected at least 1, dim up to {MAX_DIM}")
+        raise InvalidInputError(f"{where}: found {config.num_embeddings} rows and dim "
+                                f"{config.embedding_dim}, expected at least 1, dim up to {MAX_DIM}")
     if not config.feature_names:
-        raise ValueError(f"{where}: found no features, expected some")
+        raise InvalidInputError(f"{where}: found no features, expected some")
     for name in config.feature_names:
         if name not in factors:
-            raise ValueError(f"{where}: found no pooling factor of feature {name!r}, expected one: "
-                             "there is no default")
+            raise InvalidInputError(f"{where}: found no pooling factor of feature {name!r}, "
+                                    "expected one: "
+                                    "there is no default")
     return {
         "name": config.name,
         "num_embeddings": config.num_embeddings,
@@ -153,8 +158,9 @@ def _optimizer(where: str, parameters: Mapping[str, Any], table: str) -> Optiona
     classes = getattr(parameter, "_optimizer_classes", [])
     names = [each.__name__ for each in classes]
     if len(names) > 1 or any(name not in OPTIMIZERS for name in names):
-        raise ValueError(f"{where}: found the optimizers {', '.join(names)}, expected one that "
-                         f"TorchRec fuses: {listed(OPTIMIZERS)}")
+        raise InvalidInputError(f"{where}: found the optimizers {', '.join(names)}, expected one "
+                                "that "
+                                f"TorchRec fuses: {listed(OPTIMIZERS)}")
     return OPTIMIZERS[names[0]] if names else None
 
 
@@ -164,8 +170,9 @@ def _factor(feature: str, value: Any) -> float:
     except (TypeError, ValueError):
         factor = math.nan
     if not 0 <= factor <= MAX_POOLING_FACTOR:  # NaN is neither
-        raise ValueError(f"pooling_factors: found {value!r} for feature {feature!r}, expected lookups "
-                         f"per sample from 0 to {MAX_POOLING_FACTOR:.0e}")
+        raise InvalidInputError(f"pooling_factors: found {value!r} for feature {feature!r}, "
+                                "expected lookups "
+                                f"per sample from 0 to {MAX_POOLING_FACTOR:.0e}")
     return factor
 
 
@@ -173,6 +180,6 @@ def _ranks(where: str, ranks: Any) -> List[int]:
     is_list = isinstance(ranks, (list, tuple)) and len(ranks) > 0 and all(
         type(rank) is int and 0 <= rank < MAX_RANKS for rank in ranks)
     if not is_list or len(set(ranks)) < len(ranks):
-        raise ValueError(f"{where}: found ranks {ranks!r}, expected a list of some from 0 to "
-                         f"{MAX_RANKS - 1}, each once")
+        raise InvalidInputError(f"{where}: found ranks {ranks!r}, expected a list of some from 0 to "
+                                f"{MAX_RANKS - 1}, each once")
     return sorted(ranks)

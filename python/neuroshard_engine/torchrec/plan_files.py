@@ -21,6 +21,7 @@ from torchrec.distributed.types import (
 )
 
 from ..cost_models import Path
+from ..errors import InvalidInputError
 from ._collections import collections_of, configs_of, listed, module_words, table_words
 
 # The sharding types that place by hosts: every part of the columns has a shard on each rank of one.
@@ -151,8 +152,8 @@ def _one_host(ranks: List[int], local: int) -> bool:
 def _expect_none(found: List[str], what: str) -> None:
     if found:
         more = len(found) - SHOWN_DIFFERENCES
-        raise ValueError(f"{what}: " + "; ".join(found[:SHOWN_DIFFERENCES])
-                         + (f"; and {more} more" if more > 0 else ""))
+        raise InvalidInputError(f"{what}: " + "; ".join(found[:SHOWN_DIFFERENCES])
+                                + (f"; and {more} more" if more > 0 else ""))
 
 
 def _shape(entry: Mapping[str, Any]) -> Optional[Tuple[int, int]]:

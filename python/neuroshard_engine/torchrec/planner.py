@@ -32,6 +32,7 @@ from ._options import options_of
 from ._running import PlanSource, running_plan
 from ._topology import cost_models_of, devices_of
 from .describe import tables_document
+from .lookup_statistics import LookupStatistics
 from .plan_files import plan_of
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
@@ -71,7 +72,8 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                  stats: Optional[Union[Stats, List[Stats]]] = None,
                  constraints: Optional[Dict[str, ParameterConstraints]] = None,
                  debug: bool = True, timeout_seconds: Optional[int] = None, *,
-                 pooling_factors: Optional[Mapping[str, float]] = None, statistics: Any = None,
+                 pooling_factors: Optional[Mapping[str, float]] = None,
+                 statistics: Optional[LookupStatistics] = None,
                  cost_model: Union[None, CostModels, Path] = None,
                  evaluations: int = DEFAULT_EVALUATIONS,
                  previous_plan: Optional[PlanSource] = None, move_limit: Size = 0,
@@ -99,8 +101,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     def plan(self, module: nn.Module, sharders: List[ModuleSharder[nn.Module]]) -> ShardingPlan:
         """The plan of `module`'s tables for the topology, on this rank alone."""
         found = shardable.shardable_of(module, sharders)
-        statistics = self._statistics
-        given = {**(statistics.pooling_factors if statistics is not None else {}), **self._factors}
+        given = {**self._counted_factors(), **self._factors}
         device = str(self._topology.compute_device)
         factors = shardable.pooling_factors_of(found, given, self._given)
         constraints = shardable.constraints_of(found, self._given, factors, device)
@@ -134,18 +135,19 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                                         "before: without ranks, call plan()")
             pg = dist.group.WORLD
         told: List[Any] = [None, 0, ""]
+        cause: Optional[Exception] = None
         if dist.get_rank(pg) == 0:
             try:
                 told[0] = self.plan(module, get_default_sharders() if sharders is None else sharders)
             except Exception as error:  # the other ranks wait for either, whatever happens
-                told = [None, getattr(error, "status", 0) or -1, _line(error)]
+                told, cause = [None, getattr(error, "status", 0) or -1, _line(error)], error
         if dist.get_world_size(pg) > 1:
             dist.broadcast_object_list(told, dist.get_global_rank(pg, 0), group=pg)
         planned, status, message = told
         if status > 0:
-            raise error_of(status, message)
+            raise error_of(status, message) from cause
         if status < 0:
-            raise EngineError(message)
+            raise EngineError(message) from cause
         return planned
 
     def get_selected_options(self) -> List[ShardingOption]:
@@ -153,21 +155,25 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         estimators give; empty before."""
         return [] if self._options is None else list(self._options())
 
+    def _counted_factors(self) -> Dict[str, float]:
+        if self._statistics is None:
+            return {}
+        found, expected = self._statistics.batch_size, self._batch_size * self._topology.world_size
+        if found != expected:
+            raise InvalidInputError(f"statistics: found those of batches of {found} samples, expected "
+                                    f"{expected}, of all ranks together: how often rows are looked up "
+                                    "depends on it")
+        return self._statistics.pooling_factors
+
     def _document(self, found: Mapping[str, shardable.Shardable], factors: Mapping[str, float],
                   constraints: Mapping[str, Any]) -> Dict[str, Any]:
         collections = {name: each.module for name, each in found.items()}
         tables = {config.name for each in found.values() for config in each.tables()}
         reuse = self._statistics.reuse_histograms if self._statistics is not None else {}
-        try:
-            return tables_document(
-                collections, factors, self._batch_size * self._topology.world_size,
-                optimizer=shardable.optimizers_of(found), constraints=constraints,
-                reuse_histograms={table: shares for table, shares in reuse.items()
-                                  if table in tables})
-        except EngineError:
-            raise
-        except ValueError as error:
-            raise InvalidInputError(str(error)) from None
+        return tables_document(
+            collections, factors, self._batch_size * self._topology.world_size,
+            optimizer=shardable.optimizers_of(found), constraints=constraints,
+            reuse_histograms={table: shares for table, shares in reuse.items() if table in tables})
 
     def _search(self, document: Dict[str, Any], reserved: Any) -> Plan:
         models = cost_models_of(self._cost_model, self._topology)
