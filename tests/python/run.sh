@@ -59,5 +59,5 @@ if command -v "${CC:-cc}" > /dev/null; then
 fi
 mypy=${NEUROSHARD_MYPY:-mypy}
 if "$mypy" --version > /dev/null 2>&1; then
-  (cd python && "$mypy" --strict --ignore-missing-imports neuroshard_engine)
+  (cd python && "$mypy" --cache-dir ../build/mypy --strict --ignore-missing-imports neuroshard_engine)
 fi
