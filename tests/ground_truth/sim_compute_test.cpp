@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(issue_does_not_depend_on_the_dim_up_to_a_warp_s_width) {
   const HardwareProfile hardware = profile("A100-80G");
   Workload workload{{make_table(1000000, 256, 20, 1.05)}, 65536};
   const auto demand = [&](std::int32_t dim) {
-    return shard_demand(hardware, workload, {0, 0, 1000000, 0, dim, 0}, 1);
+    return shard_demand(hardware, shard_load(workload, {0, 0, 1000000, 0, dim, 0}), 1);
   };
   for (const std::int32_t dim : {4, 32, 64}) {
     BOOST_TEST(demand(dim).cycles == demand(128).cycles);
@@ -150,21 +150,21 @@ BOOST_AUTO_TEST_CASE(reuse_histogram_and_cache_size_decide_the_hit_rate) {
   const Workload uniform{{make_table(100000000, 64, 1, 0)}, 65536};
   const Workload skewed{{make_table(100000000, 64, 20, 1.2)}, 65536};
   const Shard shard = whole_table(skewed, 0, 0);
-  BOOST_TEST(shard_demand(hardware, uniform, shard, 1).hit_rate < 0.01);
-  const double whole = shard_demand(hardware, skewed, shard, 1).hit_rate;
+  BOOST_TEST(shard_demand(hardware, shard_load(uniform, shard), 1).hit_rate < 0.01);
+  const double whole = shard_demand(hardware, shard_load(skewed, shard), 1).hit_rate;
   BOOST_TEST(whole > 0.5);
-  BOOST_TEST(shard_demand(hardware, skewed, shard, 8).hit_rate < whole);
+  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard), 8).hit_rate < whole);
   hardware.l2_mib.value = 0;
-  BOOST_TEST(shard_demand(hardware, skewed, shard, 1).hit_rate == 0);
+  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard), 1).hit_rate == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_range_gets_its_share_of_the_lookups) {
   const HardwareProfile hardware = profile("A100-80G");
   const Workload workload{{make_table(1000000, 64, 20, 1.05)}, 65536};
   Shard half = whole_table(workload, 0, 0);
-  const double all = shard_demand(hardware, workload, half, 1).lookups;
+  const double all = shard_demand(hardware, shard_load(workload, half), 1).lookups;
   half.row_end /= 2;
-  BOOST_TEST(shard_demand(hardware, workload, half, 1).lookups == all / 2,
+  BOOST_TEST(shard_demand(hardware, shard_load(workload, half), 1).lookups == all / 2,
              boost::test_tools::tolerance(1e-12));
 }
 

@@ -12,17 +12,39 @@ namespace {
 
 constexpr double kBytesPerValue = 4;
 
-/// One exchange: flow(q, r) bytes go from device q to device r.
+std::size_t host_of(const InterconnectProfile& link, std::size_t device) {
+  const auto per_host = static_cast<std::size_t>(link.devices_per_host.value);
+  return per_host == 0 ? 0 : device / per_host;
+}
+
+/// The device's number on its host.
+std::size_t place_of(const InterconnectProfile& link, std::size_t device) {
+  const auto per_host = static_cast<std::size_t>(link.devices_per_host.value);
+  return per_host == 0 ? device : device % per_host;
+}
+
+/// One exchange: bytes(q, r) go from device q to device r.
 struct Exchange {
-  std::span<const std::int64_t> dims;
-  std::vector<double> samples;
+  const InterconnectProfile& link;
+  const ExchangeColumns& columns;
+  std::vector<double> samples;           ///< that each device keeps
+  std::vector<double> samples_of_place;  ///< that all devices with one number on their host keep
   bool backward = false;
 
   /// Forward: q's columns of r's samples. Backward: the gradients of r's columns of q's samples.
   [[nodiscard]] double bytes(std::size_t from, std::size_t to) const {
-    const std::size_t columns = backward ? to : from;
-    const std::size_t rows = backward ? from : to;
-    return static_cast<double>(dims[columns]) * samples[rows] * kBytesPerValue;
+    const std::size_t owner = backward ? to : from;
+    const std::size_t keeper = backward ? from : to;
+    return kBytesPerValue *
+           (static_cast<double>(columns.pooled[owner]) * samples[keeper] +
+            static_cast<double>(columns.partial[owner]) * partial_samples(owner, keeper));
+  }
+
+ private:
+  [[nodiscard]] double partial_samples(std::size_t owner, std::size_t keeper) const {
+    const std::size_t place = place_of(link, keeper);
+    if (host_of(link, owner) == host_of(link, keeper)) return samples_of_place[place];
+    return place_of(link, owner) == place ? samples[keeper] : 0;
   }
 };
 
@@ -40,15 +62,10 @@ struct Port {
   }
 };
 
-std::size_t host_of(const InterconnectProfile& link, std::size_t device) {
-  const auto per_host = static_cast<std::size_t>(link.devices_per_host.value);
-  return per_host == 0 ? 0 : device / per_host;
-}
-
 /// When the last port of `device` is done. `by_start` lists all devices, latest start first.
-double device_end(const InterconnectProfile& link, const Exchange& exchange,
-                  std::span<const double> starts_ms, const std::vector<std::size_t>& by_start,
-                  std::size_t device) {
+double device_end(const Exchange& exchange, std::span<const double> starts_ms,
+                  const std::vector<std::size_t>& by_start, std::size_t device) {
+  const InterconnectProfile& link = exchange.link;
   Port out_near;
   Port in_near;
   Port out_far;
@@ -65,9 +82,17 @@ double device_end(const InterconnectProfile& link, const Exchange& exchange,
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
 }
 
+bool any(const std::vector<std::int64_t>& dims) {
+  return std::any_of(dims.begin(), dims.end(), [](std::int64_t dim) { return dim > 0; });
+}
+
+double latency_ms(const InterconnectProfile& link, std::size_t devices) {
+  const bool far = host_of(link, devices - 1) != 0;
+  return 1e-3 * (far ? link.inter_host_latency_us.value : link.intra_host_latency_us.value);
+}
+
 /// When the whole exchange is over.
-double exchange_end(const InterconnectProfile& link, const Exchange& exchange,
-                    std::span<const double> starts_ms) {
+double exchange_end(const Exchange& exchange, std::span<const double> starts_ms) {
   const std::size_t devices = starts_ms.size();
   std::vector<std::size_t> by_start(devices);
   std::iota(by_start.begin(), by_start.end(), std::size_t{0});
@@ -75,29 +100,51 @@ double exchange_end(const InterconnectProfile& link, const Exchange& exchange,
                    [&](std::size_t a, std::size_t b) { return starts_ms[a] > starts_ms[b]; });
   double end = 0;
   for (std::size_t device = 0; device < devices; ++device) {
-    end = std::max(end, device_end(link, exchange, starts_ms, by_start, device));
+    end = std::max(end, device_end(exchange, starts_ms, by_start, device));
   }
   if (devices == 1) return end;
-  const bool far = host_of(link, devices - 1) != 0;
-  return end + 1e-3 * (far ? link.inter_host_latency_us.value : link.intra_host_latency_us.value);
+  const bool both = any(exchange.columns.pooled) && any(exchange.columns.partial);
+  return end + (both ? 2 : 1) * latency_ms(exchange.link, devices);
 }
 
 }  // namespace
 
-CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
-                             std::span<const double> starts_ms, std::int64_t batch_size) {
-  Exchange exchange{dims, {}, false};
-  const auto devices = static_cast<std::int64_t>(dims.size());
-  for (std::int64_t device = 0; device < devices; ++device) {
-    exchange.samples.push_back(static_cast<double>(samples_of_device(batch_size, devices, device)));
+CommTime simulate_exchange(const InterconnectProfile& link, const ExchangeColumns& columns,
+                           std::span<const double> starts_ms, std::int64_t batch_size) {
+  const std::size_t devices = starts_ms.size();
+  Exchange exchange{link, columns, {}, std::vector<double>(devices), false};
+  for (std::size_t device = 0; device < devices; ++device) {
+    const std::int64_t samples = samples_of_device(batch_size, static_cast<std::int64_t>(devices),
+                                                   static_cast<std::int64_t>(device));
+    exchange.samples.push_back(static_cast<double>(samples));
+    exchange.samples_of_place[place_of(link, device)] += exchange.samples.back();
   }
   CommTime time;
-  const double forward_end = exchange_end(link, exchange, starts_ms);
+  const double forward_end = exchange_end(exchange, starts_ms);
   for (const double start : starts_ms) time.forward_ms.push_back(forward_end - start);
   exchange.backward = true;
-  const std::vector<double> together(dims.size(), 0.0);
-  time.backward_ms.assign(dims.size(), exchange_end(link, exchange, together));
+  const std::vector<double> together(devices, 0.0);
+  time.backward_ms.assign(devices, exchange_end(exchange, together));
   return time;
+}
+
+CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
+                             std::span<const double> starts_ms, std::int64_t batch_size) {
+  const ExchangeColumns columns{{dims.begin(), dims.end()},
+                                std::vector<std::int64_t>(dims.size(), 0)};
+  return simulate_exchange(link, columns, starts_ms, batch_size);
+}
+
+double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes) {
+  if (devices < 2 || !(bytes > 0)) return 0;
+  const auto all = static_cast<std::size_t>(devices);
+  const double hosts = static_cast<double>(host_of(link, all - 1) + 1);
+  const double near = hosts > 1 ? link.devices_per_host.value : static_cast<double>(devices);
+  double ms = 2 * (near - 1) / near * bytes / link.intra_host_gbps.value * 1e-6;
+  if (hosts > 1) {
+    ms += 2 * (hosts - 1) / hosts * bytes / near / link.inter_host_gbps.value * 1e-6;
+  }
+  return ms + latency_ms(link, all);
 }
 
 }  // namespace neuroshard

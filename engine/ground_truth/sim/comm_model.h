@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/ground_truth/ground_truth.h"
@@ -17,5 +18,24 @@ namespace neuroshard {
 /// REQUIRES equal sizes, at least one device, dims and starts not negative.
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size);
+
+/// Columns that each device sends in an exchange. `pooled`: those of whole bags, to whoever has the
+/// sample. `partial`: partial sums of even row blocks, which hosts add up before they send them on.
+struct ExchangeColumns {
+  std::vector<std::int64_t> pooled;
+  std::vector<std::int64_t> partial;
+};
+
+/// The same of both kinds. Partial sums go by a reduce-scatter of their own (backward: an
+/// all-gather): inside a host to the device that has the peer's place in it, then between equal
+/// places of the hosts. On one host that sends what an all-to-all of as many columns does; a second
+/// latency comes on top where there are other columns too.
+CommTime simulate_exchange(const InterconnectProfile& link, const ExchangeColumns& columns,
+                           std::span<const double> starts_ms, std::int64_t batch_size);
+
+/// Milliseconds of the all-reduce of `bytes` that each of `devices` devices has, all starting
+/// together: a reduce-scatter and an all-gather inside hosts and, of each device's part, between
+/// them. 0 for one device or no bytes.
+double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes);
 
 }  // namespace neuroshard

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <vector>
 
 namespace neuroshard {
 namespace {
@@ -17,24 +19,15 @@ double usable_l2_bytes(const HardwareProfile& profile) {
   return profile.l2_mib.value * 1048576.0 * profile.l2_usable_share.value;
 }
 
-/// Lookups of `distinct` rows that find their row in the L2 when the hottest `capacity` rows stay
-/// there: all of a row's lookups but the first. Rows that do not fit always miss.
-double cached_lookups(const ReuseHistogram& histogram, double lookups, double distinct,
-                      double capacity) {
-  // Bin centres are scaled so that the bins' lookups add up to the batch's.
-  const double mean = mean_reuse(histogram);
-  if (!(mean > 0) || !(distinct > 0)) return 0;
-  const double scale = lookups / distinct / mean;
+/// Lookups that find their row in the L2 when the hottest `capacity` rows stay there: all of a
+/// row's lookups but the first. Rows that do not fit always miss.
+double cached_lookups(const ShardLoad& load, double capacity) {
   double hits = 0;
-  for (int bin = kReuseBins - 1; bin >= 0 && capacity > 0; --bin) {
-    ReuseHistogram only{};
-    only[static_cast<std::size_t>(bin)] = 1;
-    const double count = mean_reuse(only) * scale;
-    const double rows = distinct * histogram[static_cast<std::size_t>(bin)];
-    hits += std::min(rows, capacity) * std::max(0.0, count - 1);
-    capacity -= rows;
+  for (std::size_t bin = load.use.rows.size(); bin-- > 0 && capacity > 0;) {
+    hits += std::min(load.use.rows[bin], capacity) * std::max(0.0, load.use.count[bin] - 1);
+    capacity -= load.use.rows[bin];
   }
-  return std::min(hits, std::max(0.0, lookups - distinct));
+  return std::min(hits, std::max(0.0, load.lookups - load.distinct));
 }
 
 /// Gradient rows read from memory: one row per bag, read in the order of the sorted lookups, which
@@ -49,16 +42,15 @@ struct Totals {
   double rows = 0;  ///< of all shards: the range of the sort keys
 };
 
-Totals total_demand(const HardwareProfile& profile, const Workload& workload,
-                    std::span<const Shard> shards) {
+Totals total_demand(const HardwareProfile& profile, std::span<const ShardLoad> loads,
+                    std::int64_t samples) {
   // Warps resident on the device work on this many tables at a time, in table-major order.
   const double resident = profile.multiprocessors.value * profile.warps_per_multiprocessor.value;
-  const double alive =
-      std::clamp(std::ceil(resident / static_cast<double>(workload.batch_size)), 1.0,
-                 static_cast<double>(std::max<std::size_t>(1, shards.size())));
+  const double alive = std::clamp(std::ceil(resident / static_cast<double>(samples)), 1.0,
+                                  static_cast<double>(std::max<std::size_t>(1, loads.size())));
   Totals totals;
-  for (const Shard& shard : shards) {
-    const ShardDemand one = shard_demand(profile, workload, shard, alive);
+  for (const ShardLoad& load : loads) {
+    const ShardDemand one = shard_demand(profile, load, alive);
     ShardDemand& sum = totals.demand;
     sum.lookups += one.lookups;
     sum.distinct += one.distinct;
@@ -69,7 +61,7 @@ Totals total_demand(const HardwareProfile& profile, const Workload& workload,
     sum.backward_gather_bytes += one.backward_gather_bytes;
     sum.backward_l2_bytes += one.backward_l2_bytes;
     sum.backward_cycles += one.backward_cycles;
-    totals.rows += static_cast<double>(shard.rows());
+    totals.rows += static_cast<double>(load.rows);
   }
   return totals;
 }
@@ -110,48 +102,40 @@ double fixed_seconds(const HardwareProfile& profile, const SourcedValue& kernels
 
 }  // namespace
 
-ShardDemand shard_demand(const HardwareProfile& profile, const Workload& workload,
-                         const Shard& shard, double concurrent_tables) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-  const auto bags = static_cast<double>(workload.batch_size);
-  const double part = static_cast<double>(shard.rows()) / static_cast<double>(table.rows);
+ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
+                         double concurrent_tables) {
   const double sector = profile.sector_bytes.value;
-  const double weight_row =
-      round_up(static_cast<double>(shard.dim() * bytes_per_element(table.data_type)), sector);
-  const double gradient_row = round_up(static_cast<double>(shard.dim()) * 4, sector);
+  const auto dim = static_cast<double>(load.dim);
+  const double weight_row = round_up(dim * load.weight_bytes, sector);
+  const double gradient_row = round_up(dim * 4, sector);
   const double capacity = usable_l2_bytes(profile) / concurrent_tables;
 
   ShardDemand demand;
-  demand.lookups = bags * table.pooling_factor * part;
-  demand.distinct = distinct_rows(table.reuse_histogram, bags * table.pooling_factor, table.rows);
-  if (!(demand.distinct > 0)) {  // no histogram: every lookup another row
-    demand.distinct = std::min(bags * table.pooling_factor, static_cast<double>(table.rows));
-  }
-  demand.distinct *= part;
-  const double hits =
-      cached_lookups(table.reuse_histogram, demand.lookups, demand.distinct, capacity / weight_row);
+  demand.lookups = load.lookups;
+  demand.distinct = load.distinct;
+  const double hits = cached_lookups(load, capacity / weight_row);
   demand.hit_rate = demand.lookups > 0 ? hits / demand.lookups : 0;
 
-  const double steps = std::ceil(static_cast<double>(shard.dim()) / kWarpColumns);
+  const double steps = std::ceil(dim / kWarpColumns);
   demand.gather_bytes = (demand.lookups - hits) * weight_row;
-  demand.stream_bytes = (demand.lookups + bags) * kIndexBytes + bags * shard.dim() * 4.0;
+  demand.stream_bytes = (demand.lookups + load.bags) * kIndexBytes + load.bags * dim * 4.0;
   demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
-  demand.cycles = (demand.lookups + bags) * steps * profile.forward_cycles_per_lookup.value;
+  demand.cycles = (demand.lookups + load.bags) * steps * profile.forward_cycles_per_lookup.value;
 
-  const double state = table.optimizer == Optimizer::kRowwiseAdagrad ? sector : 0;
+  const double state = load.row_state ? sector : 0;
   const double updates = demand.distinct * 2 * (weight_row + state);
   demand.backward_gather_bytes =
-      missed_gradients(demand.lookups, bags, capacity / gradient_row) * gradient_row + updates;
+      missed_gradients(demand.lookups, load.bags, capacity / gradient_row) * gradient_row + updates;
   demand.backward_l2_bytes = demand.lookups * (gradient_row + kSortedBytes) + updates;
   demand.backward_cycles =
       (demand.lookups + demand.distinct) * steps * profile.backward_cycles_per_lookup.value;
   return demand;
 }
 
-ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
-                             std::span<const Shard> shards) {
-  if (shards.empty()) return {};
-  const Totals totals = total_demand(profile, workload, shards);
+ComputeTime simulate_compute(const HardwareProfile& profile, std::span<const ShardLoad> loads,
+                             std::int64_t samples) {
+  if (loads.empty()) return {};
+  const Totals totals = total_demand(profile, loads, samples);
   const ShardDemand& demand = totals.demand;
   const double stream = profile.dram_gbps.value * kGiga;
   const double gather = stream * profile.gather_share.value;
@@ -171,6 +155,14 @@ ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& wor
                                               demand.backward_l2_bytes / l2),
                                      seconds_of_cycles(profile, demand.backward_cycles));
   return {(forward + backward) * 1e3, forward * 1e3, backward * 1e3};
+}
+
+ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
+                             std::span<const Shard> shards) {
+  std::vector<ShardLoad> loads;
+  loads.reserve(shards.size());
+  for (const Shard& shard : shards) loads.push_back(shard_load(workload, shard));
+  return simulate_compute(profile, loads, workload.batch_size);
 }
 
 }  // namespace neuroshard

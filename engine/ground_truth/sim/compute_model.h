@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/core/plan.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "engine/ground_truth/sim/shard_load.h"
 
 namespace neuroshard {
 
@@ -26,17 +28,20 @@ struct ShardDemand {
   double backward_cycles = 0;
 };
 
-/// Demand of `shard` when `concurrent_tables` tables share the L2. Source of the bytes: the
-/// steps of FBGEMM's exact table-batched lookup and the L2 model of Lin et al. (2201.07821), with
-/// the reuse histogram in place of their uniform draws.
-ShardDemand shard_demand(const HardwareProfile& profile, const Workload& workload,
-                         const Shard& shard, double concurrent_tables);
+/// Demand of a shard when `concurrent_tables` tables share the L2. Source of the bytes: the steps
+/// of FBGEMM's exact table-batched lookup and the L2 model of Lin et al. (2201.07821), with the
+/// reuse histogram in place of their uniform draws.
+ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
+                         double concurrent_tables);
 
 /// Roofline time of one fused lookup over the shards. Each part takes the largest of memory, L2
 /// and issue time, each summed over the shards first: tables of different bottlenecks overlap, and
 /// kernels are launched once, so a fused group costs less than its members alone. Per-lookup work
 /// (issue, indices, sort) does not depend on the dim, so half a column split costs more than half.
-/// No shards launch nothing and cost 0.
+/// No shards launch nothing and cost 0. `samples`: of the batch that is looked up.
+ComputeTime simulate_compute(const HardwareProfile& profile, std::span<const ShardLoad> loads,
+                             std::int64_t samples);
+/// The same of the shards of one device for the whole batch.
 ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
                              std::span<const Shard> shards);
 

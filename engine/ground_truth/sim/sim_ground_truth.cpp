@@ -8,6 +8,7 @@
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
+#include "engine/ground_truth/sim/plan_model.h"
 #include "engine/ground_truth/sim/profile_library.h"
 
 namespace neuroshard {
@@ -22,7 +23,7 @@ class SimGroundTruth final : public GroundTruth {
   explicit SimGroundTruth(ChosenProfile chosen)
       : chosen_(std::move(chosen)),
         name_(chosen_.profile.name + "+" + chosen_.interconnect.name),
-        hardware_(chosen_.profile.name + ", " + chosen_.interconnect.name + " (simulated)") {}
+        hardware_(describe(chosen_)) {}
 
   [[nodiscard]] io::Backend backend() const override { return io::Backend::kSim; }
   [[nodiscard]] const std::string& hardware() const override { return hardware_; }

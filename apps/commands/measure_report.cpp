@@ -1,0 +1,121 @@
+#include "apps/commands/measure_report.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "apps/commands/plan_report.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "engine/core/decimal.h"
+#include "io/json/json_writer.h"
+#include "io/plans/plan_json.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// "measured" or "simulated": where compute times come from, and exchanges that are not predicted.
+std::string origin_of_times(const MeasureOutcome& outcome) {
+  return outcome.profile.empty() ? "measured" : "simulated";
+}
+
+std::string measurement_table(const Console& console, const MeasureOutcome& outcome) {
+  std::vector<Column> columns{{"device"},      {"shards"},     {"lookup forward ms"},
+                              {"backward ms"}, {"compute ms"}, {"exchange forward ms"},
+                              {"backward ms"}, {"total ms"}};
+  if (outcome.predicted) {
+    columns.push_back({"predicted compute ms"});
+    columns.push_back({"error"});
+  }
+  TextTable table(columns);
+  const double largest = outcome.measurement.cost.cost_ms;
+  for (std::size_t d = 0; d < outcome.measurement.compute.size(); ++d) {
+    const DeviceCost& device = outcome.measurement.cost.per_device[d];
+    const ComputeTime& compute = outcome.measurement.compute[d];
+    const auto shards =
+        std::count_if(outcome.plan.shards.begin(), outcome.plan.shards.end(), [&](const Shard& s) {
+          return s.device == kEveryDevice || s.device == static_cast<std::int32_t>(d);
+        });
+    std::vector<std::string> cells{std::to_string(d), std::to_string(shards)};
+    for (const double ms : {compute.forward_ms, compute.backward_ms, device.compute_ms,
+                            device.forward_comm_ms, device.backward_comm_ms, device.total_ms()}) {
+      cells.push_back(milliseconds(ms, largest));
+    }
+    if (outcome.predicted) {
+      const double predicted = outcome.predicted->per_device[d].compute_ms;
+      cells.push_back(milliseconds(predicted, largest));
+      cells.push_back(fixed_decimals(100 * (predicted / device.compute_ms - 1), 1) + " %");
+    }
+    table.add(std::move(cells), device.total_ms() >= largest ? Style::kBold : Style::kPlain);
+  }
+  return table.render(console);
+}
+
+/// Where the figures come from, a line each.
+std::string origin_lines(const MeasureOutcome& outcome) {
+  const std::string batch = "\nbatch " + with_commas(outcome.batch_size);
+  if (!outcome.profile.empty()) {
+    return "compute and communication SIMULATED for " + outcome.profile + batch + "\n";
+  }
+  return "compute measured on " + outcome.hardware +
+         (outcome.measurement.at_once ? ", a GPU for every device, all at once"
+                                      : ", one device's shards after the other's") +
+         "\ncommunication " +
+         (outcome.measurement.comm_measured ? "measured"
+                                            : "predicted by " + describe(*outcome.models)) +
+         batch + ", median of " + counted(outcome.runs, "run") + "\n";
+}
+
+}  // namespace
+
+std::string measure_report(const Console& console, const MeasureOutcome& outcome) {
+  std::string text = origin_lines(outcome);
+  if (!outcome.conditions.empty()) text += "at the end: " + outcome.conditions + "\n";
+  text += "\n" + measurement_table(console, outcome) + "\n";
+  const double cost = outcome.measurement.cost.cost_ms;
+  text += console.paint("plan cost " + milliseconds(cost, cost) + " ms", Style::kBold);
+  text += outcome.measurement.comm_measured ? " (" + origin_of_times(outcome) + ")"
+                                            : " (compute measured, communication predicted)";
+  if (outcome.predicted) {
+    text += ", predicted " + milliseconds(outcome.predicted->cost_ms, cost) + " ms by " +
+            describe(*outcome.models);
+  }
+  return text + "\n";
+}
+
+std::string measure_json(const MeasureOutcome& outcome, const std::string& backend) {
+  io::JsonWriter json;
+  json.begin_object();
+  json.key("format").text("neuroshard-measurement");
+  json.key("version").integer(1);
+  json.key("backend").text(backend);
+  json.key("hardware").text(outcome.hardware);
+  json.key("conditions").text(outcome.conditions);
+  json.key("batch_size").integer(outcome.batch_size);
+  json.key("devices").integer(outcome.plan.devices);
+  json.key("runs").integer(outcome.runs);
+  json.key("seed").unsigned_integer(outcome.seed);
+  json.key("plan_sha256").text(outcome.plan_sha256);
+  json.key("tables_sha256").text(outcome.tables_sha256);
+  const std::string origin = origin_of_times(outcome);
+  json.key("compute").text(origin);
+  json.key("communication").text(outcome.measurement.comm_measured ? origin : "predicted");
+  json.key("cost_model").text(outcome.models ? outcome.models->name : "");
+  if (outcome.models) {
+    const ModelOrigin model = origin_of(outcome.models->models);
+    json.key("cost_model_hardware").text(model.hardware);
+    json.key("cost_model_provenance").text(word_of(model.provenance));
+  }
+  json.key("cost_ms").number(outcome.measurement.cost.cost_ms);
+  json.key("per_device");
+  io::write_device_costs(json, outcome.measurement.cost.per_device);
+  if (outcome.predicted) {
+    json.key("predicted_cost_ms").number(outcome.predicted->cost_ms);
+    json.key("predicted_per_device");
+    io::write_device_costs(json, outcome.predicted->per_device);
+  }
+  json.end_object();
+  return json.take();
+}
+
+}  // namespace neuroshard::apps

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/core/plan.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/ground_truth/measure.h"
+#include "engine/ground_truth/sim/profile_library.h"
+
+namespace neuroshard {
+
+/// "H100-80G, cluster (simulated)", as people read it.
+std::string describe(const ChosenProfile& hardware);
+
+/// The profile with hosts of `devices_per_host` devices. Errors: kInvalidInput when its
+/// interconnect has all devices in one host and there are more than that, or when `devices` are no
+/// whole number of such hosts.
+Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_per_host,
+                                 std::int32_t devices);
+
+/// What the plan costs on `hardware`, all of it simulated, as measure_plan() takes a plan apart:
+/// lookups of each device, the backward exchange from a common start, the forward one from where
+/// each device is ready for it. Knows what no network does:
+/// - row shards: columns with part of the rows are partial sums of all samples; even blocks are
+///   added up by a reduce-scatter, others where they arrive;
+/// - tables on every device: each looks its own samples up, and an all-reduce of the gradients of
+///   all rows is part of the backward exchange.
+/// Deterministic. Errors: kInvalidInput when the plan does not cover the workload, has tables in
+/// host memory or with an optimizer, weights, features or sequences that are not simulated, or a
+/// device holds more than the profile's memory.
+Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workload& workload,
+                                      const Plan& plan);
+
+}  // namespace neuroshard

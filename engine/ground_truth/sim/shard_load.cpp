@@ -1,0 +1,78 @@
+#include "engine/ground_truth/sim/shard_load.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace neuroshard {
+namespace {
+
+double bin_count(std::size_t bin) {
+  ReuseHistogram only{};
+  only[bin] = 1;
+  return mean_reuse(only);
+}
+
+/// Bin centres are scaled so that the bins' lookups add up to the batch's.
+RowUse row_use(const ReuseHistogram& histogram, double lookups, double distinct) {
+  RowUse use;
+  const double mean = mean_reuse(histogram);
+  if (!(mean > 0) || !(distinct > 0)) return use;
+  const double scale = lookups / distinct / mean;
+  for (std::size_t bin = 0; bin < use.rows.size(); ++bin) {
+    use.rows[bin] = distinct * histogram[bin];
+    use.count[bin] = bin_count(bin) * scale;
+  }
+  return use;
+}
+
+double distinct_of_batch(const Table& table, double lookups) {
+  const double distinct = distinct_rows(table.reuse_histogram, lookups, table.rows);
+  if (distinct > 0) return distinct;
+  return std::min(lookups, static_cast<double>(table.rows));  // no histogram
+}
+
+ShardLoad load_of(const Workload& workload, const Table& table, std::int64_t rows,
+                  std::int32_t dim) {
+  const auto bags = static_cast<double>(workload.batch_size);
+  const double part = static_cast<double>(rows) / static_cast<double>(table.rows);
+  ShardLoad load;
+  load.rows = rows;
+  load.dim = dim;
+  load.weight_bytes = static_cast<std::int32_t>(bytes_per_element(table.data_type));
+  load.row_state = table.optimizer == Optimizer::kRowwiseAdagrad;
+  load.bags = bags;
+  load.lookups = bags * table.pooling_factor * part;
+  load.distinct = distinct_of_batch(table, bags * table.pooling_factor) * part;
+  load.use = row_use(table.reuse_histogram, load.lookups, load.distinct);
+  return load;
+}
+
+}  // namespace
+
+ShardLoad shard_load(const Workload& workload, const Shard& shard) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  return load_of(workload, table, shard.rows(), shard.dim());
+}
+
+ShardLoad replica_load(const Workload& workload, std::int32_t index, std::int64_t samples) {
+  const Table& table = workload.tables[static_cast<std::size_t>(index)];
+  ShardLoad load = load_of(workload, table, table.rows, table.dim);
+  const double share = static_cast<double>(samples) / static_cast<double>(workload.batch_size);
+  const double seen_everywhere = load.distinct;
+  load.bags = static_cast<double>(samples);
+  load.lookups *= share;
+  load.distinct = 0;
+  for (std::size_t bin = 0; bin < load.use.rows.size(); ++bin) {
+    const double seen = -std::expm1(load.use.count[bin] * std::log1p(-share));
+    if (!(seen > 0)) continue;
+    load.distinct += load.use.rows[bin] * seen;
+    load.use.rows[bin] *= seen;
+    load.use.count[bin] *= share / seen;
+  }
+  if (!(load.distinct > 0)) load.distinct = std::min(seen_everywhere, load.lookups);
+  load.distinct = std::min(load.distinct, load.lookups);
+  return load;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+
+namespace neuroshard {
+
+/// How often the distinct rows of a batch are looked up: `rows[k]` rows, `count[k]` times each. All
+/// zeros where the table has no reuse histogram: every lookup is of another row then.
+struct RowUse {
+  std::array<double, kReuseBins> rows{};
+  std::array<double, kReuseBins> count{};
+};
+
+/// What one lookup of a shard's rows asks for, whatever the hardware.
+struct ShardLoad {
+  std::int64_t rows = 0;  ///< of the shard, looked up or not
+  std::int32_t dim = 0;
+  std::int32_t weight_bytes = 4;
+  bool row_state = false;  ///< whether the optimizer keeps a number a row
+  double bags = 0;         ///< outputs
+  double lookups = 0;
+  double distinct = 0;  ///< rows among the lookups
+  RowUse use;
+};
+
+/// Of a shard on one device, for all samples of the batch: a row range has its share of the table's
+/// lookups and of its distinct rows.
+ShardLoad shard_load(const Workload& workload, const Shard& shard);
+
+/// Of a table that each of `devices` devices holds whole, on one that has `samples` of the samples.
+/// A row that the batch looks up c times is seen on a device with the chance 1 - (1 - share)^c, so
+/// hot rows are less hot there.
+ShardLoad replica_load(const Workload& workload, std::int32_t table, std::int64_t samples);
+
+}  // namespace neuroshard

@@ -1,0 +1,192 @@
+// Whole plans by the simulator: against measure_plan() where that knows the plan, against formulas
+// by hand where it does not.
+#include "engine/ground_truth/sim/plan_model.h"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/ground_truth/make_ground_truth.h"
+#include "engine/ground_truth/sim/comm_model.h"
+#include "engine/ground_truth/sim/shard_load.h"
+#include "tests/ground_truth/two_tables.h"
+
+namespace neuroshard {
+namespace {
+
+ChosenProfile profile_of(const std::string& name) { return choose_profile(name).value(); }
+
+Workload one_table(std::int64_t rows, std::int32_t dim, double pooling) {
+  Table table;
+  table.name = "clicks";
+  table.rows = rows;
+  table.dim = dim;
+  table.pooling_factor = pooling;
+  table.reuse_histogram = expected_reuse(rows, 65536 * pooling, 1.05).histogram;
+  return {{table}, 65536};
+}
+
+/// The table's rows in even blocks on devices first, first + 1, ..
+Plan row_blocks(const Workload& workload, std::int32_t devices, std::int32_t first,
+                std::int32_t blocks) {
+  Plan plan{devices, {}};
+  const Table& table = workload.tables[0];
+  const std::int64_t each = block_rows(table.rows, blocks);
+  for (std::int32_t block = 0; block < blocks; ++block) {
+    plan.shards.push_back(
+        {0, block * each, std::min(table.rows, (block + 1) * each), 0, table.dim, first + block});
+  }
+  return plan;
+}
+
+PlanMeasurement cost_of(const ChosenProfile& hardware, const Workload& workload, const Plan& plan) {
+  Result<PlanMeasurement> cost = simulate_plan(hardware, workload, plan);
+  BOOST_REQUIRE_MESSAGE(cost.ok(), cost.status().message());
+  return *cost;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(plan_model)
+
+BOOST_AUTO_TEST_CASE(plans_that_collections_know_cost_what_the_ground_truth_says) {
+  const Workload workload = test::two_tables();
+  const Plan plan = test::one_table_a_device(workload);
+  GroundTruthOptions options;
+  options.profile = "A100-80G+pcie";
+  const auto truth = make_ground_truth(io::Backend::kSim, options).value();
+  MeasureOptions measure;
+  measure.measure_comm = true;
+  const PlanMeasurement expected = measure_plan(*truth, workload, plan, measure).value();
+  const PlanMeasurement found = cost_of(profile_of("A100-80G+pcie"), workload, plan);
+  BOOST_TEST(found.cost.cost_ms == expected.cost.cost_ms);
+  for (std::size_t d = 0; d < 2; ++d) {
+    BOOST_TEST(found.compute[d].forward_ms == expected.compute[d].forward_ms);
+    BOOST_TEST(found.cost.per_device[d].total_ms() == expected.cost.per_device[d].total_ms());
+    BOOST_TEST(found.cost.per_device[d].memory_bytes == expected.cost.per_device[d].memory_bytes);
+    BOOST_TEST(found.cost.per_device[d].dim_sum == expected.cost.per_device[d].dim_sum);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(half_precision_tables_cost_less_and_send_as_much) {
+  Workload workload = test::two_tables();
+  workload.tables[0].rows = workload.tables[1].rows = 10'000'000;
+  workload.tables[0].dim = workload.tables[1].dim = 128;
+  const Plan plan = test::one_table_a_device(workload);
+  const PlanMeasurement wide = cost_of(profile_of("V100-32G"), workload, plan);
+  for (Table& table : workload.tables) table.data_type = DataType::kFp16;
+  const PlanMeasurement half = cost_of(profile_of("V100-32G"), workload, plan);
+  BOOST_TEST(half.compute[0].forward_ms < wide.compute[0].forward_ms);
+  BOOST_TEST(half.cost.per_device[0].backward_comm_ms == wide.cost.per_device[0].backward_comm_ms);
+}
+
+BOOST_AUTO_TEST_CASE(row_blocks_send_as_many_columns_as_whole_tables_on_one_host) {
+  const ChosenProfile hardware = profile_of("H100-80G");
+  const Workload workload = one_table(1'000'000, 64, 20);
+  const PlanMeasurement cost = cost_of(hardware, workload, row_blocks(workload, 4, 0, 4));
+  const CommTime same = simulate_all_to_all(hardware.interconnect, std::vector<std::int64_t>(4, 64),
+                                            std::vector(4, 0.0), 65536);
+  BOOST_TEST(cost.cost.per_device[0].backward_comm_ms == same.backward_ms[0]);
+  BOOST_TEST(cost.compute[0].forward_ms == cost.compute[3].forward_ms);
+}
+
+BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {
+  // 16 devices on two hosts, all rows dealt out. To the 7 neighbours 2 x 4,096 samples each; of
+  // these, the 4,096 for the device of the same number on the other host. All of it, back and
+  // forth.
+  const ChosenProfile hardware = profile_of("H100-80G+cluster");
+  const InterconnectProfile& link = hardware.interconnect;
+  const Workload workload = one_table(1'000'000, 64, 20);
+  const auto backward = [&](const Plan& plan) {
+    return cost_of(hardware, workload, plan).cost.per_device[0].backward_comm_ms;
+  };
+  const double near = 7 * 2 * 4096.0 * 64 * 4 / link.intra_host_gbps.value * 1e-6;
+  const double far = 4096.0 * 64 * 4 / link.inter_host_gbps.value * 1e-6;
+  const double latency = link.inter_host_latency_us.value * 1e-3;
+  BOOST_TEST(backward(row_blocks(workload, 16, 0, 16)) == std::max(near, far) + latency,
+             boost::test_tools::tolerance(1e-9));
+  // On one host alone, the other host's devices only receive: the same busiest ports.
+  BOOST_TEST(backward(row_blocks(workload, 16, 8, 8)) == std::max(near, far) + latency,
+             boost::test_tools::tolerance(1e-9));
+  // Whole, the table sends 4,096 samples to each of eight devices over one port.
+  const Plan whole{16, {whole_table(workload, 0, 0)}};
+  const double all_far = 8 * 4096.0 * 64 * 4 / link.inter_host_gbps.value * 1e-6;
+  BOOST_TEST(backward(whole) == all_far + latency, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(replicas_look_up_their_own_samples_and_reduce_all_gradients) {
+  const ChosenProfile hardware = profile_of("H100-80G");
+  const Workload workload = one_table(10'000, 64, 20);
+  const PlanMeasurement whole = cost_of(hardware, workload, {4, {whole_table(workload, 0, 0)}});
+  const Plan everywhere{4, {whole_table(workload, 0, kEveryDevice)}};
+  const PlanMeasurement cost = cost_of(hardware, workload, everywhere);
+  const double latency = hardware.interconnect.intra_host_latency_us.value * 1e-3;
+  const double reduce =
+      2 * 0.75 * 10'000 * 64 * 4 / hardware.interconnect.intra_host_gbps.value * 1e-6 + latency;
+  for (const DeviceCost& device : cost.cost.per_device) {
+    BOOST_TEST(device.compute_ms == cost.cost.per_device[0].compute_ms);
+    BOOST_TEST(device.compute_ms < whole.cost.per_device[0].compute_ms);
+    BOOST_TEST(device.compute_ms > whole.cost.per_device[0].compute_ms / 8);
+    BOOST_TEST(device.backward_comm_ms == latency + reduce, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(device.memory_bytes == 10'000 * 64 * 4);
+    BOOST_TEST(device.dim_sum == 64);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_replica_s_device_sees_fewer_rows_less_often) {
+  const Workload workload = one_table(1'000'000, 64, 20);
+  const ShardLoad all = shard_load(workload, whole_table(workload, 0, 0));
+  const ShardLoad one = replica_load(workload, 0, 65536 / 8);
+  BOOST_TEST(one.bags == 65536 / 8);
+  BOOST_TEST(one.lookups == all.lookups / 8, boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(one.distinct > all.distinct / 8);
+  BOOST_TEST(one.distinct < all.distinct);
+  double lookups = 0;
+  for (std::size_t bin = 0; bin < one.use.rows.size(); ++bin) {
+    lookups += one.use.rows[bin] * one.use.count[bin];
+  }
+  BOOST_TEST(lookups == one.lookups, boost::test_tools::tolerance(1e-9));
+  // On the only device there is, nothing is different.
+  BOOST_TEST(replica_load(workload, 0, 65536).distinct == all.distinct,
+             boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(hosts_have_as_many_devices_as_is_said) {
+  const Result<ChosenProfile> four = with_hosts(profile_of("H100-80G+cluster"), 4, 8);
+  BOOST_REQUIRE(four.ok());
+  const Workload workload = one_table(1'000'000, 64, 20);
+  const Plan plan{8, {whole_table(workload, 0, 0)}};
+  BOOST_TEST(cost_of(*four, workload, plan).cost.cost_ms >
+             2 * cost_of(profile_of("H100-80G+cluster"), workload, plan)
+                     .cost.per_device[0]
+                     .backward_comm_ms);
+  BOOST_TEST(with_hosts(profile_of("H100-80G"), 8, 8).ok());
+  const Status one_host = with_hosts(profile_of("H100-80G"), 4, 8).status();
+  BOOST_TEST(one_host.message() ==
+             "devices per host: found 4 for 8 devices on H100-80G+nvswitch, expected links between "
+             "hosts, such as H100-80G+cluster");
+  const Status uneven = with_hosts(profile_of("H100-80G+cluster"), 3, 8).status();
+  BOOST_TEST(uneven.message() == "devices per host: found 3, expected a divisor of 8 devices");
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_simulated_is_refused_in_one_line) {
+  const ChosenProfile hardware = profile_of("V100-32G");
+  const auto error = [&](const Workload& workload, const Plan& plan) {
+    return simulate_plan(hardware, workload, plan).status().message();
+  };
+  Workload workload = one_table(200'000'000, 64, 20);
+  const Plan plan{2, {whole_table(workload, 0, 1)}};
+  BOOST_TEST(error(workload, plan) ==
+             "device 1 holds 47.7 GiB, expected at most the 31.0 GiB of V100-32G");
+  workload.tables[0].rows = 1000;
+  BOOST_TEST(error(workload, plan).find("shards[0]") != std::string::npos);
+  const Plan small{2, {whole_table(workload, 0, 1)}};
+  workload.tables[0].optimizer = Optimizer::kAdam;
+  BOOST_TEST(error(workload, small) ==
+             "table 0 (clicks): optimizer is adam, expected sgd or rowwise_adagrad: there is no "
+             "ground truth of others");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
