@@ -12,7 +12,7 @@ struct SourcedValue {
 };
 
 /// How the devices of a profile are connected. Bandwidths are per device and direction, GB/s =
-/// 10^9 bytes per second, as an all-to-all reaches them.
+/// 10^9 bytes per second, as an all-to-all of large messages reaches them.
 struct InterconnectProfile {
   std::string name;               ///< "nvswitch", "pcie", "cluster"
   SourcedValue devices_per_host;  ///< whole; 0: all devices in one host
@@ -20,6 +20,10 @@ struct InterconnectProfile {
   SourcedValue intra_host_latency_us;
   SourcedValue inter_host_gbps;  ///< 0 exactly when devices_per_host is 0, like the latency
   SourcedValue inter_host_latency_us;
+  /// Messages between hosts reach small + (inter_host_gbps - small) x m / (m + half) with m bytes
+  /// to each peer. A profile without the two has one rate for all.
+  SourcedValue inter_host_small_gbps;
+  SourcedValue inter_host_half_mib;
 };
 
 /// Constants of the simulated ground truth (engine/ground_truth/sim): one device kind and its
@@ -44,6 +48,8 @@ struct HardwareProfile {
   SourcedValue warps_per_multiprocessor;    ///< resident in a lookup kernel
   SourcedValue forward_cycles_per_lookup;   ///< of one multiprocessor, whatever the dim up to 128
   SourcedValue backward_cycles_per_lookup;  ///< the same for the backward kernel
+  SourcedValue forward_cycles_per_bag;      ///< beside those of its lookups; absent: as of a lookup
+  SourcedValue backward_cycles_per_row;     ///< beside those of its lookups; absent: as of a lookup
   SourcedValue bag_latency_us;              ///< of one dependent offset -> index -> row chain
 
   /// How far moving bytes and issuing instructions overlap: time = (move^e + issue^e)^(1/e).
@@ -55,6 +61,10 @@ struct HardwareProfile {
   SourcedValue forward_kernels;     ///< launched by one forward
   SourcedValue backward_kernels;    ///< launched by one backward: sort, run lengths, updates
   SourcedValue sort_bits_per_pass;  ///< radix sort of the looked-up rows
+
+  /// How often a device copies what it exchanged (forward: received, backward: is about to send),
+  /// as trainers do to put columns side by side. Absent: never.
+  SourcedValue exchange_copies;
 
   std::vector<InterconnectProfile> interconnects;  ///< at least one; the first is the default
 };

@@ -32,6 +32,14 @@ Status read_whole(JsonObject& parent, std::string_view key, double low, double h
   return value.unexpected("a whole number");
 }
 
+/// A constant that older files do not have: `absent` then.
+Status read_newer(JsonObject& parent, std::string_view key, double low, double high,
+                  const SourcedValue& absent, SourcedValue& constant) {
+  if (parent.has(key)) return read_constant(parent, key, low, high, constant);
+  constant = absent;
+  return {};
+}
+
 Status read_interconnect(JsonObject& object, InterconnectProfile& link) {
   NEUROSHARD_ASSIGN_OR_RETURN(link.name, object.shown_text("name"));
   NEUROSHARD_RETURN_IF_ERROR(
@@ -45,6 +53,11 @@ Status read_interconnect(JsonObject& object, InterconnectProfile& link) {
         read_constant(object, "inter_host_gbps", kTiny, kHuge, link.inter_host_gbps));
     NEUROSHARD_RETURN_IF_ERROR(
         read_constant(object, "inter_host_latency_us", 0, kHuge, link.inter_host_latency_us));
+    NEUROSHARD_RETURN_IF_ERROR(read_newer(object, "inter_host_small_gbps", kTiny,
+                                          link.inter_host_gbps.value, link.inter_host_gbps,
+                                          link.inter_host_small_gbps));
+    NEUROSHARD_RETURN_IF_ERROR(
+        read_newer(object, "inter_host_half_mib", 0, kHuge, {}, link.inter_host_half_mib));
   }
   return object.finish();
 }
@@ -84,6 +97,14 @@ Status read_execution(JsonObject& root, HardwareProfile& profile) {
                                            profile.forward_cycles_per_lookup));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "backward_cycles_per_lookup", 0, kHuge,
                                            profile.backward_cycles_per_lookup));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "forward_cycles_per_bag", 0, kHuge,
+                                        profile.forward_cycles_per_lookup,
+                                        profile.forward_cycles_per_bag));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "backward_cycles_per_row", 0, kHuge,
+                                        profile.backward_cycles_per_lookup,
+                                        profile.backward_cycles_per_row));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_newer(root, "exchange_copies", 0, 100, {}, profile.exchange_copies));
   NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "bag_latency_us", 0, kHuge, profile.bag_latency_us));
   NEUROSHARD_RETURN_IF_ERROR(

@@ -87,7 +87,8 @@ BOOST_AUTO_TEST_CASE(row_blocks_send_as_many_columns_as_whole_tables_on_one_host
   const CommTime same = simulate_all_to_all(hardware.interconnect, std::vector<std::int64_t>(4, 64),
                                             std::vector(4, 0.0), 65536);
   BOOST_TEST(cost.cost.per_device[0].backward_comm_ms == same.backward_ms[0]);
-  BOOST_TEST(cost.compute[0].forward_ms == cost.compute[3].forward_ms);
+  // Which block is the hottest is not known: here it is the first.
+  BOOST_TEST(cost.compute[0].forward_ms > 1.1 * cost.compute[3].forward_ms);
 }
 
 BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {

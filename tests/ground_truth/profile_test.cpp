@@ -24,6 +24,15 @@ std::string h200_text() {
   return text.str();
 }
 
+/// One without what version 1 of the format did not begin with.
+std::string bare_text() {
+  std::ifstream in(std::string(NEUROSHARD_SOURCE_DIR) + "/tests/ground_truth/old_profile.json");
+  std::stringstream text;
+  text << in.rdbuf();
+  BOOST_REQUIRE(!text.str().empty());
+  return text.str();
+}
+
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   const std::size_t at = text.find(what);
   BOOST_REQUIRE(at != std::string::npos);
@@ -80,6 +89,20 @@ BOOST_AUTO_TEST_CASE(every_constant_needs_a_source) {
       error_of(replaced(good, R"("dram_gbps": {"value": 4300, "source": ")",
                         R"("dram_gbps": {"value": 4300, "source": "", "x": ")"));
   BOOST_TEST(message.find("mine.json: $.dram_gbps.source") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(constants_that_older_files_lack_change_nothing) {
+  const HardwareProfile old = io::parse_profile(bare_text(), "old").value();
+  BOOST_TEST(old.forward_cycles_per_bag.value == old.forward_cycles_per_lookup.value);
+  BOOST_TEST(old.backward_cycles_per_row.value == old.backward_cycles_per_lookup.value);
+  BOOST_TEST(old.exchange_copies.value == 0);
+  const InterconnectProfile& cluster = old.interconnects.back();
+  BOOST_TEST(cluster.inter_host_small_gbps.value == cluster.inter_host_gbps.value);
+  BOOST_TEST(cluster.inter_host_half_mib.value == 0);
+  const std::string faster =
+      replaced(bare_text(), R"("inter_host_latency_us")",
+               R"("inter_host_small_gbps": {"value": 48, "source": "s"}, "inter_host_latency_us")");
+  BOOST_TEST(error_of(faster).find("inter_host_small_gbps.value") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(bad_profiles_name_the_place) {

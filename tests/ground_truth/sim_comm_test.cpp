@@ -129,6 +129,43 @@ BOOST_AUTO_TEST_CASE(cost_grows_with_the_largest_dim_and_the_batch) {
              together(on, Dims(4, 256), 65536).backward_ms[0]);
 }
 
+BOOST_AUTO_TEST_CASE(small_messages_between_hosts_are_slower) {
+  InterconnectProfile on = link("H200-141G+cluster");
+  const double flat = together(on, Dims(16, 64)).backward_ms[0];
+  on.inter_host_small_gbps.value = on.inter_host_gbps.value / 10;
+  on.inter_host_half_mib.value = 1;  // as large as the messages: 4,096 x 64 x 4 bytes
+  const double latency = on.inter_host_latency_us.value * 1e-3;
+  const double rate = on.inter_host_small_gbps.value +
+                      (on.inter_host_gbps.value - on.inter_host_small_gbps.value) / 2;
+  BOOST_TEST(together(on, Dims(16, 64)).backward_ms[0] - latency ==
+                 (flat - latency) * on.inter_host_gbps.value / rate,
+             boost::test_tools::tolerance(1e-9));
+  const auto far_slower = [&](std::int64_t dim) {
+    return (together(on, Dims(16, dim)).backward_ms[0] - latency) / static_cast<double>(dim);
+  };
+  BOOST_TEST(far_slower(4) > 3 * far_slower(4096));
+}
+
+BOOST_AUTO_TEST_CASE(copies_of_what_is_kept_come_on_top) {
+  const ChosenProfile h200 = choose_profile("H200-141G").value();
+  HardwareProfile copying = h200.profile;
+  copying.exchange_copies.value = 2;
+  const ExchangeColumns columns{{512, 256, 0, 256}, {0, 0, 0, 0}};
+  const Starts starts(4, 0.0);
+  HardwareProfile never = h200.profile;
+  never.exchange_copies.value = 0;
+  const CommTime without = simulate_exchange(never, h200.interconnect, columns, starts, 65536);
+  const CommTime with = simulate_exchange(copying, h200.interconnect, columns, starts, 65536);
+  const double copies = 2 * 2 * 16384.0 * 1024 * 4 / copying.dram_gbps.value * 1e-6;
+  BOOST_TEST(with.forward_ms[2] - without.forward_ms[2] == copies,
+             boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(with.backward_ms[0] - without.backward_ms[0] == copies,
+             boost::test_tools::tolerance(1e-9));
+  const ExchangeColumns alone{{512}, {0}};
+  BOOST_TEST(simulate_exchange(copying, h200.interconnect, alone, Starts{0}, 65536).forward_ms[0] ==
+             0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard

@@ -113,6 +113,20 @@ BOOST_AUTO_TEST_CASE(issue_does_not_depend_on_the_dim_up_to_a_warp_s_width) {
   BOOST_TEST(demand(256).backward_cycles == 2 * demand(128).backward_cycles);
 }
 
+BOOST_AUTO_TEST_CASE(bags_and_distinct_rows_have_a_cost_of_their_own) {
+  HardwareProfile hardware = profile("A100-80G");
+  hardware.forward_cycles_per_lookup.value = 3;
+  hardware.forward_cycles_per_bag.value = 50;
+  hardware.backward_cycles_per_lookup.value = 70;
+  hardware.backward_cycles_per_row.value = 110;
+  const Workload workload{{make_table(1000000, 64, 20, 1.05)}, 65536};
+  const ShardLoad load = shard_load(workload, whole_table(workload, 0, 0));
+  const ShardDemand demand = shard_demand(hardware, load, 1);
+  BOOST_TEST(demand.cycles == 65536.0 * (20 * 3 + 50), boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(demand.backward_cycles == 65536.0 * 20 * 70 + load.distinct * 110,
+             boost::test_tools::tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(cost_grows_with_rows_dim_pooling_and_falls_with_reuse) {
   for (const std::string& name : kDevices) {
     const HardwareProfile hardware = profile(name);

@@ -48,19 +48,28 @@ struct Exchange {
   }
 };
 
-/// Bytes of one device's port so far, and when it can be done with them at the earliest.
+/// How long one device's port is busy with its bytes so far, and when it can be done with them at
+/// the earliest.
 struct Port {
-  double bytes = 0;
+  double busy_ms = 0;
   double end_ms = 0;
 
-  /// `more` bytes cannot move before `ready_ms`; called in descending order of `ready_ms`, so that
-  /// all bytes counted so far have to move after it.
+  /// `more` bytes at this rate cannot move before `ready_ms`; called in descending order of
+  /// `ready_ms`, so that all bytes counted so far have to move after it.
   void add(double more, double ready_ms, double gbps) {
     if (more <= 0) return;
-    bytes += more;
-    end_ms = std::max(end_ms, ready_ms + bytes / gbps * 1e-6);
+    busy_ms += more / gbps * 1e-6;
+    end_ms = std::max(end_ms, ready_ms + busy_ms);
   }
 };
+
+/// What messages of so many bytes reach between hosts.
+double inter_host_gbps(const InterconnectProfile& link, double bytes) {
+  const double half = link.inter_host_half_mib.value * 0x1p20;
+  const double small = link.inter_host_small_gbps.value;
+  if (!(half > 0)) return link.inter_host_gbps.value;
+  return small + (link.inter_host_gbps.value - small) * bytes / (bytes + half);
+}
 
 /// When the last port of `device` is done. `by_start` lists all devices, latest start first.
 double device_end(const Exchange& exchange, std::span<const double> starts_ms,
@@ -74,9 +83,13 @@ double device_end(const Exchange& exchange, std::span<const double> starts_ms,
     if (peer == device) continue;
     const double ready = std::max(starts_ms[device], starts_ms[peer]);
     const bool near = host_of(link, device) == host_of(link, peer);
-    const double gbps = near ? link.intra_host_gbps.value : link.inter_host_gbps.value;
-    (near ? out_near : out_far).add(exchange.bytes(device, peer), ready, gbps);
-    (near ? in_near : in_far).add(exchange.bytes(peer, device), ready, gbps);
+    const double out = exchange.bytes(device, peer);
+    const double in = exchange.bytes(peer, device);
+    const auto gbps = [&](double bytes) {
+      return near ? link.intra_host_gbps.value : inter_host_gbps(link, bytes);
+    };
+    (near ? out_near : out_far).add(out, ready, gbps(out));
+    (near ? in_near : in_far).add(in, ready, gbps(in));
   }
   return std::max(
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
@@ -107,10 +120,20 @@ double exchange_end(const Exchange& exchange, std::span<const double> starts_ms)
   return end + (both ? 2 : 1) * latency_ms(exchange.link, devices);
 }
 
-}  // namespace
+/// Of what one device keeps, read and written.
+double copy_ms(const HardwareProfile& profile, const ExchangeColumns& columns,
+               std::int64_t batch_size) {
+  const auto devices = static_cast<std::int64_t>(columns.pooled.size());
+  if (devices < 2) return 0;
+  const auto dims = static_cast<double>(
+      std::accumulate(columns.pooled.begin(), columns.pooled.end(), std::int64_t{0}));
+  const auto samples = static_cast<double>(samples_of_device(batch_size, devices, 0));
+  return profile.exchange_copies.value * 2 * samples * dims * kBytesPerValue /
+         profile.dram_gbps.value * 1e-6;
+}
 
-CommTime simulate_exchange(const InterconnectProfile& link, const ExchangeColumns& columns,
-                           std::span<const double> starts_ms, std::int64_t batch_size) {
+CommTime simulate_network(const InterconnectProfile& link, const ExchangeColumns& columns,
+                          std::span<const double> starts_ms, std::int64_t batch_size) {
   const std::size_t devices = starts_ms.size();
   Exchange exchange{link, columns, {}, std::vector<double>(devices), false};
   for (std::size_t device = 0; device < devices; ++device) {
@@ -128,11 +151,23 @@ CommTime simulate_exchange(const InterconnectProfile& link, const ExchangeColumn
   return time;
 }
 
+}  // namespace
+
+CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
+                           const ExchangeColumns& columns, std::span<const double> starts_ms,
+                           std::int64_t batch_size) {
+  CommTime time = simulate_network(link, columns, starts_ms, batch_size);
+  const double copies = copy_ms(profile, columns, batch_size);
+  for (double& ms : time.forward_ms) ms += copies;
+  for (double& ms : time.backward_ms) ms += copies;
+  return time;
+}
+
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size) {
   const ExchangeColumns columns{{dims.begin(), dims.end()},
                                 std::vector<std::int64_t>(dims.size(), 0)};
-  return simulate_exchange(link, columns, starts_ms, batch_size);
+  return simulate_network(link, columns, starts_ms, batch_size);
 }
 
 double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes) {
@@ -142,7 +177,8 @@ double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices
   const double near = hosts > 1 ? link.devices_per_host.value : static_cast<double>(devices);
   double ms = 2 * (near - 1) / near * bytes / link.intra_host_gbps.value * 1e-6;
   if (hosts > 1) {
-    ms += 2 * (hosts - 1) / hosts * bytes / near / link.inter_host_gbps.value * 1e-6;
+    const double part = bytes / near / hosts;  // what a ring of the hosts passes on at a time
+    ms += 2 * (hosts - 1) * part / inter_host_gbps(link, part) * 1e-6;
   }
   return ms + latency_ms(link, all);
 }

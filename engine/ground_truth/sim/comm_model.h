@@ -9,13 +9,14 @@
 
 namespace neuroshard {
 
-/// Time of the all-to-all of pooled embeddings (fp32) over `link`. Every port (in and out, inside
-/// the host and between hosts) moves its bytes at its bandwidth; a pair can exchange from the later
-/// of its two starts on; the whole ends when the last port is done, plus the latency of the
-/// farthest message. Without start times that is latency + max over devices of max(sent, received)
-/// / bandwidth. Backward: a device's last send is taken when the busiest peer takes it, so all
-/// devices finish together. One device exchanges nothing.
-/// REQUIRES equal sizes, at least one device, dims and starts not negative.
+/// Time of the all-to-all of pooled embeddings (fp32) over `link`, without copies on the devices,
+/// as benchmarks of collectives take it. Every port (in and out, inside the host and between hosts)
+/// moves its bytes at its bandwidth; a pair can exchange from the later of its two starts on; the
+/// whole ends when the last port is done, plus the latency of the farthest message. Without start
+/// times that is latency + max over devices of max(sent, received) / bandwidth. Backward: a
+/// device's last send is taken when the busiest peer takes it, so all devices finish together. One
+/// device exchanges nothing. REQUIRES equal sizes, at least one device, dims and starts not
+/// negative.
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size);
 
@@ -26,12 +27,14 @@ struct ExchangeColumns {
   std::vector<std::int64_t> partial;
 };
 
-/// The same of both kinds. Partial sums go by a reduce-scatter of their own (backward: an
-/// all-gather): inside a host to the device that has the peer's place in it, then between equal
+/// The same of both kinds, over `link`. Partial sums go by a reduce-scatter of their own (backward:
+/// an all-gather): inside a host to the device that has the peer's place in it, then between equal
 /// places of the hosts. On one host that sends what an all-to-all of as many columns does; a second
-/// latency comes on top where there are other columns too.
-CommTime simulate_exchange(const InterconnectProfile& link, const ExchangeColumns& columns,
-                           std::span<const double> starts_ms, std::int64_t batch_size);
+/// latency comes on top where there are other columns too. `profile` says how often devices copy
+/// what they exchange of whole bags, at the rate of their memory; one device copies nothing.
+CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
+                           const ExchangeColumns& columns, std::span<const double> starts_ms,
+                           std::int64_t batch_size);
 
 /// Milliseconds of the all-reduce of `bytes` that each of `devices` devices has, all starting
 /// together: a reduce-scatter and an all-gather inside hosts and, of each device's part, between

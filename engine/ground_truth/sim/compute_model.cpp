@@ -120,15 +120,16 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
   demand.gather_bytes = (demand.lookups - hits) * weight_row;
   demand.stream_bytes = (demand.lookups + load.bags) * kIndexBytes + load.bags * dim * 4.0;
   demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
-  demand.cycles = (demand.lookups + load.bags) * steps * profile.forward_cycles_per_lookup.value;
+  demand.cycles = steps * (demand.lookups * profile.forward_cycles_per_lookup.value +
+                           load.bags * profile.forward_cycles_per_bag.value);
 
   const double state = load.row_state ? sector : 0;
   const double updates = demand.distinct * 2 * (weight_row + state);
   demand.backward_gather_bytes =
       missed_gradients(demand.lookups, load.bags, capacity / gradient_row) * gradient_row + updates;
   demand.backward_l2_bytes = demand.lookups * (gradient_row + kSortedBytes) + updates;
-  demand.backward_cycles =
-      (demand.lookups + demand.distinct) * steps * profile.backward_cycles_per_lookup.value;
+  demand.backward_cycles = steps * (demand.lookups * profile.backward_cycles_per_lookup.value +
+                                    demand.distinct * profile.backward_cycles_per_row.value);
   return demand;
 }
 

@@ -13,6 +13,7 @@
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
+#include "engine/ground_truth/sim/row_skew.h"
 #include "engine/ground_truth/sim/shard_load.h"
 
 namespace neuroshard {
@@ -40,20 +41,49 @@ Status check_simulated(const ChosenProfile& hardware, const Workload& workload, 
 
 bool is_replica(const Shard& shard) { return shard.device == kEveryDevice; }
 
-/// What every device does, replicas and its own shards.
-std::vector<std::vector<ShardLoad>> loads_of_devices(const Workload& workload, const Plan& plan) {
-  std::vector<std::vector<ShardLoad>> loads(static_cast<std::size_t>(plan.devices));
-  for (const Shard& shard : plan.shards) {
-    if (!is_replica(shard)) {
-      loads[static_cast<std::size_t>(shard.device)].push_back(shard_load(workload, shard));
-      continue;
+std::int64_t rows_of(const Workload& workload, const Shard& shard) {
+  return workload.tables[static_cast<std::size_t>(shard.table)].rows;
+}
+
+RowUse whole_use(const Workload& workload, const Shard& shard) {
+  return shard_load(workload, whole_table(workload, shard.table, 0)).use;
+}
+
+/// Has a shard's rows looked up `skew` times as often.
+void heat(double skew, ShardLoad& load) {
+  load.lookups *= skew;
+  load.distinct = std::min(load.distinct, load.lookups);
+  for (double& count : load.use.count) count *= skew;
+}
+
+/// What every device looks up of its shards. Which of a table's even row blocks is the hottest is
+/// not known: the order of their expected loads begins at another block for every table, so that
+/// the hottest do not all meet on one device.
+void add_shard_loads(const Workload& workload, const Plan& plan,
+                     std::vector<std::vector<ShardLoad>>& loads) {
+  const std::vector<ShardShape> shapes = shapes_of(plan);
+  for (std::size_t i = 0; i < plan.shards.size(); ++i) {
+    const Shard& shard = plan.shards[i];
+    if (is_replica(shard)) continue;
+    ShardLoad load = shard_load(workload, shard);
+    if (const std::int32_t blocks = shapes[i].row_blocks; blocks > 1) {
+      const std::vector<double> skews = block_skews(whole_use(workload, shard), blocks);
+      const std::int64_t block = shard.row_begin / block_rows(rows_of(workload, shard), blocks);
+      heat(skews[static_cast<std::size_t>((block + shard.table) % blocks)], load);
     }
+    loads[static_cast<std::size_t>(shard.device)].push_back(load);
+  }
+}
+
+void add_replica_loads(const Workload& workload, const Plan& plan,
+                       std::vector<std::vector<ShardLoad>>& loads) {
+  for (const Shard& shard : plan.shards) {
+    if (!is_replica(shard)) continue;
     for (std::int32_t device = 0; device < plan.devices; ++device) {
       loads[static_cast<std::size_t>(device)].push_back(replica_load(
           workload, shard.table, samples_of_device(workload.batch_size, plan.devices, device)));
     }
   }
-  return loads;
 }
 
 ExchangeColumns columns_of(const Workload& workload, const Plan& plan) {
@@ -94,11 +124,13 @@ void add_memory_and_dims(const Workload& workload, const Plan& plan, PlanCost& c
   }
 }
 
-void simulate_exchanges(const InterconnectProfile& link, const Workload& workload, const Plan& plan,
+void simulate_exchanges(const ChosenProfile& hardware, const Workload& workload, const Plan& plan,
                         PlanCost& cost) {
+  const InterconnectProfile& link = hardware.interconnect;
   const ExchangeColumns columns = columns_of(workload, plan);
   std::vector<double> starts(cost.per_device.size(), 0.0);
-  const CommTime together = simulate_exchange(link, columns, starts, workload.batch_size);
+  const CommTime together =
+      simulate_exchange(hardware.profile, link, columns, starts, workload.batch_size);
   const double reduce = all_reduce_ms(link, plan);
   for (std::size_t d = 0; d < starts.size(); ++d) {
     cost.per_device[d].backward_comm_ms = together.backward_ms[d] + reduce;
@@ -106,7 +138,8 @@ void simulate_exchanges(const InterconnectProfile& link, const Workload& workloa
   }
   const double earliest = *std::min_element(starts.begin(), starts.end());
   for (double& start : starts) start -= earliest;
-  const CommTime staggered = simulate_exchange(link, columns, starts, workload.batch_size);
+  const CommTime staggered =
+      simulate_exchange(hardware.profile, link, columns, starts, workload.batch_size);
   for (std::size_t d = 0; d < starts.size(); ++d) {
     cost.per_device[d].forward_comm_ms = staggered.forward_ms[d];
     cost.cost_ms = std::max(cost.cost_ms, cost.per_device[d].total_ms());
@@ -144,13 +177,15 @@ Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workl
   measurement.comm_measured = true;
   measurement.at_once = true;
   add_memory_and_dims(workload, plan, measurement.cost);
-  const std::vector<std::vector<ShardLoad>> loads = loads_of_devices(workload, plan);
+  std::vector<std::vector<ShardLoad>> loads(static_cast<std::size_t>(plan.devices));
+  add_shard_loads(workload, plan, loads);
+  add_replica_loads(workload, plan, loads);
   for (std::size_t d = 0; d < loads.size(); ++d) {
     const ComputeTime time = simulate_compute(hardware.profile, loads[d], workload.batch_size);
     measurement.compute.push_back(time);
     measurement.cost.per_device[d].compute_ms = time.total_ms;
   }
-  simulate_exchanges(hardware.interconnect, workload, plan, measurement.cost);
+  simulate_exchanges(hardware, workload, plan, measurement.cost);
   return measurement;
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/core/bytes.h"
 #include "engine/ground_truth/request.h"
@@ -44,7 +45,9 @@ class SimGroundTruth final : public GroundTruth {
                                       std::span<const double> starts_ms,
                                       std::int64_t batch_size) override {
     NEUROSHARD_RETURN_IF_ERROR(check_exchange(dims, starts_ms, batch_size));
-    return simulate_all_to_all(chosen_.interconnect, dims, starts_ms, batch_size);
+    const ExchangeColumns columns{{dims.begin(), dims.end()},
+                                  std::vector<std::int64_t>(dims.size(), 0)};
+    return simulate_exchange(chosen_.profile, chosen_.interconnect, columns, starts_ms, batch_size);
   }
 
  private:
