@@ -51,17 +51,36 @@ std::string error_of(const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(profile)
 
-BOOST_AUTO_TEST_CASE(four_devices_with_three_interconnects_are_built_in) {
-  const std::vector<std::string> expected{"A100-80G", "H100-80G", "H200-141G", "V100-32G"};
+BOOST_AUTO_TEST_CASE(profiles_have_the_links_that_the_hardware_has) {
+  const std::vector<std::string> expected{"A100-80G",      "A100-80G-uncalibrated",
+                                          "A40-48G",       "B200-180G",
+                                          "B300-270G",     "GB200-186G",
+                                          "H100-80G",      "H100-PCIe-80G",
+                                          "H200-141G",     "H200-141G-uncalibrated",
+                                          "H200-NVL-141G", "L40S-48G",
+                                          "V100-32G"};
   BOOST_TEST(simulated_profile_names() == expected, boost::test_tools::per_element());
   for (const std::string& name : expected) {
     const Result<ChosenProfile> chosen = choose_profile(name);
-    BOOST_TEST_REQUIRE(chosen.ok());
+    BOOST_REQUIRE_MESSAGE(chosen.ok(), chosen.status().message());
     BOOST_TEST(chosen->profile.name == name);
-    BOOST_TEST(chosen->interconnect.name == "nvswitch");
-    BOOST_TEST(choose_profile(name + "+pcie")->interconnect.devices_per_host.value == 0);
-    BOOST_TEST(choose_profile(name + "+cluster")->interconnect.devices_per_host.value == 8);
+    BOOST_TEST(choose_profile(name + "+cluster")->interconnect.devices_per_host.value > 0);
+    const bool card = name.find("PCIe") != std::string::npos ||
+                      name.find("NVL") != std::string::npos || name.find("40") == 1;
+    const bool rack = name == "GB200-186G";
+    BOOST_TEST(chosen->interconnect.name == (rack ? "nvl72" : card ? "pcie" : "nvswitch"));
+    BOOST_TEST(choose_profile(name + "+nvswitch").ok() == !card);
+    BOOST_TEST(choose_profile(name + "+pcie").ok() == !rack);
   }
+  BOOST_TEST(choose_profile("GB200-186G")->interconnect.devices_per_host.value == 72);
+}
+
+BOOST_AUTO_TEST_CASE(what_shipped_models_were_trained_on_stays) {
+  const HardwareProfile h200 = choose_profile("H200-141G-uncalibrated")->profile;
+  BOOST_TEST(h200.forward_cycles_per_lookup.value == 30);
+  BOOST_TEST(h200.forward_cycles_per_bag.value == 30);
+  BOOST_TEST(h200.backward_cycles_per_row.value == 60);
+  BOOST_TEST(h200.exchange_copies.value == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_path_works_like_a_name) {
@@ -74,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_path_works_like_a_name) {
 BOOST_AUTO_TEST_CASE(an_unknown_name_lists_the_known_ones) {
   const Status profile = choose_profile("H300").status();
   BOOST_TEST((profile.code() == StatusCode::kInvalidInput));
-  BOOST_TEST(profile.message().find("A100-80G, H100-80G, H200-141G, V100-32G") !=
+  BOOST_TEST(profile.message().find("A100-80G, A100-80G-uncalibrated, A40-48G") !=
              std::string::npos);
   const Status link = choose_profile("H200-141G+carrier-pigeon").status();
   BOOST_TEST(link.message().find("nvswitch, pcie, cluster") != std::string::npos);

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""Fits constants of the simulated hardware to measurements that others have published.
+
+Rewrites these constants in engine/ground_truth/sim/profiles/*.json and writes what was fitted to what, and how
+far off it is, to bench/published/fit.json. Needs a build (build/release/bench/published_bench) and, for
+DreamShard's tasks, the folder of test data (--data or NEUROSHARD_TEST_DATA); no packages. Takes a few minutes.
+Deterministic: the same build and data give the same files. Then: build again, scripts/validation.py.
+"""
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+from published_cases import ROOT, PublishedCases
+
+PROFILES = os.path.join(ROOT, "engine", "ground_truth", "sim", "profiles")
+FIT = os.path.join(ROOT, "bench", "published", "fit.json")
+UNFITTED = "-uncalibrated"  # profiles that stay as they are
+
+CALIBRATED = ("V100-32G", "A100-80G", "H100-80G")
+# Links of Hopper and what followed: one latency.
+NEWER = ("H100-80G", "H200-141G", "B200-180G", "B300-270G", "GB200-186G")
+
+
+class Constant:
+    """A number to fit: its first guess, and where it goes: (profiles, interconnects or None, key)."""
+
+    def __init__(self, name, guess, places, share=False):
+        self.name, self.guess, self.places, self.share = name, guess, places, share
+
+    def held_to_range(self, value):
+        return min(value, 1.0) if self.share else value
+
+
+def not_v100(profiles):
+    return [name for name in profiles if name != "V100-32G"]
+
+
+def stages(profiles):
+    """Constants that are fitted together, each time with the groups of figures that they are fitted to and the
+    weight of one figure: few figures of a group that nothing else covers weigh more."""
+    nvlink = ["nvswitch", "cluster"]
+    lookups = [
+        Constant("forward_cycles_per_lookup", 1, [(profiles, None, "forward_cycles_per_lookup")]),
+        Constant("forward_cycles_per_bag", 60, [(profiles, None, "forward_cycles_per_bag")]),
+        Constant("backward_cycles_per_lookup", 85, [(profiles, None, "backward_cycles_per_lookup")]),
+        Constant("backward_cycles_per_row", 100,
+                 [(not_v100(profiles), None, "backward_cycles_per_row")]),
+        Constant("backward_cycles_per_row of V100", 230,
+                 [(["V100-32G"], None, "backward_cycles_per_row")]),
+        Constant("intra_host_gbps of V100", 70, [(["V100-32G"], nvlink, "intra_host_gbps")]),
+        Constant("l2_gbps of A100", 2500, [(["A100-80G"], None, "l2_gbps")]),
+        Constant("l2_usable_share of A100", 0.36, [(["A100-80G"], None, "l2_usable_share")], True),
+        Constant("gather_share of A100", 0.86, [(["A100-80G"], None, "gather_share")], True),
+    ]
+    hopper = [Constant("intra_host_latency_us of NVLink since Hopper", 11,
+                       [(list(NEWER), nvlink + ["nvl72"], "intra_host_latency_us")])]
+    efa = [Constant("inter_host_latency_us of EFA", 100,
+                    [(["A100-80G"], ["efa"], "inter_host_latency_us")]),
+           Constant("inter_host_small_gbps of EFA", 2.4,
+                    [(["A100-80G"], ["efa"], "inter_host_small_gbps")])]
+    return [(lookups, {"DreamShard": 1, "recsys-examples": 4, "torchrec#2365": 1.5}),
+            (hopper, {"collectives": 1}), (efa, {"collectives between hosts": 1})]
+
+
+def format_value(value):
+    return f"{value:.4g}"
+
+
+def rewrite(text, links, key, value, source):
+    """The profile's text with another value and source of one constant, of each of `links` (None: of none)."""
+    lines, link = text.split("\n"), None
+    for number, line in enumerate(lines):
+        named = re.match(r'\s+"name": "([^"]+)",$', line)
+        if named and line.startswith("      "):
+            link = named.group(1)
+        constant = re.match(r'(\s+)"([a-z0-9_]+)": \{.*\}(,?)$', line)
+        if constant and constant.group(2) == key and (link in links if links else link is None):
+            told = json.dumps(source, ensure_ascii=False)
+            lines[number] = (f'{constant.group(1)}"{key}": {{"value": {format_value(value)}, '
+                             f'"source": {told}}}{constant.group(3)}')
+    return "\n".join(lines)
+
+
+def source_of(profile, groups):
+    fitted = "calibrated: scripts/calibrate_profiles.py, fitted to published figures of " + \
+        ", ".join(sorted(groups))
+    if profile in CALIBRATED:
+        return fitted
+    return "estimate: as the calibrated profiles (" + ", ".join(CALIBRATED) + ")"
+
+
+class Profiles:
+    """The texts of all profiles that are fitted, and a folder of them to simulate with."""
+
+    def __init__(self):
+        self.texts = {}
+        for file in sorted(os.listdir(PROFILES)):
+            name = file[:-len(".json")]
+            if not name.endswith(UNFITTED):
+                with open(os.path.join(PROFILES, file), encoding="utf-8") as opened:
+                    self.texts[name] = opened.read()
+
+    def set(self, constants, values, groups):
+        for constant, value in zip(constants, values):
+            for profiles, links, key in constant.places:
+                for name in profiles:
+                    self.texts[name] = rewrite(self.texts[name], links, key,
+                                               constant.held_to_range(value),
+                                               source_of(name, groups))
+
+    def write(self, folder):
+        for name, text in self.texts.items():
+            path = os.path.join(folder, name + ".json")
+            with open(path + ".tmp", "w", encoding="utf-8") as file:
+                file.write(text)
+            os.replace(path + ".tmp", path)
+
+
+def nelder_mead(loss, start, step, most):
+    """Minimum of loss(list) by the downhill simplex, from `start` with sides of `step`."""
+    count = len(start)
+    corners = [list(start)] + [[x + (step if i == k else 0) for i, x in enumerate(start)]
+                               for k in range(count)]
+    losses = [loss(corner) for corner in corners]
+    for _ in range(most):
+        order = sorted(range(count + 1), key=losses.__getitem__)
+        corners, losses = [corners[i] for i in order], [losses[i] for i in order]
+        if losses[-1] - losses[0] < 1e-9:
+            break
+        center = [sum(corner[i] for corner in corners[:-1]) / count for i in range(count)]
+
+        def along(factor):
+            point = [c + factor * (w - c) for c, w in zip(center, corners[-1])]
+            return point, loss(point)
+
+        reflected = along(-1)
+        if reflected[1] < losses[0]:
+            expanded = along(-2)
+            corners[-1], losses[-1] = min(reflected, expanded, key=lambda pair: pair[1])
+        elif reflected[1] < losses[-2]:
+            corners[-1], losses[-1] = reflected
+        else:
+            inner = along(-0.5 if reflected[1] < losses[-1] else 0.5)
+            if inner[1] < min(reflected[1], losses[-1]):
+                corners[-1], losses[-1] = inner
+            else:
+                corners = [[(x + b) / 2 for x, b in zip(corner, corners[0])] for corner in corners]
+                losses = [losses[0]] + [loss(corner) for corner in corners[1:]]
+    best = min(range(count + 1), key=losses.__getitem__)
+    return corners[best]
+
+
+def fit_stage(constants, weights, profiles, published, folder):
+    """Sets the constants to what makes the weighted squares of the logarithms of simulated over published least,
+    over the figures that are for fitting."""
+
+    def loss(logarithms):
+        profiles.set(constants, map(math.exp, logarithms), weights)
+        profiles.write(folder)
+        return sum(weights[figure.group] * math.log(ms / figure.value_ms) ** 2
+                   for figure, ms in zip(published.figures, published.simulate(folder))
+                   if figure.use == "fit" and figure.group in weights)
+
+    best = nelder_mead(loss, [math.log(one.guess) for one in constants], 0.1, 40 * len(constants))
+    profiles.set(constants, map(math.exp, best), weights)
+    return {one.name: float(format_value(one.held_to_range(math.exp(value))))
+            for one, value in zip(constants, best)}
+
+
+def errors(published, simulated):
+    """By group and use: number, geometric-mean and largest error in percent."""
+    logs = {}
+    for figure, ms in zip(published.figures, simulated):
+        logs.setdefault((figure.group, figure.use), []).append(abs(math.log(ms / figure.value_ms)))
+    return [{"group": group, "use": use, "figures": len(of),
+             "geometric_mean_percent": round(100 * math.expm1(sum(of) / len(of)), 2),
+             "largest_percent": round(100 * math.expm1(max(of)), 2)}
+            for (group, use), of in sorted(logs.items())]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--bench", default=os.path.join(ROOT, "build/release/bench/published_bench"))
+    parser.add_argument("--data", default=os.environ.get("NEUROSHARD_TEST_DATA", ""))
+    arguments = parser.parse_args()
+    if not os.access(arguments.bench, os.X_OK):
+        sys.exit(f"calibrate_profiles.py: no program {arguments.bench}, expected a build of published_bench")
+    folder = tempfile.mkdtemp()
+    try:
+        with PublishedCases(arguments.bench, arguments.data) as published:
+            if not published.has_dreamshard:
+                sys.exit("calibrate_profiles.py: found no DreamShard tasks in the folder of test data "
+                         f"'{arguments.data}', expected published/dreamshard_8_devices.json and "
+                         "tables/dlrm856_table_configs.json: nothing is fitted")
+            profiles = Profiles()
+            constants = {}
+            for stage, weights in stages(sorted(profiles.texts)):
+                constants.update(fit_stage(stage, weights, profiles, published, folder))
+            profiles.write(folder)
+            table = errors(published, published.simulate(folder))
+    finally:
+        shutil.rmtree(folder)
+    profiles.write(PROFILES)
+    with open(FIT + ".tmp", "w", encoding="utf-8") as file:
+        json.dump({"about": "Written by scripts/calibrate_profiles.py: the constants, and simulated against "
+                            "published with them.", "constants": constants, "errors": table}, file, indent=1)
+        file.write("\n")
+    os.replace(FIT + ".tmp", FIT)
+    for name, value in constants.items():
+        print(f"{name:46s} {value}")
+    for row in table:
+        print(f"{row['group']:26s} {row['use']:9s} {row['figures']:3d} figures, error "
+              f"{row['geometric_mean_percent']:5.1f} % in the geometric mean, {row['largest_percent']:5.1f} % at most")
+
+
+if __name__ == "__main__":
+    main()
