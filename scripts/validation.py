@@ -31,8 +31,8 @@ to be simulated stands beside what the simulator says of it. `scripts/validation
 
 - **Published**: others measured it on GPUs and published it. Sources are in `bench/published/figures.json`.
 - **Calibrated**: the simulator's figure under a profile that `scripts/calibrate_profiles.py` fitted.
-- *Fit*: constants were fitted to this figure. *Held out*: they were not. *Report*: another kernel than the one that
-  is simulated, so neither.
+- *Fit*: constants were fitted to this figure. *Held out*: they were not. *Report*: another kernel or
+  optimizer than constants are fitted to, so neither.
 - **(guess)**: the source does not say the hardware; the profile is the one that fits.
 
 Nothing here was measured by this project. An error is |ln(simulated / published)|, shown as a percentage: half and
@@ -43,7 +43,7 @@ NOT_COMPARED = """## Published, and not compared
 
 | what | why not |
 |---|---|
-| recsys-examples, forward in evaluation mode; backward with Adam | other kernels; Adam is not simulated |
+| recsys-examples, forward in evaluation mode | another kernel |
 | torchrec#2365, its first table of figures | the batch is ambiguous |
 | Lin et al., backward | atomic updates, not FBGEMM's exact ones |
 | FBGEMM pull request 1197, no-bag forward at batch 512 | bound by launches |
@@ -54,6 +54,8 @@ NOT_COMPARED = """## Published, and not compared
 
 ## What nothing published says
 
+- Optimizers but SGD, apart from one figure of Adam, which the simulator finds too cheap: what they keep counts as
+  bytes to move, and nothing of it is calibrated.
 - Row blocks, tables on every device, and fp32 tables of several dims in one plan: simulated, never compared.
 - Backward passes on A100, and forward passes of pooled lookups on H100.
 - Links between hosts by InfiniBand, and all-reduce.

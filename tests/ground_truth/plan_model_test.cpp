@@ -8,6 +8,7 @@
 
 #include "engine/ground_truth/make_ground_truth.h"
 #include "engine/ground_truth/sim/comm_model.h"
+#include "engine/ground_truth/sim/plan_loads.h"
 #include "engine/ground_truth/sim/shard_load.h"
 #include "tests/ground_truth/two_tables.h"
 
@@ -154,6 +155,53 @@ BOOST_AUTO_TEST_CASE(a_replica_s_device_sees_fewer_rows_less_often) {
              boost::test_tools::tolerance(1e-9));
 }
 
+BOOST_AUTO_TEST_CASE(optimizers_that_keep_more_cost_more) {
+  Workload workload = one_table(5'000'000, 64, 20);
+  const Plan plan{2, {whole_table(workload, 0, 0)}};
+  double before = 0;
+  for (const Optimizer optimizer :
+       {Optimizer::kSgd, Optimizer::kRowwiseAdagrad, Optimizer::kAdagrad,
+        Optimizer::kPartialRowwiseAdam, Optimizer::kAdam}) {
+    workload.tables[0].optimizer = optimizer;
+    const double now = cost_of(profile_of("A40-48G"), workload, plan).compute[0].backward_ms;
+    BOOST_TEST(now > before);
+    before = now;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(features_and_sequences_send_more) {
+  const ChosenProfile hardware = profile_of("H100-80G");
+  Workload workload = one_table(1'000'000, 64, 20);
+  const Plan plan{4, {whole_table(workload, 0, 0)}};
+  const auto one = plan_loads(workload, plan);
+  workload.tables[0].features = 2;
+  const auto two = plan_loads(workload, plan);
+  BOOST_TEST(one.exchange.whole[0] == 64);
+  BOOST_TEST(two.exchange.whole[0] == 2 * 64);
+  BOOST_TEST(two.lookups[0][0].bags == 2 * one.lookups[0][0].bags);
+  BOOST_TEST(two.lookups[0][0].lookups == one.lookups[0][0].lookups);
+  workload.tables[0].features = 1;
+  workload.tables[0].weighted = true;
+  BOOST_TEST(plan_loads(workload, plan).lookups[0][0].lookup_bytes == 12);
+  workload.tables[0].weighted = false;
+  const double pooled = cost_of(hardware, workload, plan).cost.cost_ms;
+  workload.tables[0].pooled = false;
+  const auto sequence = plan_loads(workload, plan);
+  BOOST_TEST(sequence.exchange.whole[0] == 20 * 64);
+  BOOST_TEST(sequence.lookups[0][0].bags == 20 * 65536);
+  BOOST_TEST(cost_of(hardware, workload, plan).cost.cost_ms > 2 * pooled);
+  // Rows of sequences are no partial sums: each block sends what it has looked up.
+  const auto blocks = plan_loads(workload, row_blocks(workload, 4, 0, 4));
+  double sent = 0;
+  for (std::size_t d = 0; d < 4; ++d) {
+    BOOST_TEST(blocks.exchange.partial[d] == 0);
+    BOOST_TEST(blocks.exchange.whole[d] * 65536 == blocks.lookups[d][0].lookups * 64,
+               boost::test_tools::tolerance(1e-12));
+    sent += blocks.exchange.whole[d];
+  }
+  BOOST_TEST(sent == 20 * 64, boost::test_tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(hosts_have_as_many_devices_as_is_said) {
   const Result<ChosenProfile> four = with_hosts(profile_of("H100-80G+cluster"), 4, 8);
   BOOST_REQUIRE(four.ok());
@@ -184,10 +232,10 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_simulated_is_refused_in_one_line) {
   workload.tables[0].rows = 1000;
   BOOST_TEST(error(workload, plan).find("shards[0]") != std::string::npos);
   const Plan small{2, {whole_table(workload, 0, 1)}};
-  workload.tables[0].optimizer = Optimizer::kAdam;
+  workload.tables[0].optimizer = Optimizer::kLamb;
   BOOST_TEST(error(workload, small) ==
-             "table 0 (clicks): optimizer is adam, expected sgd or rowwise_adagrad: there is no "
-             "ground truth of others");
+             "table 0 (clicks): optimizer is lamb, expected sgd, rowwise_adagrad, adagrad, adam or "
+             "partial_rowwise_adam: others are not simulated");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -150,18 +150,18 @@ BOOST_AUTO_TEST_CASE(copies_of_what_is_kept_come_on_top) {
   const ChosenProfile h200 = choose_profile("H200-141G").value();
   HardwareProfile copying = h200.profile;
   copying.exchange_copies.value = 2;
-  const ExchangeColumns columns{{512, 256, 0, 256}, {0, 0, 0, 0}};
+  const ExchangeValues values{{512, 256, 0, 256}, {0, 0, 0, 0}};
   const Starts starts(4, 0.0);
   HardwareProfile never = h200.profile;
   never.exchange_copies.value = 0;
-  const CommTime without = simulate_exchange(never, h200.interconnect, columns, starts, 65536);
-  const CommTime with = simulate_exchange(copying, h200.interconnect, columns, starts, 65536);
+  const CommTime without = simulate_exchange(never, h200.interconnect, values, starts, 65536);
+  const CommTime with = simulate_exchange(copying, h200.interconnect, values, starts, 65536);
   const double copies = 2 * 2 * 16384.0 * 1024 * 4 / copying.dram_gbps.value * 1e-6;
   BOOST_TEST(with.forward_ms[2] - without.forward_ms[2] == copies,
              boost::test_tools::tolerance(1e-9));
   BOOST_TEST(with.backward_ms[0] - without.backward_ms[0] == copies,
              boost::test_tools::tolerance(1e-9));
-  const ExchangeColumns alone{{512}, {0}};
+  const ExchangeValues alone{{512}, {0}};
   BOOST_TEST(simulate_exchange(copying, h200.interconnect, alone, Starts{0}, 65536).forward_ms[0] ==
              0);
 }

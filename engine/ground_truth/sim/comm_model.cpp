@@ -26,7 +26,7 @@ std::size_t place_of(const InterconnectProfile& link, std::size_t device) {
 /// One exchange: bytes(q, r) go from device q to device r.
 struct Exchange {
   const InterconnectProfile& link;
-  const ExchangeColumns& columns;
+  const ExchangeValues& values;
   std::vector<double> samples;           ///< that each device keeps
   std::vector<double> samples_of_place;  ///< that all devices with one number on their host keep
   bool backward = false;
@@ -35,9 +35,8 @@ struct Exchange {
   [[nodiscard]] double bytes(std::size_t from, std::size_t to) const {
     const std::size_t owner = backward ? to : from;
     const std::size_t keeper = backward ? from : to;
-    return kBytesPerValue *
-           (static_cast<double>(columns.pooled[owner]) * samples[keeper] +
-            static_cast<double>(columns.partial[owner]) * partial_samples(owner, keeper));
+    return kBytesPerValue * (values.whole[owner] * samples[keeper] +
+                             values.partial[owner] * partial_samples(owner, keeper));
   }
 
  private:
@@ -95,8 +94,8 @@ double device_end(const Exchange& exchange, std::span<const double> starts_ms,
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
 }
 
-bool any(const std::vector<std::int64_t>& dims) {
-  return std::any_of(dims.begin(), dims.end(), [](std::int64_t dim) { return dim > 0; });
+bool any(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
 }
 
 double latency_ms(const InterconnectProfile& link, std::size_t devices) {
@@ -116,26 +115,25 @@ double exchange_end(const Exchange& exchange, std::span<const double> starts_ms)
     end = std::max(end, device_end(exchange, starts_ms, by_start, device));
   }
   if (devices == 1) return end;
-  const bool both = any(exchange.columns.pooled) && any(exchange.columns.partial);
+  const bool both = any(exchange.values.whole) && any(exchange.values.partial);
   return end + (both ? 2 : 1) * latency_ms(exchange.link, devices);
 }
 
 /// Of what one device keeps, read and written.
-double copy_ms(const HardwareProfile& profile, const ExchangeColumns& columns,
+double copy_ms(const HardwareProfile& profile, const ExchangeValues& values,
                std::int64_t batch_size) {
-  const auto devices = static_cast<std::int64_t>(columns.pooled.size());
+  const auto devices = static_cast<std::int64_t>(values.whole.size());
   if (devices < 2) return 0;
-  const auto dims = static_cast<double>(
-      std::accumulate(columns.pooled.begin(), columns.pooled.end(), std::int64_t{0}));
+  const double all = std::accumulate(values.whole.begin(), values.whole.end(), 0.0);
   const auto samples = static_cast<double>(samples_of_device(batch_size, devices, 0));
-  return profile.exchange_copies.value * 2 * samples * dims * kBytesPerValue /
+  return profile.exchange_copies.value * 2 * samples * all * kBytesPerValue /
          profile.dram_gbps.value * 1e-6;
 }
 
-CommTime simulate_network(const InterconnectProfile& link, const ExchangeColumns& columns,
+CommTime simulate_network(const InterconnectProfile& link, const ExchangeValues& values,
                           std::span<const double> starts_ms, std::int64_t batch_size) {
   const std::size_t devices = starts_ms.size();
-  Exchange exchange{link, columns, {}, std::vector<double>(devices), false};
+  Exchange exchange{link, values, {}, std::vector<double>(devices), false};
   for (std::size_t device = 0; device < devices; ++device) {
     const std::int64_t samples = samples_of_device(batch_size, static_cast<std::int64_t>(devices),
                                                    static_cast<std::int64_t>(device));
@@ -154,10 +152,10 @@ CommTime simulate_network(const InterconnectProfile& link, const ExchangeColumns
 }  // namespace
 
 CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
-                           const ExchangeColumns& columns, std::span<const double> starts_ms,
+                           const ExchangeValues& values, std::span<const double> starts_ms,
                            std::int64_t batch_size) {
-  CommTime time = simulate_network(link, columns, starts_ms, batch_size);
-  const double copies = copy_ms(profile, columns, batch_size);
+  CommTime time = simulate_network(link, values, starts_ms, batch_size);
+  const double copies = copy_ms(profile, values, batch_size);
   for (double& ms : time.forward_ms) ms += copies;
   for (double& ms : time.backward_ms) ms += copies;
   return time;
@@ -165,9 +163,8 @@ CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectPro
 
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size) {
-  const ExchangeColumns columns{{dims.begin(), dims.end()},
-                                std::vector<std::int64_t>(dims.size(), 0)};
-  return simulate_network(link, columns, starts_ms, batch_size);
+  const ExchangeValues values{{dims.begin(), dims.end()}, std::vector<double>(dims.size(), 0.0)};
+  return simulate_network(link, values, starts_ms, batch_size);
 }
 
 double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes) {

@@ -20,20 +20,20 @@ namespace neuroshard {
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size);
 
-/// Columns that each device sends in an exchange. `pooled`: those of whole bags, to whoever has the
+/// Values a sample that each device sends in an exchange. `whole`: outputs, to whoever has the
 /// sample. `partial`: partial sums of even row blocks, which hosts add up before they send them on.
-struct ExchangeColumns {
-  std::vector<std::int64_t> pooled;
-  std::vector<std::int64_t> partial;
+struct ExchangeValues {
+  std::vector<double> whole;
+  std::vector<double> partial;
 };
 
 /// The same of both kinds, over `link`. Partial sums go by a reduce-scatter of their own (backward:
 /// an all-gather): inside a host to the device that has the peer's place in it, then between equal
 /// places of the hosts. On one host that sends what an all-to-all of as many columns does; a second
 /// latency comes on top where there are other columns too. `profile` says how often devices copy
-/// what they exchange of whole bags, at the rate of their memory; one device copies nothing.
+/// what they exchange of whole outputs, at the rate of their memory; one device copies nothing.
 CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
-                           const ExchangeColumns& columns, std::span<const double> starts_ms,
+                           const ExchangeValues& values, std::span<const double> starts_ms,
                            std::int64_t batch_size);
 
 /// Milliseconds of the all-reduce of `bytes` that each of `devices` devices has, all starting

@@ -118,12 +118,13 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
 
   const double steps = std::ceil(dim / kWarpColumns);
   demand.gather_bytes = (demand.lookups - hits) * weight_row;
-  demand.stream_bytes = (demand.lookups + load.bags) * kIndexBytes + load.bags * dim * 4.0;
+  demand.stream_bytes =
+      demand.lookups * load.lookup_bytes + load.bags * kIndexBytes + load.bags * dim * 4.0;
   demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
   demand.cycles = steps * (demand.lookups * profile.forward_cycles_per_lookup.value +
                            load.bags * profile.forward_cycles_per_bag.value);
 
-  const double state = load.row_state ? sector : 0;
+  const double state = round_up(static_cast<double>(load.state_bytes), sector);
   const double updates = demand.distinct * 2 * (weight_row + state);
   demand.backward_gather_bytes =
       missed_gradients(demand.lookups, load.bags, capacity / gradient_row) * gradient_row + updates;

@@ -25,11 +25,13 @@ Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_pe
 /// each device is ready for it. Knows what no network does:
 /// - row shards: columns with part of the rows are partial sums of all samples; even blocks are
 ///   added up by a reduce-scatter, others where they arrive;
+/// - several features, lookups with weights, and lookups that are not pooled, each an output of its
+///   own. Indices are looked up as often as they occur: nothing removes duplicates before that;
 /// - tables on every device: each looks its own samples up, and an all-reduce of the gradients of
 ///   all rows is part of the backward exchange.
 /// Deterministic. Errors: kInvalidInput when the plan does not cover the workload, has tables in
-/// host memory or with an optimizer, weights, features or sequences that are not simulated, or a
-/// device holds more than the profile's memory.
+/// host memory or with an optimizer that is not simulated, or a device holds more than the
+/// profile's memory.
 Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workload& workload,
                                       const Plan& plan);
 

@@ -7,6 +7,9 @@
 namespace neuroshard {
 namespace {
 
+constexpr std::int32_t kRowBytes = 8;     // FBGEMM's 64-bit indices
+constexpr std::int32_t kWeightBytes = 4;  // of a lookup's own weight
+
 double bin_count(std::size_t bin) {
   ReuseHistogram only{};
   only[bin] = 1;
@@ -34,16 +37,17 @@ double distinct_of_batch(const Table& table, double lookups) {
 
 ShardLoad load_of(const Workload& workload, const Table& table, std::int64_t rows,
                   std::int32_t dim) {
-  const auto bags = static_cast<double>(workload.batch_size);
+  const auto samples = static_cast<double>(workload.batch_size);
   const double part = static_cast<double>(rows) / static_cast<double>(table.rows);
   ShardLoad load;
   load.rows = rows;
   load.dim = dim;
   load.weight_bytes = static_cast<std::int32_t>(bytes_per_element(table.data_type));
-  load.row_state = table.optimizer == Optimizer::kRowwiseAdagrad;
-  load.bags = bags;
-  load.lookups = bags * table.pooling_factor * part;
-  load.distinct = distinct_of_batch(table, bags * table.pooling_factor) * part;
+  load.lookup_bytes = kRowBytes + (table.weighted ? kWeightBytes : 0);
+  load.state_bytes = state_bytes_per_row(table.optimizer, dim);
+  load.lookups = samples * table.pooling_factor * part;
+  load.bags = table.pooled ? samples * table.features : load.lookups;
+  load.distinct = distinct_of_batch(table, samples * table.pooling_factor) * part;
   load.use = row_use(table.reuse_histogram, load.lookups, load.distinct);
   return load;
 }
@@ -60,7 +64,7 @@ ShardLoad replica_load(const Workload& workload, std::int32_t index, std::int64_
   ShardLoad load = load_of(workload, table, table.rows, table.dim);
   const double share = static_cast<double>(samples) / static_cast<double>(workload.batch_size);
   const double seen_everywhere = load.distinct;
-  load.bags = static_cast<double>(samples);
+  load.bags *= share;
   load.lookups *= share;
   load.distinct = 0;
   for (std::size_t bin = 0; bin < load.use.rows.size(); ++bin) {

@@ -45,9 +45,8 @@ class SimGroundTruth final : public GroundTruth {
                                       std::span<const double> starts_ms,
                                       std::int64_t batch_size) override {
     NEUROSHARD_RETURN_IF_ERROR(check_exchange(dims, starts_ms, batch_size));
-    const ExchangeColumns columns{{dims.begin(), dims.end()},
-                                  std::vector<std::int64_t>(dims.size(), 0)};
-    return simulate_exchange(chosen_.profile, chosen_.interconnect, columns, starts_ms, batch_size);
+    const ExchangeValues values{{dims.begin(), dims.end()}, std::vector<double>(dims.size(), 0.0)};
+    return simulate_exchange(chosen_.profile, chosen_.interconnect, values, starts_ms, batch_size);
   }
 
  private:

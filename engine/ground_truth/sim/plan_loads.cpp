@@ -1,0 +1,90 @@
+#include "engine/ground_truth/sim/plan_loads.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/sim/row_skew.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr double kGradientBytes = 4;
+
+/// The skew of each even row block of the plan, found once a table.
+class RowSkews {
+ public:
+  explicit RowSkews(const Workload& workload) : workload_(workload) {}
+
+  /// Of a shard that is one of so many even blocks; 1 for fewer than two.
+  double of(const Shard& shard, std::int32_t blocks) {
+    if (blocks < 2) return 1;
+    const Table& table = workload_.tables[static_cast<std::size_t>(shard.table)];
+    std::vector<double>& skews = known_[{shard.table, blocks}];
+    if (skews.empty()) {
+      skews =
+          block_skews(shard_load(workload_, whole_table(workload_, shard.table, 0)).use, blocks);
+    }
+    const std::int64_t block = shard.row_begin / block_rows(table.rows, blocks);
+    return skews[static_cast<std::size_t>((block + shard.table) % blocks)];
+  }
+
+ private:
+  const Workload& workload_;
+  std::map<std::pair<std::int32_t, std::int32_t>, std::vector<double>> known_;
+};
+
+/// The shard with its rows looked up `skew` times as often.
+ShardLoad heated(ShardLoad load, double skew, bool pooled) {
+  load.lookups *= skew;
+  load.distinct = std::min(load.distinct, load.lookups);
+  for (double& count : load.use.count) count *= skew;
+  if (!pooled) load.bags = load.lookups;
+  return load;
+}
+
+/// Values of an output, for a sample: one a column and feature, or a lookup where they are not
+/// pooled.
+double values_of(const Table& table, const ShardLoad& load, double samples) {
+  return load.dim * (table.pooled ? table.features : load.lookups / samples);
+}
+
+void add_replica(const Workload& workload, const Plan& plan, const Shard& shard, PlanLoads& loads) {
+  for (std::int32_t device = 0; device < plan.devices; ++device) {
+    loads.lookups[static_cast<std::size_t>(device)].push_back(replica_load(
+        workload, shard.table, samples_of_device(workload.batch_size, plan.devices, device)));
+  }
+  loads.reduced_bytes += static_cast<double>(shard.rows()) * shard.dim() * kGradientBytes;
+}
+
+}  // namespace
+
+PlanLoads plan_loads(const Workload& workload, const Plan& plan) {
+  const auto devices = static_cast<std::size_t>(plan.devices);
+  PlanLoads loads{std::vector<std::vector<ShardLoad>>(devices),
+                  {std::vector<double>(devices), std::vector<double>(devices)},
+                  0};
+  const std::vector<ShardShape> shapes = shapes_of(plan);
+  RowSkews skews(workload);
+  for (std::size_t i = 0; i < plan.shards.size(); ++i) {
+    const Shard& shard = plan.shards[i];
+    if (is_replica(shard)) {
+      add_replica(workload, plan, shard, loads);
+      continue;
+    }
+    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+    const auto device = static_cast<std::size_t>(shard.device);
+    const double skew = skews.of(shard, shapes[i].row_blocks);
+    const ShardLoad load = heated(shard_load(workload, shard), skew, table.pooled);
+    const bool partial = table.pooled && shapes[i].row_blocks > 1;
+    (partial ? loads.exchange.partial : loads.exchange.whole)[device] +=
+        values_of(table, load, static_cast<double>(workload.batch_size));
+    loads.lookups[device].push_back(load);
+  }
+  return loads;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+#include "engine/ground_truth/sim/comm_model.h"
+#include "engine/ground_truth/sim/shard_load.h"
+
+namespace neuroshard {
+
+/// What the devices of a plan do in a step, whatever the hardware.
+struct PlanLoads {
+  std::vector<std::vector<ShardLoad>> lookups;  ///< of each device's shards and all replicas
+  ExchangeValues exchange;                      ///< forward; backward the same values return
+  double reduced_bytes = 0;  ///< fp32 gradients of the tables that every device holds
+};
+
+/// Even blocks of a table's rows have the skew of block_skews(). Which block is the hottest is not
+/// known: the order begins at another one for every table, so that the hottest do not all meet on
+/// one device. Even blocks of pooled tables give partial sums, other rows values that are added up
+/// where they arrive. REQUIRES a plan that is valid for the workload.
+PlanLoads plan_loads(const Workload& workload, const Plan& plan);
+
+/// Whether every device holds the shard's table whole.
+inline bool is_replica(const Shard& shard) { return shard.device == kEveryDevice; }
+
+}  // namespace neuroshard
