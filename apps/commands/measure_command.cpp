@@ -22,6 +22,7 @@
 #include "engine/ground_truth/measure.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/ground_truth/sim/profile_library.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -133,6 +134,7 @@ class MeasureCommand final : public Command {
     outcome.runs = 1;
     outcome.hardware = neuroshard::describe(hardware);
     outcome.profile = hardware.profile.name + ", " + hardware.interconnect.name;
+    outcome.description = io::printable(hardware.profile.description);
     return {};
   }
 

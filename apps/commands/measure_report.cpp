@@ -55,7 +55,8 @@ std::string measurement_table(const Console& console, const MeasureOutcome& outc
 std::string origin_lines(const MeasureOutcome& outcome) {
   const std::string batch = "\nbatch " + with_commas(outcome.batch_size);
   if (!outcome.profile.empty()) {
-    return "compute and communication SIMULATED for " + outcome.profile + batch + "\n";
+    return "compute and communication SIMULATED for " + outcome.profile + "\n" +
+           outcome.description + batch + "\n";
   }
   return "compute measured on " + outcome.hardware +
          (outcome.measurement.at_once ? ", a GPU for every device, all at once"

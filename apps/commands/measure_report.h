@@ -23,7 +23,8 @@ struct MeasureOutcome {
   std::optional<NamedCostModels> models;
   std::optional<PlanCost> predicted;
   std::string hardware;
-  std::string profile;  ///< that was simulated, "V100-32G, nvswitch"; "" for what ran
+  std::string profile;      ///< that was simulated, "V100-32G, nvswitch"; "" for what ran
+  std::string description;  ///< of that profile
   std::string conditions;
 };
 

@@ -63,6 +63,7 @@ BOOST_AUTO_TEST_CASE(replicas_and_row_shards_of_half_precision_are_costed) {
 
   const Outcome shown = written.measure({"--profile", "V100-32G"});
   BOOST_TEST(shown.out.find("compute and communication SIMULATED for V100-32G, nvswitch\n"
+                            "NVIDIA V100 SXM2 32 GB; calibrated: docs/VALIDATION.md says to what\n"
                             "batch 65,536\n") == 0u,
              shown.out);
   BOOST_TEST(shown.out.find("(simulated)\n") != std::string::npos, shown.out);
