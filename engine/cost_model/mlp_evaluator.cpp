@@ -46,8 +46,7 @@ Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& mod
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
                            nn::Isa isa)
-    : workload_(workload),
-      devices_(devices),
+    : devices_(devices),
       compute_(*models.compute, workload, nn::inference_kernels(isa)),
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa)) {}
 

@@ -70,7 +70,6 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
                                        search::Scratch& scratch) const;
 
-  const Workload& workload_;
   const std::int32_t devices_;
   ComputePredictor compute_;
   CommPredictor comm_;
