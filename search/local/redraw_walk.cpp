@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "search/local/random_layout.h"
+
 namespace neuroshard::search {
 namespace {
 

@@ -6,7 +6,6 @@
 
 #include "engine/core/rng.h"
 #include "search/local/local_walk.h"
-#include "search/local/redraw.h"
 
 namespace neuroshard::search {
 

@@ -1,5 +1,7 @@
 #include "search/refine/divider.h"
 
+#include <algorithm>
+
 namespace neuroshard::search {
 
 EntryId undivided(const ShapeCatalog& catalog, std::int32_t table, Division division) {
@@ -25,6 +27,18 @@ std::vector<Division> usual_divisions(const ShapeCatalog& catalog) {
     divisions.push_back(usual_division(catalog, table));
   }
   return divisions;
+}
+
+std::vector<std::int32_t> costliest_tables(const PlanEvaluator& evaluator,
+                                           const ShapeCatalog& catalog) {
+  std::vector<std::pair<double, std::int32_t>> order;
+  for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+    order.emplace_back(-evaluator.shape_cost(catalog.entry(catalog.whole(table)).shape), table);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<std::int32_t> tables;
+  for (const auto& [cost, table] : order) tables.push_back(table);
+  return tables;
 }
 
 double Divider::weight(EntryId id) const {

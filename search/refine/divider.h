@@ -29,6 +29,10 @@ Division usual_division(const ShapeCatalog& catalog, std::int32_t table);
 /// That of each table.
 std::vector<Division> usual_divisions(const ShapeCatalog& catalog);
 
+/// All tables, those first that cost most whole, of equals the first.
+std::vector<std::int32_t> costliest_tables(const PlanEvaluator& evaluator,
+                                           const ShapeCatalog& catalog);
+
 using Pieces = std::vector<EntryId>;
 
 /// The largest piece that is left whole.

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "search/local/redraw.h"
 #include "search/refine/cheapest_divisions.h"
 
 namespace neuroshard::search {
@@ -44,7 +43,7 @@ class FastRowPlans {
         stop_(stop),
         most_evaluations_(most_evaluations),
         first_(first),
-        dearest_(dearest_tables(evaluator, catalog)),
+        costliest_(costliest_tables(evaluator, catalog)),
         level_(evaluator.additive() ? cheapest_level(problem.cluster.devices, evaluator, catalog)
                                     : 0) {}
 
@@ -73,7 +72,7 @@ class FastRowPlans {
 
   /// The tables that can be divided that way, dearest first.
   [[nodiscard]] std::vector<std::int32_t> those_for(Division division) const {
-    std::vector<std::int32_t> tables = dearest_;
+    std::vector<std::int32_t> tables = costliest_;
     std::erase_if(tables, [&](std::int32_t table) {
       return division == Division::kBlocks
                  ? catalog_.block(table) == kNoEntry
@@ -109,8 +108,8 @@ class FastRowPlans {
     using Change = std::tuple<double, std::int64_t, Division, Division>;  // cost, bytes, from, to
     std::set<Change> in_vain;
     std::size_t since_gain = 0;
-    for (std::size_t next = 0; since_gain++ < dearest_.size(); ++next) {
-      const std::int32_t table = dearest_[next % dearest_.size()];
+    for (std::size_t next = 0; since_gain++ < costliest_.size(); ++next) {
+      const std::int32_t table = costliest_[next % costliest_.size()];
       const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
       const double cost = evaluator_.shape_cost(whole.shape);
       for (const Division division : adding_divisions()) {
@@ -160,7 +159,7 @@ class FastRowPlans {
   const StopCheck& stop_;
   const std::int64_t most_evaluations_;
   const std::optional<DividedPlan>& first_;
-  const std::vector<std::int32_t> dearest_;
+  const std::vector<std::int32_t> costliest_;
   const double level_;  // where costs add up
   std::int64_t evaluations_ = 0;
   std::optional<DividedPlan> best_;

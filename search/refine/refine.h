@@ -8,8 +8,7 @@ namespace neuroshard::search {
 /// paper's search as far as half of the time left, or a tenth of a second, allows (result.skipped
 /// says what it did not), and from the best of these plans local search on the true objective:
 /// generations of simulated annealing, several walks at a time, each generation from the best plan
-/// so far or that with one table redrawn (see LocalWalk, redraw_table). Never worse than what it
-/// starts from.
+/// so far (see LocalWalk, RedrawWalk). Never worse than what it starts from.
 ///
 /// Ends after options.evaluations candidates, or after options.time_limit_s, or, when neither is
 /// given, after kRefineSeconds. By candidates alone the plan is a function of input and seed,

@@ -1,14 +1,11 @@
 #include "search/refine/refinement.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "engine/core/elapsed.h"
 #include "search/local/join.h"
-#include "search/local/redraw.h"
 #include "search/refine/usual_limit.h"
 #include "search/refine/walk_heat.h"
 #include "search/stop_check.h"
@@ -28,11 +25,6 @@ constexpr std::int32_t kRedrawTables = 32;    // it is worth its time for few ta
 constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
 constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
 constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
-constexpr int kSpreadGenerations = 4;  // most generations whose walks begin with tables spread
-
-// Which of the dearest tables, by rank, the walks of such a generation spread over all devices.
-constexpr std::array<std::array<std::size_t, 2>, kWalks> kSpreadRanks{
-    {{0, 1}, {0, 2}, {1, 2}, {0, 4}}};  // from, to
 
 // Shorter walks do best with the default weight of the balanced load: with others, 600 candidates a
 // walk gave plans of the reference's tasks on 8 devices that were 0.4 % dearer.
@@ -79,44 +71,14 @@ bool Refinement::few_tables() const {
   return catalog_.tables() <= std::max<std::int64_t>(kRedrawTables, few);
 }
 
-/// Tables that could go over all devices and do not, dearest first.
-std::vector<std::int32_t> Refinement::dearest_unspread() const {
-  std::vector<bool> spread(static_cast<std::size_t>(catalog_.tables()));
-  for (const Placed& piece : best_) {
-    if (piece.device == kNoDevice) continue;
-    const CatalogEntry& entry = catalog_.entry(piece.entry);
-    if (entry.everywhere()) spread[static_cast<std::size_t>(entry.table)] = true;
-  }
-  std::vector<std::int32_t> tables = dearest_tables(evaluator_, catalog_);
-  std::erase_if(tables, [&](std::int32_t table) {
-    return catalog_.block(table) == kNoEntry || spread[static_cast<std::size_t>(table)];
-  });
-  return tables;
-}
-
-Assignment Refinement::start_of(int generation, std::int64_t index, Rng& rng) const {
-  if (!to_spread_.empty() && !for_rival(index)) {
-    const auto& [from, to] = kSpreadRanks[static_cast<std::size_t>(index % kWalks)];
-    const std::span<const std::int32_t> tables = to_spread_;
-    const std::size_t end = std::min(to, tables.size());
-    if (from < end) {
-      return spread_tables(best_, tables.subspan(from, end - from), problem_, catalog_);
-    }
-  }
-  const bool redraws = (generation + index) % 2 == 1;
-  const Assignment& own = lineage(index);
-  return redraws ? redraw_table(own, problem_, catalog_, rng) : own;
-}
-
-/// Walks differ in their random numbers, their heat, and whether tables are divided anew first.
+/// Walks differ in their random numbers, their heat, and what their steps are.
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkPace::Share& share) {
   WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
   if (is_long(share)) options.level_weight = balance_weight(generation, index);
-  Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_redraws =
-      to_spread_.empty() && index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();
-  const Assignment start = only_redraws ? lineage(index) : start_of(generation, index, rng);
+  const Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
+  const bool only_redraws = index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();
+  const Assignment& start = lineage(index);
   const WalkPace::Clock::time_point began = WalkPace::Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     return pace_.done(share, began, candidates, worker == 0);
@@ -161,24 +123,15 @@ int Refinement::slices_of_generation() const {
   return static_cast<int>(std::max<std::int64_t>(1, slices));
 }
 
-/// The first generations spread the dearest tables over all devices, as long as that helps.
 void Refinement::run_cycle() {
-  to_spread_ = dearest_unspread();
   slices_ = slices_of_generation();
   int left = kGenerations * slices_;
   for (int generation = 0; left > 0 && !pace_.over() && !proven(); ++generation) {
     if (pace_.budget() > 0 && pace_.too_late()) return;
-    const double before = best_cost_;
     // Another kind of plan needs time to become good.
-    const int slices = to_spread_.empty() && rival_.empty() ? 1 : std::min(slices_, left);
+    const int slices = rival_.empty() ? 1 : std::min(slices_, left);
     run_generation(generation, pace_.share(slices, left));
     left -= slices;
-    if (to_spread_.empty()) continue;
-    std::vector<std::int32_t> rest = dearest_unspread();
-    const bool helped = best_cost_ < before && rest.size() < to_spread_.size();
-    if (helped) response_ = walker(0).probe(best_);
-    const bool again = helped && generation + 1 < kSpreadGenerations;
-    to_spread_ = again ? std::move(rest) : std::vector<std::int32_t>();
   }
 }
 

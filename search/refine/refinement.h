@@ -16,10 +16,9 @@
 namespace neuroshard::search {
 
 /// The walks of one refine search: generations of several walks at a time, each from the best plan
-/// so far, that with one table redrawn, or that with the dearest tables spread over all devices
-/// where row shards are allowed, and for some generations from a second plan; their shares of the
-/// budget; and the best plan they have found. What it is made from must outlive it. Not
-/// thread-safe; uses the threads of options.pool.
+/// so far, or for some generations from a second plan; their shares of the budget; and the best
+/// plan they have found. What it is made from must outlive it. Not thread-safe; uses the threads of
+/// options.pool.
 class Refinement {
  public:
   /// The options' time limit counts from `began`.
@@ -52,14 +51,12 @@ class Refinement {
   void join_best();
   void run_cycle();
   void run_generation(int generation, const WalkPace::Share& share);
-  [[nodiscard]] std::vector<std::int32_t> dearest_unspread() const;
   [[nodiscard]] bool for_rival(std::int64_t index) const {
     return !rival_.empty() && index % 2 == 1;
   }
   [[nodiscard]] const Assignment& lineage(std::int64_t index) const {
     return for_rival(index) ? rival_ : best_;
   }
-  [[nodiscard]] Assignment start_of(int generation, std::int64_t index, Rng& rng) const;
   WalkResult walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share);
 
   const Problem& problem_;
@@ -78,7 +75,6 @@ class Refinement {
   Assignment rival_;  // empty: none
   double rival_cost_ = 0;
   std::optional<double> bound_;
-  std::vector<std::int32_t> to_spread_;  // tables, dearest first; empty: no walk begins that way
   bool stopped_early_ = false;
 };
 

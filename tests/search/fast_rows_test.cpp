@@ -7,7 +7,6 @@
 #include "engine/core/shard_bytes.h"
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
-#include "search/local/redraw.h"
 #include "search/refine/fast_row_plan.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -86,7 +85,7 @@ BOOST_AUTO_TEST_CASE(it_is_the_cheapest_of_the_plans_that_have_the_dearest_by_ro
       if (division == Division::kRows && !halves) continue;
       std::vector<Division> divisions(workload.tables.size(), Division::kColumns);
       std::size_t count = 0;
-      for (const std::int32_t table : dearest_tables(evaluator, catalog)) {
+      for (const std::int32_t table : costliest_tables(evaluator, catalog)) {
         divisions[static_cast<std::size_t>(table)] = division;
         add(divisions, ++count <= 4);
       }

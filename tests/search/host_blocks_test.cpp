@@ -8,7 +8,7 @@
 #include "search/local/join.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
-#include "search/local/redraw.h"
+#include "search/local/random_layout.h"
 #include "search/local/redraw_walk.h"
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"
@@ -165,14 +165,9 @@ BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   LevelPlacer placer(problem, evaluator, catalog);
   BOOST_REQUIRE(placer.place(std::vector{all}, {}));
   BOOST_TEST(placer.assignment()[0].device == kOfHost);
-  bool drawn = false;
   for (int step = 0; step < 100; ++step) {
-    const Assignment pieces = redraw_table({{catalog.whole(0), 0}}, problem, catalog, rng);
-    if (pieces[0].entry != all) continue;
-    drawn = true;
-    BOOST_TEST(pieces[0].device == kOfHost);
+    BOOST_TEST(random_place(catalog, all, kDevices, rng) == kOfHost);
   }
-  BOOST_TEST(drawn);
   const auto never = [](std::int64_t) { return false; };
   const WalkResult found =
       RedrawWalk(problem, evaluator, catalog).run({{catalog.whole(0), 0}}, 500, Rng(1), never);
@@ -274,7 +269,7 @@ BOOST_AUTO_TEST_CASE(refine_deals_tables_out_to_hosts_that_fit_in_no_other_way) 
   BOOST_TEST(as_torchrec_has_it(workload, found->plan));
 }
 
-BOOST_AUTO_TEST_CASE(redrawn_tables_are_whole_again) {
+BOOST_AUTO_TEST_CASE(tables_with_another_layout_are_whole_again) {
   Rng rng(9);
   const Workload workload = test::many_tables(rng, 6);
   CheapHosts evaluator(workload, kDevices, std::vector<float>(6, 3.0F), 0.1F);
@@ -283,23 +278,15 @@ BOOST_AUTO_TEST_CASE(redrawn_tables_are_whole_again) {
   const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   Assignment pieces;
   for (std::int32_t table = 0; table < 6; ++table) pieces.push_back({catalog.whole(table), table});
-  bool on_hosts = false;
-  for (int step = 0; step < 200; ++step) {
-    pieces = redraw_table(pieces, problem, catalog, rng);
-    const Plan plan = plan_of(pieces, workload, catalog, kDevices);
-    BOOST_TEST(validate(workload, plan).ok());
-    BOOST_TEST(as_torchrec_has_it(workload, plan));
-    on_hosts |= std::any_of(pieces.begin(), pieces.end(), [&](const Placed& piece) {
-      return catalog.entry(piece.entry).spread == Spread::kHost;
-    });
-  }
-  BOOST_TEST(on_hosts);
   RedrawWalk walk(problem, evaluator, catalog);
   const auto never = [](std::int64_t) { return false; };
   const WalkResult found = walk.run(pieces, 3000, Rng(1), never);
   const Plan plan = plan_of(found.best, workload, catalog, kDevices);
   BOOST_TEST(validate(workload, plan).ok());
   BOOST_TEST(as_torchrec_has_it(workload, plan));
+  BOOST_TEST(std::any_of(found.best.begin(), found.best.end(), [&](const Placed& piece) {
+    return piece.device != kNoDevice && catalog.entry(piece.entry).spread == Spread::kHost;
+  }));
   BOOST_TEST(found.cost == plan_cost(plan, evaluator), boost::test_tools::tolerance(1e-5));
 }
 

@@ -10,7 +10,6 @@
 #include "search/local/max_tree.h"
 #include "search/local/moves.h"
 #include "search/local/plan_pieces.h"
-#include "search/local/redraw.h"
 #include "search/local/sum_tree.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -308,8 +307,15 @@ BOOST_AUTO_TEST_CASE(blocks_of_all_devices_stay_where_they_are) {
   const Cluster cluster = test::make_cluster(4, std::int64_t{1} << 40);
   const ShapeCatalog catalog(space_of(workload), evaluator, {4, 8});
   const std::int32_t tables[] = {3, 7};
-  const Assignment start =
-      spread_tables(random_assignment(rng, catalog, 4), tables, {workload, cluster}, catalog);
+  Assignment start = random_assignment(rng, catalog, 4);
+  for (const std::int32_t table : tables) {
+    std::erase_if(start, [&](const Placed& piece) {
+      return piece.device != kNoDevice && catalog.entry(piece.entry).table == table;
+    });
+    for (std::int32_t device = 0; device < 4; ++device) {
+      start.push_back({catalog.block(table), device});
+    }
+  }
   LocalPlan plan({workload, cluster}, evaluator, catalog);
   plan.assign(start);
   const MoveSource source({}, cluster.memory_bytes, false);

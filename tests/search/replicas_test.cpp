@@ -6,7 +6,6 @@
 #include "engine/core/plan_check.h"
 #include "search/local/level_placer.h"
 #include "search/local/plan_pieces.h"
-#include "search/local/redraw.h"
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
@@ -165,25 +164,6 @@ BOOST_AUTO_TEST_CASE(fast_plans_replicate_which_of_a_few_tables_no_rule_tells) {
   }
   BOOST_TEST(excess / kRounds < 0.02);
   BOOST_TEST(best_ones >= kRounds * 3 / 4);
-}
-
-BOOST_AUTO_TEST_CASE(redrawn_tables_come_and_go_as_replicas) {
-  Rng rng(9);
-  const Workload workload = test::many_tables(rng, 4);
-  CheapReplicas evaluator(workload, {3, 3, 3, 3});
-  const Cluster cluster = test::make_cluster(kDevices, kPlenty);
-  const ShapeCatalog catalog(space_of(workload), evaluator, {.replicas = kDevices});
-  Assignment pieces;
-  for (std::int32_t table = 0; table < 4; ++table) pieces.push_back({catalog.whole(table), table});
-  int with = 0;
-  for (int step = 0; step < 100; ++step) {
-    pieces = redraw_table(pieces, {workload, cluster}, catalog, rng);
-    const Plan plan = plan_of(pieces, workload, catalog, kDevices);
-    BOOST_TEST(validate(workload, plan).ok());
-    with += std::any_of(plan.shards.begin(), plan.shards.end(), is_replica) ? 1 : 0;
-  }
-  BOOST_TEST(with > 10);
-  BOOST_TEST(with < 100);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

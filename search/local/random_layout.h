@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/rng.h"
+#include "search/local/shape_catalog.h"
+
+namespace neuroshard::search {
+
+/// A random way to have a table, or its block over a host: as it is, or in two, four or eight
+/// pieces, all as likely; fewer where it cannot be split that often. Of its columns or its rows
+/// where the catalog has both. Nothing when the table may only be on all devices.
+std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
+
+/// The first of the devices that hold a piece at once, of a cluster of so many, all as likely that
+/// may.
+std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
+                          Rng& rng);
+
+}  // namespace neuroshard::search
