@@ -47,22 +47,16 @@ class FastRowPlans {
         level_(evaluator.additive() ? cheapest_level(problem.cluster.devices, evaluator, catalog)
                                     : 0) {}
 
-  std::optional<FastRowPlan> run() {
+  std::optional<FastPlan> run() {
     const std::vector<std::int32_t> halves = those_for(Division::kRows);
     if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
     more_and_more(halves, Division::kRows);
     if (evaluator_.additive()) in_cheapest_divisions();
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
     if (!best_) return std::nullopt;
-    FastRowPlan found;
-    if (changes_may_pay()) {
-      FastPlan before = best_->plan;
-      change_divisions();
-      if (best_->plan.cost < before.cost) found.unchanged = std::move(before);
-    }
-    found.plan = std::move(best_->plan);
-    found.plan.evaluations = evaluations_;
-    return found;
+    if (changes_may_pay()) change_divisions();
+    best_->plan.evaluations = evaluations_;
+    return std::move(best_->plan);
   }
 
  private:
@@ -175,10 +169,10 @@ std::vector<Division> divisions_of(const ShapeCatalog& catalog,
   return divisions;
 }
 
-std::optional<FastRowPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
-                                         const ShapeCatalog& catalog, const StopCheck& stop,
-                                         std::int64_t most_evaluations,
-                                         const std::optional<DividedPlan>& first) {
+std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                      const ShapeCatalog& catalog, const StopCheck& stop,
+                                      std::int64_t most_evaluations,
+                                      const std::optional<DividedPlan>& first) {
   return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations, first).run();
 }
 

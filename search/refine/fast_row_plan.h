@@ -19,12 +19,6 @@ struct DividedPlan {
   std::vector<Division> divisions;
 };
 
-/// What fast_row_plan() finds.
-struct FastRowPlan {
-  FastPlan plan;
-  std::optional<FastPlan> unchanged;  ///< before single tables changed, where that was cheaper
-};
-
 /// The cheapest of fast plans with tables in other divisions than columns, which place all the rest
 /// anew. Where the catalog has halves of rows, first of all with all tables by halves, and with the
 /// dearest, the two dearest, .. by halves; where costs add up, with the cheapest_divisions() for
@@ -35,9 +29,9 @@ struct FastRowPlan {
 /// division than the best of these plans or `first` has, as long as that is cheaper. Ends when
 /// `stop` says so, or after `most_evaluations` (0:
 /// no limit). Nothing where the catalog has no such divisions, or no plan fits.
-std::optional<FastRowPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
-                                         const ShapeCatalog& catalog, const StopCheck& stop,
-                                         std::int64_t most_evaluations,
-                                         const std::optional<DividedPlan>& first = {});
+std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                      const ShapeCatalog& catalog, const StopCheck& stop,
+                                      std::int64_t most_evaluations,
+                                      const std::optional<DividedPlan>& first = {});
 
 }  // namespace neuroshard::search

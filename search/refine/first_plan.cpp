@@ -5,9 +5,6 @@
 
 #include "engine/core/elapsed.h"
 #include "search/feasibility.h"
-#include "search/local/plan_pieces.h"
-#include "search/packing/plan_packing.h"
-#include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"
 #include "search/stop_check.h"
@@ -47,12 +44,10 @@ bool takes_no_time(const Problem& problem) {
   return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
 }
 
-/// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper;
-/// `rival` then what that one was before single tables changed, if they did.
+/// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
-              const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best,
-              std::optional<Plan>& rival) {
+              const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best) {
   SearchOptions soon = options;
   if (options.time_limit_s > 0) {
     const double so_far = seconds_since(began);
@@ -67,14 +62,9 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
     const double share = kRowShare * static_cast<double>(options.evaluations);
     budget = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
   }
-  const std::optional<FastRowPlan> by_rows =
+  const std::optional<FastPlan> by_rows =
       fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget, fast);
-  if (!by_rows) return;
-  StartPlan start = start_of(by_rows->plan, problem, evaluator, catalog);
-  if (by_rows->unchanged && (!best || start.cost < best->cost)) {
-    rival = start_of(*by_rows->unchanged, problem, evaluator, catalog).plan;
-  }
-  keep_cheaper(std::move(start), best);
+  if (by_rows) keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
 /// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
@@ -106,29 +96,7 @@ FirstPlan in_no_time(const Problem& problem, PlanEvaluator& evaluator, const Sea
   if (no_time) keep_baselines(problem, evaluator, options, best);
   best->evaluations = evaluations;
   best->stopped_early = true;
-  return {*std::move(best), {}, no_time ? kNoBeam : kNoBaselines};
-}
-
-/// The plan that packing by memory finds, improved, or `best` if that is dearer: then they change
-/// places. Packing has fewer and larger pieces than a plan by load that memory made finer.
-std::optional<Plan> improved_packing(const Problem& problem, PlanEvaluator& evaluator,
-                                     const ShapeCatalog& catalog, const SearchOptions& options,
-                                     StartPlan& best) {
-  const StopCheck stop(options);
-  std::optional<Plan> packed = plan_by_memory(problem, stop);
-  if (!packed) return std::nullopt;
-  canonicalize(*packed);
-  const Assignment pieces = pieces_of(*packed, problem.workload, catalog);
-  if (pieces.empty()) return std::nullopt;
-  const FastPlan fast = descend(problem, evaluator, catalog, stop, pieces);
-  Plan plan = plan_of(fast.pieces, problem.workload, catalog, problem.cluster.devices);
-  const double cost = plan_cost(plan, evaluator);
-  best.evaluations += fast.evaluations;
-  if (cost < best.cost) {
-    std::swap(plan, best.plan);
-    best.cost = cost;
-  }
-  return plan;
+  return {*std::move(best), no_time ? kNoBeam : kNoBaselines};
 }
 
 }  // namespace
@@ -142,10 +110,8 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
   const std::optional<DividedPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
   std::optional<StartPlan> best;
-  std::optional<Plan> rival;
   if (fast) {
     best = start_of(fast->plan, problem, evaluator, catalog);
-    if (evaluator.additive()) rival = best->plan;  // walks bring no table into another division
     const double so_far = seconds_since(began);
     const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
     if (late || stop.stop()) return in_no_time(problem, evaluator, options, *std::move(best));
@@ -158,7 +124,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   }
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
-    try_rows(problem, evaluator, catalog, options, began, fast, best, rival);
+    try_rows(problem, evaluator, catalog, options, began, fast, best);
   }
   SearchOptions rest = options;
   if (options.time_limit_s > 0) {
@@ -166,13 +132,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     const double share = paced ? share_of(left, kStartShare, kStartSeconds) : left;
     rest.time_limit_s = std::max(kLeastTimeLimit, share);
   }
-  if (rival && *rival == best->plan) rival.reset();
-  if (fast && fast->plan.finer) rival = improved_packing(problem, evaluator, catalog, rest, *best);
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) keep_cheaper(std::move(other).value(), best);
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return FirstPlan{*std::move(best), std::move(rival), shortened ? kNoBeam : std::string_view()};
+  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
 }
 
 }  // namespace neuroshard::search

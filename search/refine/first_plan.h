@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string_view>
 
 #include "search/refine/start_plan.h"
@@ -10,7 +9,6 @@ namespace neuroshard::search {
 
 struct FirstPlan {
   StartPlan plan;
-  std::optional<Plan> rival;  ///< a plan of another kind, dearer, that may lead further
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
 };
 

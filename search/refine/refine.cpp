@@ -71,7 +71,6 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const bool has_time = !timed || own.time_limit_s - seconds_since(began) >= kLeastForBound;
   if (has_time) result.lower_bound = lower_bound(problem, evaluator, rows);
   Refinement refinement(problem, evaluator, catalog, own, began);
-  if (start.rival) refinement.add_rival(pieces_of(*start.rival, problem.workload, catalog));
   refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();

@@ -17,9 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Found best as those of walk_heat.h were.
-constexpr std::int64_t kFewTables = 24;  // tables squared, over theirs: slices of a generation
-constexpr std::int64_t kMostSlices = 8;
-constexpr std::int64_t kShortestWalk = 64;    // of a slice, in candidates
 constexpr int kRedrawWalk = 3;                // of the kWalks, the one whose steps redraw tables
 constexpr std::int32_t kRedrawTables = 32;    // it is worth its time for few tables only, ..
 constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
@@ -77,18 +74,17 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
   if (is_long(share)) options.level_weight = balance_weight(generation, index);
   const Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_redraws = index % kWalks == kRedrawWalk && generation % 2 == 1 && few_tables();
-  const Assignment& start = lineage(index);
+  const bool only_redraws = index % kWalks == kRedrawWalk && few_tables();
   const WalkPace::Clock::time_point began = WalkPace::Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     return pace_.done(share, began, candidates, worker == 0);
   };
   if (only_redraws) {
-    return walkers(worker).redraws.run(start, share.candidates, rng, [&](std::int64_t candidates) {
+    return walkers(worker).redraws.run(best_, share.candidates, rng, [&](std::int64_t candidates) {
       return progress(candidates) >= 1;
     });
   }
-  return walker(worker).run(start, options, response_, rng, progress);
+  return walker(worker).run(best_, options, response_, rng, progress);
 }
 
 void Refinement::run_generation(int generation, const WalkPace::Share& share) {
@@ -97,41 +93,18 @@ void Refinement::run_generation(int generation, const WalkPace::Share& share) {
     results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
   });
   next_walk_ += results.size();
-  for (std::size_t index = 0; index < results.size(); ++index) {
-    WalkResult& result = results[index];
-    const bool rival = for_rival(static_cast<std::int64_t>(index));
+  for (WalkResult& result : results) {
     pace_.add(result.candidates);
-    if (result.cost >= (rival ? rival_cost_ : best_cost_)) continue;
-    (rival ? rival_cost_ : best_cost_) = result.cost;
-    (rival ? rival_ : best_) = std::move(result.best);
+    if (result.cost >= best_cost_) continue;
+    best_cost_ = result.cost;
+    best_ = std::move(result.best);
   }
-  if (rival_.empty()) return;
-  if (rival_cost_ < best_cost_) {
-    std::swap(best_, rival_);
-    std::swap(best_cost_, rival_cost_);
-  }
-  if (generation + 1 >= kRivalGenerations) rival_.clear();
-}
-
-/// Few tables have few pairs of pieces to move: their walks come soon to an end that only another
-/// start leads out of.
-int Refinement::slices_of_generation() const {
-  const std::int64_t tables = catalog_.tables();
-  std::int64_t slices = std::min(kMostSlices, kFewTables * kFewTables / (tables * tables));
-  const std::int64_t budget = pace_.budget();
-  if (budget > 0) slices = std::min(slices, budget / (kGenerations * walks_ * kShortestWalk));
-  return static_cast<int>(std::max<std::int64_t>(1, slices));
 }
 
 void Refinement::run_cycle() {
-  slices_ = slices_of_generation();
-  int left = kGenerations * slices_;
-  for (int generation = 0; left > 0 && !pace_.over() && !proven(); ++generation) {
+  for (int left = kGenerations; left > 0 && !pace_.over() && !proven(); --left) {
     if (pace_.budget() > 0 && pace_.too_late()) return;
-    // Another kind of plan needs time to become good.
-    const int slices = rival_.empty() ? 1 : std::min(slices_, left);
-    run_generation(generation, pace_.share(slices, left));
-    left -= slices;
+    run_generation(kGenerations - left, pace_.share(left));
   }
 }
 
@@ -154,7 +127,6 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   if (catalog_.host_devices() > 0)
     join_best();  // walks move no blocks: what they gain has to be first
   best_cost_ = walker(0).cost(best_);
-  if (!rival_.empty()) rival_cost_ = walker(0).cost(rival_);
   response_ = walker(0).probe(best_);
   pace_.run_cycles(
       evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); });

@@ -16,17 +16,14 @@
 namespace neuroshard::search {
 
 /// The walks of one refine search: generations of several walks at a time, each from the best plan
-/// so far, or for some generations from a second plan; their shares of the budget; and the best
-/// plan they have found. What it is made from must outlive it. Not thread-safe; uses the threads of
-/// options.pool.
+/// so far; their shares of the budget; and the best plan they have found. What it is made from must
+/// outlive it. Not thread-safe; uses the threads of options.pool.
 class Refinement {
  public:
   /// The options' time limit counts from `began`.
   Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
              const SearchOptions& options, std::chrono::steady_clock::time_point began);
 
-  /// Half of the first generations' walks start from this plan, or what they make of it.
-  void add_rival(Assignment rival) { rival_ = std::move(rival); }
   /// Searches from `start` until the options' limits, of which `evaluations_so_far` are used up, or
   /// a plan of cost `bound`, below which there is none, where that is known. Once.
   void run(Assignment start, std::int64_t evaluations_so_far, std::optional<double> bound);
@@ -47,16 +44,9 @@ class Refinement {
   };
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
-  [[nodiscard]] int slices_of_generation() const;
   void join_best();
   void run_cycle();
   void run_generation(int generation, const WalkPace::Share& share);
-  [[nodiscard]] bool for_rival(std::int64_t index) const {
-    return !rival_.empty() && index % 2 == 1;
-  }
-  [[nodiscard]] const Assignment& lineage(std::int64_t index) const {
-    return for_rival(index) ? rival_ : best_;
-  }
   WalkResult walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share);
 
   const Problem& problem_;
@@ -68,12 +58,9 @@ class Refinement {
   WalkPace pace_;
   std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
-  int slices_ = 1;               // of a generation
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
   Assignment best_;
   double best_cost_ = 0;
-  Assignment rival_;  // empty: none
-  double rival_cost_ = 0;
   std::optional<double> bound_;
   bool stopped_early_ = false;
 };

@@ -51,7 +51,7 @@ class RowStart {
   /// There is a plan and no time for another.
   [[nodiscard]] bool enough() const { return !found_.empty() && stop_.stop(); }
   [[nodiscard]] bool any() const { return !found_.empty(); }
-  /// The cheapest; the other one, if there is one, is its rival. REQUIRES any().
+  /// The cheapest. REQUIRES any().
   [[nodiscard]] FirstPlan take();
 
  private:
@@ -75,11 +75,11 @@ class RowStart {
 FirstPlan RowStart::take() {
   std::int64_t evaluations = 0;
   for (const StartPlan& plan : found_) evaluations += plan.evaluations;
-  std::stable_sort(found_.begin(), found_.end(),
-                   [](const StartPlan& a, const StartPlan& b) { return a.cost < b.cost; });
-  FirstPlan first{std::move(found_[0]), {}, {}};
+  const auto cheapest =
+      std::min_element(found_.begin(), found_.end(),
+                       [](const StartPlan& a, const StartPlan& b) { return a.cost < b.cost; });
+  FirstPlan first{std::move(*cheapest), {}};
   first.plan.evaluations = evaluations;
-  if (found_.size() > 1) first.rival = std::move(found_[1].plan);
   return first;
 }
 

@@ -49,17 +49,17 @@ void WalkPace::begin_cycle(std::int64_t budget, double end) {
   cycle_end_ = end;
 }
 
-WalkPace::Share WalkPace::share(int slices, int left) const {
+WalkPace::Share WalkPace::share(int left) const {
   Share share;
   if (budget_ > 0) {
     // What walks looked at beyond their shares is taken from the next ones.
-    share.candidates = std::max<std::int64_t>(1, std::max<std::int64_t>(0, budget_ - candidates_) *
-                                                     slices / (std::int64_t{left} * walks_));
+    share.candidates = std::max<std::int64_t>(
+        1, std::max<std::int64_t>(0, budget_ - candidates_) / (std::int64_t{left} * walks_));
   }
   if (timed()) {
     const int in_turn = (walks_ + threads_ - 1) / threads_;
     const double time = std::max(0.0, cycle_end_ - now());
-    share.seconds = std::max(1e-6, time * slices / (left * in_turn));
+    share.seconds = std::max(1e-6, time / (left * in_turn));
   }
   return share;
 }

@@ -47,8 +47,8 @@ class WalkPace {
   /// Whether walks have taken so long that the budget cannot be used up within the time.
   [[nodiscard]] bool too_late() const { return too_late_; }
 
-  /// Of a walk in a generation of `slices`, while `left` of the cycle are left.
-  [[nodiscard]] Share share(int slices, int left) const;
+  /// Of a walk, while `left` generations of the cycle are left.
+  [[nodiscard]] Share share(int left) const;
   /// The options for another search, within that share of what is left of the cycle: of the budget,
   /// where it has one, or else of its time.
   [[nodiscard]] SearchOptions share_of_cycle(double share) const;

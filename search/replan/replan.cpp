@@ -98,7 +98,7 @@ class Replanning {
   void run_generations() {
     for (int left = kGenerations; left > 0 && !pace_.over(); --left) {
       if (pace_.budget() > 0 && pace_.too_late()) return;
-      run_generation(kGenerations - left, pace_.share(1, left));
+      run_generation(kGenerations - left, pace_.share(left));
     }
   }
 

@@ -13,7 +13,6 @@
 #include "search/problem.h"
 #include "search/refine/fast_plan.h"
 #include "search/refine/refine.h"
-#include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "tests/search/fused_evaluator.h"
 
@@ -173,10 +172,6 @@ BOOST_AUTO_TEST_CASE(the_first_plan_is_cheaper_than_packing) {
     BOOST_REQUIRE_MESSAGE(first.ok(), first.status().message());
     BOOST_TEST(fits(task.workload, first->plan.plan, task.cluster));
     BOOST_TEST(test::canonical_cost(first->plan.plan, evaluator) == first->plan.cost);
-    if (first->rival) {
-      BOOST_TEST(fits(task.workload, *first->rival, task.cluster));
-      BOOST_TEST(test::canonical_cost(*first->rival, evaluator) >= first->plan.cost);
-    }
     const auto packed = plan_by_memory_with_rows(problem, rows, kNoLimit);
     BOOST_REQUIRE(packed.has_value());
     BOOST_TEST(fits(task.workload, *packed, task.cluster));
@@ -184,33 +179,6 @@ BOOST_AUTO_TEST_CASE(the_first_plan_is_cheaper_than_packing) {
   }
   BOOST_TEST_MESSAGE("of the packed plan's cost: " << ratio / kRounds);
   BOOST_TEST(ratio < 0.8 * kRounds);
-}
-
-BOOST_AUTO_TEST_CASE(walks_go_on_from_both_of_two_plans) {
-  Rng rng(6);
-  const Workload workload = test::many_tables(rng, 12);
-  const Cluster cluster = test::make_cluster(3, std::int64_t{1} << 30);
-  const Problem problem{workload, cluster};
-  test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
-  const ShapeCatalog catalog(space_of(workload), evaluator);
-  Assignment worst;  // all on one device
-  for (std::int32_t table = 0; table < 12; ++table) worst.push_back({catalog.whole(table), 0});
-  LocalWalk walk(problem, evaluator, catalog);
-  const auto near_best = fast_plan(problem, evaluator, catalog, kNoLimit);
-  BOOST_REQUIRE(near_best.has_value());
-  // A few candidates a walk: too few to come near from the worst plan.
-  SearchOptions options;
-  options.evaluations = 320;
-  const auto searched = [&](const Assignment& start, const Assignment& rival) {
-    Refinement refinement(problem, evaluator, catalog, options, std::chrono::steady_clock::now());
-    if (!rival.empty()) refinement.add_rival(rival);
-    refinement.run(start, 0, 0);
-    return walk.cost(refinement.best());
-  };
-  const double near = walk.cost(near_best->pieces) * (1 + 1e-6);
-  BOOST_TEST(searched(worst, {}) > near);
-  BOOST_TEST(searched(worst, near_best->pieces) <= near);
-  BOOST_TEST(searched(near_best->pieces, worst) <= near);
 }
 
 BOOST_AUTO_TEST_CASE(placing_begins_with_a_block_on_every_device) {
