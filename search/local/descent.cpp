@@ -2,34 +2,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <tuple>
 
 namespace neuroshard::search {
 namespace {
 
-constexpr std::size_t kPriced = 24;  // proposals put to the cost models, a step
-constexpr std::size_t kTried = 3;    // of them put to all networks
-constexpr double kPairWeight = 0.2;  // of the two devices' load against the plan's cost
-constexpr int kLevelSteps = 2;       // times the devices: steps that only thin out the slowest
+constexpr std::size_t kPartners = 32;  // devices that pieces go to, the least loaded
+constexpr std::size_t kPriced = 24;    // proposals put to the cost models, a step
+constexpr std::size_t kTried = 3;      // of them put to all networks
+constexpr double kPairWeight = 0.2;    // of the two devices' load against the plan's cost
+constexpr int kLevelSteps = 2;         // times the devices: steps that only thin out the slowest
 
 }  // namespace
 
 Descent::Descent(const Problem& problem, const PlanEvaluator& evaluator,
                  const ShapeCatalog& catalog)
     : memory_bytes_(problem.cluster.memory_bytes),
+      evaluator_(evaluator),
+      catalog_(catalog),
       plan_(problem, evaluator, catalog),
-      coster_(evaluator),
-      proposals_(evaluator, catalog, plan_, estimate_) {}
+      coster_(evaluator) {}
 
 WalkResult Descent::run(const Assignment& start_plan, const CommResponse& response,
-                        const Stop& stop) {
+                        std::int64_t budget, const StopCheck& stop) {
+  constexpr auto kMostOfAStep = static_cast<std::int64_t>(kPriced + kTried);
   start(start_plan, response);
-  while (plan_.devices() > 1 && !stop(candidates_)) {
-    bool made = false;
-    for (const Target target : {Proposals::kReady, Proposals::kOwn, Proposals::kDims}) {
-      made = proposals_.unit(target) > 0 && step(target);
-      if (made) break;
-    }
-    if (!made) break;
+  while (plan_.devices() > 1 && candidates_ + kMostOfAStep <= budget && !stop.stop() && step()) {
   }
   return {plan_.assignment(), cost_, candidates_};
 }
@@ -41,21 +40,107 @@ void Descent::start(const Assignment& start, const CommResponse& response) {
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   candidates_ = 1;
   level_steps_ = 0;
-  proposals_.start(response);
+  by_ready_ = response.waiting > 0.5;
+  weigh_entries(response);
+}
+
+/// A shard adds the same share of its own cost to every device: a guess, good enough to choose what
+/// the cost models are asked about.
+void Descent::weigh_entries(const CommResponse& response) {
+  double alone = 0;
+  for (std::int32_t device = 0; device < plan_.devices(); ++device) {
+    for (const std::int32_t piece : plan_.pieces_on(device)) {
+      alone += evaluator_.shape_cost(plan_.entry_of(piece).shape);
+    }
+  }
+  const std::span<const float> compute = plan_.compute_ms();
+  const double share = std::accumulate(compute.begin(), compute.end(), 0.0) / alone;
+  weights_.resize(catalog_.size());
+  for (std::size_t id = 0; id < weights_.size(); ++id) {
+    const CatalogEntry& entry = catalog_.entry(static_cast<EntryId>(id));
+    const double ready =
+        (std::isfinite(share) ? share : 1) * finite_ms(evaluator_.shape_cost(entry.shape)) +
+        response.ready_per_dim * entry.dim;
+    weights_[id] =
+        by_ready_ ? ready : (1 - response.waiting) * ready + response.own_per_dim * entry.dim;
+  }
+}
+
+/// A device's pieces but blocks, the lightest first.
+Descent::Weighed Descent::pieces_by_weight(std::int32_t device) const {
+  Weighed pieces;
+  for (const std::int32_t piece : plan_.pieces_on(device)) {
+    if (!plan_.entry_of(piece).moves()) continue;
+    pieces.emplace_back(weights_[static_cast<std::size_t>(plan_.placed(piece).entry)], piece);
+  }
+  std::sort(pieces.begin(), pieces.end());
+  return pieces;
+}
+
+/// The least loaded devices, of those that have less to do than `from`.
+Descent::Weighed Descent::partners(std::int32_t from) const {
+  Weighed devices;
+  for (std::int32_t device = 0; device < plan_.devices(); ++device) {
+    if (load(device) < load(from)) devices.emplace_back(load(device), device);
+  }
+  std::sort(devices.begin(), devices.end());
+  devices.resize(std::min(devices.size(), kPartners));
+  return devices;
+}
+
+/// Fills in proposals_ with the best kPriced moves off a device.
+void Descent::propose(std::int32_t from) {
+  proposals_.clear();
+  const Weighed own = pieces_by_weight(from);
+  for (const auto& [load, to] : partners(from)) propose_to(from, own, to);
+  const auto end =
+      proposals_.begin() + static_cast<std::ptrdiff_t>(std::min(kPriced, proposals_.size()));
+  std::partial_sort(proposals_.begin(), end, proposals_.end(),
+                    [](const Proposal& a, const Proposal& b) {
+                      return std::tie(a.most, a.device, a.piece, a.other) <
+                             std::tie(b.most, b.device, b.piece, b.other);
+                    });
+  proposals_.erase(end, proposals_.end());
+}
+
+/// Each piece alone, and against the two pieces of `to` that come nearest to levelling the devices.
+void Descent::propose_to(std::int32_t from, const Weighed& own, std::int32_t to) {
+  const double here = load(from);
+  const double there = load(to);
+  const auto add = [&](double moved, std::int32_t piece, std::int32_t other) {
+    const double most = std::max(here - moved, there + moved);
+    if (most < here) proposals_.push_back({most, piece, other, to});
+  };
+  const Weighed others = pieces_by_weight(to);
+  EntryId last = kNoEntry;
+  for (const auto& [weight, piece] : own) {
+    const EntryId entry = plan_.placed(piece).entry;
+    if (entry == last || !catalog_.entry(entry).goes_on(to)) continue;
+    last = entry;  // pieces of one table and size are all alike
+    add(weight, piece, kNoPiece);
+    const double wanted = weight - (here - there) / 2;
+    auto next = std::lower_bound(others.begin(), others.end(), std::pair(wanted, kNoPiece));
+    if (next != others.begin()) --next;
+    for (int count = 0; count < 2 && next != others.end(); ++count, ++next) {
+      if (plan_.entry_of(next->second).goes_on(from)) {
+        add(weight - next->first, piece, next->second);
+      }
+    }
+  }
 }
 
 /// The moves worth making by the cost models of single devices, the best first.
-void Descent::price_best(Target target, std::int32_t from) {
+void Descent::price_best(std::int32_t from) {
   priced_.clear();
-  const double most = proposals_.load(from)[target];
   const double rounding = kRealGain * std::abs(cost_);
-  for (const Proposals::Proposal& proposal : proposals_.best(target, from, kPriced)) {
-    Priced found{0, proposals_.move_of(proposal)};
+  for (const Proposal& proposal : proposals_) {
+    Priced found{0, proposal.other == kNoPiece
+                        ? shift_of(plan_, proposal.piece, proposal.device)
+                        : swap_of(plan_, proposal.piece, proposal.other, kNoPiece)};
     ++candidates_;
     if (!price(plan_, memory_bytes_, found.move)) continue;
     const CostEstimate::Effect effect = estimate_.effect_of(plan_, found.move);
-    const double pair = Proposals::Load{effect.ready_ms, effect.own_ms, effect.dims}[target];
-    const double gain = proposals_.unit(target) * (most - pair);
+    const double gain = load(from) - (by_ready_ ? effect.ready_ms : effect.own_ms);
     if (effect.cost > estimate_.cost() + rounding || gain < rounding) continue;
     found.key = effect.cost - kPairWeight * gain + effect.level;
     priced_.push_back(found);
@@ -64,7 +149,7 @@ void Descent::price_best(Target target, std::int32_t from) {
                    [](const Priced& a, const Priced& b) { return a.key < b.key; });
 }
 
-/// Makes the move if the whole plan gets no dearer by it.
+/// Makes the move if the whole plan gets no costlier by it.
 bool Descent::make(const Move& move) {
   const std::array<Edit, 3> undo = search::make(plan_, move);
   ++candidates_;
@@ -81,15 +166,12 @@ bool Descent::make(const Move& move) {
   return false;
 }
 
-bool Descent::step(Target target) {
-  const std::int32_t from = target == Proposals::kReady ? estimate_.last_ready()
-                            : target == Proposals::kOwn ? estimate_.largest_own()
-                                                        : estimate_.widest();
-  price_best(target, from);
+bool Descent::step() {
+  const std::int32_t from = by_ready_ ? estimate_.last_ready() : estimate_.largest_own();
+  propose(from);
+  price_best(from);
   for (std::size_t k = 0; k < std::min(kTried, priced_.size()); ++k) {
-    const bool made = make(priced_[k].move);
-    proposals_.touch(priced_[k].move);  // taking back may have changed the order of pieces
-    if (made) return true;
+    if (make(priced_[k].move)) return true;
   }
   return false;
 }

@@ -218,9 +218,7 @@ std::optional<FastPlan> FastStart::run() {
 }
 
 void FastStart::descend(FastPlan& best) {
-  WalkResult descended = descent_.run(best.pieces, response_, [this](std::int64_t candidates) {
-    return candidates >= kDescent || stop_.stop();
-  });
+  WalkResult descended = descent_.run(best.pieces, response_, kDescent, stop_);
   best.evaluations += descended.candidates;
   best.pieces = std::move(descended.best);
   best.cost = descended.cost;

@@ -40,7 +40,8 @@ bool within(const Workload& workload, const Plan& plan, std::int64_t memory) {
   return *std::max_element(bytes.begin(), bytes.end()) <= memory;
 }
 
-const auto kNever = [](std::int64_t) { return false; };
+constexpr std::int64_t kPlentyOfPlans = 1'000'000;
+const StopCheck kNoLimit{{}};
 
 }  // namespace
 
@@ -188,7 +189,7 @@ BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
     Scratch scratch;
     const CommResponse response = probe_response(plan, evaluator, scratch);
     Descent descent({workload, cluster}, evaluator, catalog);
-    const WalkResult found = descent.run(start, response, kNever);
+    const WalkResult found = descent.run(start, response, kPlentyOfPlans, kNoLimit);
     const Plan reached = plan_of(found.best, workload, catalog, devices);
     BOOST_TEST(validate(workload, reached).ok());
     BOOST_TEST(within(workload, reached, memory));
@@ -198,10 +199,9 @@ BOOST_AUTO_TEST_CASE(descending_never_costs_more_and_says_what_the_plan_costs) {
     before += full_cost(start, workload, catalog, evaluator);
     after += cost;
     // The same again, whatever has been done before.
-    BOOST_TEST((descent.run(start, response, kNever).best == found.best));
-    // Stopped at once, it is where it began.
-    const auto at_once = [](std::int64_t) { return true; };
-    BOOST_TEST((descent.run(start, response, at_once).best == start));
+    BOOST_TEST((descent.run(start, response, kPlentyOfPlans, kNoLimit).best == found.best));
+    // Without a budget for a step, it is where it began.
+    BOOST_TEST((descent.run(start, response, 1, kNoLimit).best == start));
   }
   BOOST_TEST(after < 0.75 * before);
 }

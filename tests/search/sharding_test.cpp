@@ -197,7 +197,7 @@ BOOST_AUTO_TEST_CASE(tables_that_may_only_be_whole_are_placed_as_well_as_they_ca
     const Cluster cluster = test::make_cluster(3, kPlenty);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
     SearchOptions options;
-    options.evaluations = 5000;
+    options.evaluations = 20000;
     options.row_splits = RowSplits::kAny;
     options.row_parts = 16;
     const auto found = shard_refine({workload, cluster}, evaluator, options);
