@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <limits>
 
 #include "search/problem.h"
 
@@ -34,6 +36,16 @@ class StopCheck {
   bool limited_;
   Clock::time_point deadline_;
 };
+
+/// Of plans, where their number is not limited.
+inline constexpr std::int64_t kNoBudget = std::numeric_limits<std::int64_t>::max();
+
+/// That share of a search's budget of plans, one at least; kNoBudget where it has none.
+inline std::int64_t budget_share(const SearchOptions& options, double share) {
+  if (options.evaluations <= 0) return kNoBudget;
+  const auto plans = static_cast<double>(options.evaluations);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(share * plans));
+}
 
 /// How long a search goes on while it has no plan at all, however short its time limit.
 inline constexpr double kFirstPlanSeconds = 1;

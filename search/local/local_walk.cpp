@@ -57,11 +57,13 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
   const double first = options.first_heat * std::abs(best_cost_);
   const double cooling = std::log(options.last_heat / options.first_heat);
-  for (double done = progress(candidates_); done < 1 && plan_.devices() > 1;
+  // Two more: a move, and the whole plan after it.
+  for (double done = progress(candidates_);
+       done < 1 && plan_.devices() > 1 && candidates_ <= options.budget - 2;
        done = progress(candidates_)) {
     const double temperature = first * std::exp(cooling * done);
     const std::size_t standing = journal_.size();
-    if (!wander(source, temperature, rng)) continue;
+    if (!wander(source, temperature, options.budget, rng)) continue;
     if (!verify(temperature, rng)) {
       take_back_to(standing);
       if (guard_ != nullptr) guard_->take_back();
@@ -78,11 +80,14 @@ double LocalWalk::objective() const {
 }
 
 /// Makes moves that the estimate lets pass; false when there was none.
-bool LocalWalk::wander(const MoveSource& source, double temperature, Rng& rng) {
+bool LocalWalk::wander(const MoveSource& source, double temperature, std::int64_t budget,
+                       Rng& rng) {
   const int moves = static_cast<int>(moves_per_plan_);
+  const std::int64_t looks =
+      std::min<std::int64_t>(kCandidatesPerMove * moves, budget - candidates_ - 1);
   int made = 0;
   Move move;
-  for (int k = 0; k < kCandidatesPerMove * moves && made < moves; ++k) {
+  for (std::int64_t k = 0; k < looks && made < moves; ++k) {
     ++candidates_;
     if (!source.draw(plan_, estimate_.busiest(k % 2 == 1), rng, move)) continue;
     const double bound = estimate_.objective() + allowance(temperature, rng);

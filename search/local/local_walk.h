@@ -10,6 +10,7 @@
 #include "search/local/move_guard.h"
 #include "search/local/moves.h"
 #include "search/local/plan_coster.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -19,6 +20,7 @@ struct WalkOptions {
   double level_weight = 2;  ///< see CostEstimate
   double first_heat = 0;    ///< temperatures, as shares of the start's cost
   double last_heat = 0;
+  std::int64_t budget = kNoBudget;  ///< candidates at most
 };
 
 /// The defaults for a plan: the more devices, the less one move changes the objective, and the
@@ -59,7 +61,7 @@ class LocalWalk {
 
  private:
   [[nodiscard]] double objective() const;
-  bool wander(const MoveSource& source, double heat, Rng& rng);
+  bool wander(const MoveSource& source, double heat, std::int64_t budget, Rng& rng);
   bool verify(double heat, Rng& rng);
   void take_back_to(std::size_t size);
   void new_best();

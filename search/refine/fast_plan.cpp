@@ -31,11 +31,12 @@ constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 class FastStart {
  public:
   FastStart(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-            const StopCheck& stop, std::span<const Division> divisions)
+            const StopCheck& stop, std::span<const Division> divisions, std::int64_t budget)
       : problem_(problem),
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
+        budget_(budget),
         divider_(evaluator, catalog, divisions),
         at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
         trials_(problem, evaluator, catalog),
@@ -48,7 +49,8 @@ class FastStart {
   enum class Decider { kTotal, kReady, kDims };
 
   [[nodiscard]] bool over() const {
-    return stop_.cancelled() || (trials_.placed() >= at_least_ && stop_.stop());
+    return stop_.cancelled() || trials_.placed() >= budget_ ||
+           (trials_.placed() >= at_least_ && stop_.stop());
   }
   bool place_whole();
   void try_heaviest();
@@ -64,6 +66,7 @@ class FastStart {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
+  const std::int64_t budget_;  // plans
   Divider divider_;
   PieceLimits limits_;  // of the cheapest plan
   double level_ = 0;
@@ -218,7 +221,8 @@ std::optional<FastPlan> FastStart::run() {
 }
 
 void FastStart::descend(FastPlan& best) {
-  WalkResult descended = descent_.run(best.pieces, response_, kDescent, stop_);
+  WalkResult descended =
+      descent_.run(best.pieces, response_, std::min(kDescent, budget_ - best.evaluations), stop_);
   best.evaluations += descended.candidates;
   best.pieces = std::move(descended.best);
   best.cost = descended.cost;
@@ -235,13 +239,14 @@ FastPlan FastStart::descend_from(const Assignment& start) {
 
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const StopCheck& stop,
-                                  std::span<const Division> divisions) {
-  return FastStart(problem, evaluator, catalog, stop, divisions).run();
+                                  std::span<const Division> divisions, std::int64_t budget) {
+  return FastStart(problem, evaluator, catalog, stop, divisions, budget).run();
 }
 
 FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
-                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start) {
-  return FastStart(problem, evaluator, catalog, stop, {}).descend_from(start);
+                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start,
+                 std::int64_t budget) {
+  return FastStart(problem, evaluator, catalog, stop, {}, budget).descend_from(start);
 }
 
 }  // namespace neuroshard::search

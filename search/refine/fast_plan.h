@@ -23,15 +23,17 @@ struct FastPlan {
 /// is heavier than some multiple of the level (what a device would have if all had the same), for
 /// several multiples, placed by LevelPlacer; then those that decide the cost are halved as long as
 /// it falls; then the best plan descends (see Descent). Does the same work whatever the time, and
-/// ends early only when `stop` says so, with its best plan so far. Nothing when memory is too
-/// tight for placing by load. `divisions`: one a table, which the catalog has to have; or empty,
-/// and all go by columns.
+/// ends early only when `stop` says so or after `budget` plans (but for a few of its first), with
+/// its best plan so far. Nothing when memory is too tight for placing by load. `divisions`: one a
+/// table, which the catalog has to have; or empty, and all go by columns.
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const StopCheck& stop,
-                                  std::span<const Division> divisions = {});
+                                  std::span<const Division> divisions = {},
+                                  std::int64_t budget = kNoBudget);
 
 /// `start`, a plan within the memory limit, after the descent that ends a fast plan.
 FastPlan descend(const Problem& problem, const PlanEvaluator& evaluator,
-                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start);
+                 const ShapeCatalog& catalog, const StopCheck& stop, const Assignment& start,
+                 std::int64_t budget = kNoBudget);
 
 }  // namespace neuroshard::search

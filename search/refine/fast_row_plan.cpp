@@ -35,13 +35,12 @@ constexpr std::array<DivisionRule, 14> kRules{{{1.0, 1e9, 1},
 class FastRowPlans {
  public:
   FastRowPlans(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-               const StopCheck& stop, std::int64_t most_evaluations,
-               const std::optional<DividedPlan>& first)
+               const StopCheck& stop, std::int64_t budget, const std::optional<DividedPlan>& first)
       : problem_(problem),
         evaluator_(evaluator),
         catalog_(catalog),
         stop_(stop),
-        most_evaluations_(most_evaluations),
+        budget_(budget),
         first_(first),
         costliest_(costliest_tables(evaluator, catalog)),
         level_(evaluator.additive() ? cheapest_level(problem.cluster.devices, evaluator, catalog)
@@ -60,9 +59,7 @@ class FastRowPlans {
   }
 
  private:
-  [[nodiscard]] bool over() const {
-    return stop_.stop() || (most_evaluations_ > 0 && evaluations_ >= most_evaluations_);
-  }
+  [[nodiscard]] bool over() const { return stop_.stop() || evaluations_ >= budget_; }
 
   /// The tables that can be divided that way, dearest first.
   [[nodiscard]] std::vector<std::int32_t> those_for(Division division) const {
@@ -132,7 +129,8 @@ class FastRowPlans {
 
   /// Whether that is the cheapest plan so far.
   bool attempt(const std::vector<Division>& divisions) {
-    std::optional<FastPlan> found = fast_plan(problem_, evaluator_, catalog_, stop_, divisions);
+    std::optional<FastPlan> found =
+        fast_plan(problem_, evaluator_, catalog_, stop_, divisions, budget_ - evaluations_);
     if (!found) return false;
     evaluations_ += found->evaluations;
     // Of equals the one of fewer pieces: a table is not spread without a gain.
@@ -151,7 +149,7 @@ class FastRowPlans {
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
   const StopCheck& stop_;
-  const std::int64_t most_evaluations_;
+  const std::int64_t budget_;
   const std::optional<DividedPlan>& first_;
   const std::vector<std::int32_t> costliest_;
   const double level_;  // where costs add up
@@ -171,9 +169,9 @@ std::vector<Division> divisions_of(const ShapeCatalog& catalog,
 
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
-                                      std::int64_t most_evaluations,
+                                      std::int64_t budget,
                                       const std::optional<DividedPlan>& first) {
-  return FastRowPlans(problem, evaluator, catalog, stop, most_evaluations, first).run();
+  return FastRowPlans(problem, evaluator, catalog, stop, budget, first).run();
 }
 
 }  // namespace neuroshard::search

@@ -27,11 +27,11 @@ struct DividedPlan {
 /// fits). The dearer a table, the more the device decides the cost that has to hold it, or a column
 /// of it, by itself. At last, where costs add up, with one table after the other in another
 /// division than the best of these plans or `first` has, as long as that is cheaper. Ends when
-/// `stop` says so, or after `most_evaluations` (0:
-/// no limit). Nothing where the catalog has no such divisions, or no plan fits.
+/// `stop` says so, or after `budget` plans. Nothing where the catalog has no such divisions, or no
+/// plan fits.
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
-                                      std::int64_t most_evaluations,
+                                      std::int64_t budget = kNoBudget,
                                       const std::optional<DividedPlan>& first = {});
 
 }  // namespace neuroshard::search

@@ -12,12 +12,12 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kFastShare = 0.4;     // of the time, for the fast plan
+constexpr double kFastShare = 0.4;     // of the time, or the budget, for the fast plan
 constexpr double kFastSeconds = 0.02;  // or this much, if there is
 /// Where more than that is used by then, others take long, too: the least limit for them, of it.
 constexpr double kLeastLimit = 1.7;
 constexpr double kRowShare = 0.2;      // of the time left, or the budget, for plans with rows split
-constexpr double kStartShare = 0.5;    // of the time left after the fast plan, for the others
+constexpr double kStartShare = 0.5;    // of the time or the budget left then, for the others
 constexpr double kStartSeconds = 0.1;  // or this much, if there is
 constexpr double kFullEffortSeconds = 0.4;  // of the others
 constexpr std::string_view kNoBaselines = "the baselines and the paper's search";
@@ -57,23 +57,19 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
     const double share = paced ? share_of(left, kRowShare, kFastSeconds) : left;
     soon.time_limit_s = std::max(kLeastTimeLimit, share);
   }
-  std::int64_t budget = 0;  // none
-  if (options.evaluations > 0) {
-    const double share = kRowShare * static_cast<double>(options.evaluations);
-    budget = std::max<std::int64_t>(1, static_cast<std::int64_t>(share));
-  }
-  const std::optional<FastPlan> by_rows =
-      fast_row_plan(problem, evaluator, catalog, StopCheck(soon), budget, fast);
+  const std::optional<FastPlan> by_rows = fast_row_plan(
+      problem, evaluator, catalog, StopCheck(soon), budget_share(options, kRowShare), fast);
   if (by_rows) keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
 /// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
 /// when time is short it is the only one.
 std::optional<DividedPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
-                                   const ShapeCatalog& catalog, const StopCheck& stop) {
+                                   const ShapeCatalog& catalog, const StopCheck& stop,
+                                   std::int64_t budget) {
   std::vector<Division> divisions = usual_divisions(catalog);
   const auto made_of = [&](std::vector<Division> tables) -> std::optional<DividedPlan> {
-    std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables);
+    std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables, budget);
     if (!plan) return std::nullopt;
     return DividedPlan{*std::move(plan), std::move(tables)};
   };
@@ -108,7 +104,8 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   const bool paced = paced_by_time(options);
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
-  const std::optional<DividedPlan> fast = by_load(problem, evaluator, catalog, StopCheck(soon));
+  const std::optional<DividedPlan> fast =
+      by_load(problem, evaluator, catalog, StopCheck(soon), budget_share(options, kFastShare));
   std::optional<StartPlan> best;
   if (fast) {
     best = start_of(fast->plan, problem, evaluator, catalog);
@@ -131,6 +128,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     const double left = options.time_limit_s - seconds_since(began);
     const double share = paced ? share_of(left, kStartShare, kStartSeconds) : left;
     rest.time_limit_s = std::max(kLeastTimeLimit, share);
+  }
+  if (options.evaluations > 0 && best) {
+    const std::int64_t left = options.evaluations - best->evaluations;
+    rest.evaluations = std::max<std::int64_t>(
+        1, static_cast<std::int64_t>(kStartShare * static_cast<double>(left)));
   }
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();

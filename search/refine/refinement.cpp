@@ -72,6 +72,7 @@ bool Refinement::few_tables() const {
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkPace::Share& share) {
   WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
+  if (share.candidates > 0) options.budget = share.candidates;
   if (is_long(share)) options.level_weight = balance_weight(generation, index);
   const Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool only_redraws = index % kWalks == kRedrawWalk && few_tables();

@@ -16,7 +16,7 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kShare = 0.4;     // of the time left, for plans by load: walks are to follow
+constexpr double kShare = 0.4;     // of the time or the budget, for plans by load: walks follow
 constexpr double kSeconds = 0.02;  // or this much for each, if there is
 
 using Divisions = std::vector<Division>;
@@ -40,7 +40,8 @@ class RowStart {
         evaluator_(evaluator),
         catalog_(catalog),
         soon_(options),
-        stop_(options) {
+        stop_(options),
+        budget_(budget_share(options, kShare / static_cast<double>(ways))) {
     if (!paced_by_time(options)) return;
     soon_.time_limit_s =
         share_of(options.time_limit_s, kShare / static_cast<double>(ways), kSeconds);
@@ -69,6 +70,7 @@ class RowStart {
   const ShapeCatalog& catalog_;
   SearchOptions soon_;  // for one plan by load
   const StopCheck stop_;
+  const std::int64_t budget_;  // the same
   std::vector<StartPlan> found_;
 };
 
@@ -147,7 +149,8 @@ Divisions RowStart::divisions_of(const Assignment& pieces) const {
 void RowStart::by_load(const RowShapes& way) {
   const std::optional<Divisions> divisions = forced(way);
   if (!divisions) return;
-  const auto fast = fast_plan(problem_, evaluator_, catalog_, StopCheck(soon_), *divisions);
+  const auto fast =
+      fast_plan(problem_, evaluator_, catalog_, StopCheck(soon_), *divisions, budget_);
   if (fast) found_.push_back(costed(*fast));
 }
 
@@ -157,8 +160,8 @@ void RowStart::by_memory(Plan packed) {
   const Assignment pieces = pieces_of(best.plan, problem_.workload, catalog_);
   if (!pieces.empty()) {
     const StopCheck soon(soon_);
-    auto fast = fast_plan(problem_, evaluator_, catalog_, soon, divisions_of(pieces));
-    if (!fast) fast = descend(problem_, evaluator_, catalog_, soon, pieces);
+    auto fast = fast_plan(problem_, evaluator_, catalog_, soon, divisions_of(pieces), budget_);
+    if (!fast) fast = descend(problem_, evaluator_, catalog_, soon, pieces, budget_);
     StartPlan better = costed(*fast);
     if (better.cost < best.cost) best = std::move(better);
   }

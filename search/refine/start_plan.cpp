@@ -29,17 +29,19 @@ double plans_of_level(const BeamOptions& beam, int level) {
   return level == 0 ? candidates : candidates * static_cast<double>(beam.width);
 }
 
-/// As many levels as the steps allow.
-BeamOptions affordable_beam(const Problem& problem, double most_steps) {
+/// As many levels as the steps and the plans allow.
+BeamOptions affordable_beam(const Problem& problem, double most_steps, double most_plans) {
   BeamOptions beam;
   const auto tables = static_cast<double>(problem.workload.tables.size());
   const auto devices = static_cast<double>(problem.cluster.devices);
   const double steps_per_plan = beam.grid.caps * (tables * (1 + devices / 16) + 4 * devices);
   double steps = steps_per_plan;
+  double plans = beam.grid.caps;
   int levels = 0;
   for (; levels < beam.max_splits; ++levels) {
     steps += plans_of_level(beam, levels) * steps_per_plan;
-    if (steps > most_steps) break;
+    plans += plans_of_level(beam, levels) * beam.grid.caps;
+    if (steps > most_steps || plans > most_plans) break;
   }
   beam.max_splits = levels;
   return beam;
@@ -67,7 +69,8 @@ void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchO
 }  // namespace
 
 bool effort_splits(const Problem& problem, double effort) {
-  return affordable_beam(problem, effort * kMostSteps).max_splits > 0;
+  return affordable_beam(problem, effort * kMostSteps, static_cast<double>(kNoBudget)).max_splits >
+         0;
 }
 
 void keep_baselines(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
@@ -101,7 +104,9 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
     return *std::move(best);
   }
   Result<SearchResult> found = shard_neuroshard_within(
-      problem, evaluator, quiet, affordable_beam(problem, effort * kMostSteps), stop);
+      problem, evaluator, quiet,
+      affordable_beam(problem, effort * kMostSteps, static_cast<double>(budget_share(options, 1))),
+      stop);
   const Status status = found.status();
   const std::int64_t evaluations = found.ok() ? found->evaluations : 0;
   const bool stopped_early =

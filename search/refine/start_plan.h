@@ -19,9 +19,9 @@ struct StartPlan {
 
 /// Runs all baselines and the paper's search and takes the cheapest plan, the first of equals. The
 /// paper's search is cut down by levels of its beam when tables and devices are many (10,000 on
-/// 1,024: no splits but those that memory asks for); which levels depends on the sizes and on
-/// `effort` alone: 1 for about 0.4 s at most. When none of them finds a plan, plan_by_memory() may,
-/// for kFirstPlanSeconds at least where row shards are no way out.
+/// 1,024: no splits but those that memory asks for); which levels depends on the sizes, on
+/// options.evaluations and on `effort` alone: 1 for about 0.4 s at most. When none of them finds a
+/// plan, plan_by_memory() may, for kFirstPlanSeconds at least where row shards are no way out.
 /// Errors: the paper's search's when that finds none either; kCancelled when it was stopped before.
 Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
                              const SearchOptions& options, double effort = 1);

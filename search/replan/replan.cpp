@@ -148,6 +148,7 @@ class Replanning {
   Walked walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share,
               const CommResponse& response) {
     WalkOptions options = heated_walk(now_.evaluator.devices(), generation, index);
+    if (share.candidates > 0) options.budget = share.candidates;
     options.mix.exchange = 0;  // of all that two devices have
     if (now_.limit.whole_tables) options.mix.split = 0;
     Walker& own = walker(worker);

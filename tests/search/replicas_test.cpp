@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(fast_plans_replicate_which_of_a_few_tables_no_rule_tells) {
       best = std::min(best, plan->cost);
       if (!first) first = {*plan, divisions};
     }
-    const auto found = fast_row_plan(problem, evaluator, catalog, no_limit, 0, first);
+    const auto found = fast_row_plan(problem, evaluator, catalog, no_limit, kNoBudget, first);
     BOOST_REQUIRE(found.has_value());
     BOOST_TEST(found->cost >= best);
     excess += found->cost / best - 1;
