@@ -4,7 +4,7 @@
 
 #include "engine/core/rng.h"
 #include "search/local/plan_pieces.h"
-#include "search/local/redraw_walk.h"
+#include "search/local/relayout_walk.h"
 #include "search/plan_cost.h"
 #include "search/refine/start_plan.h"
 #include "search/stop_check.h"
@@ -21,7 +21,7 @@ Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluat
   const ShapeCatalog catalog(problem.space, evaluator);
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (problem.cluster.devices == 1 || pieces.empty()) return result;
-  RedrawWalk walk(problem, evaluator, catalog);
+  RelayoutWalk walk(problem, evaluator, catalog);
   bool stopped = false;
   const WalkResult walked =
       walk.run(pieces, own.evaluations, Rng(own.seed), [&](std::int64_t steps) {

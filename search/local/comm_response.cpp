@@ -125,9 +125,9 @@ double Probing::widest_slope(double waiting) const {
   const double later =
       probes_.last_ready(row) - last_ -
       (probes_.others(probes_.ready, row, widest_) - base_.others(base_.ready, 0, widest_));
-  const double dearer =
+  const double costlier =
       probes_.others(probes_.total, row, widest_) - base_.others(base_.total, 0, widest_);
-  return std::max(0.0, (dearer - waiting * later) / static_cast<double>(wider_));
+  return std::max(0.0, (costlier - waiting * later) / static_cast<double>(wider_));
 }
 
 CommResponse Probing::response() const {

@@ -12,13 +12,13 @@ void CostEstimate::set(std::span<const double> ready_ms, std::span<const double>
   dims_.reset(dim_values_);
   const double common = response_.waiting * ready_.max() + response_.widest_per_dim * dims_.max();
   own_values_.resize(total_ms.size());
-  level_ = 0;
+  balanced_sum_ = 0;
   for (std::size_t d = 0; d < total_ms.size(); ++d) {
     own_values_[d] = finite_ms(total_ms[d]) - common;
-    level_ += response_.waiting * ready_values_[d] + own_values_[d];
+    balanced_sum_ += response_.waiting * ready_values_[d] + own_values_[d];
   }
   own_.reset(own_values_);
-  objective_ = combine(cost(), level());
+  objective_ = combine(cost(), balanced_load());
 }
 
 std::int32_t CostEstimate::busiest(bool by_dims) const {
@@ -26,8 +26,8 @@ std::int32_t CostEstimate::busiest(bool by_dims) const {
   return response_.waiting > 0.5 ? ready_.argmax() : own_.argmax();
 }
 
-double CostEstimate::combine(double cost, double level) const {
-  return (cost + level_weight_ * level) / (1 + level_weight_);
+double CostEstimate::combine(double cost, double balanced_load) const {
+  return (cost + balance_weight_ * balanced_load) / (1 + balance_weight_);
 }
 
 CostEstimate::After CostEstimate::after(const LocalPlan& plan, const Move& move) const {
@@ -54,26 +54,26 @@ CostEstimate::Effect CostEstimate::effect_of(const LocalPlan& plan, const Move& 
   effect.ready_ms = changed.ready[0];
   effect.own_ms = changed.own[0];
   effect.dims = changed.dims[0];
-  double level =
-      level_ + response_.waiting * (changed.ready[0] - ready_[a]) + changed.own[0] - own_[a];
+  double balanced_sum =
+      balanced_sum_ + response_.waiting * (changed.ready[0] - ready_[a]) + changed.own[0] - own_[a];
   if (a != b) {
     effect.ready_ms = std::max(effect.ready_ms, changed.ready[1]);
     effect.own_ms = std::max(effect.own_ms, changed.own[1]);
     effect.dims = std::max(effect.dims, changed.dims[1]);
-    level += response_.waiting * (changed.ready[1] - ready_[b]) + changed.own[1] - own_[b];
+    balanced_sum += response_.waiting * (changed.ready[1] - ready_[b]) + changed.own[1] - own_[b];
   }
   effect.cost = response_.waiting * std::max(ready_.max_without(a, b), effect.ready_ms) +
                 std::max(own_.max_without(a, b), effect.own_ms);
   if (response_.widest_per_dim > 0) {
     effect.cost += response_.widest_per_dim * std::max(dims_.max_without(a, b), effect.dims);
   }
-  effect.level = level / static_cast<double>(own_values_.size());
+  effect.balanced_load = balanced_sum / static_cast<double>(own_values_.size());
   return effect;
 }
 
 double CostEstimate::objective_after(const LocalPlan& plan, const Move& move) const {
   const Effect effect = effect_of(plan, move);
-  return combine(effect.cost, effect.level);
+  return combine(effect.cost, effect.balanced_load);
 }
 
 void CostEstimate::accept(const LocalPlan& plan, const Move& move) {
@@ -82,7 +82,7 @@ void CostEstimate::accept(const LocalPlan& plan, const Move& move) {
   for (std::size_t k = 0; k < 2; ++k) {
     const std::int32_t device = move.changes[k].device;
     if (device == kNoDevice) continue;
-    level_ +=
+    balanced_sum_ +=
         response_.waiting * (changed.ready[k] - ready_[device]) + changed.own[k] - own_[device];
     ready_.set(device, changed.ready[k]);
     own_.set(device, changed.own[k]);

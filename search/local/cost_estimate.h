@@ -23,14 +23,13 @@ inline double finite_ms(double ms) {
 /// detail and the compute costs of the one or two devices that the move touches: time logarithmic
 /// in the devices.
 ///
-/// The objective is the plan cost and, `level_weight` times as heavy, the cost that the plan would
-/// have if its devices were perfectly level. The plan cost alone has plateaus: most moves do not
-/// touch the slowest device, and of those the ones that save work leave room for others.
-/// Not thread-safe.
+/// The objective is the plan cost and, `balance_weight` times as heavy, the cost that the plan
+/// would have if its load were balanced. The plan cost alone has plateaus: most moves do not touch
+/// the slowest device, and of those the ones that save work leave room for others. Not thread-safe.
 class CostEstimate {
  public:
-  CostEstimate(const CommResponse& response, double level_weight)
-      : response_(response), level_weight_(level_weight) {}
+  CostEstimate(const CommResponse& response, double balance_weight)
+      : response_(response), balance_weight_(balance_weight) {}
 
   /// Takes over a plan's exact details, one value a device.
   void set(std::span<const double> ready_ms, std::span<const double> total_ms,
@@ -48,16 +47,18 @@ class CostEstimate {
   [[nodiscard]] std::int32_t last_ready() const { return ready_.argmax(); }
   [[nodiscard]] std::int32_t largest_own() const { return own_.argmax(); }
   [[nodiscard]] std::int32_t widest() const { return dims_.argmax(); }
-  /// The plan cost and the level alone, milliseconds.
+  /// The plan cost and the balanced load alone, milliseconds.
   [[nodiscard]] double cost() const {
     return response_.waiting * ready_.max() + own_.max() + response_.widest_per_dim * dims_.max();
   }
-  [[nodiscard]] double level() const { return level_ / static_cast<double>(own_values_.size()); }
+  [[nodiscard]] double balanced_load() const {
+    return balanced_sum_ / static_cast<double>(own_values_.size());
+  }
 
   /// What a move makes of the plan, and of the one or two devices that it touches.
   struct Effect {
     double cost = 0;
-    double level = 0;
+    double balanced_load = 0;
     double ready_ms = 0;  ///< the larger of the two devices'
     double own_ms = 0;
     double dims = 0;
@@ -75,17 +76,17 @@ class CostEstimate {
     std::array<double, 2> dims;
   };
   [[nodiscard]] After after(const LocalPlan& plan, const Move& move) const;
-  [[nodiscard]] double combine(double cost, double level) const;
+  [[nodiscard]] double combine(double cost, double balanced_load) const;
 
   CommResponse response_;
-  double level_weight_;
+  double balance_weight_;
   MaxTree ready_;
   MaxTree own_;   // total - waiting x (the last ready time) - widest_per_dim x (the most dims)
   MaxTree dims_;  // of interest where widest_per_dim is not 0
   std::vector<double> ready_values_;
   std::vector<double> own_values_;
   std::vector<double> dim_values_;
-  double level_ = 0;  // sum over devices of waiting x ready + own
+  double balanced_sum_ = 0;  // sum over devices of waiting x ready + own
   double objective_ = 0;
 };
 

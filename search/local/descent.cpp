@@ -12,7 +12,7 @@ constexpr std::size_t kPartners = 32;  // devices that pieces go to, the least l
 constexpr std::size_t kPriced = 24;    // proposals put to the cost models, a step
 constexpr std::size_t kTried = 3;      // of them put to all networks
 constexpr double kPairWeight = 0.2;    // of the two devices' load against the plan's cost
-constexpr int kLevelSteps = 2;         // times the devices: steps that only thin out the slowest
+constexpr int kFlatSteps = 2;          // times the devices: steps that only thin out the slowest
 
 }  // namespace
 
@@ -39,7 +39,7 @@ void Descent::start(const Assignment& start, const CommResponse& response) {
   cost_ = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   candidates_ = 1;
-  level_steps_ = 0;
+  flat_steps_ = 0;
   by_ready_ = response.waiting > 0.5;
   weigh_entries(response);
 }
@@ -103,7 +103,7 @@ void Descent::propose(std::int32_t from) {
   proposals_.erase(end, proposals_.end());
 }
 
-/// Each piece alone, and against the two pieces of `to` that come nearest to levelling the devices.
+/// Each piece alone, and against the two pieces of `to` that come nearest to balancing the devices.
 void Descent::propose_to(std::int32_t from, const Weighed& own, std::int32_t to) {
   const double here = load(from);
   const double there = load(to);
@@ -142,7 +142,7 @@ void Descent::price_best(std::int32_t from) {
     const CostEstimate::Effect effect = estimate_.effect_of(plan_, found.move);
     const double gain = load(from) - (by_ready_ ? effect.ready_ms : effect.own_ms);
     if (effect.cost > estimate_.cost() + rounding || gain < rounding) continue;
-    found.key = effect.cost - kPairWeight * gain + effect.level;
+    found.key = effect.cost - kPairWeight * gain + effect.balanced_load;
     priced_.push_back(found);
   }
   std::stable_sort(priced_.begin(), priced_.end(),
@@ -155,9 +155,9 @@ bool Descent::make(const Move& move) {
   ++candidates_;
   const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
   const bool gains = cost < cost_ - kRealGain * std::abs(cost_);
-  const bool level = cost <= cost_ && level_steps_ < kLevelSteps * plan_.devices();
-  if (gains || level) {
-    level_steps_ = gains ? 0 : level_steps_ + 1;
+  const bool flat = cost <= cost_ && flat_steps_ < kFlatSteps * plan_.devices();
+  if (gains || flat) {
+    flat_steps_ = gains ? 0 : flat_steps_ + 1;
     cost_ = cost;
     estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
     return true;

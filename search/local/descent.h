@@ -14,7 +14,7 @@
 namespace neuroshard::search {
 
 /// Local search aimed at the bottleneck device: of all moves of one of its pieces to a device that
-/// has little to do, or against a piece of that, the few that level the two best by the costs of
+/// has little to do, or against a piece of that, the few that balance the two best by the costs of
 /// single shards are put to the cost models, and the best of these is made; until none helps. Some
 /// hundreds of plans where a walk needs many thousands, but it stops at the first local optimum.
 ///
@@ -68,7 +68,7 @@ class Descent {
   std::vector<double> weights_;  // of each entry: what a piece adds to a device's load, about
   double cost_ = 0;
   std::int64_t candidates_ = 0;
-  int level_steps_ = 0;  // since the cost last fell
+  int flat_steps_ = 0;  // since the cost last fell
   std::vector<Proposal> proposals_;
   std::vector<Priced> priced_;
 };

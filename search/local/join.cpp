@@ -38,7 +38,7 @@ class Joining {
     for (; undo_.size() > size; undo_.pop_back()) plan_.apply(undo_.back());
   }
 
-  /// All pairs that can be; if `minding` the cost, that no plan gets dearer by.
+  /// All pairs that can be; if `minding` the cost, that no plan gets costlier by.
   void join_all(bool minding) {
     for (const std::int32_t table : tables_) {
       std::vector<std::int32_t> pieces(plan_.pieces_of(table).begin(),

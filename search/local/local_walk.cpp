@@ -18,8 +18,8 @@ double allowance(double temperature, Rng& rng) { return -temperature * std::log1
 
 WalkOptions default_walk(std::int32_t devices) {
   WalkOptions options;
-  options.first_heat = 2e-3 / std::sqrt(static_cast<double>(devices));
-  options.last_heat = options.first_heat * 0.03;
+  options.first_temperature = 2e-3 / std::sqrt(static_cast<double>(devices));
+  options.last_temperature = options.first_temperature * 0.03;
   return options;
 }
 
@@ -51,12 +51,12 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   best_in_journal_ = true;
   candidates_ = 1;
   moves_per_plan_ = 1;
-  estimate_ = CostEstimate(response, options.level_weight);
+  estimate_ = CostEstimate(response, options.balance_weight);
   estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
   standing_objective_ = objective();
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
-  const double first = options.first_heat * std::abs(best_cost_);
-  const double cooling = std::log(options.last_heat / options.first_heat);
+  const double first = options.first_temperature * std::abs(best_cost_);
+  const double cooling = std::log(options.last_temperature / options.first_temperature);
   // Two more: a move, and the whole plan after it.
   for (double done = progress(candidates_);
        done < 1 && plan_.devices() > 1 && candidates_ <= options.budget - 2;

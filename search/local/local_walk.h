@@ -17,14 +17,14 @@ namespace neuroshard::search {
 /// How a walk goes on; the defaults are what bench/refine_bench found best on the reference tasks.
 struct WalkOptions {
   MoveMix mix;
-  double level_weight = 2;  ///< see CostEstimate
-  double first_heat = 0;    ///< temperatures, as shares of the start's cost
-  double last_heat = 0;
+  double balance_weight = 2;     ///< see CostEstimate
+  double first_temperature = 0;  ///< temperatures, as shares of the start's cost
+  double last_temperature = 0;
   std::int64_t budget = kNoBudget;  ///< candidates at most
 };
 
 /// The defaults for a plan: the more devices, the less one move changes the objective, and the
-/// lower the heat.
+/// lower the temperature.
 WalkOptions default_walk(std::int32_t devices);
 
 /// How far a walk is: 0 at its start, 1 or more when it has to end. It gets the candidates the walk
@@ -61,8 +61,8 @@ class LocalWalk {
 
  private:
   [[nodiscard]] double objective() const;
-  bool wander(const MoveSource& source, double heat, std::int64_t budget, Rng& rng);
-  bool verify(double heat, Rng& rng);
+  bool wander(const MoveSource& source, double temperature, std::int64_t budget, Rng& rng);
+  bool verify(double temperature, Rng& rng);
   void take_back_to(std::size_t size);
   void new_best();
   void trim_journal();

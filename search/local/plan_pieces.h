@@ -14,7 +14,7 @@ namespace neuroshard::search {
 std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
                               const ShapeCatalog& catalog);
 
-/// The assignment as shards in canonical order, each table's columns or rows dealt out in order of
+/// The assignment as shards in canonical order, each table's columns or rows given out in order of
 /// the pieces' numbers, but pieces of no multiple of 4 columns last; even blocks' rows in order of
 /// the devices.
 Plan plan_of(const Assignment& assignment, const Workload& workload, const ShapeCatalog& catalog,

@@ -24,7 +24,7 @@ double total_cost(EntryId id, const DivisionRule& rule, const PlanEvaluator& eva
            total_cost(entry.rest, rule, evaluator, catalog);
   }
   if (entry.spread != Spread::kNone) return kInfinity;  // a block that is too heavy is no way out
-  return cost <= rule.level ? cost : kTooHeavy * cost;
+  return cost <= rule.heavy ? cost : kTooHeavy * cost;
 }
 
 Division cheapest_division(std::int32_t table, const DivisionRule& rule,
@@ -51,8 +51,8 @@ std::span<const Division> adding_divisions() {
   return kDivisions;
 }
 
-double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
-                      const ShapeCatalog& catalog) {
+double least_balanced_load(std::int32_t devices, const PlanEvaluator& evaluator,
+                           const ShapeCatalog& catalog) {
   double total = 0;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     double least = 0;

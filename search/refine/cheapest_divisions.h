@@ -15,14 +15,14 @@ std::span<const Division> adding_divisions();
 
 /// Milliseconds that each of `devices` would have if all had the same and every table were divided
 /// in the way that costs the devices the least together, whatever its pieces weigh.
-double cheapest_level(std::int32_t devices, const PlanEvaluator& evaluator,
-                      const ShapeCatalog& catalog);
+double least_balanced_load(std::int32_t devices, const PlanEvaluator& evaluator,
+                           const ShapeCatalog& catalog);
 
 /// What cheapest_divisions() goes by.
 struct DivisionRule {
   double most = 0;        ///< milliseconds: heavier pieces are halved
   double everywhere = 1;  ///< times its cost, a division that all devices have a part of
-  double level = 0;       ///< columns that cannot be halved are too heavy above this and `most`
+  double heavy = 0;       ///< columns that cannot be halved are too heavy above this and `most`
 };
 
 /// The divisions that cost the devices the least together, table by table: by columns, in blocks

@@ -14,7 +14,7 @@
 namespace neuroshard::search {
 namespace {
 
-/// Of the level: the heaviest piece that is left whole.
+/// Of the balanced load: the heaviest piece that is left whole.
 constexpr std::array kHeaviest{4.0, 2.8, 2.0, 1.4, 1.0, 0.7, 0.5, 0.35};
 constexpr int kTooFine = 2;  // multiples in a row without a gain: smaller ones are not tried
 /// Of the dims of an even share, or of the widest piece if that is more: caps on a device's dims.
@@ -69,7 +69,7 @@ class FastStart {
   const std::int64_t budget_;  // plans
   Divider divider_;
   PieceLimits limits_;  // of the cheapest plan
-  double level_ = 0;
+  double balanced_load_ = 0;
   const std::int64_t at_least_;
   PieceTrials trials_;
   Descent descent_;
@@ -93,7 +93,7 @@ void FastStart::divide_evenly() {
   for (const EntryId id : whole) {
     total += catalog_.holders(id) * divider_.weight(id);
   }
-  level_ = total / problem_.cluster.devices;
+  balanced_load_ = total / problem_.cluster.devices;
   try_heaviest();
   if (response_.widest_per_dim == 0) return;
   const double before = trials_.cost();
@@ -109,7 +109,7 @@ void FastStart::try_heaviest() {
     if (over()) return;
     if (failures == kTooFine) break;
     PieceLimits limits = limits_;
-    limits.weight = heaviest * level_;
+    limits.weight = heaviest * balanced_load_;
     const Pieces trial = divider_.divided(limits);
     if (trial.size() == pieces) continue;
     pieces = trial.size();
@@ -169,7 +169,7 @@ EntryId FastStart::deciding_piece(Decider decider) const {
   return most;
 }
 
-/// All pieces of the deciding table and width are halved at once: two that are level with each
+/// All pieces of the deciding table and width are halved at once: two that are even with each
 /// other have to be halved both before anything is gained.
 void FastStart::halve_deciding() {
   Pieces pieces = trials_.pieces();

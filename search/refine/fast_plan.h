@@ -20,12 +20,12 @@ struct FastPlan {
 };
 
 /// A good plan within a millisecond or two for a hundred tables: tables are divided until no piece
-/// is heavier than some multiple of the level (what a device would have if all had the same), for
-/// several multiples, placed by LevelPlacer; then those that decide the cost are halved as long as
-/// it falls; then the best plan descends (see Descent). Does the same work whatever the time, and
-/// ends early only when `stop` says so or after `budget` plans (but for a few of its first), with
-/// its best plan so far. Nothing when memory is too tight for placing by load. `divisions`: one a
-/// table, which the catalog has to have; or empty, and all go by columns.
+/// is heavier than some multiple of the balanced load (what a device would have if all had the
+/// same), for several multiples, placed by LoadPlacer; then those that decide the cost are halved
+/// as long as it falls; then the best plan descends (see Descent). Does the same work whatever the
+/// time, and ends early only when `stop` says so or after `budget` plans (but for a few of its
+/// first), with its best plan so far. Nothing when memory is too tight for placing by load.
+/// `divisions`: one a table, which the catalog has to have; or empty, and all go by columns.
 std::optional<FastPlan> fast_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                   const ShapeCatalog& catalog, const StopCheck& stop,
                                   std::span<const Division> divisions = {},

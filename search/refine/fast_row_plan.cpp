@@ -13,10 +13,10 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr int kPatience = 4;     // plans in a row that are no cheaper
-constexpr double kLevel = 1e-5;  // share above the level that no other plan may gain
-/// Where costs add up: the heaviest piece, of the level, what load on all devices counts, and above
-/// how much of the level columns are too heavy. first_plan() has the level itself and 1.
+constexpr int kPatience = 4;        // plans in a row that are no cheaper
+constexpr double kRounding = 1e-5;  // share above the balanced load that no other plan may gain
+/// Where costs add up: the heaviest piece, of the balanced load, what load on all devices counts,
+/// and above how much of that columns are too heavy. first_plan() has that load itself and 1.
 constexpr std::array<DivisionRule, 14> kRules{{{1.0, 1e9, 1},
                                                {0.5, 1, 1},
                                                {0.5, 1, 0.5},
@@ -43,8 +43,9 @@ class FastRowPlans {
         budget_(budget),
         first_(first),
         costliest_(costliest_tables(evaluator, catalog)),
-        level_(evaluator.additive() ? cheapest_level(problem.cluster.devices, evaluator, catalog)
-                                    : 0) {}
+        balanced_load_(evaluator.additive()
+                           ? least_balanced_load(problem.cluster.devices, evaluator, catalog)
+                           : 0) {}
 
   std::optional<FastPlan> run() {
     const std::vector<std::int32_t> halves = those_for(Division::kRows);
@@ -61,7 +62,7 @@ class FastRowPlans {
  private:
   [[nodiscard]] bool over() const { return stop_.stop() || evaluations_ >= budget_; }
 
-  /// The tables that can be divided that way, dearest first.
+  /// The tables that can be divided that way, costliest first.
   [[nodiscard]] std::vector<std::int32_t> those_for(Division division) const {
     std::vector<std::int32_t> tables = costliest_;
     std::erase_if(tables, [&](std::int32_t table) {
@@ -75,22 +76,23 @@ class FastRowPlans {
   /// All tables at once, each in the way that costs the devices least.
   void in_cheapest_divisions() {
     // These are first_plan()'s.
-    tried_.insert(first_ ? first_->divisions : cheapest_divisions({level_}, evaluator_, catalog_));
+    tried_.insert(first_ ? first_->divisions
+                         : cheapest_divisions({balanced_load_}, evaluator_, catalog_));
     if (!over()) attempt_new(usual_divisions(catalog_));
     for (DivisionRule rule : kRules) {
       if (over()) break;
-      rule.most *= level_;
-      rule.level *= level_;
+      rule.most *= balanced_load_;
+      rule.heavy *= balanced_load_;
       attempt_new(cheapest_divisions(rule, evaluator_, catalog_));
     }
     if (first_ && (!best_ || first_->plan.cost < best_->plan.cost)) best_ = first_;
   }
 
-  /// Where costs add up, unless the level is reached. In little memory pieces are finer than load
-  /// asks for, and packing has plans that lead further.
+  /// Where costs add up, unless the balanced load is reached. In little memory pieces are finer
+  /// than load asks for, and packing has plans that lead further.
   [[nodiscard]] bool changes_may_pay() const {
     const bool roomy = first_ && !first_->plan.finer;
-    return evaluator_.additive() && roomy && best_->plan.cost > level_ * (1 + kLevel);
+    return evaluator_.additive() && roomy && best_->plan.cost > balanced_load_ * (1 + kRounding);
   }
 
   /// One table in another division, as long as that gains: rules go by what devices take together,
@@ -152,7 +154,7 @@ class FastRowPlans {
   const std::int64_t budget_;
   const std::optional<DividedPlan>& first_;
   const std::vector<std::int32_t> costliest_;
-  const double level_;  // where costs add up
+  const double balanced_load_;  // where costs add up
   std::int64_t evaluations_ = 0;
   std::optional<DividedPlan> best_;
   std::set<std::vector<Division>> tried_;

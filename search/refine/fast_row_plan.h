@@ -21,11 +21,11 @@ struct DividedPlan {
 
 /// The cheapest of fast plans with tables in other divisions than columns, which place all the rest
 /// anew. Where the catalog has halves of rows, first of all with all tables by halves, and with the
-/// dearest, the two dearest, .. by halves; where costs add up, with the cheapest_divisions() for
-/// several heaviest pieces; then with the dearest table over all devices in even blocks, the two
-/// dearest, and so on, until some in a row are no cheaper (half as many more at a time while none
-/// fits). The dearer a table, the more the device decides the cost that has to hold it, or a column
-/// of it, by itself. At last, where costs add up, with one table after the other in another
+/// costliest, the two costliest, .. by halves; where costs add up, with the cheapest_divisions()
+/// for several heaviest pieces; then with the costliest table over all devices in even blocks, the
+/// two costliest, and so on, until some in a row are no cheaper (half as many more at a time while
+/// none fits). The costlier a table, the more the device decides the cost that has to hold it, or a
+/// column of it, by itself. At last, where costs add up, with one table after the other in another
 /// division than the best of these plans or `first` has, as long as that is cheaper. Ends when
 /// `stop` says so, or after `budget` plans. Nothing where the catalog has no such divisions, or no
 /// plan fits.

@@ -74,8 +74,8 @@ std::optional<DividedPlan> by_load(const Problem& problem, const PlanEvaluator& 
     return DividedPlan{*std::move(plan), std::move(tables)};
   };
   if (evaluator.additive()) {
-    const double level = cheapest_level(problem.cluster.devices, evaluator, catalog);
-    std::vector<Division> cheapest = cheapest_divisions({level}, evaluator, catalog);
+    const double balanced = least_balanced_load(problem.cluster.devices, evaluator, catalog);
+    std::vector<Division> cheapest = cheapest_divisions({balanced}, evaluator, catalog);
     if (cheapest != divisions) {
       if (auto found = made_of(std::move(cheapest))) return found;
     }

@@ -41,8 +41,8 @@ double PieceTrials::least_width(const Pieces& pieces) const {
 
 /// Where there is no room in order of load, large pieces go first.
 bool PieceTrials::place_by_load(const Pieces& pieces) {
-  const LevelPlacer::Dims dims{response_.ready_per_dim + response_.own_per_dim,
-                               cap_ * least_width(pieces), kBeyond * response_.widest_per_dim};
+  const LoadPlacer::Dims dims{response_.ready_per_dim + response_.own_per_dim,
+                              cap_ * least_width(pieces), kBeyond * response_.widest_per_dim};
   for (std::size_t rank = bulky_; rank < kBulky.size(); ++rank) {
     if (!placer_.place(pieces, dims, scaled_bytes(room_, kBulky[rank]))) continue;
     if (placed_ == 0) bulky_ = rank;

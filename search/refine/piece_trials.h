@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "search/local/comm_response.h"
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 #include "search/local/local_plan.h"
 #include "search/local/plan_coster.h"
 #include "search/local/shape_catalog.h"
@@ -40,7 +40,7 @@ class PieceTrials {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] double cost() const { return cost_; }
   // Of the last plan.
-  [[nodiscard]] const LevelPlacer& placer() const { return placer_; }
+  [[nodiscard]] const LoadPlacer& placer() const { return placer_; }
   [[nodiscard]] const PlanCoster& coster() const { return coster_; }
 
  private:
@@ -53,7 +53,7 @@ class PieceTrials {
   CommResponse response_;
   double cap_;
   std::size_t bulky_ = 0;  // rank of the first way that fits
-  LevelPlacer placer_;
+  LoadPlacer placer_;
   PlanCoster coster_;
   std::int64_t placed_ = 0;
   Pieces pieces_;

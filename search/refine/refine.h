@@ -8,11 +8,11 @@ namespace neuroshard::search {
 /// paper's search as far as half of the time left, or a tenth of a second, allows (result.skipped
 /// says what it did not), and from the best of these plans local search on the true objective:
 /// generations of simulated annealing, several walks at a time, each generation from the best plan
-/// so far (see LocalWalk, RedrawWalk). Never worse than what it starts from.
+/// so far (see LocalWalk, RelayoutWalk). Never worse than what it starts from.
 ///
 /// Ends after options.evaluations candidates, or after options.time_limit_s, or, when neither is
 /// given, after kRefineSeconds. By candidates alone the plan is a function of input and seed,
-/// whatever the threads. Where time decides, stopped_early says so; time is dealt out in cycles,
+/// whatever the threads. Where time decides, stopped_early says so; time is spent in cycles,
 /// each twice as long as the one before, so that a long search that is interrupted has a good plan.
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options);

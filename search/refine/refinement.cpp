@@ -7,7 +7,7 @@
 #include "engine/core/elapsed.h"
 #include "search/local/join.h"
 #include "search/refine/usual_limit.h"
-#include "search/refine/walk_heat.h"
+#include "search/refine/walk_temperatures.h"
 #include "search/stop_check.h"
 #include "search/workers.h"
 
@@ -16,19 +16,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Found best as those of walk_heat.h were.
-constexpr int kRedrawWalk = 3;                // of the kWalks, the one whose steps redraw tables
-constexpr std::int32_t kRedrawTables = 32;    // it is worth its time for few tables only, ..
-constexpr std::int32_t kRedrawPerDevice = 4;  // .. or few a device
-constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
-constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
+// Found best as those of walk_temperatures.h were.
+constexpr int kRelayoutWalk = 3;  // of the kWalks, the one whose steps give tables another layout
+constexpr std::int32_t kRelayoutTables = 32;    // it is worth its time for few tables only, ..
+constexpr std::int32_t kRelayoutPerDevice = 4;  // .. or few a device
+constexpr double kProven = 1e-5;                // share above the lower bound that is rounding
+constexpr double kJoinShare = 0.1;              // of the limit, beyond it: thousands of pieces
 
 // Shorter walks do best with the default weight of the balanced load: with others, 600 candidates a
-// walk gave plans of the reference's tasks on 8 devices that were 0.4 % dearer.
+// walk gave plans of the reference's tasks on 8 devices that were 0.4 % costlier.
 constexpr std::int64_t kLongWalk = 2000;  // candidates, or where time alone counts ..
 constexpr double kLongSeconds = 1e-3;
 
-bool is_long(const WalkPace::Share& share) {
+bool is_long(const WalkBudget::Share& share) {
   return share.candidates > 0 ? share.candidates >= kLongWalk : share.seconds >= kLongSeconds;
 }
 
@@ -46,7 +46,7 @@ Refinement::Refinement(const Problem& problem, const PlanEvaluator& evaluator,
       threads_(workers_of(options.pool)),
       // What time alone ends depends on the machine anyway: then no thread has to idle.
       walks_(options.evaluations == 0 ? round_up(kWalks, threads_) : kWalks),
-      pace_(options, began, threads_, walks_) {
+      budget_(options, began, threads_, walks_) {
   walkers_.resize(static_cast<std::size_t>(threads_));
 }
 
@@ -54,7 +54,7 @@ Refinement::Walkers& Refinement::walkers(int worker) {
   std::unique_ptr<Walkers>& own = walkers_[static_cast<std::size_t>(worker)];
   if (!own) {
     own.reset(new Walkers{LocalWalk(problem_, evaluator_, catalog_),
-                          RedrawWalk(problem_, evaluator_, catalog_)});
+                          RelayoutWalk(problem_, evaluator_, catalog_)});
   }
   return *own;
 }
@@ -64,38 +64,38 @@ bool Refinement::proven() const {
 }
 
 bool Refinement::few_tables() const {
-  const std::int64_t few = std::int64_t{kRedrawPerDevice} * evaluator_.devices();
-  return catalog_.tables() <= std::max<std::int64_t>(kRedrawTables, few);
+  const std::int64_t few = std::int64_t{kRelayoutPerDevice} * evaluator_.devices();
+  return catalog_.tables() <= std::max<std::int64_t>(kRelayoutTables, few);
 }
 
-/// Walks differ in their random numbers, their heat, and what their steps are.
+/// Walks differ in their random numbers, their temperature, and what their steps are.
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
-                            const WalkPace::Share& share) {
-  WalkOptions options = heated_walk(evaluator_.devices(), generation, index);
+                            const WalkBudget::Share& share) {
+  WalkOptions options = walk_at(evaluator_.devices(), generation, index);
   if (share.candidates > 0) options.budget = share.candidates;
-  if (is_long(share)) options.level_weight = balance_weight(generation, index);
+  if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   const Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_redraws = index % kWalks == kRedrawWalk && few_tables();
-  const WalkPace::Clock::time_point began = WalkPace::Clock::now();
+  const bool only_relayouts = index % kWalks == kRelayoutWalk && few_tables();
+  const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
   const auto progress = [&](std::int64_t candidates) {
-    return pace_.done(share, began, candidates, worker == 0);
+    return budget_.done(share, began, candidates, worker == 0);
   };
-  if (only_redraws) {
-    return walkers(worker).redraws.run(best_, share.candidates, rng, [&](std::int64_t candidates) {
-      return progress(candidates) >= 1;
-    });
+  if (only_relayouts) {
+    return walkers(worker).relayouts.run(
+        best_, share.candidates, rng,
+        [&](std::int64_t candidates) { return progress(candidates) >= 1; });
   }
   return walker(worker).run(best_, options, response_, rng, progress);
 }
 
-void Refinement::run_generation(int generation, const WalkPace::Share& share) {
+void Refinement::run_generation(int generation, const WalkBudget::Share& share) {
   std::vector<WalkResult> results(static_cast<std::size_t>(walks_));
   for_each_index(options_.pool, walks_, [&](std::int64_t index, int worker) {
     results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
   });
   next_walk_ += results.size();
   for (WalkResult& result : results) {
-    pace_.add(result.candidates);
+    budget_.add(result.candidates);
     if (result.cost >= best_cost_) continue;
     best_cost_ = result.cost;
     best_ = std::move(result.best);
@@ -103,16 +103,16 @@ void Refinement::run_generation(int generation, const WalkPace::Share& share) {
 }
 
 void Refinement::run_cycle() {
-  for (int left = kGenerations; left > 0 && !pace_.over() && !proven(); --left) {
-    if (pace_.budget() > 0 && pace_.too_late()) return;
-    run_generation(kGenerations - left, pace_.share(left));
+  for (int left = kGenerations; left > 0 && !budget_.over() && !proven(); --left) {
+    if (budget_.plans() > 0 && budget_.too_late()) return;
+    run_generation(kGenerations - left, budget_.share(left));
   }
 }
 
 void Refinement::join_best() {
   const Clock::time_point joining = Clock::now();
   best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
-    return pace_.cancelled() ||
+    return budget_.cancelled() ||
            (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
   });
 }
@@ -121,7 +121,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
                      std::optional<double> bound) {
   best_ = std::move(start);
   bound_ = bound;
-  if (pace_.over()) {
+  if (budget_.over()) {
     stopped_early_ = true;
     return;
   }
@@ -129,10 +129,10 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
     join_best();  // walks move no blocks: what they gain has to be first
   best_cost_ = walker(0).cost(best_);
   response_ = walker(0).probe(best_);
-  pace_.run_cycles(
+  budget_.run_cycles(
       evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); });
   join_best();
-  stopped_early_ = pace_.over() && !proven();
+  stopped_early_ = budget_.over() && !proven();
 }
 
 }  // namespace neuroshard::search

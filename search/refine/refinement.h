@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "search/local/local_walk.h"
-#include "search/local/redraw_walk.h"
+#include "search/local/relayout_walk.h"
 #include "search/local/shape_catalog.h"
 #include "search/problem.h"
-#include "search/refine/walk_pace.h"
+#include "search/refine/walk_budget.h"
 
 namespace neuroshard::search {
 
@@ -28,10 +28,10 @@ class Refinement {
   /// a plan of cost `bound`, below which there is none, where that is known. Once.
   void run(Assignment start, std::int64_t evaluations_so_far, std::optional<double> bound);
 
-  /// Never dearer than the start.
+  /// Never costlier than the start.
   [[nodiscard]] const Assignment& best() const { return best_; }
   /// Looked at by all walks.
-  [[nodiscard]] std::int64_t candidates() const { return pace_.candidates(); }
+  [[nodiscard]] std::int64_t candidates() const { return budget_.candidates(); }
   /// Time or the caller ended it.
   [[nodiscard]] bool stopped_early() const { return stopped_early_; }
 
@@ -40,14 +40,14 @@ class Refinement {
   [[nodiscard]] bool few_tables() const;
   struct Walkers {
     LocalWalk walk;
-    RedrawWalk redraws;
+    RelayoutWalk relayouts;
   };
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
   void join_best();
   void run_cycle();
-  void run_generation(int generation, const WalkPace::Share& share);
-  WalkResult walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share);
+  void run_generation(int generation, const WalkBudget::Share& share);
+  WalkResult walk(int generation, std::int64_t index, int worker, const WalkBudget::Share& share);
 
   const Problem& problem_;
   const PlanEvaluator& evaluator_;
@@ -55,7 +55,7 @@ class Refinement {
   const SearchOptions& options_;
   const int threads_;
   const int walks_;
-  WalkPace pace_;
+  WalkBudget budget_;
   std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers

@@ -12,8 +12,8 @@
 #include "search/local/local_walk.h"
 #include "search/plan_cost.h"
 #include "search/refine/usual_limit.h"
-#include "search/refine/walk_heat.h"
-#include "search/refine/walk_pace.h"
+#include "search/refine/walk_budget.h"
+#include "search/refine/walk_temperatures.h"
 #include "search/replan/fresh_start.h"
 #include "search/replan/moved_cells.h"
 #include "search/replan/running_plan.h"
@@ -42,20 +42,20 @@ class Replanning {
       : now_(now),
         options_(options),
         threads_(workers_of(options.pool)),
-        pace_(options, std::chrono::steady_clock::now(), threads_, kWalks, "replan"),
+        budget_(options, std::chrono::steady_clock::now(), threads_, kWalks, "replan"),
         walkers_(static_cast<std::size_t>(threads_)) {}
 
   void run() {
     best_ = cells_of(now_.plan, now_.catalog);
     best_cost_ = walker(0).walk.cost(best_.pieces);
-    pace_.run_cycles(
+    budget_.run_cycles(
         1, [&] { run_cycle(); }, [] { return false; });
     tidy_best();
   }
 
   [[nodiscard]] const CellPlan& best() const { return best_; }
-  [[nodiscard]] std::int64_t candidates() const { return pace_.candidates(); }
-  [[nodiscard]] bool stopped_early() const { return pace_.over(); }
+  [[nodiscard]] std::int64_t candidates() const { return budget_.candidates(); }
+  [[nodiscard]] bool stopped_early() const { return budget_.over(); }
 
  private:
   struct Walker {
@@ -81,24 +81,24 @@ class Replanning {
 
   /// Half of the first walks go on from another plan, made from nothing.
   void run_cycle() {
-    if (pace_.budget() == 0 || pace_.budget() >= kLeastForFresh) start_rival();
+    if (budget_.plans() == 0 || budget_.plans() >= kLeastForFresh) start_rival();
     run_generations();
     take_better();
   }
 
   void start_rival() {
     std::int64_t evaluations = 0;
-    SearchOptions share = pace_.share_of_cycle(kFreshShare);
+    SearchOptions share = budget_.share_of_cycle(kFreshShare);
     share.seed += cycle_++;
     rival_ = fresh_start(now_, share, evaluations).value_or(CellPlan{});
-    pace_.add(evaluations);
+    budget_.add(evaluations);
     if (!rival_.pieces.empty()) rival_cost_ = walker(0).walk.cost(rival_.pieces);
   }
 
   void run_generations() {
-    for (int left = kGenerations; left > 0 && !pace_.over(); --left) {
-      if (pace_.budget() > 0 && pace_.too_late()) return;
-      run_generation(kGenerations - left, pace_.share(left));
+    for (int left = kGenerations; left > 0 && !budget_.over(); --left) {
+      if (budget_.plans() > 0 && budget_.too_late()) return;
+      run_generation(kGenerations - left, budget_.share(left));
     }
   }
 
@@ -117,7 +117,7 @@ class Replanning {
     rival_ = {};
   }
 
-  void run_generation(int generation, const WalkPace::Share& share) {
+  void run_generation(int generation, const WalkBudget::Share& share) {
     if (generation >= kRivalGenerations) take_better();
     const CommResponse response = walker(0).walk.probe(best_.pieces);
     const CommResponse rival =
@@ -130,7 +130,7 @@ class Replanning {
     next_walk_ += kWalks;
     for (std::int64_t index = 0; index < kWalks; ++index) {
       Walked& walked = walks[static_cast<std::size_t>(index)];
-      pace_.add(walked.candidates);
+      budget_.add(walked.candidates);
       double& cost = for_rival(index) ? rival_cost_ : best_cost_;
       if (walked.cost >= cost) continue;
       cost = walked.cost;
@@ -144,20 +144,22 @@ class Replanning {
            static_cast<double>(std::max<std::int64_t>(1, most));
   }
 
-  /// Walks differ in their random numbers and their heat.
-  Walked walk(int generation, std::int64_t index, int worker, const WalkPace::Share& share,
+  /// Walks differ in their random numbers and their temperature.
+  Walked walk(int generation, std::int64_t index, int worker, const WalkBudget::Share& share,
               const CommResponse& response) {
-    WalkOptions options = heated_walk(now_.evaluator.devices(), generation, index);
+    WalkOptions options = walk_at(now_.evaluator.devices(), generation, index);
     if (share.candidates > 0) options.budget = share.candidates;
     options.mix.exchange = 0;  // of all that two devices have
     if (now_.limit.whole_tables) options.mix.split = 0;
     Walker& own = walker(worker);
     own.cells.start(lineage(index), ms_per_byte(generation));
-    const WalkPace::Clock::time_point began = WalkPace::Clock::now();
-    WalkResult found = own.walk.run(
-        lineage(index).pieces, options, response,
-        Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index)),
-        [&](std::int64_t candidates) { return pace_.done(share, began, candidates, worker == 0); });
+    const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
+    WalkResult found =
+        own.walk.run(lineage(index).pieces, options, response,
+                     Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index)),
+                     [&](std::int64_t candidates) {
+                       return budget_.done(share, began, candidates, worker == 0);
+                     });
     CellPlan best{std::move(found.best), own.cells.best()};
     best.cells.resize(best.pieces.size());
     return {std::move(best), found.cost, found.candidates};
@@ -165,21 +167,21 @@ class Replanning {
 
   /// Thousands of pieces take time beyond the limit.
   void tidy_best() {
-    const WalkPace::Clock::time_point began = WalkPace::Clock::now();
+    const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
     const std::int64_t most = std::max(kTidied, options_.evaluations / 10);
     std::int64_t evaluations = 0;
     best_ = tidy(best_, now_, evaluations, [&] {
-      if (pace_.cancelled()) return true;
+      if (budget_.cancelled()) return true;
       if (!paced_by_time(options_)) return evaluations >= most;
       return seconds_since(began) > kTidyShare * options_.time_limit_s;
     });
-    pace_.add(evaluations);
+    budget_.add(evaluations);
   }
 
   const RunningPlan& now_;
   const SearchOptions& options_;
   const int threads_;
-  WalkPace pace_;
+  WalkBudget budget_;
   std::vector<std::unique_ptr<Walker>> walkers_;  // one a worker, made when it is needed
   std::uint64_t next_walk_ = 0;                   // number of its stream of random numbers
   std::uint64_t cycle_ = 0;

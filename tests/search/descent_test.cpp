@@ -9,7 +9,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/shard_bytes.h"
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/refine/fast_plan.h"
 #include "tests/search/fused_evaluator.h"
@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_puts_the_heaviest_first_where_least_is) {
   test::TableEvaluator evaluator(workload, 2, {5, 3, 8, 1, 6});
   const Cluster cluster = test::make_cluster(2, kPlenty);
   const ShapeCatalog catalog(space_of(workload), evaluator);
-  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  LoadPlacer placer({workload, cluster}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
   // 8 | 6, then 5 to the 6, 3 to the 8, and 1 where there are 11 both.
   BOOST_TEST((placer.assignment()[2].device != placer.assignment()[4].device));
@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(placing_by_level_puts_pieces_without_a_choice_before_others
   test::TableEvaluator evaluator(workload, 3, {8, 6, 7, 9});
   const Cluster cluster = test::make_cluster(3, kPlenty);
   const ShapeCatalog catalog(space_of(workload), evaluator);
-  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  LoadPlacer placer({workload, cluster}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(whole_tables(catalog), {}));
   // The heaviest of the limited would take device 0 first, and then there would be 14.
   BOOST_TEST(placer.assignment()[1].device == 0);
@@ -88,14 +88,14 @@ BOOST_AUTO_TEST_CASE(placing_by_level_minds_memory_and_the_cap_on_dims) {
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Cluster cluster = test::make_cluster(4, workload_bytes(workload) * 13 / 40);
     const ShapeCatalog catalog(space_of(workload), evaluator);
-    LevelPlacer placer({workload, cluster}, evaluator, catalog);
+    LoadPlacer placer({workload, cluster}, evaluator, catalog);
     const std::vector<EntryId> pieces = whole_tables(catalog);
     if (placer.place(pieces, {})) {
       BOOST_TEST(within(workload, plan_of(placer.assignment(), workload, catalog, 4),
                         cluster.memory_bytes));
     }
     const Cluster roomy = test::make_cluster(4, kPlenty);
-    LevelPlacer capped({workload, roomy}, evaluator, catalog);
+    LoadPlacer capped({workload, roomy}, evaluator, catalog);
     std::int64_t dims = 0;
     for (const Table& table : workload.tables) dims += table.dim;
     BOOST_REQUIRE(capped.place(pieces, {0, 1.2 * static_cast<double>(dims) / 4 + 64, 1e6}));
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(bulky_pieces_are_placed_while_there_is_room) {
   test::TableEvaluator evaluator(workload, 2, {1, 1, 10, 4, 3, 2});
   const Cluster cluster = test::make_cluster(2, 100 * 4 * 4);
   const ShapeCatalog catalog(space_of(workload), evaluator);
-  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  LoadPlacer placer({workload, cluster}, evaluator, catalog);
   // By load, 10 | 4, 3 and 2 leave room for one large table.
   BOOST_TEST(!placer.place(whole_tables(catalog), {}));
   BOOST_REQUIRE(placer.place(whole_tables(catalog), {}, cluster.memory_bytes / 2));

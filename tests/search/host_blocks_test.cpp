@@ -6,10 +6,10 @@
 
 #include "engine/core/plan_check.h"
 #include "search/local/join.h"
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/random_layout.h"
-#include "search/local/redraw_walk.h"
+#include "search/local/relayout_walk.h"
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(placing_gives_each_device_of_the_least_loaded_host_a_block)
   const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const std::vector<EntryId> pieces{catalog.whole(3), catalog.host_block(2), catalog.block(0),
                                     catalog.host_block(1)};
-  LevelPlacer placer({workload, test::make_cluster(kDevices, kPlenty)}, evaluator, catalog);
+  LoadPlacer placer({workload, test::make_cluster(kDevices, kPlenty)}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(pieces, {}));
   const Plan plan = plan_of(placer.assignment(), workload, catalog, kDevices);
   BOOST_TEST(validate(workload, plan).ok());
@@ -119,9 +119,9 @@ BOOST_AUTO_TEST_CASE(placing_gives_each_device_of_the_least_loaded_host_a_block)
   BOOST_TEST(placer.compute_ms() == expected, boost::test_tools::per_element());
   // Room for one of the two on a host beside the blocks of all devices: one each. Else for none.
   const std::int64_t blocks = 50 * 8 * 4 + 10 * 8 * 4;
-  LevelPlacer tight({workload, test::make_cluster(kDevices, blocks + 160)}, evaluator, catalog);
+  LoadPlacer tight({workload, test::make_cluster(kDevices, blocks + 160)}, evaluator, catalog);
   BOOST_TEST(tight.place(pieces, {}));
-  LevelPlacer tighter({workload, test::make_cluster(kDevices, blocks - 1)}, evaluator, catalog);
+  LoadPlacer tighter({workload, test::make_cluster(kDevices, blocks - 1)}, evaluator, catalog);
   BOOST_TEST(!tighter.place(pieces, {}));
 }
 
@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(hosts_count_with_what_is_bound_to_their_devices) {
   const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1), catalog.host_block(2)};
   // Both blocks on the host without: by load and, where the table fills its device, by memory.
   for (const std::int64_t memory : {kPlenty, std::int64_t{40 * 8 * 4}}) {
-    LevelPlacer placer({workload, test::make_cluster(kDevices, memory)}, evaluator, catalog);
+    LoadPlacer placer({workload, test::make_cluster(kDevices, memory)}, evaluator, catalog);
     BOOST_REQUIRE(placer.place(pieces, {}));
     const std::vector<float> expected{5, 5, 5, 5, 0, 20, 0, 0};
     BOOST_TEST(placer.compute_ms() == expected, boost::test_tools::per_element());
@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(what_may_go_elsewhere_leaves_blocks_their_only_host) {
   test::TableEvaluator evaluator(workload, kDevices, {20, 12});
   const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const std::vector<EntryId> pieces{catalog.whole(0), catalog.host_block(1)};
-  LevelPlacer placer({workload, test::make_cluster(kDevices, 40 * 8 * 4)}, evaluator, catalog);
+  LoadPlacer placer({workload, test::make_cluster(kDevices, 40 * 8 * 4)}, evaluator, catalog);
   BOOST_REQUIRE(placer.place(pieces, {}));
   BOOST_TEST(placer.assignment()[0].device == 5);
 }
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   const EntryId all = catalog.host_block(0);
   const Problem problem{workload, test::make_cluster(kDevices, kPlenty)};
-  LevelPlacer placer(problem, evaluator, catalog);
+  LoadPlacer placer(problem, evaluator, catalog);
   BOOST_REQUIRE(placer.place(std::vector{all}, {}));
   BOOST_TEST(placer.assignment()[0].device == kOfHost);
   for (int step = 0; step < 100; ++step) {
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   }
   const auto never = [](std::int64_t) { return false; };
   const WalkResult found =
-      RedrawWalk(problem, evaluator, catalog).run({{catalog.whole(0), 0}}, 500, Rng(1), never);
+      RelayoutWalk(problem, evaluator, catalog).run({{catalog.whole(0), 0}}, 500, Rng(1), never);
   BOOST_TEST(found.best[0].entry == all);
   BOOST_TEST(found.best[0].device == kOfHost);
 }
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_that_costs_the_devices_less) {
   const auto cheapest = cheapest_divisions({100}, evaluator, catalog);
   BOOST_TEST(
       (cheapest == std::vector<Division>{Division::kHosts, Division::kHosts, Division::kColumns}));
-  BOOST_TEST(cheapest_level(kDevices, evaluator, catalog) == (10 + 4 + 1.5) / kDevices,
+  BOOST_TEST(least_balanced_load(kDevices, evaluator, catalog) == (10 + 4 + 1.5) / kDevices,
              boost::test_tools::tolerance(1e-6));
 }
 
@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(tables_with_another_layout_are_whole_again) {
   const ShapeCatalog catalog(space_of(workload), evaluator, {kDevices, 1, kOfHost});
   Assignment pieces;
   for (std::int32_t table = 0; table < 6; ++table) pieces.push_back({catalog.whole(table), table});
-  RedrawWalk walk(problem, evaluator, catalog);
+  RelayoutWalk walk(problem, evaluator, catalog);
   const auto never = [](std::int64_t) { return false; };
   const WalkResult found = walk.run(pieces, 3000, Rng(1), never);
   const Plan plan = plan_of(found.best, workload, catalog, kDevices);

@@ -353,7 +353,7 @@ BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
       return static_cast<double>(candidates) / 20000;
     };
     WalkOptions hot = default_walk(4);
-    hot.first_heat *= 10;  // far from the best plan and back
+    hot.first_temperature *= 10;  // far from the best plan and back
     const WalkResult result = walk.run(pieces, hot, response, Rng(7), progress);
     BOOST_TEST(result.cost <= walk.cost(pieces));
     const double cost = walk.cost(result.best);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "engine/core/plan_check.h"
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/lower_bound.h"
 #include "search/plan_cost.h"
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(a_replica_is_one_shard_and_a_piece_on_every_device) {
   BOOST_TEST(catalog.entry(replica).bytes == 10 * 16 * 4);
   BOOST_TEST(catalog.find(0, 10, 16) == catalog.whole(0));
 
-  LevelPlacer placer({workload, test::make_cluster(kDevices, kPlenty)}, evaluator, catalog);
+  LoadPlacer placer({workload, test::make_cluster(kDevices, kPlenty)}, evaluator, catalog);
   const std::vector<EntryId> pieces{catalog.whole(1), replica};
   BOOST_REQUIRE(placer.place(pieces, {}));
   const Plan plan = plan_of(placer.assignment(), workload, catalog, kDevices);
@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_replica_is_one_shard_and_a_piece_on_every_device) {
   BOOST_TEST(plan_cost(plan, evaluator) == *std::max_element(compute.begin(), compute.end()),
              boost::test_tools::tolerance(1e-6));
   // Every device needs the memory.
-  LevelPlacer tight({workload, test::make_cluster(kDevices, 10 * 16 * 4 - 1)}, evaluator, catalog);
+  LoadPlacer tight({workload, test::make_cluster(kDevices, 10 * 16 * 4 - 1)}, evaluator, catalog);
   BOOST_TEST(!tight.place(std::vector<EntryId>{replica}, {}));
 }
 

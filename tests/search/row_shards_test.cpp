@@ -7,7 +7,7 @@
 
 #include "engine/core/shard_bytes.h"
 #include "search/local/descent.h"
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 #include "search/local/plan_pieces.h"
 #include "search/packing/plan_packing.h"
 #include "search/problem.h"
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(placing_begins_with_a_block_on_every_device) {
   test::TableEvaluator evaluator(workload, 4, {8, 3, 1});
   const Cluster cluster = test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 4);
   const ShapeCatalog catalog(space_of(workload), evaluator, {4, 1});
-  LevelPlacer placer({workload, cluster}, evaluator, catalog);
+  LoadPlacer placer({workload, cluster}, evaluator, catalog);
   const std::vector<EntryId> pieces{catalog.whole(1), catalog.block(0), catalog.whole(2)};
   BOOST_REQUIRE(placer.place(pieces, {}));
   const Plan plan = plan_of(placer.assignment(), workload, catalog, 4);
@@ -200,8 +200,7 @@ BOOST_AUTO_TEST_CASE(placing_begins_with_a_block_on_every_device) {
   std::sort(dims.begin(), dims.end());
   BOOST_TEST((dims == std::vector<std::int64_t>{8, 8, 16, 24}));
   // Memory for a block alone, for less than that, and for a block beside half of the largest.
-  LevelPlacer tight({workload, test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 2)}, evaluator,
-                    catalog);
+  LoadPlacer tight({workload, test::make_cluster(4, 10 * 8 * 4 + 10 * 16 * 2)}, evaluator, catalog);
   BOOST_TEST(!tight.place(pieces, {}));
   BOOST_TEST(tight.place(std::vector<EntryId>{catalog.block(0)}, {}));
 }

@@ -1,4 +1,4 @@
-#include "search/refine/walk_pace.h"
+#include "search/refine/walk_budget.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,20 +17,20 @@ constexpr double kCycleGrowth = 2;      // of a cycle's seconds, over the one be
 
 }  // namespace
 
-WalkPace::WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks,
-                   std::string_view name)
+WalkBudget::WalkBudget(const SearchOptions& options, Clock::time_point began, int threads,
+                       int walks, std::string_view name)
     : options_(options), began_(began), threads_(threads), walks_(walks), name_(name) {}
 
-bool WalkPace::cancelled() const {
+bool WalkBudget::cancelled() const {
   return options_.cancel != nullptr && options_.cancel->cancelled();
 }
 
-double WalkPace::now() const { return seconds_since(began_); }
+double WalkBudget::now() const { return seconds_since(began_); }
 
-bool WalkPace::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
+bool WalkBudget::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
 
-void WalkPace::run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
-                          const std::function<bool()>& ended) {
+void WalkBudget::run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
+                            const std::function<bool()>& ended) {
   if (options_.evaluations > evaluations_so_far) {
     begin_cycle(options_.evaluations - evaluations_so_far, options_.time_limit_s);
     run_cycle();
@@ -44,12 +44,12 @@ void WalkPace::run_cycles(std::int64_t evaluations_so_far, const std::function<v
   }
 }
 
-void WalkPace::begin_cycle(std::int64_t budget, double end) {
+void WalkBudget::begin_cycle(std::int64_t budget, double end) {
   budget_ = budget;
   cycle_end_ = end;
 }
 
-WalkPace::Share WalkPace::share(int left) const {
+WalkBudget::Share WalkBudget::share(int left) const {
   Share share;
   if (budget_ > 0) {
     // What walks looked at beyond their shares is taken from the next ones.
@@ -64,7 +64,7 @@ WalkPace::Share WalkPace::share(int left) const {
   return share;
 }
 
-SearchOptions WalkPace::share_of_cycle(double share) const {
+SearchOptions WalkBudget::share_of_cycle(double share) const {
   SearchOptions options = options_;
   options.evaluations = 0;
   const double end = budget_ > 0 ? options_.time_limit_s : cycle_end_;
@@ -75,8 +75,8 @@ SearchOptions WalkPace::share_of_cycle(double share) const {
   return options;
 }
 
-double WalkPace::done(const Share& share, Clock::time_point began, std::int64_t candidates,
-                      bool reports) {
+double WalkBudget::done(const Share& share, Clock::time_point began, std::int64_t candidates,
+                        bool reports) {
   if (cancelled()) return 1;
   if (reports) report(candidates);
   const double time = share.seconds > 0 ? seconds_since(began) / share.seconds : 0;
@@ -87,7 +87,7 @@ double WalkPace::done(const Share& share, Clock::time_point began, std::int64_t 
   return static_cast<double>(candidates) / static_cast<double>(share.candidates);
 }
 
-void WalkPace::report(std::int64_t candidates) {
+void WalkBudget::report(std::int64_t candidates) {
   if (options_.progress == nullptr) return;
   const double seconds = now();
   if (seconds - reported_ < kReportSeconds) return;

@@ -14,7 +14,7 @@ namespace neuroshard::search {
 /// time, and when one or the other is over. A budget is never paced by time, so that a limit that
 /// is not reached changes nothing, unless single walks take long: then it is given up. What it is
 /// made from must outlive it. done() is thread-safe, all else not.
-class WalkPace {
+class WalkBudget {
  public:
   using Clock = std::chrono::steady_clock;
 
@@ -26,8 +26,8 @@ class WalkPace {
 
   /// The options' time limit counts from `began`; `walks` go on at a time, on so many threads.
   /// `name` is what progress is told of.
-  WalkPace(const SearchOptions& options, Clock::time_point began, int threads, int walks,
-           std::string_view name = "refine");
+  WalkBudget(const SearchOptions& options, Clock::time_point began, int threads, int walks,
+             std::string_view name = "refine");
 
   [[nodiscard]] bool cancelled() const;
   /// Cancelled, or out of time.
@@ -35,7 +35,7 @@ class WalkPace {
   /// Seconds since the beginning.
   [[nodiscard]] double now() const;
 
-  /// A budget of candidates, of which some are used up before, is one cycle. Time is dealt out in
+  /// A budget of candidates, of which some are used up before, is one cycle. Time is spent in
   /// longer and longer ones, the last to the limit, so that whoever interrupts a long search has
   /// the plan of a finished one. A budget too large for the time limit is given up early for what
   /// time is left, all of which is then used. None begins when `ended` says so.
@@ -43,7 +43,7 @@ class WalkPace {
                   const std::function<bool()>& ended);
 
   /// Of the cycle, in candidates; 0: no limit.
-  [[nodiscard]] std::int64_t budget() const { return budget_; }
+  [[nodiscard]] std::int64_t plans() const { return budget_; }
   /// Whether walks have taken so long that the budget cannot be used up within the time.
   [[nodiscard]] bool too_late() const { return too_late_; }
 

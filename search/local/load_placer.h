@@ -20,7 +20,7 @@ namespace neuroshard::search {
 /// is bound to its devices.
 ///
 /// Owns all memory it needs, so that placing allocates nothing once warm. Not thread-safe.
-class LevelPlacer {
+class LoadPlacer {
  public:
   struct Dims {
     double ms_per_dim = 0;         ///< load of one dim
@@ -29,7 +29,7 @@ class LevelPlacer {
   };
   static constexpr std::int64_t kNoneBulky = std::numeric_limits<std::int64_t>::max();
 
-  LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
+  LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
   /// False when a piece fits nowhere. Pieces of `bulky` bytes or more are placed while there is
   /// room. Equal weights: the later piece first.

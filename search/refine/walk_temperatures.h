@@ -16,13 +16,14 @@ inline constexpr int kGenerations = 8;
 inline constexpr int kWalks = 4;             // of a generation, at least
 inline constexpr int kRivalGenerations = 4;  // first ones, that may go on from two plans
 
-/// Of walk `index`: those of a generation differ in their heat.
-inline WalkOptions heated_walk(std::int32_t devices, int generation, std::int64_t index) {
-  constexpr double kLaterHeat = 0.5;   // of the generations after the first, of its heat
+/// Of walk `index`: those of a generation differ in their temperature.
+inline WalkOptions walk_at(std::int32_t devices, int generation, std::int64_t index) {
+  constexpr double kLaterShare = 0.5;  // of the generations after the first, of its temperature
   constexpr double kHottestWalk = 30;  // times the coolest, of the kWalks
   WalkOptions options = default_walk(devices);
-  if (generation > 0) options.first_heat *= kLaterHeat;
-  options.first_heat *= std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
+  if (generation > 0) options.first_temperature *= kLaterShare;
+  options.first_temperature *=
+      std::pow(kHottestWalk, static_cast<double>(index % kWalks) / (kWalks - 1));
   return options;
 }
 
@@ -30,7 +31,7 @@ inline WalkOptions heated_walk(std::int32_t devices, int generation, std::int64_
 /// with the default prefer balanced plans to cheap ones, on 16 devices most. (Compared at 200,000
 /// and 1,000,000 candidates with 2 for all, three seeds each: h200_sim, 12 tasks of 60 to 100 DLRM
 /// tables on 16 devices 0.9 and 0.7 % cheaper, 10 of 20 to 40 tables 0.1 and 0.4 %, DLRM-DCNv2 on 8
-/// devices 0.5 and 0.7 %; the reference's tasks on 4 and 8 devices 0.03 % dearer at most.)
+/// devices 0.5 and 0.7 %; the reference's tasks on 4 and 8 devices 0.03 % costlier at most.)
 inline double balance_weight(int generation, std::int64_t index) {
   constexpr std::array<double, kWalks> kWeights{2, 0.5, 0.1, 0.02};
   return kWeights[static_cast<std::size_t>((generation + index) % kWalks)];

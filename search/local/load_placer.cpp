@@ -1,4 +1,4 @@
-#include "search/local/level_placer.h"
+#include "search/local/load_placer.h"
 
 #include <algorithm>
 #include <array>
@@ -12,13 +12,13 @@ constexpr std::size_t kTried = 8;  // of more, for one piece: later ones are har
 /// What comes first: pieces without a choice, those that may not be anywhere, bulky ones by bytes.
 std::int64_t urgency(const CatalogEntry& entry, std::int64_t bulky) {
   if (entry.only_on == nullptr) return entry.bytes >= bulky ? entry.bytes : 0;
-  return LevelPlacer::kNoneBulky - (entry.only_on->devices().size() == 1 ? 0 : 1);
+  return LoadPlacer::kNoneBulky - (entry.only_on->devices().size() == 1 ? 0 : 1);
 }
 
 }  // namespace
 
-LevelPlacer::LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator,
-                         const ShapeCatalog& catalog)
+LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
+                       const ShapeCatalog& catalog)
     : evaluator_(evaluator),
       catalog_(catalog),
       memory_bytes_(problem.cluster.memory_bytes),
@@ -30,7 +30,7 @@ LevelPlacer::LevelPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       compute_with_(compute_ms_.size()) {}
 
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
-std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
+std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   std::size_t best = order_.size();
   double least = 0;
   std::size_t tried = 0;
@@ -56,7 +56,7 @@ std::size_t LevelPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) 
 }
 
 /// Makes all devices those with the blocks among the pieces; false when they have not the memory.
-bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim) {
+bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim) {
   const auto devices = static_cast<std::int32_t>(compute_ms_.size());
   float* state = states_.data();
   evaluator_.clear(state);
@@ -85,8 +85,8 @@ bool LevelPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_di
 }
 
 /// The pieces of that spread as items_, in the order in which they are placed.
-void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
-                       std::int64_t bulky) {
+void LoadPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
+                      std::int64_t bulky) {
   items_.clear();
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
@@ -103,7 +103,7 @@ void LevelPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms
 
 /// The rank of the least loaded host with the memory for a block, beside what is expected or not;
 /// hosts_.size(): none.
-std::size_t LevelPlacer::host_for(EntryId id, bool beside_expected) const {
+std::size_t LoadPlacer::host_for(EntryId id, bool beside_expected) const {
   const std::int64_t memory = memory_bytes_ - catalog_.entry(id).bytes;
   const auto takes = [&](const DeviceLoad& host) {
     const std::int64_t not_there = beside_expected ? 0 : expected_on(host).bytes;
@@ -115,7 +115,7 @@ std::size_t LevelPlacer::host_for(EntryId id, bool beside_expected) const {
 }
 
 /// A block on each device of the least loaded host with the memory; false: there is none.
-bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
+bool LoadPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim) {
   const CatalogEntry& entry = catalog_.entry(id);
   std::size_t rank = host_for(id, true);
   // What is expected may in the end be split, or go to others of its devices.
@@ -137,7 +137,7 @@ bool LevelPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_di
 
 /// Fills in expected_: pieces that may be on no more devices than a host has, on each of them its
 /// share; false when there are none.
-bool LevelPlacer::expect_bound(std::span<const EntryId> pieces, double ms_per_dim) {
+bool LoadPlacer::expect_bound(std::span<const EntryId> pieces, double ms_per_dim) {
   bound_.assign(compute_ms_.size(), {});
   bool any = false;
   for (const EntryId id : pieces) {
@@ -164,7 +164,7 @@ bool LevelPlacer::expect_bound(std::span<const EntryId> pieces, double ms_per_di
 }
 
 /// Puts what is expected on hosts_, or takes it off.
-void LevelPlacer::add_expected(int sign) {
+void LoadPlacer::add_expected(int sign) {
   for (std::size_t host = 0; host < expected_.size(); ++host) {
     std::size_t rank = 0;
     while (hosts_[rank].device != static_cast<std::int32_t>(host)) ++rank;
@@ -173,7 +173,7 @@ void LevelPlacer::add_expected(int sign) {
   }
 }
 
-bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim) {
+bool LoadPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_dim) {
   if (host_devices_ == 0) return true;
   list(pieces, Spread::kHost, ms_per_dim, kNoneBulky);
   if (items_.empty()) return true;
@@ -189,7 +189,7 @@ bool LevelPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_
   return true;
 }
 
-bool LevelPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky) {
+bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky) {
   if (!place_blocks(pieces, dims.ms_per_dim)) return false;
   if (!place_on_hosts(pieces, dims.ms_per_dim)) return false;
   list(pieces, Spread::kNone, dims.ms_per_dim, bulky);

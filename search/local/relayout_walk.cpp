@@ -1,4 +1,4 @@
-#include "search/local/redraw_walk.h"
+#include "search/local/relayout_walk.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,18 +17,18 @@ constexpr std::uint64_t kPlaces = 8;  // drawn for a piece at most
 
 }  // namespace
 
-RedrawWalk::RedrawWalk(const Problem& problem, const PlanEvaluator& evaluator,
-                       const ShapeCatalog& catalog)
+RelayoutWalk::RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator,
+                           const ShapeCatalog& catalog)
     : evaluator_(evaluator),
       memory_bytes_(problem.cluster.memory_bytes),
       plan_(problem, evaluator, catalog) {}
 
-bool RedrawWalk::fits() const {
+bool RelayoutWalk::fits() const {
   return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
                      [this](std::int64_t bytes) { return bytes <= memory_bytes_; });
 }
 
-double RedrawWalk::cost() {
+double RelayoutWalk::cost() {
   double cost = 0;
   evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums()}, {&cost, 1}, scratch_);
   return cost;
@@ -36,7 +36,7 @@ double RedrawWalk::cost() {
 
 /// The first of the devices that a piece goes to. With hosts, whose blocks no move brings
 /// elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
-std::int32_t RedrawWalk::draw_place(EntryId piece, Rng& rng) const {
+std::int32_t RelayoutWalk::draw_place(EntryId piece, Rng& rng) const {
   const auto holders = static_cast<std::size_t>(plan_.catalog().holders(piece));
   const auto draw = [&] { return random_place(plan_.catalog(), piece, plan_.devices(), rng); };
   const auto load = [&](std::int32_t first) {
@@ -53,13 +53,13 @@ std::int32_t RedrawWalk::draw_place(EntryId piece, Rng& rng) const {
   return best;
 }
 
-std::vector<EntryId> RedrawWalk::draw_pieces(std::int32_t table, Rng& rng) const {
+std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, Rng& rng) const {
   const ShapeCatalog& catalog = plan_.catalog();
   if (catalog.replica(table) != kNoEntry && rng.below(3) == 0) return {catalog.replica(table)};
   return random_division(catalog, table, rng);
 }
 
-void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
+void RelayoutWalk::relayout(std::int32_t table, Rng& rng) {
   const std::vector<EntryId> pieces = draw_pieces(table, rng);
   if (pieces.empty()) return;  // there is nothing else for it
   while (!plan_.pieces_of(table).empty()) {
@@ -74,8 +74,8 @@ void RedrawWalk::redraw(std::int32_t table, Rng& rng) {
   }
 }
 
-WalkResult RedrawWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
-                           const Stop& stop) {
+WalkResult RelayoutWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
+                             const Stop& stop) {
   plan_.assign(start);
   double now = cost();
   WalkResult result{start, now, 0};
@@ -91,7 +91,7 @@ WalkResult RedrawWalk::run(const Assignment& start, std::int64_t budget, Rng rng
       now = result.cost;
     }
     undo_.clear();
-    redraw(static_cast<std::int32_t>(rng.below(tables)), rng);
+    relayout(static_cast<std::int32_t>(rng.below(tables)), rng);
     const double found = fits() ? cost() : std::numeric_limits<double>::infinity();
     if (found <= now - temperature * std::log1p(-rng.uniform())) {
       now = found;
