@@ -18,16 +18,25 @@
 namespace neuroshard {
 namespace {
 
-/// Of a time limit, for all baselines; and of how many tables they are asked: of more, `refine` was
-/// not seen to miss what they find.
+/// Of a time limit and of the evaluations, for all baselines, which begin when the search on the
+/// devices has had its half; and of how many tables they are asked: of more, `refine` was not seen
+/// to miss what they find.
 constexpr double kBaselineShare = 0.1;
+constexpr double kBeforeBaselines = 0.5;
+// What has to be left for a baseline that puts costs on plans: it takes a thousand and more at
+// once.
+constexpr std::int64_t kLeastForPlans = 5000;
 constexpr std::size_t kFewTables = 100;
 
 class HostMemorySearch {
  public:
   HostMemorySearch(const HostMemoryProblem& problem, const search::Algorithm& algorithm,
                    const search::SearchOptions& options, const DeviceSearch& on_devices)
-      : problem_(problem), algorithm_(algorithm), given_(options), on_devices_(on_devices) {
+      : problem_(problem),
+        algorithm_(algorithm),
+        given_(options),
+        on_devices_(on_devices),
+        evaluations_(options.evaluations) {
     refines_ = algorithm.name == default_algorithm();
     if (refines_) given_ = search::with_usual_limit(given_);
     all_fused_ = all_may_be_fused(problem.problem.workload);
@@ -49,7 +58,7 @@ class HostMemorySearch {
     Result<search::SearchResult> offloaded = offload(algorithm_, rest());
     NEUROSHARD_RETURN_IF_ERROR(consider_if_any(std::move(offloaded)));
     if (!best_) return blames_devices(fused.status()) ? fused.status() : last_refusal_;
-    best_->evaluations = evaluations_;
+    best_->evaluations = evaluations_.spent();
     best_->stopped_early = stopped_early_;
     // Those of either search know nothing of plans with some such tables here and others there.
     if (!all_fused_) best_->lower_bound.reset();
@@ -76,7 +85,7 @@ class HostMemorySearch {
   /// Takes it where it is the cheapest so far.
   void consider(search::SearchResult found) {
     const double cost = problem_.evaluator.evaluate(found.plan).cost_ms;
-    evaluations_ += found.evaluations;
+    evaluations_.spend(found.evaluations);
     stopped_early_ |= found.stopped_early;
     if (best_ && cost >= cost_) return;
     cost_ = cost;
@@ -105,8 +114,12 @@ class HostMemorySearch {
     const auto start = std::chrono::steady_clock::now();
     for (const search::Algorithm& algorithm : search::algorithms()) {
       if (!algorithm.baseline) continue;
+      if (evaluations_.over(kBeforeBaselines + kBaselineShare)) break;
+      const bool few = evaluations_.limited() && evaluations_.share_of_rest(1) < kLeastForPlans;
+      if (few && algorithm.splits_columns) continue;
       search::SearchOptions own = rest();
       own.progress = nullptr;
+      own.evaluations = evaluations_.share_of_rest(kBaselineShare);
       if (given_.time_limit_s > 0) {
         own.time_limit_s = kBaselineShare * given_.time_limit_s - seconds_since(start);
         if (own.time_limit_s < kLeastSeconds) break;
@@ -117,10 +130,11 @@ class HostMemorySearch {
     return {};
   }
 
-  /// What a search on the devices has left: all evaluations where it found that there is no plan,
-  /// and then half of the time at least, as it may have taken more than its share.
+  /// What a search on the devices has left: where it found that there is no plan, half of the time
+  /// at least, as it may have taken more than its share.
   [[nodiscard]] search::SearchOptions rest() const {
-    search::SearchOptions own = found_on_devices_ ? half_of(given_) : given_;
+    search::SearchOptions own = given_;
+    own.evaluations = evaluations_.share_of_rest(1);
     const double limit = given_.time_limit_s;
     const double least = found_on_devices_ ? kLeastSeconds : limit / 2;
     if (limit > 0) own.time_limit_s = std::max(least, limit - seconds_since(start_));
@@ -138,7 +152,7 @@ class HostMemorySearch {
   std::optional<search::SearchResult> best_;
   double cost_ = 0;
   Status last_refusal_;
-  std::int64_t evaluations_ = 0;
+  Evaluations evaluations_;
   bool stopped_early_ = false;
 };
 

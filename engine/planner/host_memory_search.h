@@ -26,8 +26,8 @@ using DeviceSearch = std::function<Result<search::SearchResult>(const search::Se
 /// (search_offloaded()). Of both the cheaper where a table may not be fused, so that on devices it
 /// could only be on every one, and, with `refine`, where tables take more than half of the devices'
 /// memory: each search gets half of the time or evaluations then. `refine` also takes what a
-/// baseline finds for host memory that is cheaper, where tables are few; those come on top of the
-/// evaluations. Errors: as the searches.
+/// baseline finds for host memory that is cheaper, where tables are few and evaluations are left
+/// for it. Errors: as the searches.
 Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
                                                      const search::Algorithm& algorithm,
                                                      const search::SearchOptions& options,

@@ -43,7 +43,7 @@ Workload random_workload(Rng& rng) {
 PlanOptions options_of(const std::string& algorithm, bool replicate) {
   PlanOptions options;
   options.algorithm = algorithm;
-  options.evaluations = 500;
+  options.evaluations = 20'000;
   options.data_parallel = replicate;
   return options;
 }

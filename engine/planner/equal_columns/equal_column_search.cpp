@@ -28,6 +28,7 @@ namespace {
 constexpr std::array kMemoryShares{1.0, 0.5, 0.25, 0.125, 0.0625};
 constexpr int kNeighbours = 60;  // that are tried, of few tables
 constexpr int kRounds = 4;       // in which ever more tables' blocks are kept apart, at last all
+constexpr double kBeforeLast = 0.75;  // of the time and the evaluations, until all is tried
 constexpr std::int64_t kTryEvaluations = 2000;  // some milliseconds; baselines are quick anyway
 
 /// How a workload is parted, and the best plan of it that is known.
@@ -48,7 +49,8 @@ class EqualColumnsSearch {
         evaluator_(evaluator),
         algorithm_(algorithm),
         given_(options),
-        counts_(problem.any, evaluator, options.replicate, options.seed) {
+        counts_(problem.any, evaluator, options.replicate, options.seed),
+        evaluations_(options.evaluations) {
     if (algorithm.heeds_evaluations) given_ = search::with_usual_limit(given_);
   }
 
@@ -85,7 +87,7 @@ class EqualColumnsSearch {
     const auto best = std::min_element(candidates_.begin(), candidates_.end(), cheaper);
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(*best));
     search::SearchResult result = std::move(best->found);
-    result.evaluations = evaluations_;
+    result.evaluations = evaluations_.spent();
     result.stopped_early = stopped_early_;
     result.skipped = skipped_;
     result.lower_bound = lower_bound;
@@ -93,7 +95,7 @@ class EqualColumnsSearch {
   }
 
   void note(const search::SearchResult& found) {
-    evaluations_ += found.evaluations;
+    evaluations_.spend(found.evaluations);
     stopped_early_ |= found.stopped_early;
     if (skipped_.empty()) skipped_ = found.skipped;
   }
@@ -130,7 +132,7 @@ class EqualColumnsSearch {
     tried_.push_back(choice);
     search::SearchOptions quick = rest();
     quick.progress = nullptr;
-    quick.evaluations = kTryEvaluations;
+    quick.evaluations = evaluations_.of_try(kTryEvaluations);
     Result<Candidate> found = search(choice, std::vector(choice.turns.size(), kNoTurn), quick);
     if (found.ok()) {
       candidates_.push_back(*std::move(found));
@@ -141,6 +143,7 @@ class EqualColumnsSearch {
 
   /// The algorithm without a limit of its own on the best choice.
   Status search_further(Candidate& best) {
+    if (evaluations_.over()) return {};
     Result<Candidate> found = search(best.choice, best.turns, rest());
     if (!found.ok()) return there_is_none(found.status()) ? Status() : found.status();
     if (found->cost < best.cost) best = *std::move(found);
@@ -172,6 +175,9 @@ class EqualColumnsSearch {
 
   Result<search::SearchResult> place(const PartedWorkload& parted, search::SearchOptions own) {
     own.time_limit_s = left_s();
+    if (evaluations_.limited()) {
+      own.evaluations = std::min(own.evaluations, evaluations_.share_of_rest(1));
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::unique_ptr<CostEvaluator> evaluator,
         make_evaluator(problem_.models, parted.workload, problem_.any.cluster.devices));
@@ -183,7 +189,8 @@ class EqualColumnsSearch {
 
   /// What the first half leaves; a refusal's advice would be of blocks.
   [[nodiscard]] search::SearchOptions rest() const {
-    search::SearchOptions own = half_of(given_);
+    search::SearchOptions own = given_;
+    own.evaluations = evaluations_.share_of_rest(1);
     own.time_limit_s = left_s();
     own.advise = false;
     return own;
@@ -194,8 +201,8 @@ class EqualColumnsSearch {
     return std::max(kLeastSeconds, given_.time_limit_s - seconds_since(start_));
   }
   [[nodiscard]] bool out_of_time() const {
-    return asked_to_stop(given_.cancel) ||
-           (given_.time_limit_s > 0 && seconds_since(start_) > 0.75 * given_.time_limit_s);
+    return asked_to_stop(given_.cancel) || evaluations_.over(kBeforeLast) ||
+           (given_.time_limit_s > 0 && seconds_since(start_) > kBeforeLast * given_.time_limit_s);
   }
 
   const EqualColumnsProblem& problem_;
@@ -206,7 +213,7 @@ class EqualColumnsSearch {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<BlockChoice> tried_;
   std::vector<Candidate> candidates_;
-  std::int64_t evaluations_ = 0;
+  Evaluations evaluations_;
   bool stopped_early_ = false;
   std::string_view skipped_;
 };

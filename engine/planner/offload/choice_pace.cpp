@@ -17,7 +17,7 @@ constexpr int kSteps = 2000;                    // of a walk, in any case, of fe
 constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
 constexpr std::int64_t kStepEvaluations = 500;  // of refine, that take about as long
 constexpr std::int64_t kNeighboursShare = 4;    // they get one in so many evaluations, or seconds
-constexpr double kMostOfTime = 0.5;             // for all tries
+constexpr double kMostOfTime = 0.5;             // and of the evaluations, for all tries
 constexpr double kTellSeconds = 0.1;            // between two reports of progress
 constexpr double kMostOfTry = 0.1;              // of the time
 
@@ -27,9 +27,14 @@ ChoicePace::ChoicePace(const search::SearchOptions& options, bool usual_limit, s
     : options_(options),
       tables_(tables),
       usual_limit_(usual_limit && options.time_limit_s == 0 && options.evaluations == 0),
+      evaluations_(options.evaluations),
       seconds_(usual_limit_ ? search::kRefineSeconds : options.time_limit_s) {}
 
 bool ChoicePace::cancelled() const { return asked_to_stop(options_.cancel); }
+
+bool ChoicePace::out_of_evaluations() const { return evaluations_.over(kMostOfTime); }
+
+bool ChoicePace::spent_all() const { return evaluations_.over(); }
 
 bool ChoicePace::out_of_time() const {
   const double limit = options_.time_limit_s;
@@ -50,7 +55,7 @@ search::SearchOptions ChoicePace::of_try(bool patient) const {
   search::SearchOptions own = options_;
   own.progress = nullptr;
   own.advise = false;
-  own.evaluations = kTryEvaluations;
+  own.evaluations = evaluations_.of_try(kTryEvaluations);
   if (own.time_limit_s > 0) {
     const double left = own.time_limit_s - passed();
     const double most = patient ? left : kMostOfTry * own.time_limit_s;
@@ -61,6 +66,7 @@ search::SearchOptions ChoicePace::of_try(bool patient) const {
 
 search::SearchOptions ChoicePace::of_rest(bool walk_follows) const {
   search::SearchOptions own = options_;
+  own.evaluations = evaluations_.share_of_rest(walk_follows ? 0.5 : 1);
   if (own.time_limit_s > 0) {
     const double left = own.time_limit_s - passed();
     own.time_limit_s = std::max(kLeastSeconds, walk_follows ? left / 2 : left);
@@ -106,8 +112,9 @@ std::int64_t ChoicePace::neighbours_for_evaluations() const {
 }
 
 std::int64_t ChoicePace::steps_for_evaluations() const {
-  return std::max<std::int64_t>(fewer_for_many_tables(kSteps),
-                                options_.evaluations / kStepEvaluations);
+  const std::int64_t steps = std::max<std::int64_t>(fewer_for_many_tables(kSteps),
+                                                    options_.evaluations / kStepEvaluations);
+  return evaluations_.limited() ? std::min(steps, evaluations_.share_of_rest(1)) : steps;
 }
 
 int ChoicePace::fewer_for_many_tables(int few_tables) const {

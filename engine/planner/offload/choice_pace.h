@@ -5,22 +5,29 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/planner/search_budget.h"
 #include "search/problem.h"
 
 namespace neuroshard {
 
 /// How long choices of kernels are tried, and with how much of a search each, before an algorithm
-/// is run on the best, and how long a walk goes on from there: tries have half of a time limit at
-/// most, both others half of what is left. Where evaluations are given, not by the clock but for
-/// that, so that the same are tried on every machine. Begins when it is made.
+/// is run on the best, and how long a walk goes on from there: tries have half of a time limit or
+/// of the evaluations at most, both others half of what is left. Where evaluations are given, not
+/// by the clock but for that, so that the same are tried on every machine. Begins when it is made.
 class ChoicePace {
  public:
   /// `options` must outlive it; `usual_limit`: whether the algorithm has one where they give none.
   ChoicePace(const search::SearchOptions& options, bool usual_limit, std::size_t tables);
 
+  /// Notes plans that something has put a cost on.
+  void spend(std::int64_t evaluations) { evaluations_.spend(evaluations); }
+  [[nodiscard]] std::int64_t spent() const { return evaluations_.spent(); }
   /// Seconds since it was made.
   [[nodiscard]] double passed() const;
   [[nodiscard]] bool cancelled() const;
+  /// Tries have had their share of the evaluations, or nothing is left of those for anybody.
+  [[nodiscard]] bool out_of_evaluations() const;
+  [[nodiscard]] bool spent_all() const;
   /// Nothing more is to be tried.
   [[nodiscard]] bool out_of_time() const;
 
@@ -61,6 +68,7 @@ class ChoicePace {
   const search::SearchOptions& options_;
   const std::size_t tables_;
   const bool usual_limit_;
+  Evaluations evaluations_;
   const double seconds_;  // that are given, or usual; 0: no limit
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   double told_ = 0;  // progress, when

@@ -80,7 +80,7 @@ class OffloadSearch {
     if (!algorithm_.baseline) NEUROSHARD_RETURN_IF_ERROR(search_further(best));
     if (algorithm_.name == default_algorithm()) walk();
     search::SearchResult result = std::move(best.found);
-    result.evaluations = evaluations_;
+    result.evaluations = pace_.spent();
     result.stopped_early = stopped_early_;
     if (skipped_choices_) result.skipped = kOtherChoices;
     result.lower_bound = offload_lower_bound(costs_, evaluator_, limits(1),
@@ -115,7 +115,7 @@ class OffloadSearch {
     int worse = 0;
     for (const double share : kShares) {
       if (!candidates_.empty() && worse >= pace_.most_worse()) break;
-      if (!candidates_.empty() && out_of_time()) break;
+      if (!candidates_.empty() && (pace_.out_of_evaluations() || out_of_time())) break;
       const std::optional<OffloadChoice> choice = choose_kernels(costs_, limits(share), divided);
       if (!choice) break;
       NEUROSHARD_ASSIGN_OR_RETURN(const double cost, attempt(*choice));
@@ -138,6 +138,7 @@ class OffloadSearch {
     int repeats = 0;
     for (std::int64_t k = 0; pace_.another_neighbour(k); ++k) {
       const bool usual = k < pace_.usual_neighbours();
+      if (pace_.out_of_evaluations()) break;
       if (usual ? out_of_time() : pace_.out_of_time() || repeats == kMostRepeats) break;
       pace_.tell_of_neighbours(k);
       const OffloadChoice next = neighbours.next(choice);
@@ -186,6 +187,7 @@ class OffloadSearch {
   /// The algorithm itself with the best kernels that it finds a plan for.
   Status search_further(Candidate& best) {
     const bool quick_counts = algorithm_.name == default_algorithm();
+    if (quick_counts && pace_.spent_all()) return {};
     Status refusal;
     for (const Candidate& candidate : candidates_) {
       Result<Candidate> found = search(candidate.choice, algorithm_, pace_.of_rest(quick_counts));
@@ -227,8 +229,8 @@ class OffloadSearch {
       (done < kInTurn ? walks[steps % walks.size()] : *cheapest()).step();
       pace_.tell_of_walk(steps);
     }
-    evaluations_ += static_cast<std::int64_t>(steps);
     stopped_early_ |= pace_.cut_short(steps);
+    pace_.spend(static_cast<std::int64_t>(steps));
     Plan plan = cheapest()->plan();
     Candidate& best = candidates_.front();
     if (evaluator_.evaluate(plan).cost_ms < best.cost) best.found.plan = std::move(plan);
@@ -257,7 +259,7 @@ class OffloadSearch {
         algorithm.run({workload_, cluster_, space}, evaluator_, own);
     if (!found.ok()) return found.status();
     canonicalize(found->plan);
-    evaluations_ += found->evaluations;
+    pace_.spend(found->evaluations + 1);  // and its kernels settled
     stopped_early_ |= found->stopped_early;
     return found;
   }
@@ -283,7 +285,6 @@ class OffloadSearch {
   std::set<OffloadChoice> tried_;
   std::vector<Candidate> candidates_;
   Status last_refusal_;
-  std::int64_t evaluations_ = 0;
   bool stopped_early_ = false;
   bool patient_ = false;          ///< tries have all the time that is left
   bool tries_cut_short_ = false;  ///< by time, without a plan
