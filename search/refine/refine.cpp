@@ -13,6 +13,7 @@
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/first_plan.h"
+#include "search/refine/joined_columns.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/start_plan.h"
@@ -82,11 +83,19 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
 
 }  // namespace
 
-Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
-                                  const SearchOptions& options) {
+Result<SearchResult> refine_by_halves(const Problem& problem, PlanEvaluator& evaluator,
+                                      const SearchOptions& options) {
   Result<SearchResult> found = search_within(problem, evaluator, options);
   if (found.status().code() != StatusCode::kInfeasible) return found;
   return with_wider_options(problem, options, found.status());
+}
+
+Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
+                                  const SearchOptions& options) {
+  Result<SearchResult> found = refine_by_halves(problem, evaluator, options);
+  if (!found.ok()) return found;
+  found->plan = with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
+  return found;
 }
 
 }  // namespace neuroshard::search

@@ -1,0 +1,109 @@
+#include "search/refine/joined_columns.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "search/plan_cost.h"
+
+namespace neuroshard::search {
+namespace {
+
+// Tables that are tried alone; each takes as long as the plan has shards.
+constexpr std::int64_t kMostTables = 50;
+constexpr std::size_t kMostShards = 10'000;
+
+/// What devices hold of a table's columns, one block each; those of no multiple of 4 columns last.
+/// Empty where that is what they hold already, or the table may not be so.
+std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own) {
+  const Table& table = *own.table;
+  std::vector<Shard> blocks;
+  for (const Shard& shard : shards) {
+    if (shard.device < 0 || shard.rows() != table.rows) return {};
+    const auto same = [&](const Shard& block) { return block.device == shard.device; };
+    const auto block = std::find_if(blocks.begin(), blocks.end(), same);
+    if (block == blocks.end()) {
+      blocks.push_back(shard);
+    } else {
+      block->column_end += shard.dim();
+    }
+  }
+  const bool whole = blocks.size() == 1;
+  const bool allowed = whole ? own.sharding.whole : table.pooled;
+  if (blocks.size() == shards.size() || !allowed) return {};
+  std::stable_partition(blocks.begin(), blocks.end(),
+                        [](const Shard& block) { return block.dim() % kLeastColumns == 0; });
+  std::int32_t column = 0;
+  for (Shard& block : blocks) {
+    block.column_end = column + block.dim();
+    block.column_begin = std::exchange(column, block.column_end);
+  }
+  return blocks;
+}
+
+/// The shards of one table, [begin, end) of a plan, and what they would become.
+struct Joint {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+  std::vector<Shard> blocks;
+};
+
+std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space) {
+  std::vector<Joint> joints;
+  for (std::size_t begin = 0, end = 0; begin < plan.shards.size(); begin = end) {
+    const std::int32_t table = plan.shards[begin].table;
+    while (end < plan.shards.size() && plan.shards[end].table == table) ++end;
+    if (end - begin < 2) continue;
+    const std::span<const Shard> shards = std::span(plan.shards).subspan(begin, end - begin);
+    std::vector<Shard> blocks = joined(shards, space.of(table));
+    if (!blocks.empty()) joints.push_back({begin, end, std::move(blocks)});
+  }
+  return joints;
+}
+
+/// The plan with those of the joints that are taken.
+Plan with(const Plan& plan, const std::vector<Joint>& joints, const std::vector<bool>& taken) {
+  Plan other{plan.devices, {}};
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < joints.size(); ++k) {
+    if (!taken[k]) continue;
+    const auto from = [&](std::size_t index) {
+      return plan.shards.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    other.shards.insert(other.shards.end(), from(next), from(joints[k].begin));
+    other.shards.insert(other.shards.end(), joints[k].blocks.begin(), joints[k].blocks.end());
+    next = joints[k].end;
+  }
+  other.shards.insert(other.shards.end(), plan.shards.begin() + static_cast<std::ptrdiff_t>(next),
+                      plan.shards.end());
+  return other;
+}
+
+}  // namespace
+
+Plan with_joined_columns(Plan plan, const Problem& problem, PlanEvaluator& evaluator,
+                         std::int64_t& evaluations) {
+  canonicalize(plan);
+  const std::vector<Joint> joints = joints_of(plan, problem.space);
+  if (joints.empty()) return plan;
+  double cost = plan_cost(plan, evaluator);
+  std::vector<bool> taken(joints.size(), true);
+  Plan all = with(plan, joints, taken);
+  evaluations += 2;
+  if (plan_cost(all, evaluator) <= cost) return all;
+  taken.assign(joints.size(), false);
+  if (plan.shards.size() > kMostShards) return plan;
+  std::int64_t tried = 0;
+  for (std::size_t k = 0; k < joints.size() && tried < kMostTables; ++k, ++tried) {
+    taken[k] = true;
+    const double other = plan_cost(with(plan, joints, taken), evaluator);
+    taken[k] = other <= cost;
+    cost = std::min(cost, other);
+  }
+  evaluations += tried;
+  return with(plan, joints, taken);
+}
+
+}  // namespace neuroshard::search
