@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t kPartners = 32;  // devices that pieces go to, the least loaded
 constexpr std::size_t kPriced = 24;    // proposals put to the cost models, a step
-constexpr std::size_t kTried = 3;      // of them put to all networks
 constexpr double kPairWeight = 0.2;    // of the two devices' load against the plan's cost
 constexpr int kFlatSteps = 2;          // times the devices: steps that only thin out the slowest
 
@@ -26,7 +25,7 @@ Descent::Descent(const Problem& problem, const PlanEvaluator& evaluator,
 
 WalkResult Descent::run(const Assignment& start_plan, const CommResponse& response,
                         std::int64_t budget, const StopCheck& stop) {
-  constexpr auto kMostOfAStep = static_cast<std::int64_t>(kPriced + kTried);
+  constexpr auto kMostOfAStep = static_cast<std::int64_t>(kPriced) + 1;
   start(start_plan, response);
   while (plan_.devices() > 1 && candidates_ + kMostOfAStep <= budget && !stop.stop() && step()) {
   }
@@ -129,24 +128,26 @@ void Descent::propose_to(std::int32_t from, const Weighed& own, std::int32_t to)
   }
 }
 
-/// The moves worth making by the cost models of single devices, the best first.
-void Descent::price_best(std::int32_t from) {
-  priced_.clear();
+/// The best of the proposals by the cost models of single devices, if one is worth making.
+std::optional<Move> Descent::best_move(std::int32_t from) {
+  std::optional<Move> best;
+  double least = 0;
   const double rounding = kRealGain * std::abs(cost_);
   for (const Proposal& proposal : proposals_) {
-    Priced found{0, proposal.other == kNoPiece
-                        ? shift_of(plan_, proposal.piece, proposal.device)
-                        : swap_of(plan_, proposal.piece, proposal.other, kNoPiece)};
+    Move move = proposal.other == kNoPiece
+                    ? shift_of(plan_, proposal.piece, proposal.device)
+                    : swap_of(plan_, proposal.piece, proposal.other, kNoPiece);
     ++candidates_;
-    if (!price(plan_, memory_bytes_, found.move)) continue;
-    const CostEstimate::Effect effect = estimate_.effect_of(plan_, found.move);
+    if (!price(plan_, memory_bytes_, move)) continue;
+    const CostEstimate::Effect effect = estimate_.effect_of(plan_, move);
     const double gain = load(from) - (by_ready_ ? effect.ready_ms : effect.own_ms);
     if (effect.cost > estimate_.cost() + rounding || gain < rounding) continue;
-    found.key = effect.cost - kPairWeight * gain + effect.balanced_load;
-    priced_.push_back(found);
+    const double key = effect.cost - kPairWeight * gain + effect.balanced_load;
+    if (best && key >= least) continue;
+    least = key;
+    best = move;
   }
-  std::stable_sort(priced_.begin(), priced_.end(),
-                   [](const Priced& a, const Priced& b) { return a.key < b.key; });
+  return best;
 }
 
 /// Makes the move if the whole plan gets no costlier by it.
@@ -169,11 +170,8 @@ bool Descent::make(const Move& move) {
 bool Descent::step() {
   const std::int32_t from = by_ready_ ? estimate_.last_ready() : estimate_.largest_own();
   propose(from);
-  price_best(from);
-  for (std::size_t k = 0; k < std::min(kTried, priced_.size()); ++k) {
-    if (make(priced_[k].move)) return true;
-  }
-  return false;
+  const std::optional<Move> move = best_move(from);
+  return move && make(*move);
 }
 
 }  // namespace neuroshard::search

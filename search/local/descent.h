@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -39,10 +40,6 @@ class Descent {
     std::int32_t other = kNoPiece;  ///< none: a shift
     std::int32_t device = kNoDevice;
   };
-  struct Priced {
-    double key = 0;
-    Move move;
-  };
   using Weighed = std::vector<std::pair<double, std::int32_t>>;  // loads with pieces or devices
 
   void start(const Assignment& start, const CommResponse& response);
@@ -54,7 +51,7 @@ class Descent {
   [[nodiscard]] Weighed partners(std::int32_t from) const;
   void propose(std::int32_t from);
   void propose_to(std::int32_t from, const Weighed& own, std::int32_t to);
-  void price_best(std::int32_t from);
+  std::optional<Move> best_move(std::int32_t from);
   bool step();
   bool make(const Move& move);
 
@@ -70,7 +67,6 @@ class Descent {
   std::int64_t candidates_ = 0;
   int flat_steps_ = 0;  // since the cost last fell
   std::vector<Proposal> proposals_;
-  std::vector<Priced> priced_;
 };
 
 }  // namespace neuroshard::search

@@ -24,7 +24,6 @@ constexpr std::array kLargest{1.0, 0.5, 0.25, 0.125};
 constexpr std::int32_t kProbed = 2;      // devices
 constexpr std::int64_t kAtLeast = 8;     // plans, however little time there is, ..
 constexpr std::int64_t kSoon = 100'000;  // .. for at most so many tables times devices
-constexpr std::int64_t kDescent = 4000;  // candidates of the descent at most
 constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 
 /// One fast start.
@@ -221,8 +220,7 @@ std::optional<FastPlan> FastStart::run() {
 }
 
 void FastStart::descend(FastPlan& best) {
-  WalkResult descended =
-      descent_.run(best.pieces, response_, std::min(kDescent, budget_ - best.evaluations), stop_);
+  WalkResult descended = descent_.run(best.pieces, response_, budget_ - best.evaluations, stop_);
   best.evaluations += descended.candidates;
   best.pieces = std::move(descended.best);
   best.cost = descended.cost;
