@@ -69,7 +69,7 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
             raised.append(error)
             stop.cancel()
 
-    def run() -> None:
+    def run(_held: Cancellation = stop) -> None:  # the search has a bare pointer to it
         try:
             made.append(binding.make("plan", function, *before, ctypes.byref(options)))
         except BaseException as error:
@@ -80,9 +80,13 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
     if report is not None:
         options.progress = structs.ProgressFunction(step)
     ended = threading.Event()
-    threading.Thread(target=run, name="neuroshard search", daemon=True).start()
+    thread = threading.Thread(target=run, name="neuroshard search", daemon=True)
     try:
-        _wait(ended, stop)
+        thread.start()
+        ended.wait()
+    except BaseException:
+        _end(thread, ended, stop)
+        raise
     finally:
         close()
     if raised:
@@ -90,19 +94,17 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
     return made[0]
 
 
-def _wait(ended: threading.Event, stop: Cancellation) -> None:
-    """Until the search has ended, which a KeyboardInterrupt brings about: what the search still
-    uses must not go before."""
-    try:
-        ended.wait()
-    except BaseException:
-        stop.cancel()
-        while not ended.is_set():
-            try:
+def _end(thread: threading.Thread, ended: threading.Event, stop: Cancellation) -> None:
+    """Ends the search after a KeyboardInterrupt, and waits until it has ended: what it still uses
+    must not go before."""
+    while True:
+        try:
+            stop.cancel()
+            if thread.ident is not None:  # else it never began
                 ended.wait()
-            except BaseException:  # a second Ctrl-C changes nothing
-                continue
-        raise
+            return
+        except BaseException:  # a second Ctrl-C changes nothing
+            continue
 
 
 def _reporter(progress: Progress) -> Tuple[Optional[ProgressCallback], Callable[[], None]]:

@@ -1,6 +1,7 @@
 #include "search/local/random_layout.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "search/piece_sizes.h"
 
@@ -8,6 +9,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::uint64_t kMostHalvings = 3;
+constexpr int kDraws = 20;  // of a table whose relayout fits
 
 void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
             std::vector<EntryId>& pieces) {
@@ -20,6 +22,41 @@ void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
   }
   divide(catalog, first, halvings - 1, rows, pieces);
   divide(catalog, rest, halvings - 1, rows, pieces);
+}
+
+/// Pieces that are added to a plan one after the other, as long as devices have the memory.
+class Filling {
+ public:
+  explicit Filling(const Problem& problem)
+      : memory_bytes_(problem.cluster.memory_bytes),
+        bytes_(static_cast<std::size_t>(problem.cluster.devices)) {}
+
+  void add(const Placed& piece, const ShapeCatalog& catalog) {
+    std::int64_t& used = bytes_[static_cast<std::size_t>(piece.device)];
+    used += catalog.entry(piece.entry).bytes;
+    fits_ = fits_ && used <= memory_bytes_;
+    pieces_.push_back(piece);
+  }
+  /// On all devices that hold it at once, from `first` on.
+  void add(EntryId piece, std::int32_t first, const ShapeCatalog& catalog) {
+    for (std::int32_t device = first; device < first + catalog.holders(piece); ++device) {
+      add({piece, device}, catalog);
+    }
+  }
+  [[nodiscard]] bool fits() const { return fits_; }
+  [[nodiscard]] Assignment take() && { return std::move(pieces_); }
+
+ private:
+  const std::int64_t memory_bytes_;
+  std::vector<std::int64_t> bytes_;
+  Assignment pieces_;
+  bool fits_ = true;
+};
+
+bool is_spread(const Assignment& assignment, std::int32_t table, const ShapeCatalog& catalog) {
+  return std::any_of(assignment.begin(), assignment.end(), [&](const Placed& piece) {
+    return piece.device != kNoDevice && piece.entry == catalog.block(table);
+  });
 }
 
 }  // namespace
@@ -56,6 +93,34 @@ std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32
            (entry.spread == Spread::kHost && !catalog.goes_on_host(piece, device / holders));
   });
   return places[rng.below(places.size())];
+}
+
+Assignment with_random_relayout(const Assignment& assignment, const Problem& problem,
+                                const ShapeCatalog& catalog, Rng& rng) {
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const auto table =
+        static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(catalog.tables())));
+    Filling relaid(problem);
+    for (const Placed& piece : assignment) {
+      if (piece.device == kNoDevice || catalog.entry(piece.entry).table == table) continue;
+      relaid.add(piece, catalog);
+    }
+    if (catalog.block(table) != kNoEntry && !is_spread(assignment, table, catalog) &&
+        rng.below(2) == 0) {
+      relaid.add(catalog.block(table), 0, catalog);
+    } else if (catalog.replica(table) != kNoEntry && rng.below(2) == 0) {
+      relaid.add(catalog.replica(table), 0, catalog);
+    } else {
+      const std::vector<EntryId> pieces = random_division(catalog, table, rng);
+      if (pieces.empty()) continue;
+      for (const EntryId piece : pieces) {
+        const std::int32_t first = random_place(catalog, piece, problem.cluster.devices, rng);
+        relaid.add(piece, first, catalog);
+      }
+    }
+    if (relaid.fits()) return std::move(relaid).take();
+  }
+  return assignment;
 }
 
 }  // namespace neuroshard::search

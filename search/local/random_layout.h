@@ -4,7 +4,9 @@
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "search/local/local_plan.h"
 #include "search/local/shape_catalog.h"
+#include "search/problem.h"
 
 namespace neuroshard::search {
 
@@ -17,5 +19,11 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
 /// may.
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
                           Rng& rng);
+
+/// The plan with one table, drawn at random, in another layout, within the devices' memory: over
+/// all devices, on every device, or in random_division() at random places. The plan itself where
+/// some draws fit nowhere.
+Assignment with_random_relayout(const Assignment& assignment, const Problem& problem,
+                                const ShapeCatalog& catalog, Rng& rng);
 
 }  // namespace neuroshard::search

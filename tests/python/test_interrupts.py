@@ -16,6 +16,7 @@ LONG = {"tables": EXAMPLE, "devices": 8, "device_memory": "80GB", "time_limit_s"
 INTERRUPTED = """
 import os, signal, sys, threading, time
 import neuroshard_engine as ns
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 begun = threading.Event()
 def interrupt():
     begun.wait()
