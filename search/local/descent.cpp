@@ -8,6 +8,9 @@
 namespace neuroshard::search {
 namespace {
 
+// golden_costs_bench: 8 partners are 0.23 % costlier on formula_64, 16 are 0.08 %; 12 or 48
+// proposals are within 0.16 % on all of ten settings and -0.01 % in their mean; without the pair's
+// weight formula_16 is 0.09 % costlier, with 0.8 all are within 0.07.
 constexpr std::size_t kPartners = 32;  // devices that pieces go to, the least loaded
 constexpr std::size_t kPriced = 24;    // proposals put to the cost models, a step
 constexpr double kPairWeight = 0.2;    // of the two devices' load against the plan's cost

@@ -6,6 +6,8 @@
 namespace neuroshard::search {
 namespace {
 
+// golden_costs_bench, networks_64: with 4 tried of more devices 0.84 % costlier, with 16 0.38 %
+// cheaper, at more questions a piece (not timed).
 constexpr std::size_t kFew = 16;   // devices that are all asked in one call
 constexpr std::size_t kTried = 8;  // of more, for one piece: later ones are hardly ever taken
 

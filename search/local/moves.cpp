@@ -5,7 +5,9 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kTwoForOne = 0.4;  // of the swaps
+// Of the swaps. (golden_costs_bench: none +0.06 % in the mean of ten settings, networks_64 +0.21;
+// 0.8 the same.)
+constexpr double kTwoForOne = 0.4;
 
 template <typename T>
 T any_of(std::span<const T> choices, Rng& rng) {

@@ -7,8 +7,10 @@
 
 #include "search/local/local_walk.h"
 
-// The walks of a cycle: generations of several at a time, from hot to cool. Found best on the
-// reference tasks and small ones, at 60,000 candidates a task.
+// The walks of a cycle: generations of several at a time, from hot to cool.
+// golden_costs_bench, means of ten settings: 4 generations +0.03 %, 16 +0.16 (DLRM-DCNv2 most); the
+// hottest walk 10 times the coolest +0.07, 100 times +0.04; later generations at a quarter of the
+// first's temperature +0.07, at all of it +0.05.
 
 namespace neuroshard::search {
 
