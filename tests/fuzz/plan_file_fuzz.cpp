@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "engine/core/offload.h"
 #include "io/plans/plan_file.h"
 #include "tests/fuzz/fuzz.h"
 
