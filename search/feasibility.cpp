@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
-#include "engine/core/shard_bytes.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {

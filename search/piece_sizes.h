@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "engine/core/plan.h"
-#include "search/problem.h"
 #include "search/row_shapes.h"
 #include "search/search_space.h"
 

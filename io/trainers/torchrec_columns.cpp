@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include "engine/core/shards_by_table.h"
+
 namespace neuroshard::io {
 namespace {
 
@@ -103,10 +105,8 @@ std::string SequenceColumns::add(std::string_view module, const Table& table,
 Plan torchrec_plan(Plan plan) {
   canonicalize(plan);
   std::vector<Shard> written;
-  const std::span<const Shard> all = plan.shards;
-  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    while (end < all.size() && all[end].table == all[begin].table) ++end;
-    const std::vector<Shard> own = joined_shards(all.subspan(begin, end - begin));
+  for (const std::span<const Shard> shards : shards_by_table(plan)) {
+    const std::vector<Shard> own = joined_shards(shards);
     written.insert(written.end(), own.begin(), own.end());
   }
   plan.shards = std::move(written);

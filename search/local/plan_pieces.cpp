@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/core/shards_by_table.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -122,15 +123,14 @@ bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shape
 std::vector<Placed> pieces_of(const Plan& plan, const Workload& workload,
                               const ShapeCatalog& catalog) {
   std::vector<Placed> pieces;
-  const std::span<const Shard> all = plan.shards;
   const std::vector<ShardShape> shapes = shapes_of(plan);
-  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    while (end < all.size() && all[end].table == all[begin].table) ++end;
-    const std::size_t count = end - begin;
-    if (!add_pieces(all.subspan(begin, count), std::span(shapes).subspan(begin, count),
-                    plan.devices, workload, catalog, pieces)) {
+  std::size_t begin = 0;
+  for (const std::span<const Shard> shards : shards_by_table(plan)) {
+    if (!add_pieces(shards, std::span(shapes).subspan(begin, shards.size()), plan.devices, workload,
+                    catalog, pieces)) {
       return {};
     }
+    begin += shards.size();
   }
   return pieces;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/shards_by_table.h"
 #include "search/plan_cost.h"
 
 namespace neuroshard::search {
@@ -52,12 +53,11 @@ struct Joint {
 
 std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space) {
   std::vector<Joint> joints;
-  for (std::size_t begin = 0, end = 0; begin < plan.shards.size(); begin = end) {
-    const std::int32_t table = plan.shards[begin].table;
-    while (end < plan.shards.size() && plan.shards[end].table == table) ++end;
-    if (end - begin < 2) continue;
-    const std::span<const Shard> shards = std::span(plan.shards).subspan(begin, end - begin);
-    std::vector<Shard> blocks = joined(shards, space.of(table));
+  std::size_t end = 0;
+  for (const std::span<const Shard> shards : shards_by_table(plan)) {
+    const std::size_t begin = std::exchange(end, end + shards.size());
+    if (shards.size() < 2) continue;
+    std::vector<Shard> blocks = joined(shards, space.of(shards.front().table));
     if (!blocks.empty()) joints.push_back({begin, end, std::move(blocks)});
   }
   return joints;

@@ -7,26 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/shards_by_table.h"
+
 namespace neuroshard::search {
 namespace {
 
-/// A plan's shards table by table.
+/// A plan's shards by the number of their table; none for a table that the plan does not have.
 std::vector<std::span<const Shard>> by_table(const Plan& plan, std::size_t tables) {
   std::vector<std::span<const Shard>> shards(tables);
-  for (std::size_t begin = 0, end = 0; begin < plan.shards.size(); begin = end) {
-    const std::int32_t table = plan.shards[begin].table;
-    while (end < plan.shards.size() && plan.shards[end].table == table) ++end;
-    shards[static_cast<std::size_t>(table)] = std::span(plan.shards).subspan(begin, end - begin);
+  for (const std::span<const Shard> own : shards_by_table(plan)) {
+    shards[static_cast<std::size_t>(own.front().table)] = own;
   }
   return shards;
-}
-
-using Widths = std::map<std::int32_t, std::int32_t>;  // columns by device
-
-Widths widths_of(std::span<const Shard> shards) {
-  Widths widths;
-  for (const Shard& shard : shards) widths[shard.device] += shard.dim();
-  return widths;
 }
 
 /// The number that each device gets: pairs with the most bytes in common find each other first.
@@ -35,9 +27,9 @@ class Matching {
   explicit Matching(std::int32_t devices) : devices_(static_cast<std::size_t>(devices)) {}
 
   void add(std::span<const Shard> shards, std::span<const Shard> now, const Table& table) {
-    const Widths widths = widths_of(now);
-    for (const auto& [device, dim] : widths_of(shards)) {
-      for (const auto& [place, held] : widths) {
+    const std::map<std::int32_t, std::int32_t> held_columns = columns_by_device(now);
+    for (const auto& [device, dim] : columns_by_device(shards)) {
+      for (const auto& [place, held] : held_columns) {
         common_[{device, place}] += table.rows * row_bytes(table, std::min(dim, held));
       }
     }

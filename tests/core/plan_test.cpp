@@ -5,6 +5,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "engine/core/shards_by_table.h"
 
 namespace neuroshard {
 namespace {
@@ -172,6 +173,19 @@ BOOST_AUTO_TEST_CASE(canonical_order_does_not_depend_on_the_order_of_shards) {
   canonicalize(a);
   canonicalize(b);
   BOOST_TEST((a == b));
+}
+
+BOOST_AUTO_TEST_CASE(shards_stand_by_table_and_columns_by_device) {
+  const Plan plan{
+      2,
+      {{0, 0, 100, 0, 4, 1}, {0, 0, 100, 4, 12, 0}, {0, 0, 100, 12, 16, 1}, {2, 0, 10, 0, 8, 0}}};
+  const std::vector<std::span<const Shard>> tables = shards_by_table(plan);
+  BOOST_REQUIRE(tables.size() == 2U);
+  BOOST_TEST((tables[0].data() == &plan.shards[0] && tables[0].size() == 3));
+  BOOST_TEST((tables[1].data() == &plan.shards[3] && tables[1].size() == 1));
+  BOOST_TEST(
+      (columns_by_device(tables[0]) == std::map<std::int32_t, std::int32_t>{{0, 8}, {1, 8}}));
+  BOOST_TEST(shards_by_table({2, {}}).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

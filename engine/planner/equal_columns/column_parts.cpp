@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "engine/core/shards_by_table.h"
+
 namespace neuroshard {
 namespace {
 
@@ -42,12 +44,6 @@ DeviceSet share_of(const std::vector<std::int32_t>& devices, const PartedWorkloa
 
 /// Columns of a table by device.
 using Widths = std::map<std::int32_t, std::int32_t>;
-
-Widths widths_of(std::span<const Shard> shards) {
-  Widths widths;
-  for (const Shard& shard : shards) widths[shard.device] += shard.dim();
-  return widths;
-}
 
 /// Whether devices have blocks of one width, and the table may be in as many.
 bool equal(const Widths& widths, const Table& table, std::int32_t devices) {
@@ -112,14 +108,12 @@ EqualColumnsPlan with_equal_columns(const Workload& workload, const Plan& plan) 
   Plan given = plan;
   canonicalize(given);
   EqualColumnsPlan laid{{plan.devices, {}}, {}};
-  for (std::size_t begin = 0, end = 0; begin < given.shards.size(); begin = end) {
-    const std::int32_t index = given.shards[begin].table;
-    while (end < given.shards.size() && given.shards[end].table == index) ++end;
+  for (const std::span<const Shard> own : shards_by_table(given)) {
+    const std::int32_t index = own.front().table;
     const Table& table = workload.tables[static_cast<std::size_t>(index)];
-    const auto own = std::span(given.shards).subspan(begin, end - begin);
     const bool all_rows = std::all_of(
         own.begin(), own.end(), [&](const Shard& shard) { return shard.rows() == table.rows; });
-    const Widths widths = widths_of(own);
+    const Widths widths = columns_by_device(own);
     if (!all_rows || !equal(widths, table, plan.devices)) {
       laid.unequal.push_back(index);
       continue;
