@@ -59,9 +59,51 @@ bool split_largest(std::size_t count, std::vector<Piece>& pieces) {
   return !order.empty();
 }
 
+/// Gives the pieces devices, the largest first, each where it leaves least room; what fits nowhere
+/// is split and its parts come later. So only what does not fit is split. False, with `pieces` as
+/// they were, where a piece that cannot be split fits nowhere.
+bool pack_splitting(std::int32_t devices, std::int64_t memory_bytes, std::vector<Piece>& pieces) {
+  const auto smaller = [](const Piece& a, const Piece& b) {
+    return std::tuple(bytes_of(a), -a.shard.table, -a.shard.column_begin, -a.shard.row_begin) <
+           std::tuple(bytes_of(b), -b.shard.table, -b.shard.column_begin, -b.shard.row_begin);
+  };
+  std::vector<Piece> left = pieces;
+  std::make_heap(left.begin(), left.end(), smaller);
+  std::vector<std::int64_t> free(static_cast<std::size_t>(devices), memory_bytes);
+  std::vector<Piece> placed;
+  while (!left.empty()) {
+    std::pop_heap(left.begin(), left.end(), smaller);
+    Piece piece = left.back();
+    left.pop_back();
+    const std::int64_t bytes = bytes_of(piece);
+    const DeviceSet& allowed = piece.space->of(piece.shard.table).devices;
+    std::int32_t best = -1;
+    for (std::int32_t device = 0; device < devices; ++device) {
+      const std::int64_t room = free[static_cast<std::size_t>(device)];
+      if (room < bytes || !may_be_on(limit_of(allowed), device)) continue;
+      if (best < 0 || room < free[static_cast<std::size_t>(best)]) best = device;
+    }
+    if (best >= 0) {
+      free[static_cast<std::size_t>(best)] -= bytes;
+      piece.shard.device = best;
+      placed.push_back(piece);
+      continue;
+    }
+    if (!piece.divisible()) return false;
+    const Piece rest = piece.split();
+    for (const Piece& part : {piece, rest}) {
+      left.push_back(part);
+      std::push_heap(left.begin(), left.end(), smaller);
+    }
+  }
+  pieces = std::move(placed);
+  return true;
+}
+
 /// Devices for `pieces`, which are split until there are some; false when there are none.
 bool pack_pieces(std::int32_t devices, std::int64_t memory_bytes, const StopCheck& stop,
                  std::vector<Piece>& pieces) {
+  if (pack_splitting(devices, memory_bytes, pieces)) return true;
   for (std::size_t count = 1;; count *= 2) {
     std::vector<PackedPiece> to_pack;
     for (const Piece& piece : pieces) {
@@ -188,10 +230,19 @@ std::optional<Plan> Packer::spread_first(std::size_t count) const {
 }  // namespace
 
 std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop) {
+  return plan_by_memory_with_blocks(problem, {}, stop);
+}
+
+std::optional<Plan> plan_by_memory_with_blocks(const Problem& problem,
+                                               std::span<const std::int32_t> blocks,
+                                               const StopCheck& stop) {
   SpreadOrder order;
   order.tables.resize(problem.workload.tables.size());
   std::iota(order.tables.begin(), order.tables.end(), 0);
-  return Packer(problem, order, 1, stop).spread_first(0);
+  std::stable_partition(order.tables.begin(), order.tables.end(), [&](std::int32_t table) {
+    return std::find(blocks.begin(), blocks.end(), table) != blocks.end();
+  });
+  return Packer(problem, order, 1, stop).spread_first(blocks.size());
 }
 
 std::optional<Plan> plan_by_memory_with_rows(const Problem& problem, const RowShapes& rows,

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "search/problem.h"
 #include "search/row_shapes.h"
@@ -12,6 +14,12 @@ namespace neuroshard::search {
 /// device holds them whole, and then the largest pieces, until pack_by_memory() finds a way.
 /// Nothing when it finds none even for the finest pieces, or is stopped.
 std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop);
+
+/// The same of all but the `blocks`, distinct tables that go over all devices in even blocks of
+/// their rows (even_block()), which they have.
+std::optional<Plan> plan_by_memory_with_blocks(const Problem& problem,
+                                               std::span<const std::int32_t> blocks,
+                                               const StopCheck& stop);
 
 /// The same with row shards, for when no columns do. Tables whose finest columns no device holds
 /// are halved by rows, where `rows` have halves, and then all that rows divide finer than columns.

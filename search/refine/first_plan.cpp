@@ -7,6 +7,7 @@
 #include "search/feasibility.h"
 #include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"
+#include "search/refine/packed_plan.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -19,6 +20,7 @@ constexpr double kLeastLimit = 1.7;
 // golden_costs_bench: a row share of 0.1 is 0.01 % costlier in the mean of ten settings (formula_64
 // +0.06), 0.4 is within 0.006 on each.
 constexpr double kRowShare = 0.2;      // of the time left, or the budget, for plans with rows split
+constexpr double kPackedShare = 0.05;  // of the same, for plans packed by memory
 constexpr double kStartShare = 0.5;    // of the time or the budget left then, for the others
 constexpr double kStartSeconds = 0.1;  // or this much, if there is
 constexpr double kFullEffortSeconds = 0.4;  // of the others
@@ -62,6 +64,22 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   const std::optional<FastPlan> by_rows = fast_row_plan(
       problem, evaluator, catalog, StopCheck(soon), budget_share(options, kRowShare), fast);
   if (by_rows) keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
+}
+
+/// `best`, a plan for little memory or none, becomes the one that packed_plan() finds, if that is
+/// cheaper.
+void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                std::optional<StartPlan>& best) {
+  SearchOptions soon = options;
+  if (options.time_limit_s > 0) {
+    const double left = options.time_limit_s - seconds_since(began);
+    const double share = paced_by_time(options) ? share_of(left, kPackedShare, kFastSeconds) : left;
+    soon.time_limit_s = std::max(kLeastTimeLimit, share);
+  }
+  const std::optional<FastPlan> packed = packed_plan(problem, evaluator, catalog, StopCheck(soon),
+                                                     budget_share(options, kPackedShare));
+  if (packed) keep_cheaper(start_of(*packed, problem, evaluator, catalog), best);
 }
 
 /// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
@@ -124,6 +142,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
     try_rows(problem, evaluator, catalog, options, began, fast, best);
+    if (!fast || fast->plan.finer) try_packed(problem, evaluator, catalog, options, began, best);
   }
   SearchOptions rest = options;
   if (options.time_limit_s > 0) {

@@ -1,0 +1,86 @@
+#include "search/refine/packed_plan.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "search/local/plan_pieces.h"
+#include "search/packing/plan_packing.h"
+#include "search/refine/divider.h"
+
+namespace neuroshard::search {
+namespace {
+
+constexpr std::int64_t kLarge = 4;      // a table is large from a fourth of a device's memory on
+constexpr std::size_t kMostTables = 8;  // that are tried in blocks
+
+class PackedPlans {
+ public:
+  PackedPlans(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+              const StopCheck& stop, std::int64_t budget)
+      : problem_(problem), evaluator_(evaluator), catalog_(catalog), stop_(stop), budget_(budget) {}
+
+  std::optional<FastPlan> run() {
+    std::vector<std::int32_t> left = large_tables();
+    attempt({});
+    for (std::vector<std::int32_t> spread; !left.empty() && !over();) {
+      std::optional<std::size_t> best;
+      for (std::size_t k = 0; k < left.size() && !over(); ++k) {
+        spread.push_back(left[k]);
+        if (attempt(spread)) best = k;
+        spread.pop_back();
+      }
+      if (!best && best_) break;
+      const std::size_t taken = best.value_or(0);  // as long as nothing fits, the costliest
+      spread.push_back(left[taken]);
+      left.erase(left.begin() + static_cast<std::ptrdiff_t>(taken));
+    }
+    if (best_) best_->evaluations = evaluations_;
+    return std::move(best_);
+  }
+
+ private:
+  [[nodiscard]] bool over() const { return stop_.stop() || evaluations_ >= budget_; }
+
+  /// Those that can be in blocks, the costliest first.
+  [[nodiscard]] std::vector<std::int32_t> large_tables() const {
+    std::vector<std::int32_t> tables = costliest_tables(evaluator_, catalog_);
+    std::erase_if(tables, [&](std::int32_t table) {
+      return catalog_.block(table) == kNoEntry ||
+             catalog_.entry(catalog_.whole(table)).bytes < problem_.cluster.memory_bytes / kLarge;
+    });
+    if (tables.size() > kMostTables) tables.resize(kMostTables);
+    return tables;
+  }
+
+  /// Whether that is the cheapest plan so far.
+  bool attempt(const std::vector<std::int32_t>& spread) {
+    const std::optional<Plan> packed = plan_by_memory_with_blocks(problem_, spread, stop_);
+    if (!packed) return false;
+    const Assignment pieces = pieces_of(*packed, problem_.workload, catalog_);
+    if (pieces.empty()) return false;
+    FastPlan found = descend(problem_, evaluator_, catalog_, stop_, pieces, budget_ - evaluations_);
+    evaluations_ += found.evaluations;
+    if (best_ && found.cost >= best_->cost) return false;
+    best_ = std::move(found);
+    return true;
+  }
+
+  const Problem& problem_;
+  const PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
+  const StopCheck& stop_;
+  const std::int64_t budget_;
+  std::int64_t evaluations_ = 0;
+  std::optional<FastPlan> best_;
+};
+
+}  // namespace
+
+std::optional<FastPlan> packed_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                    const ShapeCatalog& catalog, const StopCheck& stop,
+                                    std::int64_t budget) {
+  return PackedPlans(problem, evaluator, catalog, stop, budget).run();
+}
+
+}  // namespace neuroshard::search
