@@ -9,13 +9,6 @@ namespace {
 constexpr std::int64_t kTooLarge = std::numeric_limits<std::int64_t>::max();
 constexpr std::int32_t kGrain = kLeastColumns;
 
-/// Columns of the narrowest piece. Those of sequences are all equally wide in TorchRec, of other
-/// tables, too: equal halves, as no other two parts have half of the columns each.
-std::int32_t least_columns(const TableSpace& table) {
-  const std::int32_t least = table.sharding.min_columns;
-  return table.table->pooled ? least : std::max(least, table.table->dim - table.table->dim / 2);
-}
-
 /// Of a table that may be in columns: whole, or in two of them at least.
 bool has_columns(const TableSpace& table) {
   return table.sharding.whole || split_point(table, table.table->dim) > 0;
@@ -26,6 +19,17 @@ bool has_halves(const TableSpace& table, std::int32_t parts) {
 }
 
 }  // namespace
+
+/// Those of sequences are all equally wide in TorchRec, of other tables, too: equal halves, as no
+/// other two parts have half of the columns each.
+std::int32_t least_columns(const TableSpace& table) {
+  const std::int32_t least = table.sharding.min_columns;
+  return table.table->pooled ? least : std::max(least, table.table->dim - table.table->dim / 2);
+}
+
+bool may_have_any_widths(const TableSpace& table) {
+  return table.table->pooled && split_point(table, table.table->dim) > 0;
+}
 
 std::int32_t split_point(const TableSpace& table, std::int32_t dim) {
   if (!table.sharding.columns) return 0;

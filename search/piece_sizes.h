@@ -15,6 +15,13 @@ namespace neuroshard::search {
 /// Tables that are not pooled are split into equal halves, once.
 std::int32_t split_point(const TableSpace& table, std::int32_t dim);
 
+/// Columns of the narrowest piece that a table may be in, when it is not whole.
+std::int32_t least_columns(const TableSpace& table);
+
+/// Whether a table's columns may be in pieces of any multiple of 4, beside those that halving leads
+/// to. Those that are not pooled may not: TorchRec wants equal ones.
+bool may_have_any_widths(const TableSpace& table);
+
 /// Columns of the widest piece left when the table is split by columns as far as it goes.
 std::int32_t finest_dim(const TableSpace& table);
 

@@ -20,6 +20,8 @@ struct TableSpace {
   DeviceSet devices{};   ///< that its shards may be on
   TableKernel kernel{};  ///< of its shards, but for replicas, which are fused
   bool counted = true;   ///< as memory; if not, whoever searches has taken it off already
+  /// Whether its columns may be in pieces of any multiple of 4; if not, halving has to lead there.
+  bool any_widths = false;
 };
 
 /// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever

@@ -40,17 +40,63 @@ bool draw_swap(const LocalPlan& plan, std::int32_t piece, std::int32_t device, R
   return true;
 }
 
-/// Of its columns or of its rows; one of the two at random where both can be split.
-std::pair<EntryId, EntryId> halves_of(const CatalogEntry& entry, Rng& rng) {
+/// All widths are as likely.
+std::pair<EntryId, EntryId> any_parts_of(const ShapeCatalog& catalog, const CatalogEntry& entry,
+                                         Rng& rng) {
+  const std::int32_t least = catalog.least_columns(entry.table);
+  const std::int32_t choices = (entry.dim - 2 * least) / kLeastColumns + 1;
+  if (choices < 1) return {kNoEntry, kNoEntry};
+  const auto drawn = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(choices)));
+  const std::int32_t dim = least + drawn * kLeastColumns;
+  return {catalog.find(entry.table, entry.rows, dim),
+          catalog.find(entry.table, entry.rows, entry.dim - dim)};
+}
+
+/// Of its columns or of its rows; one of the two at random where both can be split. Where columns
+/// may be in any widths, `uneven` of them are not halved.
+std::pair<EntryId, EntryId> parts_of(const ShapeCatalog& catalog, const CatalogEntry& entry,
+                                     double uneven, Rng& rng) {
   const bool rows = entry.upper != kNoEntry && (entry.first == kNoEntry || one_in_two(rng));
-  return rows ? std::pair(entry.upper, entry.lower) : std::pair(entry.first, entry.rest);
+  if (rows) return {entry.upper, entry.lower};
+  const bool any = entry.first != kNoEntry && uneven > 0 && catalog.any_widths(entry.table) &&
+                   rng.uniform() < uneven;
+  return any ? any_parts_of(catalog, entry, rng) : std::pair(entry.first, entry.rest);
+}
+
+/// Whether a piece has all rows of its table, in any columns.
+bool is_columns(const LocalPlan& plan, std::int32_t piece) {
+  const CatalogEntry& entry = plan.entry_of(piece);
+  return entry.moves() &&
+         entry.rows == plan.catalog().entry(plan.catalog().whole(entry.table)).rows;
+}
+
+/// Some columns of `piece` to another of its table, or back.
+bool draw_resize(const LocalPlan& plan, std::int32_t piece, Rng& rng, Move& move) {
+  const CatalogEntry& entry = plan.entry_of(piece);
+  const std::int32_t other = any_of(plan.pieces_of(entry.table), rng);
+  if (plan.placed(other).device == plan.placed(piece).device) return false;
+  if (!is_columns(plan, piece) || !is_columns(plan, other)) return false;
+  const std::int32_t least = plan.catalog().least_columns(entry.table);
+  const std::int32_t both = entry.dim + plan.entry_of(other).dim;
+  // The one with the columns that are no multiple of 4 keeps them.
+  const std::int32_t ragged = entry.dim % kLeastColumns;
+  const std::int32_t choices = (both - 2 * least) / kLeastColumns + 1;
+  if (choices < 2) return false;
+  const auto drawn = static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(choices)));
+  const std::int32_t dim = least + drawn * kLeastColumns + ragged;
+  if (dim == entry.dim || both - dim < least) return false;
+  const EntryId keeps = plan.catalog().find(entry.table, entry.rows, dim);
+  const EntryId gets = plan.catalog().find(entry.table, entry.rows, both - dim);
+  if (keeps == kNoEntry || gets == kNoEntry) return false;
+  move = resize_of(plan, piece, keeps, other, gets);
+  return true;
 }
 
 /// One half of `piece` to `device`, half of the time against a random piece of that.
-bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, Rng& rng,
-                Move& move) {
-  auto [stays, leaves] = halves_of(plan.entry_of(piece), rng);
-  if (stays == kNoEntry) return false;
+bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, double uneven,
+                Rng& rng, Move& move) {
+  auto [stays, leaves] = parts_of(plan.catalog(), plan.entry_of(piece), uneven, rng);
+  if (stays == kNoEntry || leaves == kNoEntry) return false;
   if (!one_in_two(rng)) std::swap(stays, leaves);
   const bool alone = plan.pieces_on(device).empty() || one_in_two(rng);
   move = split_of(plan, piece, stays, leaves, device,
@@ -171,6 +217,18 @@ Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, Entr
   return move;
 }
 
+Move resize_of(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::int32_t other,
+               EntryId gets) {
+  const std::int32_t a = plan.placed(piece).device;
+  const std::int32_t b = plan.placed(other).device;
+  Move move;
+  move.changes[0] = {a, {piece, kNoPiece}, {keeps, kNoEntry}};
+  move.changes[1] = {b, {other, kNoPiece}, {gets, kNoEntry}};
+  add_edit(move, piece, keeps, a);
+  add_edit(move, other, gets, b);
+  return move;
+}
+
 std::array<Edit, 3> make(LocalPlan& plan, const Move& move) {
   std::array<Edit, 3> undo;
   for (int edit = 0; edit < move.edit_count; ++edit) {
@@ -226,7 +284,11 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   if (plan.pieces_on(a).empty()) return false;
   const std::int32_t piece = any_of(plan.pieces_on(a), rng);
   if (!movable(plan, piece)) return false;
-  if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, rng, move);
+  if (mix_.resize > 0 && plan.catalog().any_widths(plan.entry_of(piece).table) &&
+      (kind -= mix_.resize) < 0) {
+    return draw_resize(plan, piece, rng, move);
+  }
+  if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, mix_.uneven, rng, move);
   if ((kind -= mix_.swap) < 0) return draw_swap(plan, piece, b, rng, move);
   move = shift_of(plan, piece, b);
   return true;

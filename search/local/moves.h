@@ -33,6 +33,11 @@ Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId 
 Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
               std::int32_t other);
 
+/// Columns of `piece` become columns of `other`, of the same table on another device: the two have
+/// the entries `keeps` and `gets` then. REQUIRES that these have as many columns together.
+Move resize_of(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::int32_t other,
+               EntryId gets);
+
 /// Makes the move. Returns what takes it back, edit by edit.
 std::array<Edit, 3> make(LocalPlan& plan, const Move& move);
 void take_back(LocalPlan& plan, const Move& move, const std::array<Edit, 3>& undo);
@@ -45,6 +50,10 @@ struct MoveMix {
   double swap = 0.5;
   double split = 0.1;
   double merge = 0.1;
+  /// Columns from a piece to another of its table, where they may be in any widths.
+  double resize = 0;
+  /// Of the splits of such tables, those that are not in the middle.
+  double uneven = 0;
   /// Of all contents of two devices, where devices are not alike to the cost models.
   double exchange = 0.02;
   /// Moves that begin at the device they are told is the busiest.

@@ -9,6 +9,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::uint64_t kMostHalvings = 3;
+constexpr std::int64_t kMostParts = 8;
 constexpr int kDraws = 20;  // of a table whose relayout fits
 
 void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
@@ -22,6 +23,22 @@ void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
   }
   divide(catalog, first, halvings - 1, rows, pieces);
   divide(catalog, rest, halvings - 1, rows, pieces);
+}
+
+/// A table's columns in so many pieces, as even as multiples of 4 columns allow; false where those
+/// would be too narrow.
+bool divide_evenly(const ShapeCatalog& catalog, std::int32_t table, std::int32_t parts,
+                   std::vector<EntryId>& pieces) {
+  const CatalogEntry& whole = catalog.entry(catalog.whole(table));
+  const std::int32_t grains = whole.dim / kLeastColumns;
+  if (grains / parts * kLeastColumns < catalog.least_columns(table)) return false;
+  for (std::int32_t part = 0; part < parts; ++part) {
+    const std::int32_t begin = grains * part / parts;
+    const std::int32_t end = grains * (part + 1) / parts;
+    const std::int32_t ragged = part + 1 == parts ? whole.dim % kLeastColumns : 0;
+    pieces.push_back(catalog.find(table, whole.rows, (end - begin) * kLeastColumns + ragged));
+  }
+  return true;
 }
 
 /// Pieces that are added to a plan one after the other, as long as devices have the memory.
@@ -75,6 +92,10 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
     rows = rows || entry.first == kNoEntry;
   }
   std::vector<EntryId> pieces;
+  if (halvings > 0 && !rows && !draw_hosts && catalog.any_widths(table) && rng.below(2) == 0) {
+    const auto parts = static_cast<std::int32_t>(rng.between(2, kMostParts));
+    if (divide_evenly(catalog, table, parts, pieces)) return pieces;
+  }
   divide(catalog, whole, halvings, rows, pieces);
   return pieces;
 }

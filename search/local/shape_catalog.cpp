@@ -37,6 +37,7 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
     limit_ = own.devices.all() ? nullptr : &limits_.emplace_back(own.devices);
     const EntryId id = add_columns(space, whole);
     entries_[static_cast<std::size_t>(id)].only_parts = !own.sharding.whole;
+    if (own.any_widths) add_widths(space, whole);
     if (rows.halves > 1 && own.sharding.rows) add_rows(space, whole, rows.halves);
     add_spread(space, table);
     const auto others = std::find_if(left.begin(), left.end(),
@@ -64,6 +65,12 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
 
 EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim,
                            Spread spread) const {
+  if (any_widths(table) && spread == Spread::kNone && rows == entry(whole(table)).rows) {
+    const bool wider = dim > entry(whole(table)).dim;
+    return wider ? kNoEntry
+                 : by_width_[widths_[static_cast<std::size_t>(table)].all +
+                             static_cast<std::size_t>(dim)];
+  }
   const EntryId end = table_begin_.size() > static_cast<std::size_t>(table) + 1
                           ? table_begin_[static_cast<std::size_t>(table) + 1]
                           : static_cast<EntryId>(entries_.size());  // while it is being made
@@ -126,6 +133,25 @@ EntryId ShapeCatalog::add_columns(const SearchSpace& space, const ShardShape& sh
   entries_[static_cast<std::size_t>(id)].first = first;
   entries_[static_cast<std::size_t>(id)].rest = rest;
   return id;
+}
+
+/// The pieces of any widths: multiples of 4 columns, and what they leave of the table.
+void ShapeCatalog::add_widths(const SearchSpace& space, const ShardShape& whole) {
+  const std::int32_t least = search::least_columns(space.of(whole.table));
+  ShardShape part = whole;
+  for (std::int32_t dim = least; dim <= whole.dim - least; dim += kLeastColumns) {
+    part.dim = dim;
+    add_columns(space, part);
+    part.dim = whole.dim - dim;
+    add_columns(space, part);
+  }
+  widths_.resize(space.tables.size());
+  const std::size_t all = by_width_.size();
+  by_width_.resize(all + static_cast<std::size_t>(whole.dim) + 1, kNoEntry);
+  for (auto id = static_cast<std::size_t>(this->whole(whole.table)); id < entries_.size(); ++id) {
+    by_width_[all + static_cast<std::size_t>(entries_[id].dim)] = static_cast<EntryId>(id);
+  }
+  widths_[static_cast<std::size_t>(whole.table)] = {all, least};
 }
 
 /// The pieces that halving the rows of `shape`, of all columns, leads to, while they are one of

@@ -54,9 +54,10 @@ struct CatalogEntry {
 };
 
 /// All widths that splitting in two as evenly as split_point() allows can lead to: the widths that
-/// cost models are trained on when tables have a power of two of columns. With `rows` also parts of
-/// the rows of all columns, even blocks and replicas; of each table what its sharding allows.
-/// Everything is interned when it is made, so that searches may run in parallel afterwards.
+/// cost models are trained on when tables have a power of two of columns. Of tables whose space has
+/// any widths also all others that are a multiple of 4 columns, and what they leave. With `rows`
+/// also parts of the rows of all columns, even blocks and replicas; of each table what its sharding
+/// allows. Everything is interned when it is made, so that searches may run in parallel afterwards.
 /// Immutable; thread-safe.
 class ShapeCatalog {
  public:
@@ -90,6 +91,14 @@ class ShapeCatalog {
   [[nodiscard]] bool movable(std::int32_t table) const {
     const CatalogEntry& all = entry(whole(table));
     return !all.only_parts || all.first != kNoEntry || all.upper != kNoEntry;
+  }
+  /// Whether its columns may be in any widths.
+  [[nodiscard]] bool any_widths(std::int32_t table) const {
+    return !widths_.empty() && widths_[static_cast<std::size_t>(table)].all != kNoWidths;
+  }
+  /// Columns of the narrowest piece of a table with any widths.
+  [[nodiscard]] std::int32_t least_columns(std::int32_t table) const {
+    return widths_[static_cast<std::size_t>(table)].least;
   }
   /// The even block of a table's rows, of as many as devices; kNoEntry where there is none. The
   /// last block may be smaller: it counts as one of the others.
@@ -138,12 +147,19 @@ class ShapeCatalog {
     std::vector<ShardShape> shapes;
     bool whole_tables = false;
   };
+  /// Where the entries of a table with any widths are.
+  struct Widths {
+    std::size_t all = kNoWidths;  // in by_width_: one for each number of columns, from 0 on
+    std::int32_t least = 0;
+  };
+  static constexpr std::size_t kNoWidths = static_cast<std::size_t>(-1);
   ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows,
                const Around& around, const CancelToken* cancel);
   void add_shards(const SearchSpace& space, std::span<const ShardShape> shapes, bool whole_tables);
   EntryId add(const SearchSpace& space, const ShardShape& shape, Spread spread = Spread::kNone);
   EntryId add_columns(const SearchSpace& space, const ShardShape& shape,
                       Spread spread = Spread::kNone);
+  void add_widths(const SearchSpace& space, const ShardShape& whole);
   EntryId add_rows(const SearchSpace& space, const ShardShape& shape, std::int32_t parts);
   void add_spread(const SearchSpace& space, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
@@ -151,6 +167,8 @@ class ShapeCatalog {
   const RowShapes rows_;
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables
+  std::vector<Widths> widths_;        // per table, or empty
+  std::vector<EntryId> by_width_;
   std::vector<EntryId> blocks_;       // per table, or empty
   std::vector<EntryId> host_blocks_;  // per table, or empty
   std::vector<EntryId> replicas_;     // per table, or empty

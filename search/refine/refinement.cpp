@@ -40,6 +40,13 @@ constexpr double kLongSeconds = 1e-3;
 constexpr std::int64_t kRelayoutWalkLength = 20'000;
 constexpr double kRelayoutSeconds = 4e-3;
 
+// Every second walk moves columns between pieces and splits unevenly, where widths are free. By
+// TorchRec's formula, 1,000,000 candidates, four seeds each: eight tasks of 40 to 100 DLRM tables
+// on 16 devices and Criteo 1 TB on 8 are 0.29 % cheaper in the mean than with halves alone
+// (Criteo 2.0), 0.26 % with all walks.
+constexpr double kResize = 0.1;  // of the moves
+constexpr double kUneven = 0.5;  // of the splits
+
 bool begins_with_relayout(const WalkBudget::Share& share) {
   return share.candidates > 0 ? share.candidates >= kRelayoutWalkLength
                               : share.seconds >= kRelayoutSeconds;
@@ -91,6 +98,10 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   WalkOptions options = walk_at(evaluator_.devices(), generation, index);
   if (share.candidates > 0) options.budget = share.candidates;
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
+  if (index % 2 == 1) {
+    options.mix.resize = kResize;
+    options.mix.uneven = kUneven;
+  }
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
   const bool only_relayouts = index % kWalks == kRelayoutWalk && few_tables() &&
                               (generation % 2 == 1 || !begins_with_relayout(share));
