@@ -90,6 +90,11 @@ class PlanEvaluator {
 
   /// Whether a plan's cost is the largest sum of a device's shape_cost()s, beyond rounding.
   [[nodiscard]] virtual bool additive() const { return false; }
+  /// shape_cost() of a shape that nobody is going to place, for bounds, which ask about far more
+  /// shapes than searches try. Needs the evaluator to itself, as it may intern the shape.
+  [[nodiscard]] virtual double additive_cost(const ShardShape& shape) {
+    return shape_cost(intern(shape));
+  }
 
   /// costs[p] = cost of plan p in milliseconds, the largest total of a device. Never NaN. A plan's
   /// cost does not depend on the others in the batch.

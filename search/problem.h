@@ -61,6 +61,9 @@ struct SearchOptions {
   bool possible_replicas = false;
   /// Whether a refusal of `refine` says what would do, which may take long to find out.
   bool advise = true;
+  /// Whether SearchResult::lower_bound is of plans that fit the devices. Not where it is to hold for
+  /// tables in host memory, too.
+  bool bound_within_memory = true;
 };
 
 struct SearchResult {
@@ -70,7 +73,8 @@ struct SearchResult {
   bool stopped_early = false;  ///< by the time limit or the caller: another run may differ
   /// What the time limit left no room for, in words; empty: nothing.
   std::string_view skipped{};
-  /// lower_bound() of the problem, where the search has asked for it and there is one.
+  /// lower_bound() of the problem, where the search has asked for it and there is one. With more
+  /// effort there may be a higher one.
   std::optional<double> lower_bound{};
 };
 

@@ -141,8 +141,8 @@ class CompareCommand final : public Command {
         return status;
       } else {
         any_taken = true;
-        const auto bound =
-            bound_of(known_bound(*compared), workload, cluster_, models, search_.options);
+        const auto bound = bound_of(known_bound(*compared), workload, cluster_, models,
+                                    search_.options, search::BoundEffort::kQuick);
         if (bound) bounds_.ms.push_back(*bound);
       }
       report.tasks.push_back(task_report(index, workload, std::move(compared).value()));

@@ -87,6 +87,7 @@ class PlanCommand final : public Command {
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
     const PlanFile file = file_for(loaded, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
+    find_bound(loaded.workload, models.models, best);
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
     if (text.status().code() == StatusCode::kInvalidInput) {
@@ -96,6 +97,7 @@ class PlanCommand final : public Command {
                                   plan_instead(file, loaded.workload, cluster_, models.models,
                                                search_.options, best, text.status()));
       best = std::move(instead.plan);
+      find_bound(loaded.workload, models.models, best);
       others = std::move(instead.others);
       note_instead(wanted, text.status(), best);
       text = plan_text(loaded, models, best, {});
@@ -162,6 +164,13 @@ class PlanCommand final : public Command {
     return large || all > memory * cluster_.devices / 2;
   }
 
+  /// What no plan costs less than. Where tables are in host memory, only the search itself knows.
+  void find_bound(const Workload& workload, const CostModels& models, PlanResult& best) const {
+    if (has_offloaded(best.plan)) return;
+    best.lower_bound =
+        bound_of(best.lower_bound, workload, cluster_, models, as_trainer_runs(search_.options));
+  }
+
   void note_end_of_search(const PlanResult& best) const {
     const bool interrupted = cancel_token().cancelled();
     if (interrupted) print_note("interrupted: this is the best plan so far");
@@ -222,10 +231,7 @@ class PlanCommand final : public Command {
     const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += offloaded_text(workload, best.plan);
-    if (!has_offloaded(best.plan) || best.lower_bound) {
-      text +=
-          bound_text(best.lower_bound, best.cost.cost_ms, workload, cluster_, models.models, run);
-    }
+    text += bound_text(best.lower_bound, best.cost.cost_ms, cluster_, models.models, run);
     if (!has_offloaded(best.plan)) {
       text += data_parallel_text(best.lower_bound, workload, cluster_, models.models, run);
     }

@@ -145,14 +145,14 @@ std::string result_text(const Console& console, const Workload& workload, const 
 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
-                               const PlanOptions& options) {
+                               const PlanOptions& options, search::BoundEffort effort) {
   // Of tables on the devices, where those are never dearer than in host memory.
   const bool cheaper_elsewhere =
       cluster.host_memory_bytes > 0 && !capabilities(models).fused_is_fastest;
-  if (!known && !cheaper_elsewhere) {
-    const auto computed =
-        cost_lower_bound(workload, cluster, models, options.row_splits, options.data_parallel);
-    if (computed.ok()) known = *computed;
+  if (!cheaper_elsewhere) {
+    const auto computed = cost_lower_bound(workload, cluster, models, options.row_splits,
+                                           options.data_parallel, effort);
+    if (computed.ok() && *computed) known = std::max(known.value_or(0), **computed);
   }
   return known && *known > 0 ? known : std::nullopt;
 }
@@ -161,17 +161,15 @@ double above_bound(double cost_ms, double bound_ms) {
   return std::max(0.0, cost_ms / bound_ms - 1);
 }
 
-std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
-                       const Cluster& cluster, const CostModels& models,
-                       const PlanOptions& options) {
-  const std::optional<double> bound = bound_of(known, workload, cluster, models, options);
+std::string bound_text(std::optional<double> bound, double cost_ms, const Cluster& cluster,
+                       const CostModels& models, const PlanOptions& options) {
   if (!bound) return "";
   return "at most " + fixed_decimals(100 * above_bound(cost_ms, *bound), 2) + " % above the best " +
          bounded_plans(models, cluster, options) + " (a lower bound of " +
          milliseconds(*bound, cost_ms) + " ms)\n";
 }
 
-std::string data_parallel_text(std::optional<double> known, const Workload& workload,
+std::string data_parallel_text(std::optional<double> without, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options) {
   constexpr double kWorthALine = 0.02;
@@ -179,8 +177,8 @@ std::string data_parallel_text(std::optional<double> known, const Workload& work
   if (!makes_row_shards({&options.algorithm, 1})) return "";
   PlanOptions with = options;
   with.data_parallel = true;
-  const std::optional<double> without = bound_of(known, workload, cluster, models, options);
-  const std::optional<double> bound = bound_of({}, workload, cluster, models, with);
+  const std::optional<double> bound =
+      bound_of({}, workload, cluster, models, with, search::BoundEffort::kQuick);
   if (!without || !bound || *bound > (1 - kWorthALine) * *without) return "";
   return "with --data-parallel on, tables may be whole on every device: the lower bound is then " +
          milliseconds(*bound, *without) + " ms\n";
@@ -197,7 +195,7 @@ std::string bounded_plans(const CostModels& models, const Cluster& cluster,
   std::vector<std::string> others;
   if (replicas) others.emplace_back("data-parallel ones");
   if (by_rows) others.emplace_back("row-wise ones");
-  std::string plans = "plan of whole and column-split tables";
+  std::string plans = "plan of tables whole or in columns by multiples of 4";
   for (const std::string& other : others) {
     plans += (&other == &others.back() ? ", and " : ", ") + other;
   }

@@ -39,23 +39,24 @@ std::string result_text(const Console& console, const Workload& workload, const 
 /// more ("0.1234", "12.34", "123.4").
 std::string milliseconds(double value, double largest);
 
-/// `known`, or else cost_lower_bound(): milliseconds; nothing where there is none above 0.
+/// The higher of `known` and cost_lower_bound(): milliseconds; nothing where there is none above 0.
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
-                               const PlanOptions& options);
+                               const PlanOptions& options,
+                               search::BoundEffort effort = search::BoundEffort::kFull);
 /// How far above a bound a cost is: 0.01 for one per cent, and not below 0.
 double above_bound(double cost_ms, double bound_ms);
 /// A line for people: how far from the best possible a plan of `cost_ms` is at most; "" where there
 /// is no such bound.
-std::string bound_text(std::optional<double> known, double cost_ms, const Workload& workload,
-                       const Cluster& cluster, const CostModels& models,
-                       const PlanOptions& options);
+std::string bound_text(std::optional<double> bound, double cost_ms, const Cluster& cluster,
+                       const CostModels& models, const PlanOptions& options);
 /// A line on what tables whole on every device could save, where the options allow none and the
-/// lower bound is below `known` with them; "" where it is not, or the algorithm makes none.
-std::string data_parallel_text(std::optional<double> known, const Workload& workload,
+/// lower bound is below `without` with them; "" where it is not, or the algorithm makes none.
+std::string data_parallel_text(std::optional<double> without, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options);
-/// What such a bound is one of: "plan of whole and column-split tables", or of others, too.
+/// What such a bound is one of: "plan of tables whole or in columns by multiples of
+/// 4", or of others, too.
 std::string bounded_plans(const CostModels& models, const Cluster& cluster,
                           const PlanOptions& options);
 

@@ -12,6 +12,7 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
   document.batch_size = loaded.workload.batch_size;
   document.buffers = cluster.buffers;
   document.cost = result.cost;
+  document.lower_bound_ms = result.lower_bound;
   document.provenance = provenance_of(models, loaded.sha256, result.algorithm, seed);
   flags.options.memory_limit = cluster.memory_bytes;
   flags.options.cost_origin = describe_costs(models, cluster.devices);

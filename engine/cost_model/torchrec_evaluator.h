@@ -34,6 +34,9 @@ class TorchRecEvaluator final : public CostEvaluator {
                   std::span<float> costs) const override;
   [[nodiscard]] bool devices_alike() const override { return true; }
   [[nodiscard]] bool additive() const override { return true; }
+  [[nodiscard]] double additive_cost(const ShardShape& shape) override {
+    return cost_of(shape).total_ms();
+  }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;
   void plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,

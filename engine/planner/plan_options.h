@@ -51,7 +51,8 @@ struct PlanResult {
   double seconds = 0;                 ///< the search alone
   bool stopped_early = false;         ///< by time or the cancel token: another run may differ
   std::string skipped;                ///< what the time limit left no room for; empty: nothing
-  std::optional<double> lower_bound;  ///< cost_lower_bound(), where the search has found it out
+  /// No plan costs less, where the search has found that out; cost_lower_bound() may say more.
+  std::optional<double> lower_bound;
 };
 
 }  // namespace neuroshard

@@ -22,7 +22,6 @@
 #include "engine/planner/search_budget.h"
 #include "engine/planner/search_run.h"
 #include "search/algorithms.h"
-#include "search/lower_bound.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
 #include "search/row_shapes.h"
@@ -52,6 +51,7 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     const DeviceSearch on_devices = [&](search::SearchOptions fused) {
       fused.advise = !offload;
+      fused.bound_within_memory = !offload;
       return search_fused(problem, fused, [&](const search::Problem& tables) {
         return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
                      : algorithm->run(tables, evaluator, fused);
@@ -169,7 +169,7 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
 
 Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
                                                const CostModels& models, RowSplits row_splits,
-                                               bool data_parallel) {
+                                               bool data_parallel, search::BoundEffort effort) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
@@ -178,8 +178,10 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   if (!capabilities(models).additive) return std::optional<double>();
+  // Tables in host memory take none of the devices'.
   return search::lower_bound({workload, cluster, search::space_of(workload, cluster)}, *evaluator,
-                             search::row_shapes(options, cluster.devices));
+                             search::row_shapes(options, cluster.devices),
+                             {effort, cluster.host_memory_bytes == 0});
 }
 
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,

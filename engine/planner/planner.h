@@ -14,6 +14,7 @@
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/planner/plan_options.h"
+#include "search/bounds/lower_bound.h"
 
 namespace neuroshard {
 
@@ -51,13 +52,15 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,
                           StepBuffers buffers = StepBuffers::kOff);
 
-/// Milliseconds that no plan for this cluster of column-split tables, and with `row_splits` and
-/// data-parallel ones, costs less than under `models`, whatever memory there is; nothing where
-/// `models` are not additive (networks are not, TorchRec's formula is). Errors: as make_plan()
-/// without a search. Thread-safe.
-Result<std::optional<double>> cost_lower_bound(const Workload& workload, const Cluster& cluster,
-                                               const CostModels& models, RowSplits row_splits,
-                                               bool data_parallel = false);
+/// Milliseconds that no plan for this cluster costs less than under `models` whose tables are whole
+/// or in columns by multiples of 4, and, with `row_splits` and `data_parallel`, as those have it:
+/// of plans that fit the devices or, where there is host memory, whatever memory there is. Nothing
+/// where `models` are not additive (networks are not, TorchRec's formula is). Errors: as
+/// make_plan() without a search. Thread-safe.
+Result<std::optional<double>> cost_lower_bound(
+    const Workload& workload, const Cluster& cluster, const CostModels& models,
+    RowSplits row_splits, bool data_parallel = false,
+    search::BoundEffort effort = search::BoundEffort::kFull);
 
 /// One algorithm's outcome in a comparison: a plan, or why there is none.
 struct ComparedPlan {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct PlanDocument {
   std::int64_t batch_size = 0;
   StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
   PlanCost cost;
+  std::optional<double> lower_bound_ms;  ///< that no plan for the same cluster costs less than
   PlanProvenance provenance;
   TrainerPlaces places;  ///< not part of a neuroshard-plan
 };

@@ -110,14 +110,19 @@ Result<DeviceCost> read_device_cost(const JsonValue& value, std::size_t device) 
   return cost;
 }
 
-Status read_costs(JsonObject& root, std::int32_t devices, PlanCost& cost) {
+Status read_costs(JsonObject& root, PlanDocument& document) {
+  PlanCost& cost = document.cost;
   if (const std::optional<JsonValue> value = root.find("cost_ms")) {
     NEUROSHARD_ASSIGN_OR_RETURN(cost.cost_ms, value->number());
+  }
+  if (root.has("lower_bound_ms")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(document.lower_bound_ms,
+                                root.number("lower_bound_ms", 0, kMaxPartMs));
   }
   const std::optional<JsonValue> per_device = root.find("per_device");
   if (!per_device) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array,
-                              per_device->array(static_cast<std::size_t>(devices)));
+                              per_device->array(static_cast<std::size_t>(document.plan.devices)));
   for (const JsonValue value : array) {
     NEUROSHARD_ASSIGN_OR_RETURN(const DeviceCost device,
                                 read_device_cost(value, cost.per_device.size()));
@@ -156,14 +161,13 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
     plan.shards.push_back(shard);
   }
   NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan, faults));
-  NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document.plan.devices, document.cost));
+  NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   return document;
 }
 
-std::string format_plan(const PlanDocument& document) {
-  JsonWriter writer;
+void write_plan(JsonWriter& writer, const PlanDocument& document) {
   writer.begin_object();
   writer.key("format").text(kFormat);
   writer.key("version").integer(kVersion);
@@ -174,6 +178,7 @@ std::string format_plan(const PlanDocument& document) {
   }
   const bool has_costs = !document.cost.per_device.empty();
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);
+  if (document.lower_bound_ms) writer.key("lower_bound_ms").number(*document.lower_bound_ms);
   writer.key("shards");
   write_shards(writer, document.plan);
   write_offloaded(writer, document.plan);
@@ -186,6 +191,11 @@ std::string format_plan(const PlanDocument& document) {
     write_provenance(writer, document.provenance);
   }
   writer.end_object();
+}
+
+std::string format_plan(const PlanDocument& document) {
+  JsonWriter writer;
+  write_plan(writer, document);
   return writer.take();
 }
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "engine/core/elapsed.h"
+#include "search/bounds/lower_bound.h"
 #include "search/feasibility.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
-#include "search/lower_bound.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/any_widths.h"
@@ -25,7 +25,17 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kLeastForBound = 0.3;  // seconds left, for a lower bound to end the search by
+// Seconds left, for a lower bound to end the search by, and for one that takes some hundredths of
+// a second; or as many plans.
+constexpr double kLeastForBound = 0.3;
+constexpr double kLeastForQuick = 0.9;
+constexpr std::int64_t kPlansForQuick = 20'000;
+
+BoundEffort effort_for(const SearchOptions& options, double seconds_left) {
+  const bool more = options.evaluations > 0 ? options.evaluations >= kPlansForQuick
+                                            : seconds_left >= kLeastForQuick;
+  return more ? BoundEffort::kQuick : BoundEffort::kArea;
+}
 
 /// For how many sizes of pieces a search has time. Where costs do not add up, tables stay in
 /// halves: golden_costs_bench with any widths had networks_64 0.1 % cheaper, but dcnv2_networks_16
@@ -92,8 +102,11 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   if (!widths.complete()) return result;
   Assignment pieces = pieces_of(result.plan, problem.workload, widths);
   if (pieces.empty()) return result;
-  const bool has_time = !timed || own.time_limit_s - seconds_since(began) >= kLeastForBound;
-  if (has_time) result.lower_bound = lower_bound(problem, evaluator, rows);
+  const double left = timed ? own.time_limit_s - seconds_since(began) : kNoTimeLimit;
+  if (left >= kLeastForBound) {
+    result.lower_bound =
+        lower_bound(problem, evaluator, rows, {effort_for(own, left), own.bound_within_memory});
+  }
   Refinement refinement(any, evaluator, widths, own, began);
   refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();

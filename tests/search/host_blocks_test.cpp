@@ -10,7 +10,7 @@
 #include "search/local/plan_pieces.h"
 #include "search/local/random_layout.h"
 #include "search/local/relayout_walk.h"
-#include "search/lower_bound.h"
+#include "search/bounds/lower_bound.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"

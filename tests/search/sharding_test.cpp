@@ -8,7 +8,7 @@
 #include "engine/core/plan_check.h"
 #include "search/algorithms.h"
 #include "search/feasibility.h"
-#include "search/lower_bound.h"
+#include "search/bounds/lower_bound.h"
 #include "search/neuroshard.h"
 #include "search/piece_sizes.h"
 #include "search/plan_cost.h"

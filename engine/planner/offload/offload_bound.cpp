@@ -8,14 +8,14 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/planner/offload/kernel_costs.h"
-#include "search/lower_bound.h"
+#include "search/bounds/lower_bound.h"
 
 namespace neuroshard {
 namespace {
 
 using search::KernelOption;
 
-constexpr double kMostShapes = 1e6;  // to intern
+constexpr double kMostShapes = 1e6;  // to ask the cost of
 constexpr double kMostWork = 1e8;    // to divide tables: a tenth of a second
 
 /// A table with a cache of some size, divided as costs least.
