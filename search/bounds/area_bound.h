@@ -36,6 +36,7 @@ class AreaBound {
   PlanEvaluator& evaluator_;
   const RowShapes rows_;
   const bool within_memory_;
+  std::size_t widest_;               // table that is divided in every way
   std::vector<double> least_costs_;  // [tables]
   std::vector<double> dearest_;      // [tables], of their pieces
   double sum_ = 0;                   // of least_costs_

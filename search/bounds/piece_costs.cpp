@@ -10,7 +10,6 @@ namespace {
 
 constexpr auto kGrain = static_cast<std::size_t>(kLeastColumns);
 constexpr double kSame = 1 + 1e-12;  // but for rounding
-constexpr std::size_t kWide = 1024;  // grains: to divide a wider table takes a million steps
 
 /// Which pieces there are of one table, and what each costs.
 class Pieces {
@@ -150,16 +149,16 @@ double pieces_of(const Table& table, const RowShapes& rows) {
 }
 
 double least_division(const ColumnCosts& worth, const ColumnCosts& costs, double most,
-                      std::vector<double>& least) {
+                      std::vector<double>& least, std::size_t widest) {
   if (costs.none()) return kNever;
   const std::size_t grains = costs.grains();
   const double rate = least_rate(worth, costs, most);
   if (costs.ragged.empty()) {
     // Mostly the whole table is the cheapest a column, and nothing has to be tried.
     const double at_best = std::isfinite(rate) ? rate * static_cast<double>(grains) : kNever;
-    if (grains == 0 || grains > kWide || at_best == kNever) return grains == 0 ? kNever : at_best;
+    if (grains == 0 || grains > widest || at_best == kNever) return grains == 0 ? kNever : at_best;
     if (costs.even[grains] <= most && worth.even[grains] <= at_best * kSame) return at_best;
-  } else if (grains > kWide) {
+  } else if (grains > widest) {
     double total = kNever;
     for (std::size_t k = 0; k <= grains; ++k) {
       if (costs.ragged[k] > most) continue;
@@ -184,16 +183,16 @@ double least_division(const ColumnCosts& worth, const ColumnCosts& costs, double
   return total;
 }
 
-double division_steps(const ColumnCosts& costs) {
+double division_steps(const ColumnCosts& costs, std::size_t widest) {
   const auto size = static_cast<double>(costs.even.size());
-  return costs.even.size() > kWide ? size : size * size;
+  return costs.even.size() > widest ? size : size * size;
 }
 
 double cheapest_division(const PieceCosts& costs, const RowShapes& rows, double most,
-                         std::vector<double>& least) {
-  const double columns =
-      std::min(least_division(costs.columns, costs.columns, most, least),
-               std::max(1, rows.host) * least_division(costs.on_host, costs.on_host, most, least));
+                         std::vector<double>& least, std::size_t widest) {
+  const double columns = std::min(
+      least_division(costs.columns, costs.columns, most, least, widest),
+      std::max(1, rows.host) * least_division(costs.on_host, costs.on_host, most, least, widest));
   const double blocks = costs.dearest <= most ? costs.blocks : kNever;
   const double replicas = costs.replica <= most ? rows.replicas * costs.replica : kNever;
   return std::min({columns, blocks, replicas});

@@ -50,17 +50,21 @@ PieceCosts piece_costs(const Problem& problem, std::int32_t table, PlanEvaluator
 /// Pieces that piece_costs() would ask the cost of, about.
 double pieces_of(const Table& table, const RowShapes& rows);
 
+/// The widest table, in grains, that is divided in every way to find the best one: that takes half
+/// a million steps.
+inline constexpr std::size_t kWidestDivided = 1024;
+
 /// What a division of a table adds up to at least, where a piece of k columns counts even[k] or
-/// ragged[k], and only pieces that cost at most `most` are there. Of very wide tables something
-/// less, as that is found in less time. `least` is working memory.
+/// ragged[k], and only pieces that cost at most `most` are there. Of tables of more than `widest`
+/// grains something less, which is found in one step a grain. `least` is working memory.
 double least_division(const ColumnCosts& worth, const ColumnCosts& costs, double most,
-                      std::vector<double>& least);
+                      std::vector<double>& least, std::size_t widest = kWidestDivided);
 
 /// Steps that takes, about.
-double division_steps(const ColumnCosts& costs);
+double division_steps(const ColumnCosts& costs, std::size_t widest = kWidestDivided);
 
 /// The least that the table costs all devices together, in pieces of at most `most` each.
 double cheapest_division(const PieceCosts& costs, const RowShapes& rows, double most,
-                         std::vector<double>& least);
+                         std::vector<double>& least, std::size_t widest = kWidestDivided);
 
 }  // namespace neuroshard::search
