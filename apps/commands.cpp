@@ -52,6 +52,10 @@ constexpr std::array kCommands{
                  "  neuroshard sweep --tables examples/dlrm_dcnv2.json --devices 4,8,16 "
                  "--device-memory 20GB,80GB --time-limit 0.1\n",
                  make_sweep_command},
+    CommandEntry{"frontier", "what more memory and more devices buy: plans no other beats",
+                 "  neuroshard frontier --tables examples/dlrm_dcnv2.json --devices 4,8,16 "
+                 "--time-limit 3 --output frontier.json\n",
+                 make_frontier_command},
     CommandEntry{"collect compute", "measure what sets of tables cost on one device",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 500 "
                  "--output h200_compute\n",

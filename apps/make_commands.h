@@ -14,6 +14,7 @@ std::unique_ptr<Command> make_check_command();
 std::unique_ptr<Command> make_export_command();
 std::unique_ptr<Command> make_compare_command();
 std::unique_ptr<Command> make_sweep_command();
+std::unique_ptr<Command> make_frontier_command();
 std::unique_ptr<Command> make_collect_compute_command();
 std::unique_ptr<Command> make_collect_comm_command();
 std::unique_ptr<Command> make_measure_command();

@@ -7,6 +7,7 @@
 
 #include "engine/core/cluster.h"
 #include "engine/core/plan.h"
+#include "engine/core/plan_sink.h"
 #include "engine/core/progress.h"
 #include "engine/core/status.h"
 #include "engine/core/step_memory.h"
@@ -64,6 +65,8 @@ struct SearchOptions {
   /// Whether SearchResult::lower_bound is of plans that fit the devices. Not where it is to hold for
   /// tables in host memory, too.
   bool bound_within_memory = true;
+  /// Gets the best plan of each of `refine`'s walks; null: nobody.
+  PlanSink* plans = nullptr;
 };
 
 struct SearchResult {

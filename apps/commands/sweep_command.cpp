@@ -20,6 +20,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/planner/frontier/plan_archive.h"
 #include "engine/planner/planner.h"
 
 namespace neuroshard::apps {
@@ -94,7 +95,9 @@ class SweepCommand final : public Command {
                std::ssize(workload.tables),
                like_.host_memory_bytes,
                {}};
+    archive_.emplace(workload, like_.buffers);
     NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
+    NEUROSHARD_RETURN_IF_ERROR(share_plans(workload, models.models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
     NEUROSHARD_RETURN_IF_ERROR(hand_over(workload, models));
     return outcome();
@@ -172,22 +175,45 @@ class SweepCommand final : public Command {
     if (planned.ok()) row.seconds = planned->seconds;
     if (status.ok()) {
       const PlanResult& plan = planned->result.value();
-      row.feasible = true;
-      row.cost_ms = plan.cost.cost_ms;
-      for (const DeviceCost& device : plan.cost.per_device) {
-        row.memory_bytes = std::max(row.memory_bytes, device.memory_bytes);
-        row.host_bytes += device.host_bytes;
-        least_.compute_ms = std::min(least_.compute_ms, device.compute_ms);
-        least_.forward_comm_ms = std::min(least_.forward_comm_ms, device.forward_comm_ms);
-        least_.backward_comm_ms = std::min(least_.backward_comm_ms, device.backward_comm_ms);
-      }
-      row.shards = std::ssize(plan.plan.shards);
-      row.offloaded = std::ssize(offloaded_tables(plan.plan));
-      row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options);
+      show_plan(plan.plan, plan.cost, row);
+      row.lower_bound_ms = bound_of(plan.lower_bound, workload, cluster, models, search_.options,
+                                    search::BoundEffort::kQuick);
       row.stopped_early = plan.stopped_early;
       row.skipped = plan.skipped;
+      archive_->keep(plan.plan, plan.cost.cost_ms);
     }
     report_.clusters.push_back(std::move(row));
+  }
+
+  void show_plan(const Plan& plan, const PlanCost& cost, io::SweepCluster& row) {
+    row.feasible = true;
+    row.refusal.clear();
+    row.cost_ms = cost.cost_ms;
+    row.memory_bytes = 0;
+    row.host_bytes = 0;
+    for (const DeviceCost& device : cost.per_device) {
+      row.memory_bytes = std::max(row.memory_bytes, device.memory_bytes);
+      row.host_bytes += device.host_bytes;
+      least_.compute_ms = std::min(least_.compute_ms, device.compute_ms);
+      least_.forward_comm_ms = std::min(least_.forward_comm_ms, device.forward_comm_ms);
+      least_.backward_comm_ms = std::min(least_.backward_comm_ms, device.backward_comm_ms);
+    }
+    row.shards = std::ssize(plan.shards);
+    row.offloaded = std::ssize(offloaded_tables(plan));
+  }
+
+  /// Of all plans found for as many devices, the cheapest that fits is a cluster's: so that more
+  /// memory never costs more.
+  Status share_plans(const Workload& workload, const CostModels& models) {
+    for (io::SweepCluster& row : report_.clusters) {
+      const Cluster& cluster = row.cluster;
+      const ArchivedPlan* best = archive_->within(cluster.devices, cluster.memory_bytes);
+      if (best == nullptr || (row.feasible && row.cost_ms <= best->cost_ms)) continue;
+      NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
+                                  simulate(workload, best->plan, models, cluster.buffers));
+      show_plan(best->plan, cost, row);
+    }
+    return {};
   }
 
   /// What is there is shown, if that has a plan.
@@ -244,6 +270,7 @@ class SweepCommand final : public Command {
   std::optional<std::string> output_;
   SearchFlags search_;
   io::SweepReport report_;
+  std::optional<PlanArchive> archive_;
   std::string shortage_;  ///< of the last cluster that has not the memory
   DeviceCost least_;      ///< each time the least of all devices of all plans, or 0
 };

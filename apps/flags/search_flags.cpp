@@ -51,6 +51,20 @@ void declare_threads_and_seed(FlagSet& flags, PlanOptions* out, const std::strin
   flags.seed("seed", seed, &out->seed);
 }
 
+/// --row-splits and --data-parallel.
+void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
+  flags.choice("row-splits", "NAME",
+               "row shards that refine may make: off, even (a table over all devices, "
+               "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
+                   limit + "whole rows with cost models that know no row shards",
+               &out->row_splits, {"off", "even", "any"});
+  flags.choice("data-parallel", "NAME",
+               "whether refine may have small tables whole on every device (TorchRec's "
+               "data_parallel), off or on; " +
+                   torchrec_alone("knows their cost"),
+               &out->data_parallel, {"off", "on"});
+}
+
 }  // namespace
 
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) {
@@ -68,17 +82,24 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                "depends on neither the machine's speed nor --threads, only on its instruction set",
                &out->options.evaluations, 1, kMostEvaluations)
       .default_text("no limit");
-  flags.choice("row-splits", "NAME",
-               "row shards that refine may make: off, even (a table over all devices, "
-               "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
-                   limit + "whole rows with cost models that know no row shards",
-               &out->row_splits, {"off", "even", "any"});
-  flags.choice("data-parallel", "NAME",
-               "whether refine may have small tables whole on every device (TorchRec's "
-               "data_parallel), off or on; " +
-                   torchrec_alone("knows their cost"),
-               &out->data_parallel, {"off", "on"});
+  declare_layouts(flags, out, limit);
   declare_threads_and_seed(flags, &out->options, "of the algorithms that draw random numbers");
+}
+
+void declare_frontier_search(FlagSet& flags, SearchFlags* out) {
+  flags
+      .number("time-limit", "SECONDS", "for all searches together", &out->options.time_limit_s,
+              {0, kLongest})
+      .default_text("10, or no limit with --evaluations");
+  flags
+      .integer("evaluations",
+               "plans, costed in full or estimated, after which each search stops, some more for "
+               "what it ends with, instead of after a time: then the plans depend on "
+               "neither the machine's speed nor --threads, only on its instruction set",
+               &out->options.evaluations, 1, kMostEvaluations)
+      .default_text("no limit");
+  declare_layouts(flags, out, "");
+  declare_threads_and_seed(flags, &out->options, "of the random numbers");
 }
 
 FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out) {

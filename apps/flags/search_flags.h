@@ -22,6 +22,9 @@ struct SearchFlags {
 /// what help says of where the command allows fewer row splits; "" where it does not.
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit = "");
 
+/// The same for searches at several settings: the time limit is for all of them.
+void declare_frontier_search(FlagSet& flags, SearchFlags* out);
+
 /// --host-memory; 0 stays when it is not given.
 FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "engine/core/plan.h"
+#include "engine/core/plan_sink.h"
 #include "engine/core/progress.h"
 #include "engine/core/trainer_rules.h"
 #include "engine/planner/algorithms.h"
@@ -34,8 +35,11 @@ struct PlanOptions {
   /// says, or told to make tables fit. Of equal column blocks that is a wish: algorithms that split
   /// columns look for such plans, but where they find none, what they return has others.
   TrainerRules trainer{};
+  /// Whether a refusal looks for what would do, which may take longer than the search.
+  bool advise = true;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
+  PlanSink* plans = nullptr;  ///< gets the plans that walks come by, where the algorithm has walks
 };
 
 /// The same with what the trainer cannot run taken back: row shards.

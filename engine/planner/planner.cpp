@@ -50,8 +50,9 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   const Search run = [&](const search::Problem& problem, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     const DeviceSearch on_devices = [&](search::SearchOptions fused) {
-      fused.advise = !offload;
+      fused.advise = fused.advise && !offload;
       fused.bound_within_memory = !offload;
+      if (equal) fused.plans = nullptr;  // whose plans are of other tables
       return search_fused(problem, fused, [&](const search::Problem& tables) {
         return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
                      : algorithm->run(tables, evaluator, fused);

@@ -51,7 +51,9 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .devices_per_host = known.devices_per_host,
           .replicate = options.data_parallel && known.replicas,
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
-          .possible_replicas = known.replicas};
+          .possible_replicas = known.replicas,
+          .advise = options.advise,
+          .plans = options.plans};
 }
 
 Status check_devices(const Workload& workload, const Cluster& cluster) {

@@ -6,6 +6,7 @@
 
 #include "engine/core/elapsed.h"
 #include "search/local/join.h"
+#include "search/local/plan_pieces.h"
 #include "search/local/random_layout.h"
 #include "search/refine/usual_limit.h"
 #include "search/refine/walk_temperatures.h"
@@ -129,6 +130,10 @@ void Refinement::run_generation(int generation, const WalkBudget::Share& share) 
   next_walk_ += results.size();
   for (WalkResult& result : results) {
     budget_.add(result.candidates);
+    if (options_.plans != nullptr) {
+      options_.plans->offer(
+          plan_of(result.best, problem_.workload, catalog_, problem_.cluster.devices), result.cost);
+    }
     if (result.cost >= best_cost_) continue;
     best_cost_ = result.cost;
     best_ = std::move(result.best);
