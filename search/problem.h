@@ -62,8 +62,8 @@ struct SearchOptions {
   bool possible_replicas = false;
   /// Whether a refusal of `refine` says what would do, which may take long to find out.
   bool advise = true;
-  /// Whether SearchResult::lower_bound is of plans that fit the devices. Not where it is to hold for
-  /// tables in host memory, too.
+  /// Whether SearchResult::lower_bound is of plans that fit the devices. Not where it is to hold
+  /// for tables in host memory, too.
   bool bound_within_memory = true;
   /// Gets the best plan of each of `refine`'s walks; null: nobody.
   PlanSink* plans = nullptr;

@@ -52,9 +52,9 @@ struct PlanResult {
   std::string algorithm;
   /// Plans the search has put a cost on: in full, or ("refine", of its moves) by an estimate.
   std::int64_t evaluations = 0;
-  double seconds = 0;                 ///< the search alone
-  bool stopped_early = false;         ///< by time or the cancel token: another run may differ
-  std::string skipped;                ///< what the time limit left no room for; empty: nothing
+  double seconds = 0;          ///< the search alone
+  bool stopped_early = false;  ///< by time or the cancel token: another run may differ
+  std::string skipped;         ///< what the time limit left no room for; empty: nothing
   /// No plan costs less, where the search has found that out; cost_lower_bound() may say more.
   std::optional<double> lower_bound;
 };

@@ -226,14 +226,15 @@ BOOST_AUTO_TEST_CASE(under_additive_costs_plans_are_held_against_a_lower_bound) 
   };
   const std::string whole_rows = planned("off");
   BOOST_TEST(
-      whole_rows.find("at most 0.00 % above the best plan of tables whole or in columns by multiples of 4") !=
+      whole_rows.find(
+          "at most 0.00 % above the best plan of tables whole or in columns by multiples of 4") !=
           std::string::npos,
       whole_rows);
   const std::string by_rows = planned("even");
-  BOOST_TEST(
-      by_rows.find(" % above the best plan of tables whole or in columns by multiples of 4, and row-wise ones "
-                   "with rows for every device") != std::string::npos,
-      by_rows);
+  BOOST_TEST(by_rows.find(" % above the best plan of tables whole or in columns by multiples of 4, "
+                          "and row-wise ones "
+                          "with rows for every device") != std::string::npos,
+             by_rows);
   BOOST_TEST(run_command(example_plan_arguments()).out.find("above the best plan") ==
              std::string::npos);
   const TemporaryFolder folder;

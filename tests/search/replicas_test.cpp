@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "engine/core/plan_check.h"
+#include "search/bounds/lower_bound.h"
 #include "search/local/load_placer.h"
 #include "search/local/plan_pieces.h"
-#include "search/bounds/lower_bound.h"
 #include "search/plan_cost.h"
 #include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"
