@@ -172,9 +172,12 @@ class FrontierCommand final : public Command {
       }
     }
     std::string text = described(loaded.workload) + "\ncost model " + describe(models) + "\n\n" +
-                       table_of(frontier) +
-                       "\neach plan has fewer devices, less memory on the fullest or a lower cost "
-                       "than any other found\n";
+                       table_of(frontier) + "\n";
+    if (!least_) {
+      text +=
+          "each plan has fewer devices, less memory on the fullest or a lower cost than any other "
+          "found\n";
+    }
     for (const std::string& refusal : frontier.refusals) text += "no plan on " + refusal + "\n";
     if (frontier.stopped_early) text += ended + "\n";
     if (output_) text += "plans written to " + *output_ + "\n";
