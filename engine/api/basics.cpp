@@ -7,7 +7,7 @@
 #include "io/file.h"
 
 using neuroshard::Status;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 const char* neuroshard_version(void) { return neuroshard::version(); }
 

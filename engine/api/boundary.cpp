@@ -5,7 +5,7 @@
 #include "engine/api/handles.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 neuroshard_status code_of(StatusCode code) {
@@ -90,4 +90,4 @@ Status check_struct(const void* given, std::size_t known, const char* name, bool
                        neuroshard_version() + ") does not know, expected 0");
 }
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

@@ -16,7 +16,7 @@
 
 // What every function of the C interface does on its way in and out.
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 
 /// Stores `status` in `error` (may be null) and returns its C code. Its text becomes one line that
 /// a terminal only shows, whatever paths and names it repeats.
@@ -119,6 +119,6 @@ inline Status require_zero(std::int32_t reserved, const char* name) {
 
 /// An input handle that may not be null is written *handle; `name` is what messages call it.
 #define NEUROSHARD_REQUIRE(pointer) \
-  NEUROSHARD_RETURN_IF_ERROR(::neuroshard::c_api::require(pointer, #pointer))
+  NEUROSHARD_RETURN_IF_ERROR(::neuroshard::api::require(pointer, #pointer))
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

@@ -9,7 +9,7 @@
 #include "io/file.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 using Handle = std::unique_ptr<neuroshard_cost_models>;
@@ -46,10 +46,10 @@ Result<TorchRecBandwidths> read_bandwidths(const neuroshard_torchrec_bandwidths&
 }
 
 }  // namespace
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api
 
 using namespace neuroshard;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 size_t neuroshard_shipped_model_count(void) { return shipped_model_count(); }
 

@@ -5,7 +5,7 @@
 
 #include "engine/api/boundary.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 Result<std::optional<StepBuffers>> read_buffers(std::int32_t given) {
@@ -55,4 +55,4 @@ Status check_same_batch(const neuroshard_workload& workload, const neuroshard_pl
                        std::to_string(workload.workload.batch_size));
 }
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

@@ -8,7 +8,7 @@
 
 // Arguments of the C interface that are values of ours.
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 
 /// The devices a caller describes.
 struct GivenCluster {
@@ -26,4 +26,4 @@ std::int32_t number_of(StepBuffers buffers);
 /// kInvalidInput unless plan and workload have the same batch size.
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan);
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

@@ -19,7 +19,7 @@
 #include "io/file.h"
 #include "io/plans/plan_tables.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 using Handle = std::unique_ptr<neuroshard_plan>;
@@ -124,10 +124,10 @@ Status check_capacity(const void* array, const char* name, std::size_t capacity,
 }
 
 }  // namespace
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api
 
 using namespace neuroshard;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
                                          const neuroshard_shard* shards, size_t count,

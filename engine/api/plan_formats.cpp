@@ -12,7 +12,7 @@
 #include "io/tables/tables.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 std::string input_sha256(const neuroshard_workload& workload) {
@@ -67,10 +67,10 @@ Result<std::unique_ptr<neuroshard_plan>> import_plan(std::string_view bytes,
 }
 
 }  // namespace
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api
 
 using namespace neuroshard;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 size_t neuroshard_export_format_count(void) { return io::plan_formats().size(); }
 

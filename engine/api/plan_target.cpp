@@ -6,7 +6,7 @@
 #include "io/formats/plan_export.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 /// Why an export of the plan would be refused.
@@ -56,4 +56,4 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   return std::move(instead.plan);
 }
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

@@ -9,7 +9,7 @@
 
 // Plans that are searched for a trainer's file.
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 
 /// The file that a plan is for.
 struct PlanTarget {
@@ -31,4 +31,4 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
                                    const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn);
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

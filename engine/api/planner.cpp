@@ -17,7 +17,7 @@
 #include "search/algorithms.h"
 #include "search/problem.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 using PlanHandle = std::unique_ptr<neuroshard_plan>;
@@ -167,10 +167,10 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
 }
 
 }  // namespace
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api
 
 using namespace neuroshard;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 neuroshard_status neuroshard_planner_create(const neuroshard_cost_models* models,
                                             const neuroshard_planner_options* options,

@@ -12,7 +12,7 @@
 #include "io/tables/tables.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 /// The word a text holds, or what an empty one means.
@@ -195,4 +195,4 @@ neuroshard_table c_table(const Table& own) {
   return table;
 }
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

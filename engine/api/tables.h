@@ -9,7 +9,7 @@
 
 // Tables as the C interface has them.
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 
 /// The table that a caller describes, checked; its reuse is of batches of that size.
 Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size);
@@ -20,4 +20,4 @@ std::int32_t kernel_bit(ComputeKernel kernel);
 /// A table of ours without its struct_size. Texts, histogram and devices are the table's own.
 neuroshard_table c_table(const Table& own);
 
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api

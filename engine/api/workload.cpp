@@ -11,7 +11,7 @@
 #include "io/tables/tables.h"
 #include "io/text.h"
 
-namespace neuroshard::c_api {
+namespace neuroshard::api {
 namespace {
 
 using Handle = std::unique_ptr<neuroshard_workload>;
@@ -35,10 +35,10 @@ Result<Handle> parse(std::string_view bytes, const std::string& source, std::int
 }
 
 }  // namespace
-}  // namespace neuroshard::c_api
+}  // namespace neuroshard::api
 
 using namespace neuroshard;
-using namespace neuroshard::c_api;
+using namespace neuroshard::api;
 
 neuroshard_status neuroshard_workload_create(int64_t batch_size, neuroshard_workload** workload,
                                              neuroshard_error* error) {

@@ -10,7 +10,7 @@
 #include "engine/training/inputs.h"
 #include "engine/training/train.h"
 #include "nn/inference.h"
-#include "tests/pretrain/samples.h"
+#include "tests/training/samples.h"
 
 namespace neuroshard {
 namespace {
