@@ -147,17 +147,19 @@ Result<Target> target_of(const std::string& path) {
   return Target{false, info.st_mode & 07777};
 }
 
-/// Without a name first; what goes wrong so is tried with one, whose error is told.
+/// Without a name first; what goes wrong so is tried with one, whose error is told. What has taken
+/// the file's place is not written again: a folder that cannot be synced is no better then.
 Status replace_file(const std::string& path, std::string_view bytes, std::optional<mode_t> mode) {
   const std::filesystem::path target = resolve(path);
   const std::filesystem::path folder = folder_of(target);
   remove_stale_files(folder);
-  const auto replaced = [&](TemporaryFile::Kind kind) {
-    TemporaryFile temporary(folder, kind, mode);
-    return temporary.fill(bytes) && temporary.move_to(target);
-  };
   using Kind = TemporaryFile::Kind;
-  if (replaced(Kind::kUnnamed) || replaced(Kind::kNamed)) return {};
+  for (const Kind kind : {Kind::kUnnamed, Kind::kNamed}) {
+    TemporaryFile temporary(folder, kind, mode);
+    if (!temporary.fill(bytes) || !temporary.move_to(target)) continue;
+    if (sync_directory(folder.string())) return {};
+    return io_error(path + ": written, but lost if the machine fails now: " + last_error());
+  }
   return cannot_write(path);
 }
 

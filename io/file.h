@@ -30,9 +30,9 @@ Result<std::string> read_text_file(const std::string& path);
 /// fsync, rename, fsync of the folder. A symbolic link is followed; the mode of an existing file is
 /// kept, and at no time can more users read the bytes than in the end. "-", "/dev/stdout",
 /// "/dev/fd/N" and special files (pipes, devices) are written in place. Errors: kIoError naming the
-/// path; no temporary file is left behind. Thread-safe for different paths. A process killed in
-/// between never leaves a torn `path`; where it leaves a hidden ".neuroshard-*.tmp", the next write
-/// into the folder removes it.
+/// path, also where only the last fsync fails and the bytes are there; no temporary file is left
+/// behind. Thread-safe for different paths. A process killed in between never leaves a torn `path`;
+/// where it leaves a hidden ".neuroshard-*.tmp", the next write into the folder removes it.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
 
 /// What of its errors write_file_atomically(path) would give before it writes anything: a folder

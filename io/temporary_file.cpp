@@ -101,7 +101,7 @@ bool TemporaryFile::move_to(const std::filesystem::path& target) {
   if (path_.empty() && !link()) return false;
   if (::rename(path_.c_str(), target.c_str()) != 0) return false;
   path_.clear();
-  return sync_directory(folder_.string());
+  return true;
 }
 
 void remove_stale_files(const std::filesystem::path& folder) {

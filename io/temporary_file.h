@@ -27,7 +27,7 @@ class TemporaryFile {
 
   /// Makes it hold `bytes` and have its mode, both on the disk.
   bool fill(std::string_view bytes);
-  /// Gives it the name `target`, in its folder, and makes that durable.
+  /// Gives it the name `target`, in its folder. That is durable after sync_directory().
   bool move_to(const std::filesystem::path& target);
 
  private:

@@ -1,6 +1,7 @@
 #include "io/file.h"
 
 #include <fcntl.h>
+#include <sys/inotify.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,12 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <fstream>
 #include <thread>
 
+#include "io/descriptor.h"
 #include "support.h"
 
 namespace neuroshard::io {
@@ -302,6 +306,45 @@ BOOST_AUTO_TEST_CASE(a_target_that_cannot_be_leaves_nothing_behind) {
   }
   BOOST_TEST(check_writable(folder.file("new")).ok());
   BOOST_TEST(folder.entries() == 1);
+}
+
+/// Leaves a process one descriptor that it may open, while it lives.
+class OneMoreDescriptor {
+ public:
+  OneMoreDescriptor() {
+    BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const int next = ::dup(STDOUT_FILENO);
+    ::close(next);
+    const rlimit one_more{static_cast<rlim_t>(next) + 1, before_.rlim_max};
+    BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &one_more) == 0);
+  }
+  OneMoreDescriptor(const OneMoreDescriptor&) = delete;
+  OneMoreDescriptor& operator=(const OneMoreDescriptor&) = delete;
+  ~OneMoreDescriptor() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+BOOST_AUTO_TEST_CASE(a_folder_that_cannot_be_synced_is_written_to_once) {
+  const TemporaryFolder folder;
+  const std::string path = folder.file("plan.json");
+  const Descriptor watch(::inotify_init1(IN_NONBLOCK));
+  BOOST_REQUIRE(::inotify_add_watch(watch.get(), folder.path().c_str(), IN_MOVED_TO) >= 0);
+  Status status;
+  {
+    const OneMoreDescriptor only;  // for the file: there is none to sync its folder by
+    status = write_file_atomically(path, "new");
+  }
+  check_error(status, StatusCode::kIoError, {path, "written, but lost if", "Too many open files"});
+  BOOST_TEST(value_of(read_file(path)) == "new");
+  BOOST_TEST(folder.entries() == 1);
+  std::array<char, 4096> events{};
+  const ssize_t read = ::read(watch.get(), events.data(), events.size());
+  BOOST_REQUIRE(read > 0);
+  inotify_event first{};
+  std::memcpy(&first, events.data(), sizeof first);
+  BOOST_TEST(static_cast<std::size_t>(read) == sizeof first + first.len);  // a single one
 }
 
 BOOST_AUTO_TEST_CASE(a_full_disk_keeps_the_old_file_and_nothing_else) {
