@@ -53,12 +53,8 @@ Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan) {
         offloaded.begin(), offloaded.end(), shard.table,
         [](const OffloadedTable& a, std::int32_t table) { return a.table < table; });
     if (own == offloaded.end() || own->table != shard.table) continue;
-    if (shard.device == kEveryDevice) {
-      return invalid_input("shards[" + std::to_string(index) + "]: table " +
-                           std::to_string(shard.table) +
-                           " is in host memory and on every device, expected one of both");
-    }
     shard.kernel = own->kernel;
+    NEUROSHARD_RETURN_IF_ERROR(check_offloaded_place(shard, index));
     given[static_cast<std::size_t>(own - offloaded.begin())] = true;
   }
   const auto without = std::find(given.begin(), given.end(), false);
@@ -68,13 +64,28 @@ Status give_kernels(std::span<const OffloadedTable> offloaded, Plan& plan) {
                        " has no shards, expected one that has");
 }
 
+Status check_offloaded_place(const Shard& shard, std::size_t index) {
+  if (!shard.kernel.offloaded() || shard.device != kEveryDevice) return {};
+  return invalid_input("shards[" + std::to_string(index) + "]: table " +
+                       std::to_string(shard.table) +
+                       " is in host memory and on every device, expected one of both");
+}
+
+OffloadedBytes::OffloadedBytes(const Workload& workload, std::int64_t more)
+    : workload_(workload), bytes_(more) {
+  for (const Table& table : workload.tables) bytes_ += most_bytes(table);
+}
+
+Status OffloadedBytes::add(std::size_t table, std::string_view where) {
+  if (add_offloaded_bytes(workload_.tables[table], bytes_)) return {};
+  return invalid_input(std::string(where) + ": tables[0.." + std::to_string(table) +
+                       "] in all places that they may have, expected below 2^63 bytes");
+}
+
 Status check_offloaded_bytes(const Workload& workload, std::int64_t more) {
-  std::int64_t bytes = more;
-  for (const Table& table : workload.tables) bytes += most_bytes(table);
+  OffloadedBytes bytes(workload, more);
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
-    if (add_offloaded_bytes(workload.tables[index], bytes)) continue;
-    return invalid_input("memory: tables[0.." + std::to_string(index) +
-                         "] in all places that they may have, expected below 2^63 bytes");
+    NEUROSHARD_RETURN_IF_ERROR(bytes.add(index, "memory"));
   }
   return {};
 }

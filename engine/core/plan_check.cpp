@@ -5,7 +5,6 @@
 
 #include "engine/core/coverage.h"
 #include "engine/core/offload.h"
-#include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
 namespace {
@@ -48,34 +47,28 @@ Status validate_bounds(const Workload& workload, const Plan& plan, std::size_t i
 
 /// That a table's shards have one kernel, which is none of host memory on every device.
 Status validate_kernel(const Shard& shard, std::size_t index, const Shard& first) {
-  const std::string where = "shards[" + std::to_string(index) + "]: ";
+  const std::string where = "shards[" + std::to_string(index) + "]";
   if (shard.kernel != first.kernel) {
-    return invalid_input(where + "found the kernel " + describe(shard.kernel) + ", expected " +
+    return invalid_input(where + ": found the kernel " + describe(shard.kernel) + ", expected " +
                          describe(first.kernel) + " as the table's other shards have it");
   }
-  if (shard.kernel.offloaded() && shard.device == kEveryDevice) {
-    return invalid_input(where + "table " + std::to_string(shard.table) +
-                         " is in host memory and on every device, expected one of both");
-  }
-  return validate(shard.kernel).with_context("shards[" + std::to_string(index) + "]");
+  NEUROSHARD_RETURN_IF_ERROR(check_offloaded_place(shard, index));
+  return validate(shard.kernel).with_context(where);
 }
 
 /// The kernels of shards within bounds, and that what tables have in host memory can be counted.
 Status validate_kernels(const Workload& workload, const Plan& plan) {
   if (!has_offloaded(plan)) return {};
   std::vector<const Shard*> first(workload.tables.size());
-  std::int64_t bytes = 0;
-  for (const Table& table : workload.tables) bytes += most_bytes(table);  // below 2^63: it is valid
+  OffloadedBytes bytes(workload);
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
     const Shard& shard = plan.shards[index];
     if (shard.table < 0 || shard.table >= std::ssize(first)) continue;
     const auto table = static_cast<std::size_t>(shard.table);
     if (first[table] == nullptr) {
       first[table] = &shard;
-      if (shard.kernel.offloaded() && !add_offloaded_bytes(workload.tables[table], bytes)) {
-        return invalid_input("shards[" + std::to_string(index) + "]: tables[0.." +
-                             std::to_string(table) +
-                             "] in all places that they may have, expected below 2^63 bytes");
+      if (shard.kernel.offloaded()) {
+        NEUROSHARD_RETURN_IF_ERROR(bytes.add(table, "shards[" + std::to_string(index) + "]"));
       }
     }
     NEUROSHARD_RETURN_IF_ERROR(validate_kernel(shard, index, *first[table]));
