@@ -146,14 +146,9 @@ std::string result_text(const Console& console, const Workload& workload, const 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,
                                const Cluster& cluster, const CostModels& models,
                                const PlanOptions& options, search::BoundEffort effort) {
-  // Of tables on the devices, where those are never dearer than in host memory.
-  const bool cheaper_elsewhere =
-      cluster.host_memory_bytes > 0 && !capabilities(models).fused_is_fastest;
-  if (!cheaper_elsewhere) {
-    const auto computed = cost_lower_bound(workload, cluster, models, options.row_splits,
-                                           options.data_parallel, effort);
-    if (computed.ok() && *computed) known = std::max(known.value_or(0), **computed);
-  }
+  const auto computed = cost_lower_bound(workload, cluster, models, options.row_splits,
+                                         options.data_parallel, effort);
+  if (computed.ok() && *computed) known = std::max(known.value_or(0), **computed);
   return known && *known > 0 ? known : std::nullopt;
 }
 

@@ -22,7 +22,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
-#include "engine/planner/memory_limits.h"
+#include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
@@ -89,10 +89,11 @@ class ReplanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost,
         costs_of(input, with_missing_tables(workload, document.plan), models, document.buffers));
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, document.plan, models.models));
+    const PlanFile file = file_for(input, document, models);
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, file, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!output_) return report(input, document, models, best);
-    NEUROSHARD_RETURN_IF_ERROR(write(input, document, models, best));
+    NEUROSHARD_RETURN_IF_ERROR(write(input, file, document, models, best));
     return *output_ == "-" ? Status() : report(input, document, models, best);
   }
 
@@ -118,31 +119,42 @@ class ReplanCommand final : public Command {
     }
   }
 
-  Result<PlanResult> search(const PlanAndTables& input, const Plan& now, const CostModels& models) {
+  PlanFile file_for(const PlanAndTables& input, const io::PlanDocument& now,
+                    const NamedCostModels& models) {
+    return {export_.format,
+            [this](Plan plan) { return io::plan_as_written(export_.format, std::move(plan)); },
+            [this, &input, &now, &models](const PlanResult& result) {
+              return plan_text(input, now, models, result).status();
+            }};
+  }
+
+  Result<std::string> plan_text(const PlanAndTables& input, const io::PlanDocument& now,
+                                const NamedCostModels& models, const PlanResult& result) {
+    return text_of(export_, input.loaded, cluster_, models, result, options_.seed, now);
+  }
+
+  Result<PlanResult> search(const PlanAndTables& input, const PlanFile& file, const Plan& now,
+                            const CostModels& models) {
     ProgressBar progress;
     PlanOptions options = options_;
     options.progress = &progress;
     options.cancel = &cancel_token();
     options.trainer = io::trainer_rules(export_.format, export_.options);
-    Result<PlanResult> best =
-        replan(input.loaded.workload, cluster_, models, now, {.bytes = move_limit_}, options);
+    Result<PlanResult> best = replan_for(file, input.loaded.workload, cluster_, models, now,
+                                         {.bytes = move_limit_}, options);
     return best.ok() ? std::move(best) : best.status().with_context(input.plan.source);
   }
 
   /// The plan in its format or, where that has no place for it, the one that runs.
-  Status write(const PlanAndTables& input, const io::PlanDocument& now,
+  Status write(const PlanAndTables& input, const PlanFile& file, const io::PlanDocument& now,
                const NamedCostModels& models, PlanResult& best) {
-    Result<std::string> text =
-        text_of(export_, input.loaded, cluster_, models, best, options_.seed, now);
-    if (text.status().code() == StatusCode::kInvalidInput && could_stay(input, now.plan)) {
-      const std::string refusal = text.status().message();
-      PlanResult same = best;
-      same.plan = now.plan;
-      same.cost = now.cost;
-      text = text_of(export_, input.loaded, cluster_, models, same, options_.seed, now);
-      if (!text.ok()) return text.status();
-      best = std::move(same);
-      print_note(export_.format + " has no place for the plan found (" + refusal +
+    Result<std::string> text = plan_text(input, now, models, best);
+    if (text.status().code() == StatusCode::kInvalidInput) {
+      const Status refused = text.status();
+      NEUROSHARD_ASSIGN_OR_RETURN(best, now_instead(file, input.loaded.workload, cluster_,
+                                                    models.models, now.plan, best, refused));
+      text = plan_text(input, now, models, best);
+      print_note(export_.format + " has no place for the plan found (" + refused.message() +
                  "): this is the one that runs");
     }
     NEUROSHARD_RETURN_IF_ERROR(text.status());
@@ -154,13 +166,6 @@ class ReplanCommand final : public Command {
     return {};
   }
 
-  /// Whether the plan that runs has all tables, and the memory for them.
-  [[nodiscard]] bool could_stay(const PlanAndTables& input, const Plan& now) const {
-    const Workload& workload = input.loaded.workload;
-    return missing_tables(workload, now).empty() &&
-           check_memory(workload, now, cluster_.memory_bytes, cluster_.buffers).ok();
-  }
-
   /// What it brings to take the place of the plan that runs.
   [[nodiscard]] std::string change_text(const PlanAndTables& input, const io::PlanDocument& now,
                                         double cost_ms) const {
@@ -169,7 +174,8 @@ class ReplanCommand final : public Command {
     if (!missing.empty()) {
       return source + " lacks " + counted(std::ssize(missing), "table") + " that this plan has\n";
     }
-    if (could_stay(input, now.plan)) return gain_text(source, now.cost.cost_ms, cost_ms);
+    if (could_stay(input.loaded.workload, now.plan, cluster_))
+      return gain_text(source, now.cost.cost_ms, cost_ms);
     return source + " costs " + milliseconds(now.cost.cost_ms, now.cost.cost_ms) +
            " ms, but takes more than " + format_bytes(cluster_.memory_bytes) + " per device\n";
   }

@@ -37,6 +37,17 @@ struct neuroshard_workload {
   std::string sha256;  ///< of the table file it was read from; empty when made or changed by hand
 };
 
+/// One table of an explanation. Its pointers are set when it is handed out.
+struct neuroshard_explained_table {
+  neuroshard_table_explanation c{};
+  std::vector<neuroshard_shard> shards;
+  std::vector<neuroshard_shard> next_best{};
+};
+
+struct neuroshard_explanation {
+  std::vector<neuroshard_explained_table> tables;
+};
+
 struct neuroshard_cost_models {
   std::shared_ptr<const neuroshard::NamedCostModels> models;
 };
@@ -54,4 +65,6 @@ struct neuroshard_plan {
   std::int64_t evaluations = 0;
   double search_s = 0;
   bool stopped_early = false;
+  std::string skipped;        ///< what the search had no time for; empty: nothing
+  double lower_bound_ms = 0;  ///< that it has found out; 0: none
 };

@@ -55,4 +55,17 @@ Status check_same_batch(const neuroshard_workload& workload, const neuroshard_pl
                        std::to_string(workload.workload.batch_size));
 }
 
+Status check_same_devices(const GivenCluster& cluster, const neuroshard_plan& plan) {
+  const std::int32_t own = plan.document.plan.devices;
+  if (own == cluster.devices.devices) return {};
+  return invalid_input("plan: found one for " + std::to_string(own) + " devices, expected " +
+                       std::to_string(cluster.devices.devices));
+}
+
+Status check_index(std::size_t index, std::size_t count) {
+  if (index < count) return {};
+  return invalid_input("index: found " + std::to_string(index) + ", expected less than " +
+                       std::to_string(count));
+}
+
 }  // namespace neuroshard::api

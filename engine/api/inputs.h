@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "engine/api/handles.h"
@@ -25,5 +26,11 @@ std::int32_t number_of(StepBuffers buffers);
 
 /// kInvalidInput unless plan and workload have the same batch size.
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan);
+
+/// And unless the cluster has the plan's devices.
+Status check_same_devices(const GivenCluster& cluster, const neuroshard_plan& plan);
+
+/// kInvalidInput unless it is below `count`.
+Status check_index(std::size_t index, std::size_t count);
 
 }  // namespace neuroshard::api

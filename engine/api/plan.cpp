@@ -32,6 +32,29 @@ Status wrong(std::size_t index, const char* field, std::int64_t found,
                        std::to_string(found) + ", expected " + expected);
 }
 
+/// What the library calls 0 on the way in, and on the way out where every device holds the table:
+/// there is no choice of kernels then.
+constexpr std::int32_t kNoKernel = 0;
+
+Result<TableKernel> read_kernel(const neuroshard_shard& shard, std::size_t index) {
+  if (shard.kernel == kNoKernel && shard.cache_load_factor == 0) return TableKernel{};
+  const auto kernels = all_compute_kernels();
+  const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](ComputeKernel one) {
+    return kernel_bit(one) == shard.kernel;
+  });
+  if (kernel == kernels.end() && shard.kernel != kNoKernel) {
+    return wrong(index, "kernel", shard.kernel, "one of NEUROSHARD_KERNEL_.., or 0");
+  }
+  const TableKernel own{kernel == kernels.end() ? ComputeKernel::kFused : *kernel,
+                        shard.cache_load_factor};
+  NEUROSHARD_RETURN_IF_ERROR(
+      validate(own).with_context("shards[" + std::to_string(index) + "].cache_load_factor"));
+  if (own.offloaded() && shard.device == NEUROSHARD_EVERY_DEVICE) {
+    return wrong(index, "kernel", shard.kernel, "FUSED or 0 on every device");
+  }
+  return own;
+}
+
 Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_t devices) {
   if (shard.table < 0) return wrong(index, "table", shard.table, "0 or more");
   if (shard.row_begin < 0) return wrong(index, "row_begin", shard.row_begin, "0 or more");
@@ -46,40 +69,8 @@ Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_
     return wrong(index, "device", shard.device,
                  "0 to " + std::to_string(devices - 1) + ", or NEUROSHARD_EVERY_DEVICE");
   }
+  if (shard.reserved != 0) return wrong(index, "reserved", shard.reserved, "0");
   return {};
-}
-
-Status check_count(const char* name, std::size_t count) {
-  if (count <= kMaxShards) return {};
-  return invalid_input(std::string(name) + ": found " + std::to_string(count) +
-                       ", expected at most " + std::to_string(kMaxShards));
-}
-
-/// In order, each once, with kernels that are ones; whether they are tables only a workload knows.
-Status add_offloaded(const neuroshard_offloaded_table* given, std::size_t count, Plan& plan) {
-  NEUROSHARD_RETURN_IF_ERROR(check_count("offloaded_count", count));
-  if (count > 0) NEUROSHARD_RETURN_IF_ERROR(require(given, "offloaded"));
-  std::vector<OffloadedTable> offloaded;
-  offloaded.reserve(count);
-  for (std::size_t index = 0; index < count; ++index) {
-    const std::string where = "offloaded[" + std::to_string(index) + "]";
-    const std::int32_t table = given[index].table;
-    const std::int32_t bit = given[index].kernel;
-    const std::int64_t least = index == 0 ? 0 : std::int64_t{given[index - 1].table} + 1;
-    if (table < least) {
-      return invalid_input(where + ".table: found " + std::to_string(table) + ", expected " +
-                           std::to_string(least) + " or more");
-    }
-    const auto kernels = all_compute_kernels();
-    const auto kernel = std::find_if(kernels.begin(), kernels.end(),
-                                     [&](ComputeKernel one) { return kernel_bit(one) == bit; });
-    if (kernel == kernels.end() || *kernel == ComputeKernel::kFused) {
-      return invalid_input(where + ".kernel: found " + std::to_string(bit) +
-                           ", expected NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM");
-    }
-    offloaded.push_back({table, {*kernel, given[index].cache_load_factor}});
-  }
-  return give_kernels(offloaded, plan);
 }
 
 Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
@@ -89,7 +80,10 @@ Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neurosh
     return invalid_input("batch_size: found " + std::to_string(batch_size) +
                          ", expected at least 1");
   }
-  NEUROSHARD_RETURN_IF_ERROR(check_count("count", count));
+  if (count > kMaxShards) {
+    return invalid_input("count: found " + std::to_string(count) + ", expected at most " +
+                         std::to_string(kMaxShards));
+  }
   if (count > 0) NEUROSHARD_REQUIRE(shards);
   auto handle = std::make_unique<neuroshard_plan>();
   Plan& plan = handle->document.plan;
@@ -99,8 +93,9 @@ Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neurosh
   for (std::size_t index = 0; index < count; ++index) {
     const neuroshard_shard& shard = shards[index];
     NEUROSHARD_RETURN_IF_ERROR(check_shard(shard, index, devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(const TableKernel kernel, read_kernel(shard, index));
     plan.shards.push_back({shard.table, shard.row_begin, shard.row_end, shard.column_begin,
-                           shard.column_end, shard.device});
+                           shard.column_end, shard.device, kernel});
   }
   canonicalize(plan);
   return handle;
@@ -131,14 +126,8 @@ using namespace neuroshard::api;
 
 neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
                                          const neuroshard_shard* shards, size_t count,
-                                         const neuroshard_offloaded_table* offloaded,
-                                         size_t offloaded_count, neuroshard_plan** plan,
-                                         neuroshard_error* error) {
-  return make_handle(plan, error, [&]() -> Result<Handle> {
-    NEUROSHARD_ASSIGN_OR_RETURN(Handle handle, make(devices, batch_size, shards, count));
-    NEUROSHARD_RETURN_IF_ERROR(add_offloaded(offloaded, offloaded_count, handle->document.plan));
-    return handle;
-  });
+                                         neuroshard_plan** plan, neuroshard_error* error) {
+  return make_handle(plan, error, [&] { return make(devices, batch_size, shards, count); });
 }
 
 neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text source,
@@ -175,8 +164,9 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.seed = document.provenance.seed;
     local.evaluations = plan->evaluations;
     local.search_s = plan->search_s;
-    local.offloaded_count = offloaded_tables(document.plan).size();
     local.buffers = number_of(document.buffers);
+    local.lower_bound_ms = plan->lower_bound_ms;
+    local.skipped = text_of(plan->skipped);
     return write_struct(info, local, "info");
   });
 }
@@ -187,10 +177,7 @@ neuroshard_status neuroshard_plan_get_shards(const neuroshard_plan* plan, neuros
     NEUROSHARD_REQUIRE(plan);
     const std::vector<Shard>& own = plan->document.plan.shards;
     NEUROSHARD_RETURN_IF_ERROR(check_capacity(shards, "shards", capacity, own.size()));
-    for (const Shard& shard : own) {
-      *shards++ = {shard.row_begin,  shard.row_end, shard.column_begin,
-                   shard.column_end, shard.table,   shard.device};
-    }
+    for (const Shard& shard : own) *shards++ = c_shard(shard);
     return {};
   });
 }
@@ -203,34 +190,9 @@ neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
     const std::vector<DeviceCost>& own = plan->document.cost.per_device;
     NEUROSHARD_RETURN_IF_ERROR(check_capacity(costs, "costs", capacity, own.size()));
     for (const DeviceCost& cost : own) {
-      *costs++ = {cost.compute_ms, cost.forward_comm_ms, cost.backward_comm_ms,
-                  cost.total_ms(), cost.memory_bytes,    cost.dim_sum};
+      *costs++ = {cost.compute_ms,   cost.forward_comm_ms, cost.backward_comm_ms, cost.total_ms(),
+                  cost.memory_bytes, cost.dim_sum,         cost.host_bytes};
     }
-    return {};
-  });
-}
-
-neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
-                                                neuroshard_offloaded_table* tables, size_t capacity,
-                                                neuroshard_error* error) {
-  return guarded(error, [&]() -> Status {
-    NEUROSHARD_REQUIRE(plan);
-    const std::vector<OffloadedTable> own = offloaded_tables(plan->document.plan);
-    NEUROSHARD_RETURN_IF_ERROR(check_capacity(tables, "tables", capacity, own.size()));
-    for (const OffloadedTable& table : own) {
-      *tables++ = {table.table, kernel_bit(table.kernel.kernel), table.kernel.load_factor};
-    }
-    return {};
-  });
-}
-
-neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan, int64_t* bytes,
-                                                 size_t capacity, neuroshard_error* error) {
-  return guarded(error, [&]() -> Status {
-    NEUROSHARD_REQUIRE(plan);
-    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
-    NEUROSHARD_RETURN_IF_ERROR(check_capacity(bytes, "bytes", capacity, own.size()));
-    for (const DeviceCost& cost : own) *bytes++ = cost.host_bytes;
     return {};
   });
 }
@@ -250,10 +212,7 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
     Cluster devices = given.devices;
     if (!given.says_buffers) devices.buffers = plan->document.buffers;
-    if (own.devices != devices.devices) {
-      return invalid_input("plan: found one for " + std::to_string(own.devices) +
-                           " devices, expected " + std::to_string(devices.devices));
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
     NEUROSHARD_RETURN_IF_ERROR(
         check_step_memory(workload->workload, step_memory(workload->workload, devices)));
     NEUROSHARD_RETURN_IF_ERROR(

@@ -9,16 +9,33 @@
 namespace neuroshard::api {
 namespace {
 
-/// Why an export of the plan would be refused.
+/// Why an export of the plan would be refused; `document` has what its file says beside shards.
 Status export_refusal(const PlanTarget& target, const io::PlanExportOptions& options,
-                      const Workload& tables, StepBuffers buffers, const PlanResult& result) {
+                      const Workload& tables, io::PlanDocument document, const PlanResult& result) {
   NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(target.format, tables, result.plan));
-  io::PlanDocument document;
   document.plan = result.plan;
-  document.batch_size = tables.batch_size;
-  document.buffers = buffers;
   document.cost = result.cost;
   return io::export_plan(target.format, tables, document, options).status();
+}
+
+/// The target's file of plans for the workload. All that it is made of has to outlive it.
+Result<PlanFile> file_of(const PlanTarget& target, const neuroshard_workload& workload,
+                         const Cluster& cluster, const io::TrainerPlaces& places) {
+  io::PlanExportOptions written;
+  written.table_modules = workload.modules;
+  written.devices_per_host = target.devices_per_host;
+  const Workload& tables = workload.workload;
+  NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(target.format, tables, cluster.devices, written));
+  io::PlanDocument document;
+  document.batch_size = tables.batch_size;
+  document.buffers = cluster.buffers;
+  document.places = places;
+  return PlanFile{
+      target.format,
+      [&target](Plan plan) { return io::plan_as_written(target.format, std::move(plan)); },
+      [&target, &tables, written, document](const PlanResult& result) {
+        return export_refusal(target, written, tables, document, result);
+      }};
 }
 
 }  // namespace
@@ -35,15 +52,7 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
                                    const std::function<void(const std::string&)>& warn) {
   const Workload& tables = workload.workload;
   if (target.format.empty()) return make_plan(tables, cluster, models, options);
-  io::PlanExportOptions written;
-  written.table_modules = workload.modules;
-  written.devices_per_host = target.devices_per_host;
-  NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(target.format, tables, cluster.devices, written));
-  const PlanFile file{
-      target.format, [&](Plan plan) { return io::plan_as_written(target.format, std::move(plan)); },
-      [&](const PlanResult& result) {
-        return export_refusal(target, written, tables, cluster.buffers, result);
-      }};
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, {}));
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                               make_plan_for(file, tables, cluster, models, options));
   const Status refused = file.refusal(best);
@@ -54,6 +63,31 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   warn(target.format + " has no place for the plan of " + best.algorithm + " (" +
        refused.message() + "): this is that of " + instead.plan.algorithm);
   return std::move(instead.plan);
+}
+
+Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_workload& workload,
+                                     const Cluster& cluster, const CostModels& models,
+                                     const io::PlanDocument& now, const MoveLimit& limit,
+                                     const PlanOptions& options,
+                                     const std::function<void(const std::string&)>& warn) {
+  const Workload& tables = workload.workload;
+  if (target.format.empty()) return replan(tables, cluster, models, now.plan, limit, options);
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, now.places));
+  const Plan runs = file.as_written(now.plan);
+  if (runs != now.plan) {
+    warn(target.format +
+         " has blocks of a table that are on one device joined: that is the plan that runs");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
+                              replan_for(file, tables, cluster, models, runs, limit, options));
+  const Status refused = file.refusal(best);
+  if (refused.ok()) return best;
+  if (refused.code() != StatusCode::kInvalidInput) return refused;
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult same,
+                              now_instead(file, tables, cluster, models, runs, best, refused));
+  warn(target.format + " has no place for the plan found (" + refused.message() +
+       "): this is the one that runs");
+  return same;
 }
 
 }  // namespace neuroshard::api

@@ -31,4 +31,14 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
                                    const PlanOptions& options,
                                    const std::function<void(const std::string&)>& warn);
 
+/// replan() from the plan of `now`, put as the target's file has it, to one that can be exported so
+/// with what else `now` says of the trainer. `warn` is told where `now` is put so, and where it
+/// stays because the format has no place for the plan found. Errors: also kInvalidInput, where it
+/// has none for either.
+Result<PlanResult> replan_for_target(const PlanTarget& target, const neuroshard_workload& workload,
+                                     const Cluster& cluster, const CostModels& models,
+                                     const io::PlanDocument& now, const MoveLimit& limit,
+                                     const PlanOptions& options,
+                                     const std::function<void(const std::string&)>& warn);
+
 }  // namespace neuroshard::api

@@ -173,6 +173,19 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
   return table;
 }
 
+neuroshard_shard c_shard(const Shard& shard) {
+  const bool replica = shard.device == kEveryDevice;
+  return {.row_begin = shard.row_begin,
+          .row_end = shard.row_end,
+          .column_begin = shard.column_begin,
+          .column_end = shard.column_end,
+          .table = shard.table,
+          .device = shard.device,
+          .kernel = replica ? 0 : kernel_bit(shard.kernel.kernel),
+          .reserved = 0,
+          .cache_load_factor = shard.kernel.load_factor};
+}
+
 neuroshard_table c_table(const Table& own) {
   neuroshard_table table{};
   table.name = text_of(own.name);

@@ -4,10 +4,11 @@
 
 #include <cstdint>
 
+#include "engine/core/shard.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 
-// Tables as the C interface has them.
+// Tables and shards as the C interface has them.
 
 namespace neuroshard::api {
 
@@ -16,6 +17,9 @@ Result<Table> read_table(const neuroshard_table& given, std::int64_t batch_size)
 
 /// NEUROSHARD_KERNEL_.. of a kernel.
 std::int32_t kernel_bit(ComputeKernel kernel);
+
+/// A shard of ours; kernel 0 where every device holds it, as there is no choice of kernels then.
+neuroshard_shard c_shard(const Shard& shard);
 
 /// A table of ours without its struct_size. Texts, histogram and devices are the table's own.
 neuroshard_table c_table(const Table& own);

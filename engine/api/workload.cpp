@@ -6,6 +6,7 @@
 
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
+#include "engine/api/inputs.h"
 #include "engine/api/tables.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
@@ -108,10 +109,7 @@ neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workl
   return guarded(error, [&]() -> Status {
     NEUROSHARD_REQUIRE(workload);
     const std::vector<Table>& tables = workload->workload.tables;
-    if (index >= tables.size()) {
-      return invalid_input("index: found " + std::to_string(index) + ", expected less than " +
-                           std::to_string(tables.size()));
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_index(index, tables.size()));
     return write_struct(table, c_table(tables[index]), "table");
   });
 }

@@ -9,6 +9,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
+#include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
 
 namespace neuroshard {
@@ -73,22 +74,54 @@ Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
   std::erase(names, best.algorithm);
   PlanOptions own = options;
   own.time_limit_s = std::max(best.seconds, kBaselineSeconds);
-  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> others,
-                              compare_plans(workload, cluster, models, names, own));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      std::vector<ComparedPlan> others,
+      compare_plans(workload, cluster, models, names, own, options.time_limit_s));
   if (asked_to_stop(options.cancel)) return refused;
   std::optional<PlanResult> cheapest;
+  bool out_of_time = false;
   for (const ComparedPlan& other : others) {
+    out_of_time |= other.result.status().code() == StatusCode::kCancelled;
     if (!other.result.ok()) continue;
     PlanResult result = *other.result;
     NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, result));
     if (!file.refusal(result).ok()) continue;
     if (!cheapest || result.cost.cost_ms < cheapest->cost.cost_ms) cheapest = std::move(result);
   }
+  if (!cheapest && out_of_time) {
+    return cancelled(refused.message() + "; time ended the search for one that it has a place for");
+  }
   if (!cheapest) return nothing_to_write(file, workload, cluster, models, refused);
   cheapest->stopped_early |= best.stopped_early;
   std::erase_if(others,
                 [&](const ComparedPlan& other) { return other.algorithm == cheapest->algorithm; });
   return PlanInstead{*std::move(cheapest), std::move(others)};
+}
+
+bool could_stay(const Workload& workload, const Plan& now, const Cluster& cluster) {
+  return missing_tables(workload, now).empty() &&
+         check_memory(workload, now, cluster.memory_bytes, cluster.buffers).ok();
+}
+
+Result<PlanResult> replan_for(const PlanFile& file, const Workload& workload,
+                              const Cluster& cluster, const CostModels& models, const Plan& now,
+                              const MoveLimit& limit, const PlanOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
+                              replan(workload, cluster, models, now, limit, options));
+  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, best));
+  return best;
+}
+
+Result<PlanResult> now_instead(const PlanFile& file, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models, const Plan& now,
+                               const PlanResult& best, const Status& refused) {
+  if (!could_stay(workload, now, cluster)) return refused;
+  PlanResult same = best;
+  same.plan = now;
+  canonicalize(same.plan);
+  NEUROSHARD_ASSIGN_OR_RETURN(same.cost, simulate(workload, now, models, cluster.buffers));
+  NEUROSHARD_RETURN_IF_ERROR(file.refusal(same));
+  return same;
 }
 
 }  // namespace neuroshard

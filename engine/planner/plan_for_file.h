@@ -35,12 +35,29 @@ struct PlanInstead {
 /// The cheapest of the baselines' plans that the file has a place for. Each baseline gets the time
 /// that `best`, which was made for the file, has taken, at least a second; where time ended that
 /// search, this plan is called stopped early too, as another run's may be one to write. `refused`
-/// is why the file has no place for `best`. Errors: `refused` where the caller asked to stop;
-/// kInfeasible, with the memory per device that would do, where none of the plans can be written;
-/// those of compare_plans().
+/// is why the file has no place for `best`. A time limit of the options is that of all baselines
+/// together: those that come when it is over have a moment. Errors: `refused` where the caller
+/// asked to stop; kCancelled where time ended all that might have found one; kInfeasible, with the
+/// memory per device that would do, where none of the plans can be written; those of
+/// compare_plans().
 Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
                                  const Cluster& cluster, const CostModels& models,
                                  const PlanOptions& options, const PlanResult& best,
                                  const Status& refused);
+
+/// Whether a plan that runs could go on running: it has all tables, and the memory for them.
+bool could_stay(const Workload& workload, const Plan& now, const Cluster& cluster);
+
+/// replan() from `now`, which is as the file holds it, put as the file holds it.
+Result<PlanResult> replan_for(const PlanFile& file, const Workload& workload,
+                              const Cluster& cluster, const CostModels& models, const Plan& now,
+                              const MoveLimit& limit, const PlanOptions& options);
+
+/// `now` in place of `best`, which replan_for() made and which the file has no place for:
+/// `refused` says why. Errors: `refused` where that plan could not stay; why the file has no place
+/// for that one, either.
+Result<PlanResult> now_instead(const PlanFile& file, const Workload& workload,
+                               const Cluster& cluster, const CostModels& models, const Plan& now,
+                               const PlanResult& best, const Status& refused);
 
 }  // namespace neuroshard

@@ -1,11 +1,14 @@
 #include "engine/planner/planner.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <memory>
 #include <utility>
 
 #include "engine/core/bytes.h"
 #include "engine/core/check_step_memory.h"
+#include "engine/core/elapsed.h"
 #include "engine/core/held_cells.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
@@ -93,6 +96,12 @@ Status check_new_tables(const Workload& workload, const Plan& now) {
   return {};
 }
 
+/// Of a search that may take so long where all that began then may take `all_seconds`.
+double time_left(double limit_s, double all_seconds, std::chrono::steady_clock::time_point start) {
+  const double left = std::max(all_seconds - seconds_since(start), kLeastSeconds);
+  return limit_s > 0 ? std::min(limit_s, left) : left;
+}
+
 }  // namespace
 
 Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
@@ -178,7 +187,9 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
   const search::SearchOptions options =
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
-  if (!capabilities(models).additive) return std::optional<double>();
+  const Capabilities known = capabilities(models);
+  const bool faster_elsewhere = cluster.host_memory_bytes > 0 && !known.fused_is_fastest;
+  if (!known.additive || faster_elsewhere) return std::optional<double>();
   // Tables in host memory take none of the devices'.
   return search::lower_bound({workload, cluster, search::space_of(workload, cluster)}, *evaluator,
                              search::row_shapes(options, cluster.devices),
@@ -188,14 +199,16 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> names,
-                                                const PlanOptions& options) {
+                                                const PlanOptions& options, double all_seconds) {
   for (const std::string& name : names) NEUROSHARD_RETURN_IF_ERROR(algorithm_of(name).status());
   std::vector<ComparedPlan> plans;
   Status refusal;
   bool taken = false;
+  const auto start = std::chrono::steady_clock::now();
   for (const std::string& name : names) {
     PlanOptions own = options;
     own.algorithm = name;
+    if (all_seconds > 0) own.time_limit_s = time_left(own.time_limit_s, all_seconds, start);
     double seconds = 0;
     Result<PlanResult> result = search_plan(workload, cluster, models, own, seconds);
     const StatusCode code = result.status().code();

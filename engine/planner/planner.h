@@ -55,8 +55,9 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
 /// Milliseconds that no plan for this cluster costs less than under `models` whose tables are whole
 /// or in columns by multiples of 4, and, with `row_splits` and `data_parallel`, as those have it:
 /// of plans that fit the devices or, where there is host memory, whatever memory there is. Nothing
-/// where `models` are not additive (networks are not, TorchRec's formula is). Errors: as
-/// make_plan() without a search. Thread-safe.
+/// where `models` are not additive (networks are not, TorchRec's formula is), and where tables in
+/// the cluster's host memory could be faster than on devices. Errors: as make_plan() without a
+/// search. Thread-safe.
 Result<std::optional<double>> cost_lower_bound(
     const Workload& workload, const Cluster& cluster, const CostModels& models,
     RowSplits row_splits, bool data_parallel = false,
@@ -72,10 +73,11 @@ struct ComparedPlan {
 /// make_plan() with each of `algorithms` in order, the other options being `options`'s; each
 /// starts cold, so that their seconds compare. Infeasible is an outcome, and so is that time ended
 /// an algorithm before it had a plan (kCancelled), or its refusal of input that another one takes;
-/// every other error ends the comparison.
+/// every other error ends the comparison. With `all_seconds` above 0 each has no more time than is
+/// left of that, and a moment where nothing is.
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> algorithms,
-                                                const PlanOptions& options);
+                                                const PlanOptions& options, double all_seconds = 0);
 
 }  // namespace neuroshard

@@ -40,7 +40,9 @@ class PlanInfo(ctypes.Structure):
 class Shard(ctypes.Structure):
     _fields_ = [("row_begin", ctypes.c_int64), ("row_end", ctypes.c_int64),
                 ("column_begin", ctypes.c_int32), ("column_end", ctypes.c_int32),
-                ("table", ctypes.c_int32), ("device", ctypes.c_int32)]
+                ("table", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("kernel", ctypes.c_int32), ("reserved", ctypes.c_int32),
+                ("cache_load_factor", ctypes.c_double)]
 
 
 class Engine:

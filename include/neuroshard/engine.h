@@ -5,6 +5,7 @@
      neuroshard_cost_models*  small networks that know what a hardware costs
      neuroshard_planner*      searches and costs plans with one set of cost models
      neuroshard_plan*         shards, and what each device takes
+     neuroshard_explanation*  what tables of a plan take, and what else could be done with them
      neuroshard_cancellation* ends a search from another thread
      neuroshard_bytes*        what an export produced
      neuroshard_error*        why the last call given it failed
@@ -21,8 +22,8 @@
    may be destroyed in any order.
 
    Threads. There are no globals. Functions may run at the same time on different handles, and on
-   the same handle where all of them take it as const: workloads, cost models, planners and plans
-   are shared freely once they are made. An error belongs to one thread at a time. Only
+   the same handle where all of them take it as const: workloads, cost models, planners, plans and
+   explanations are shared freely once they are made. An error belongs to one thread at a time. Only
    neuroshard_cancel() may be called while another thread uses the handle.
 
    Text and sizes. Text is UTF-8 in a neuroshard_text: a pointer with its size. Text that comes out
@@ -45,8 +46,10 @@
 #include <neuroshard/engine/base.h>
 #include <neuroshard/engine/cluster.h>
 #include <neuroshard/engine/cost_models.h>
+#include <neuroshard/engine/explain.h>
 #include <neuroshard/engine/plan.h>
 #include <neuroshard/engine/planner.h>
+#include <neuroshard/engine/progress.h>
 #include <neuroshard/engine/workload.h>
 
 #endif

@@ -16,8 +16,10 @@
 #include <neuroshard/engine/base.hpp>
 #include <neuroshard/engine/cluster.hpp>
 #include <neuroshard/engine/cost_models.hpp>
+#include <neuroshard/engine/explain.hpp>
 #include <neuroshard/engine/plan.hpp>
 #include <neuroshard/engine/planner.hpp>
+#include <neuroshard/engine/progress.hpp>
 #include <neuroshard/engine/workload.hpp>
 
 #endif

@@ -61,30 +61,42 @@ class PlanOptions(ctypes.Structure):
                 ("time_limit_s", c_double), ("evaluations", c_int64), ("threads", c_int32),
                 ("row_splits", c_int32), ("progress", ProgressFunction),
                 ("progress_user_data", c_void_p), ("cancellation", c_void_p),
-                ("data_parallel", c_int32), ("equal_columns", c_int32), ("target", Text)]
+                ("data_parallel", c_int32), ("equal_columns", c_int32), ("target", Text),
+                ("whole_tables", c_int32), ("reserved", c_int32)]
 
 
 class Shard(ctypes.Structure):
     _fields_ = [("row_begin", c_int64), ("row_end", c_int64), ("column_begin", c_int32),
-                ("column_end", c_int32), ("table", c_int32), ("device", c_int32)]
+                ("column_end", c_int32), ("table", c_int32), ("device", c_int32),
+                ("kernel", c_int32), ("reserved", c_int32), ("cache_load_factor", c_double)]
 
 
 class DeviceCost(ctypes.Structure):
     _fields_ = [("compute_ms", c_double), ("forward_comm_ms", c_double),
                 ("backward_comm_ms", c_double), ("total_ms", c_double),
-                ("memory_bytes", c_int64), ("dim_sum", c_int64)]
-
-
-class Offloaded(ctypes.Structure):
-    _fields_ = [("table", c_int32), ("kernel", c_int32), ("cache_load_factor", c_double)]
+                ("memory_bytes", c_int64), ("dim_sum", c_int64), ("host_bytes", c_int64)]
 
 
 class PlanInfo(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("batch_size", c_int64), ("cost_ms", c_double),
                 ("shard_count", c_size_t), ("device_cost_count", c_size_t), ("devices", c_int32),
                 ("stopped_early", c_int32), ("algorithm", Text), ("seed", c_uint64),
-                ("evaluations", c_int64), ("search_s", c_double), ("offloaded_count", c_size_t),
-                ("buffers", c_int32), ("reserved", c_int32)]
+                ("evaluations", c_int64), ("search_s", c_double), ("buffers", c_int32),
+                ("reserved", c_int32), ("lower_bound_ms", c_double), ("skipped", Text)]
+
+
+class ExplainOptions(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("tables", ctypes.POINTER(c_int32)),
+                ("table_count", c_size_t), ("most", c_size_t), ("progress", ProgressFunction),
+                ("progress_user_data", c_void_p), ("cancellation", c_void_p)]
+
+
+class TableExplanation(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("table", c_int32), ("reserved", c_int32),
+                ("shards", ctypes.POINTER(Shard)), ("shard_count", c_size_t),
+                ("memory_bytes", c_int64), ("alone_ms", c_double), ("adds_ms", c_double),
+                ("considered", c_int64), ("next_best", ctypes.POINTER(Shard)),
+                ("next_best_count", c_size_t), ("next_best_ms", c_double)]
 
 
 class ExportOptions(ctypes.Structure):
@@ -98,8 +110,9 @@ NAMES = {
     Bandwidths: "neuroshard_torchrec_bandwidths", CostModelsInfo: "neuroshard_cost_models_info",
     Cluster: "neuroshard_cluster", PlannerOptions: "neuroshard_planner_options",
     PlanOptions: "neuroshard_plan_options", Shard: "neuroshard_shard",
-    DeviceCost: "neuroshard_device_cost", Offloaded: "neuroshard_offloaded_table",
-    PlanInfo: "neuroshard_plan_info", ExportOptions: "neuroshard_export_options",
+    DeviceCost: "neuroshard_device_cost", PlanInfo: "neuroshard_plan_info",
+    ExplainOptions: "neuroshard_explain_options",
+    TableExplanation: "neuroshard_table_explanation", ExportOptions: "neuroshard_export_options",
 }
 
 

@@ -81,8 +81,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
            devices: Optional[int] = None, device_memory: Optional[Size] = None,
            cost_model: Union[None, CostModels, Path] = None, batch_size: Optional[int] = None,
            evaluations: Optional[int] = None, time_limit_s: Optional[float] = None,
-           threads: int = 0, target: Optional[str] = None, progress: Progress = None,
-           cancellation: Optional[Cancellation] = None) -> Plan:
+           threads: int = 0, target: Optional[str] = None, whole_tables: bool = False,
+           progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """A plan that costs no more than `now` does for `tables`, and brings at most `move_limit` bytes
     (such as "4GB") to devices that do not hold them.
 
@@ -90,6 +90,9 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
         those of `now`, which are placed as if nothing of them moved.
     devices, device_memory, cost_model: those of `now` where they are None. The number of devices
         cannot change; less memory sends what is too much elsewhere.
+    target: the format that the plan will be exported in: `now` is taken as a file in it has it, and
+        so is the plan.
+    whole_tables: whether only whole tables move, and none is cut anew.
     The others are as in plan(). Row shards and tables on every device stay where they are.
     Raises, too, InfeasibleError where nothing is found that fits and moves no more than the limit.
     """
@@ -100,7 +103,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
                        own.device_memory if device_memory is None else device_memory,
                        own.devices_per_host or None, own.host_memory or None, own.buffers)
     words = binding.encoded(target, "target")
-    options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words))
+    options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
+                       whole_tables=bool(whole_tables))
     limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
     handle = search("planner_replan", (planner_of(models), workload._handle,
                                        ctypes.byref(cluster.struct()), now._handle, limit),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import tempfile
 from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _binding as binding
+from . import _explaining
 from . import _report
 from . import _structs as structs
 from ._files import write_whole
@@ -106,6 +106,17 @@ class Plan:
         return bool(self._info.stopped_early)
 
     @property
+    def skipped(self) -> str:
+        """What the search had no time for, which might have found a better plan; "": nothing."""
+        return str(self._info.skipped.text())
+
+    @property
+    def lower_bound_ms(self) -> Optional[float]:
+        """Milliseconds that no plan which the search could make costs less than, where it has found
+        that out. With networks as the cost models nobody can."""
+        return float(self._info.lower_bound_ms) or None
+
+    @property
     def buffers(self) -> str:
         """What memory counts beside tables: "off", "train_base", .., TorchRec's pipelines."""
         return BUFFERS[max(0, self._info.buffers - 1)]
@@ -117,8 +128,7 @@ class Plan:
         binding.call("plan_get_shards", self._handle, found,
                      ctypes.c_size_t(self._info.shard_count))
         names = [table.name for table in self.workload.tables]
-        offloaded = self._offloaded()
-        return [shard_of(each, names[each.table], offloaded) for each in found]
+        return [shard_of(each, names[each.table]) for each in found]
 
     @property
     def per_device(self) -> List[DeviceCost]:
@@ -126,11 +136,9 @@ class Plan:
         count = self._info.device_cost_count
         costs = (structs.DeviceCost * count)()
         binding.call("plan_get_device_costs", self._handle, costs, ctypes.c_size_t(count))
-        hosts = (ctypes.c_int64 * count)()
-        binding.call("plan_get_host_bytes", self._handle, hosts, ctypes.c_size_t(count))
         return [DeviceCost(each.compute_ms, each.forward_comm_ms, each.backward_comm_ms,
-                           each.total_ms, each.memory_bytes, host_bytes, each.dim_sum)
-                for each, host_bytes in zip(costs, hosts)]
+                           each.total_ms, each.memory_bytes, each.host_bytes, each.dim_sum)
+                for each in costs]
 
     def export(self, format: str = "json", *, module: Optional[str] = None,
                trainer_device: Optional[str] = None) -> bytes:
@@ -190,12 +198,11 @@ class Plan:
 
         Of the tables named, or of the `most` dearest ones.
         """
-        return self._explain(tables, most, []).rstrip("\n")
+        return self._explain(tables, most).rstrip("\n")
 
     def explanation(self, tables: Sequence[str] = (), most: int = 20) -> Dict[str, Any]:
         """The same as data: docs/FILE_FORMATS.md, "Explanation"."""
-        found: Dict[str, Any] = json.loads(self._explain(tables, most, ["--output", "-"]))
-        return found
+        return _explaining.explanation_of(self, tables, most)
 
     def report(self) -> str:
         """A table of what each device takes, with the kinds of shards that it has."""
@@ -206,7 +213,7 @@ class Plan:
         return (f"Plan({self.cost_ms:.3f} ms{kind}, {self._info.shard_count} shards on "
                 f"{self.devices} devices)")
 
-    def _explain(self, tables: Sequence[str], most: int, flags: List[str]) -> str:
+    def _explain(self, tables: Sequence[str], most: int) -> str:
         with tempfile.TemporaryDirectory(prefix="neuroshard-") as folder:
             paths = {name: os.path.join(folder, f"{name}.json") for name in ("tables", "plan")}
             for name, text in ("tables", self.workload.to_json()), ("plan", self.to_json()):
@@ -219,13 +226,7 @@ class Plan:
                 "--device-memory", str(self.cluster.device_memory),
                 "--batch-size", str(self.workload.batch_size), "--most", str(most),
                 *(hosts if self.cluster.devices_per_host else []),
-                *self.cost_models._flags(folder), *named, *flags])
-
-    def _offloaded(self) -> Dict[int, Any]:
-        count = self._info.offloaded_count
-        found = (structs.Offloaded * count)()
-        binding.call("plan_get_offloaded", self._handle, found, ctypes.c_size_t(count))
-        return {each.table: each for each in found}
+                *self.cost_models._flags(folder), *named])
 
 
 def _imported(content: bytes, source: str, workload: Workload, devices: int) -> binding.Handle:

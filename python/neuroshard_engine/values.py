@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Mapping, Optional, Tuple
+from typing import Any, Optional, Tuple
 
 from . import _structs as structs
 
-KERNELS = {2: "fused_uvm_caching", 4: "fused_uvm"}
+KERNELS = {0: "dense", 1: "fused", 2: "fused_uvm_caching", 4: "fused_uvm"}
 BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
 
 
@@ -54,13 +54,10 @@ class Cluster:
             buffers=1 + BUFFERS.index(self.buffers))
 
 
-def shard_of(each: structs.Shard, table: str, offloaded: Mapping[int, Any]) -> Shard:
-    """Of a shard of the C interface; `offloaded` has the tables in host memory by index."""
-    host = offloaded.get(each.table)
-    kernel = "fused" if host is None else KERNELS[host.kernel]
+def shard_of(each: structs.Shard, table: str) -> Shard:
+    """Of a shard of the C interface."""
     return Shard(
         table=table, table_index=each.table, rows=(each.row_begin, each.row_end),
         columns=(each.column_begin, each.column_end),
         device=None if each.device < 0 else each.device,
-        compute_kernel="dense" if each.device < 0 else kernel,
-        cache_load_factor=(host.cache_load_factor or None) if host is not None else None)
+        compute_kernel=KERNELS[each.kernel], cache_load_factor=each.cache_load_factor or None)

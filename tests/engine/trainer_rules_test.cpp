@@ -5,7 +5,6 @@
 #include <string>
 
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 
 namespace {
@@ -76,43 +75,6 @@ BOOST_AUTO_TEST_CASE(only_whole_tables_move_where_columns_have_no_names_or_seque
   workload.tables[1].pooled = false;
   BOOST_TEST(only_whole_tables_move({.cuts_sequences_freely = false}, workload));
   BOOST_TEST(!only_whole_tables_move({}, workload));
-}
-
-BOOST_AUTO_TEST_CASE(another_algorithms_plan_is_taken_where_a_file_has_no_place_for_the_best) {
-  const Workload workload = two_tables();
-  const Cluster cluster{.devices = 2, .memory_bytes = 1'000'000'000};
-  const CostModels models = load_cost_models("torchrec")->models;
-  PlanOptions options;
-  options.evaluations = 200;
-  const auto file_without = [](const std::string& algorithm) {
-    return PlanFile{"stone", [](Plan plan) { return plan; },
-                    [algorithm](const PlanResult& result) {
-                      const bool refused = algorithm.empty() || result.algorithm == algorithm;
-                      return refused ? invalid_input("too long") : Status();
-                    }};
-  };
-  const PlanFile file = file_without(options.algorithm);
-  const Result<PlanResult> best = make_plan_for(file, workload, cluster, models, options);
-  BOOST_TEST_REQUIRE(best.ok());
-  const Status refused = file.refusal(*best);
-  BOOST_TEST_REQUIRE(!refused.ok());
-  const auto instead = plan_instead(file, workload, cluster, models, options, *best, refused);
-  BOOST_TEST_REQUIRE(instead.ok());
-  BOOST_TEST(instead->plan.algorithm != options.algorithm);
-  for (const ComparedPlan& other : instead->others) {
-    BOOST_TEST(other.algorithm != instead->plan.algorithm);
-    if (other.result.ok()) BOOST_TEST(other.result->cost.cost_ms >= instead->plan.cost.cost_ms);
-  }
-  const auto none =
-      plan_instead(file_without(""), workload, cluster, models, options, *best, refused);
-  BOOST_TEST((none.status().code() == StatusCode::kInfeasible));
-  BOOST_TEST(
-      none.status().message().starts_with("too long; no plan found that stone has a place for: "));
-  CancelToken stop;
-  stop.cancel();
-  options.cancel = &stop;
-  const auto stopped = plan_instead(file, workload, cluster, models, options, *best, refused);
-  BOOST_TEST(stopped.status().message() == "too long");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/fuzz/promises.h"
 
@@ -39,6 +40,29 @@ const Planner& planner(bool formula) {
   return formula ? torchrec : networks;
 }
 
+/// No plan costs less than the bound, and what an explanation offers for a table is a plan that
+/// costs what it says.
+void explain(const Planner& planner, const Workload& workload, const Cluster& cluster,
+             const Plan& plan, const PlanOptions& options) {
+  const Result<double> bound = planner.lower_bound(workload, cluster, options);
+  require(bound.ok(), "a workload that was planned has a bound or none",
+          bound.ok() ? "" : bound.error().message);
+  const std::string costs = std::to_string(plan.cost_ms()) + " " + std::to_string(*bound);
+  require(plan.cost_ms() >= *bound * (1 - 1e-6), "no plan costs less than the bound", costs);
+  const Result<Explanation> explained = planner.explain(workload, plan, cluster, {.most = 2});
+  require(explained.ok(), "a plan that was searched can be explained",
+          explained.ok() ? "" : explained.error().message);
+  for (std::size_t k = 0; k < explained->table_count(); ++k) {
+    const neuroshard_table_explanation table = *explained->table(k);
+    if (table.next_best_count == 0) continue;
+    std::vector<Shard> shards = plan.shards();
+    std::erase_if(shards, [&](const Shard& shard) { return shard.table == table.table; });
+    shards.insert(shards.end(), table.next_best, table.next_best + table.next_best_count);
+    const Result<Plan> other = Plan::create(cluster.devices, workload.batch_size(), shards);
+    require(other.ok() && other->check(workload, cluster).ok(), "what it offers is a plan");
+  }
+}
+
 /// A plan that a planner made is one, in every format that has a place for it, and what is read
 /// back of it can be planned on.
 void follow(const Planner& planner, const Workload& workload, const Cluster& cluster,
@@ -58,7 +82,9 @@ void follow(const Planner& planner, const Workload& workload, const Cluster& clu
     const Result<Plan> read = Plan::import_from(*text, format, workload, devices);
     require(read.ok(), "what is written is read", read.ok() ? "" : read.error().message);
     require(read->check(workload, cluster).ok(), "a plan that was read is whole", *text);
-    const PlanOptions options{.evaluations = 20, .threads = 1};
+    PlanOptions options{.evaluations = 20, .threads = 1};
+    options.target = format;
+    options.whole_tables = format == "json";
     const Result<Plan> again = planner.replan(workload, cluster, *read, 1 << 20, options);
     if (const Plan* moved = accepted(again)) {
       require(moved->check(workload, cluster).ok(), "a plan that was replanned fits", *text);
@@ -69,7 +95,7 @@ void follow(const Planner& planner, const Workload& workload, const Cluster& clu
 }  // namespace
 
 // The C interface from end to end: a table file with a few bytes of settings before it is read,
-// planned, checked, written in all formats, read back and planned anew.
+// planned, checked, written in all formats, read back, planned anew and explained.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   const std::string bytes(reinterpret_cast<const char*>(data + 3), size - 3);
@@ -85,6 +111,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                             .equal_columns = data[2] / 16 % 2 == 1};
   const Planner& own = planner(data[2] % 2 == 1);
   const Result<Plan> searched = own.plan(*workload, cluster, options);
-  if (const Plan* plan = accepted(searched)) follow(own, *workload, cluster, *plan);
+  if (const Plan* plan = accepted(searched)) {
+    follow(own, *workload, cluster, *plan);
+    explain(own, *workload, cluster, *plan, options);
+  }
   return 0;
 }

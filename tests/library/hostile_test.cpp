@@ -49,15 +49,26 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_planner_replan(planner.get(), workload.get(), &cluster, nullptr, 1,
                                            nullptr, &plan, e),
                  "now: found NULL");
+  EXPECT_REFUSED(neuroshard_planner_lower_bound(nullptr, nullptr, nullptr, nullptr, nullptr, e),
+                 "planner: found NULL");
+  EXPECT_REFUSED(
+      neuroshard_planner_lower_bound(planner.get(), workload.get(), &cluster, nullptr, nullptr, e),
+      "bound_ms: found NULL");
+  neuroshard_explanation* explanation = nullptr;
+  EXPECT_REFUSED(
+      neuroshard_planner_explain(nullptr, nullptr, nullptr, nullptr, nullptr, &explanation, e),
+      "planner: found NULL");
+  EXPECT_REFUSED(neuroshard_planner_explain(planner.get(), workload.get(), nullptr, &cluster,
+                                            nullptr, &explanation, e),
+                 "plan: found NULL");
+  EXPECT_REFUSED(neuroshard_explanation_get_table(nullptr, 0, nullptr, e),
+                 "explanation: found NULL");
   EXPECT_REFUSED(neuroshard_plan_moved_bytes(nullptr, nullptr, workload.get(), nullptr, e),
                  "from: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_create(2, 1, nullptr, 3, nullptr, 0, &plan, e),
-                 "shards: found NULL");
+  EXPECT_REFUSED(neuroshard_plan_create(2, 1, nullptr, 3, &plan, e), "shards: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_info(nullptr, nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_shards(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_get_device_costs(nullptr, nullptr, 0, e), "plan: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_get_offloaded(nullptr, nullptr, 0, e), "plan: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(nullptr, nullptr, 0, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_check(nullptr, workload.get(), nullptr, e), "plan: found NULL");
   EXPECT_REFUSED(neuroshard_plan_export(nullptr, workload.get(), {}, nullptr, &bytes, e),
                  "plan: found NULL");
@@ -73,11 +84,13 @@ BOOST_AUTO_TEST_CASE(null_where_it_means_nothing) {
   neuroshard_cost_models_destroy(nullptr);
   neuroshard_planner_destroy(nullptr);
   neuroshard_plan_destroy(nullptr);
+  neuroshard_explanation_destroy(nullptr);
   neuroshard_cancellation_destroy(nullptr);
   neuroshard_cancel(nullptr);
   neuroshard_cancellation_reset(nullptr);
   BOOST_TEST(neuroshard_cancelled(nullptr) == 0);
   BOOST_TEST(neuroshard_workload_table_count(nullptr) == 0u);
+  BOOST_TEST(neuroshard_explanation_table_count(nullptr) == 0u);
   BOOST_TEST(neuroshard_bytes_view(nullptr).size == 0u);
   BOOST_TEST(neuroshard_error_status(nullptr) == NEUROSHARD_OK);
   BOOST_TEST(std::strlen(neuroshard_error_message(nullptr).data) == 0u);

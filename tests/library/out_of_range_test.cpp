@@ -154,45 +154,50 @@ BOOST_AUTO_TEST_CASE(options_out_of_range) {
 BOOST_AUTO_TEST_CASE(plans_out_of_range) {
   const ErrorHandle error;
   neuroshard_plan* plan = nullptr;
-  const neuroshard_shard good{0, 10, 0, 4, 0, 0};
-  EXPECT_REFUSED(neuroshard_plan_create(0, 1, &good, 1, nullptr, 0, &plan, error.handle),
-                 "devices");
-  EXPECT_REFUSED(neuroshard_plan_create(1, 0, &good, 1, nullptr, 0, &plan, error.handle),
-                 "batch_size");
+  const auto shard = [](std::int64_t row_begin, std::int64_t row_end, std::int32_t column_begin,
+                        std::int32_t column_end, std::int32_t table, std::int32_t device) {
+    return neuroshard_shard{row_begin, row_end, column_begin, column_end, table, device, 0, 0, 0};
+  };
+  const neuroshard_shard good = shard(0, 10, 0, 4, 0, 0);
+  EXPECT_REFUSED(neuroshard_plan_create(0, 1, &good, 1, &plan, error.handle), "devices");
+  EXPECT_REFUSED(neuroshard_plan_create(1, 0, &good, 1, &plan, error.handle), "batch_size");
   for (const std::size_t count : {(std::size_t{1} << 24) + 1, SIZE_MAX}) {
-    EXPECT_REFUSED(neuroshard_plan_create(1, 1, &good, count, nullptr, 0, &plan, error.handle),
-                   "count: found");
+    EXPECT_REFUSED(neuroshard_plan_create(1, 1, &good, count, &plan, error.handle), "count: found");
   }
-  const auto refused = [&](neuroshard_shard shard, const char* words) {
-    EXPECT_REFUSED(neuroshard_plan_create(2, 1, &shard, 1, nullptr, 0, &plan, error.handle), words);
+  const auto refused = [&](const neuroshard_shard& bad, const char* words) {
+    EXPECT_REFUSED(neuroshard_plan_create(2, 1, &bad, 1, &plan, error.handle), words);
   };
-  refused({-1, 10, 0, 4, 0, 0}, "shards[0].row_begin");
-  refused({5, 5, 0, 4, 0, 0}, "shards[0].row_end");
-  refused({0, INT64_MIN, 0, 4, 0, 0}, "shards[0].row_end");
-  refused({0, 10, -4, 4, 0, 0}, "shards[0].column_begin");
-  refused({0, 10, 4, 4, 0, 0}, "shards[0].column_end");
-  refused({0, 10, 0, 4, -1, 0}, "shards[0].table");
-  refused({0, 10, 0, 4, 0, 2}, "shards[0].device: found 2, expected 0 to 1");
-  refused({0, 10, 0, 4, 0, -2}, "shards[0].device");
-  const auto offloaded = [&](std::vector<neuroshard_offloaded_table> tables, const char* words) {
-    EXPECT_REFUSED(
-        neuroshard_plan_create(2, 1, &good, 1, tables.data(), tables.size(), &plan, error.handle),
-        words);
-  };
-  EXPECT_REFUSED(neuroshard_plan_create(2, 1, &good, 1, nullptr, 1, &plan, error.handle),
-                 "offloaded: found NULL");
-  EXPECT_REFUSED(neuroshard_plan_create(2, 1, &good, 1, nullptr, SIZE_MAX, &plan, error.handle),
-                 "offloaded_count: found");
+  refused(shard(-1, 10, 0, 4, 0, 0), "shards[0].row_begin");
+  refused(shard(5, 5, 0, 4, 0, 0), "shards[0].row_end");
+  refused(shard(0, INT64_MIN, 0, 4, 0, 0), "shards[0].row_end");
+  refused(shard(0, 10, -4, 4, 0, 0), "shards[0].column_begin");
+  refused(shard(0, 10, 4, 4, 0, 0), "shards[0].column_end");
+  refused(shard(0, 10, 0, 4, -1, 0), "shards[0].table");
+  refused(shard(0, 10, 0, 4, 0, 2), "shards[0].device: found 2, expected 0 to 1");
+  refused(shard(0, 10, 0, 4, 0, -2), "shards[0].device");
   constexpr std::int32_t kUvm = NEUROSHARD_KERNEL_FUSED_UVM;
   constexpr std::int32_t kCached = NEUROSHARD_KERNEL_FUSED_UVM_CACHING;
-  offloaded({{-1, kUvm, 0}}, "offloaded[0].table: found -1, expected 0 or more");
-  offloaded({{3, kUvm, 0}, {3, kUvm, 0}}, "offloaded[1].table: found 3, expected 4 or more");
-  offloaded({{INT32_MAX, kUvm, 0}, {0, kUvm, 0}}, "offloaded[1].table: found 0");
-  offloaded({{0, NEUROSHARD_KERNEL_FUSED, 0}}, "offloaded[0].kernel: found 1");
-  offloaded({{0, kUvm | kCached, 0}}, "offloaded[0].kernel: found 6");
-  offloaded({{0, kUvm, 0.5}}, "offloaded[0]");
-  offloaded({{0, kCached, 0}}, "offloaded[0]");
-  offloaded({{0, kCached, kNan}}, "offloaded[0]");
+  const auto refused_kernel = [&](std::int32_t kernel, double cache, const char* words) {
+    neuroshard_shard strange = good;
+    strange.kernel = kernel;
+    strange.cache_load_factor = cache;
+    refused(strange, words);
+  };
+  refused_kernel(-1, 0, "shards[0].kernel: found -1, expected one of NEUROSHARD_KERNEL_.., or 0");
+  refused_kernel(kUvm | kCached, 0, "shards[0].kernel: found 6");
+  refused_kernel(INT32_MIN, 0, "shards[0].kernel: found");
+  refused_kernel(0, 0.5, "shards[0].cache_load_factor: ");
+  refused_kernel(kUvm, 0.5, "shards[0].cache_load_factor: ");
+  for (const double cache : {0.0, -0.5, 1.5, kNan, kInfinity}) {
+    refused_kernel(kCached, cache, "shards[0].cache_load_factor: ");
+  }
+  neuroshard_shard strange = good;
+  strange.reserved = 1;
+  refused(strange, "shards[0].reserved: found 1, expected 0");
+  strange = good;
+  strange.device = NEUROSHARD_EVERY_DEVICE;
+  strange.kernel = kUvm;
+  refused(strange, "shards[0].kernel: found 4, expected FUSED or 0 on every device");
 }
 
 BOOST_AUTO_TEST_CASE(plans_of_another_workload) {
@@ -217,14 +222,13 @@ BOOST_AUTO_TEST_CASE(plans_of_another_workload) {
       "capacity: found 1, expected at least 2");
   EXPECT_REFUSED(neuroshard_plan_get_shards(plan.get(), nullptr, 100, error.handle),
                  "shards: found NULL");
-  std::int64_t bytes = 0;
-  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(plan.get(), &bytes, 1, error.handle),
+  std::vector<DeviceCost> costs(2);
+  EXPECT_REFUSED(neuroshard_plan_get_device_costs(plan.get(), costs.data(), 1, error.handle),
                  "capacity: found 1, expected at least 2");
-  EXPECT_REFUSED(neuroshard_plan_get_host_bytes(plan.get(), nullptr, 2, error.handle),
-                 "bytes: found NULL");
-  BOOST_TEST(neuroshard_plan_get_offloaded(plan.get(), nullptr, 0, error.handle) == NEUROSHARD_OK);
+  EXPECT_REFUSED(neuroshard_plan_get_device_costs(plan.get(), nullptr, 2, error.handle),
+                 "costs: found NULL");
   // A table far outside the workload, and every row a plan can name.
-  const Shard far{0, INT64_MAX, 0, INT32_MAX, INT32_MAX, 0};
+  const Shard far{0, INT64_MAX, 0, INT32_MAX, INT32_MAX, 0, 0, 0, 0};
   const Plan strange = must(Plan::create(2, 65536, {&far, 1}));
   BOOST_TEST(!planner.simulate(workload, strange));
   BOOST_TEST(!strange.check(workload, cluster_of(2)));

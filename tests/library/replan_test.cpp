@@ -1,5 +1,6 @@
 // Plans near one that runs, through the library.
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tests/library/support.h"
@@ -11,11 +12,16 @@ using namespace neuroshard::test;
 
 /// All tables on the first of `devices`.
 Plan crowded(const Workload& workload, std::int32_t devices) {
-  std::vector<Shard> shards;
-  for (std::size_t i = 0; i < workload.table_count(); ++i) {
-    const Table table = must(workload.table(i));
-    shards.push_back({0, table.rows, 0, table.dim, static_cast<std::int32_t>(i), 0});
-  }
+  return whole_tables(workload, devices, 1);
+}
+
+/// With the columns of the first table in two shards of unequal widths on the first device.
+Plan with_two_blocks(const Workload& workload, std::int32_t devices) {
+  std::vector<Shard> shards = crowded(workload, devices).shards();
+  Shard second = shards.front();
+  shards.front().column_end = 4;
+  second.column_begin = shards.front().column_end;
+  shards.insert(shards.begin() + 1, second);
   return must(Plan::create(devices, workload.batch_size(), shards));
 }
 
@@ -52,6 +58,63 @@ BOOST_AUTO_TEST_CASE(for_hugectr_only_whole_tables_move) {
   BOOST_TEST(next.cost_ms() < must(planner.simulate(workload, now)).cost_ms());
   BOOST_TEST(next.shards().size() == workload.table_count());
   BOOST_TEST(next.export_as(workload, "hugectr").ok());
+}
+
+BOOST_AUTO_TEST_CASE(whole_tables_move_where_that_is_asked_for) {
+  Workload workload = make_workload(3);
+  BOOST_REQUIRE(
+      workload.add({.name = "hot", .rows = 1'000'000, .dim = 128, .pooling_factor = 100}).ok());
+  const Planner planner = make_planner();
+  const Plan now = crowded(workload, 4);
+  PlanOptions options{.evaluations = 1000};
+  const Plan cut = must(planner.replan(workload, cluster_of(4), now, INT64_MAX, options));
+  BOOST_TEST(cut.shards().size() > workload.table_count());
+  options.whole_tables = true;
+  const Plan whole = must(planner.replan(workload, cluster_of(4), now, INT64_MAX, options));
+  BOOST_TEST(whole.shards().size() == workload.table_count());
+  BOOST_TEST(whole.cost_ms() < must(planner.simulate(workload, now)).cost_ms());
+  const Result<Plan> refused = planner.plan(workload, cluster_of(4), options);
+  BOOST_REQUIRE(!refused);
+  BOOST_TEST(refused.error().message ==
+             "options.whole_tables: found 1, expected 0: tables say it themselves "
+             "(forbidden_sharding)");
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_for_a_file_goes_on_from_what_that_file_holds) {
+  const Workload workload = make_workload(6);
+  Log log;
+  const neuroshard_planner_options logged = log.options();
+  const Planner planner = must(Planner::create(must(CostModels::shipped()), &logged));
+  const Plan now = with_two_blocks(workload, 4);
+  PlanOptions options{.evaluations = 500, .threads = 1};
+  BOOST_TEST(planner.replan(workload, cluster_of(4), now, 0, options).ok());
+  BOOST_TEST(!log.take("joined"));
+  for (const std::string target : {"torchrec", "hugectr"}) {
+    options.target = target;
+    const Plan next = must(planner.replan(workload, cluster_of(4), now, 0, options));
+    BOOST_TEST(log.take(target + " has blocks of a table that are on one device joined: that is "
+                                 "the plan that runs\n"));
+    BOOST_TEST(next.shards().size() == 6U);
+    const std::string file = must(next.export_as(workload, target));
+    const Plan back = must(Plan::import_from(file, target, workload, 4));
+    BOOST_TEST(must(planner.simulate(workload, back)).cost_ms() == next.cost_ms());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_that_no_file_of_the_target_holds_is_refused) {
+  const Workload workload = make_workload(2);
+  const Planner planner = must(Planner::create(must(CostModels::shipped("torchrec"))));
+  std::vector<Shard> shards = crowded(workload, 4).shards();
+  for (Shard& shard : shards) shard.device = NEUROSHARD_EVERY_DEVICE;
+  const Plan everywhere = must(Plan::create(4, workload.batch_size(), shards));
+  PlanOptions options{.evaluations = 200, .threads = 1};
+  BOOST_TEST(planner.replan(workload, cluster_of(4), everywhere, 0, options).ok());
+  options.target = "hugectr";
+  const Result<Plan> refused = planner.replan(workload, cluster_of(4), everywhere, 0, options);
+  const Result<std::string> exported = everywhere.export_as(workload, "hugectr");
+  BOOST_TEST(refused.ok() == exported.ok());
+  options.target = "torchrec";
+  BOOST_TEST(planner.replan(workload, cluster_of(4), everywhere, 0, options).ok());
 }
 
 BOOST_AUTO_TEST_CASE(lookups_may_be_those_of_another_batch) {

@@ -106,6 +106,16 @@ neuroshard_status search(const Planner& planner, const Workload& workload,
   return status;
 }
 
+neuroshard_status explain(const Planner& planner, const Workload& workload, const Plan& plan,
+                          neuroshard_error* error) {
+  const neuroshard_cluster cluster = cluster_of(2).c_struct();
+  neuroshard_explanation* explanation = nullptr;
+  const neuroshard_status status = neuroshard_planner_explain(
+      planner.get(), workload.get(), plan.get(), &cluster, nullptr, &explanation, error);
+  neuroshard_explanation_destroy(explanation);
+  return status;
+}
+
 /// A folder that goes with its content.
 struct Folder {
   std::string path = (std::filesystem::temp_directory_path() /
@@ -174,6 +184,8 @@ BOOST_AUTO_TEST_CASE(in_plans) {
     fail_each("export as " + format, expected,
               [&](auto* error) { return export_plan(plan, workload, format, error); });
   }
+  fail_each("explanation", NEUROSHARD_OK,
+            [&](auto* error) { return explain(planner, workload, plan, error); });
   for (const std::string format : {"json", "torchrec"}) {
     const std::string text = must(plan.export_as(workload, format));
     fail_each("import of " + format, NEUROSHARD_OK, [&](auto* error) {

@@ -3,9 +3,12 @@
 #include <neuroshard/engine.hpp>
 
 #include <boost/test/unit_test.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace neuroshard::test {
 
@@ -31,6 +34,60 @@ inline Workload make_workload(int count) {
 }
 
 inline Planner make_planner() { return must(Planner::create(must(CostModels::shipped()))); }
+
+/// A whole table of the workload on `device`.
+inline Shard whole_table(const Workload& workload, std::size_t index, std::int32_t device) {
+  const Table table = must(workload.table(index));
+  Shard shard{};
+  shard.row_end = table.rows;
+  shard.column_end = table.dim;
+  shard.table = static_cast<std::int32_t>(index);
+  shard.device = device;
+  return shard;
+}
+
+/// Whole tables, round robin over the first `used` of the devices: what every format can express.
+inline Plan whole_tables(const Workload& workload, std::int32_t devices, std::int32_t used) {
+  std::vector<Shard> shards;
+  for (std::size_t i = 0; i < workload.table_count(); ++i) {
+    shards.push_back(whole_table(workload, i, static_cast<std::int32_t>(i) % used));
+  }
+  return must(Plan::create(devices, workload.batch_size(), shards));
+}
+inline Plan whole_tables(const Workload& workload, std::int32_t devices) {
+  return whole_tables(workload, devices, devices);
+}
+
+/// Of all that neuroshard_plan_export() writes.
+inline std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < neuroshard_export_format_count(); ++i) {
+    const neuroshard_text name = neuroshard_export_format_name(i);
+    names.emplace_back(name.data, name.size);
+    BOOST_TEST(neuroshard_export_format_summary(i).size > 0u);
+  }
+  return names;
+}
+
+/// What a planner logs, a line each.
+struct Log {
+  std::string lines;
+  [[nodiscard]] neuroshard_planner_options options() {
+    neuroshard_planner_options options{};
+    options.struct_size = sizeof options;
+    options.log = [](void* log, std::int32_t, neuroshard_text line) {
+      static_cast<std::string*>(log)->append(line.data, line.size).append("\n");
+    };
+    options.log_user_data = &lines;
+    return options;
+  }
+  /// Whether `words` were logged since the last time that it was asked.
+  bool take(std::string_view words) {
+    const bool found = lines.find(words) != std::string::npos;
+    lines.clear();
+    return found;
+  }
+};
 
 /// Devices without memory limits worth mentioning.
 inline Cluster cluster_of(std::int32_t devices) {

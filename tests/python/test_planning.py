@@ -100,7 +100,28 @@ class PlanTest(unittest.TestCase):
         self.assertIn("user", plan.explain(tables=["user"]))
         data = plan.explanation()
         self.assertEqual(data["batch_size"], 32768)
-        self.assertAlmostEqual(data["cost_ms"], plan.cost_ms, places=6)
+        self.assertEqual(data["cost_ms"], plan.cost_ms)
+        self.assertEqual(data["cost_model"], "torchrec")
+        self.assertEqual([each["name"] for each in plan.explanation(["ad", "user"])["tables"]],
+                         ["ad", "user"])
+        for table in data["tables"]:
+            self.assertEqual([shard["device"] for shard in table["shards"]],
+                             [each.device if each.device is not None else "all"
+                              for each in plan.shards if each.table == table["name"]])
+            self.assertGreaterEqual(table["next_best"]["cost_ms"], plan.lower_bound_ms or 0)
+        with self.assertRaises(ns.InvalidInputError) as refused:
+            plan.explanation(["nobody"])
+        self.assertIn("'nobody'", str(refused.exception))
+
+    def test_a_plan_says_what_its_search_left_out(self):
+        self.assertEqual(few().skipped, "")
+        self.assertIsNone(few().lower_bound_ms)  # networks know none
+
+    def test_whole_tables_move_where_that_is_asked_for(self):
+        whole = few(algorithm="size-greedy", evaluations=None, devices=4)
+        self.assertEqual(len(whole.shards), 3)
+        moved = whole.replan(move_limit="1GB", evaluations=2000, whole_tables=True)
+        self.assertEqual(len(moved.shards), 3)
 
     def test_a_file_of_cost_models_is_used(self):
         path = os.path.join(os.path.dirname(EXAMPLE), "../models/h200_sim.safetensors")

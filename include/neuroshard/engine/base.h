@@ -20,6 +20,7 @@ typedef struct neuroshard_bytes neuroshard_bytes;
 typedef struct neuroshard_cancellation neuroshard_cancellation;
 typedef struct neuroshard_cost_models neuroshard_cost_models;
 typedef struct neuroshard_error neuroshard_error;
+typedef struct neuroshard_explanation neuroshard_explanation;
 typedef struct neuroshard_plan neuroshard_plan;
 typedef struct neuroshard_planner neuroshard_planner;
 typedef struct neuroshard_workload neuroshard_workload;

@@ -21,6 +21,11 @@ typedef struct neuroshard_shard {
   int32_t column_end;
   int32_t table; /* index in the workload */
   int32_t device;
+  /* NEUROSHARD_KERNEL_.., one for all shards of a table: FUSED reads device memory, the others that
+     of the host. 0: FUSED; of a shard that the library writes: every device holds it. */
+  int32_t kernel;
+  int32_t reserved;         /* 0 */
+  double cache_load_factor; /* share of its rows that FUSED_UVM_CACHING has in its cache, else 0 */
 } neuroshard_shard;
 
 /* What one device takes. Fixed for ever. */
@@ -31,14 +36,8 @@ typedef struct neuroshard_device_cost {
   double total_ms;
   int64_t memory_bytes; /* weights, optimizer states, caches of rows and the plan's buffers */
   int64_t dim_sum;      /* columns of all its shards */
+  int64_t host_bytes;   /* of its shards in its host's memory, weights and optimizer states */
 } neuroshard_device_cost;
-
-/* A table that a plan has in host memory. Fixed for ever. */
-typedef struct neuroshard_offloaded_table {
-  int32_t table;  /* index in the workload */
-  int32_t kernel; /* NEUROSHARD_KERNEL_FUSED_UVM_CACHING or .._FUSED_UVM, of all its shards */
-  double cache_load_factor; /* share of each shard's rows in its cache; 0 without one */
-} neuroshard_offloaded_table;
 
 typedef struct neuroshard_plan_info {
   size_t struct_size;
@@ -51,20 +50,24 @@ typedef struct neuroshard_plan_info {
   neuroshard_text algorithm; /* empty when unknown */
   uint64_t seed;
   int64_t
-      evaluations; /* plans the search has put a cost on: in full, or ("refine") by an estimate */
-  double search_s; /* seconds of the search alone */
-  size_t offloaded_count; /* tables in host memory */
-  int32_t buffers;        /* NEUROSHARD_BUFFERS_.. that its memory counts, OFF for none */
-  int32_t reserved;       /* 0 */
+      evaluations;  /* plans the search has put a cost on: in full, or ("refine") by an estimate */
+  double search_s;  /* seconds of the search alone */
+  int32_t buffers;  /* NEUROSHARD_BUFFERS_.. that its memory counts, OFF for none */
+  int32_t reserved; /* 0 */
+  /* Milliseconds that no plan which the search could make costs less than, where it has found that
+     out; 0: it has not. neuroshard_planner_lower_bound() finds it out for any workload. */
+  double lower_bound_ms;
+  /* What the search had no time for, which might have found a better plan: "the baselines", ..;
+     empty: nothing. */
+  neuroshard_text skipped;
 } neuroshard_plan_info;
 
-/* A plan made by hand, with the tables that it has in host memory, by index, if any: those have
-   shards, and are not on every device. Single fields are checked here; that they fit a workload is
-   checked by neuroshard_plan_check() and by whatever takes both. Counts are at most 2^24. */
-NEUROSHARD_API neuroshard_status
-neuroshard_plan_create(int32_t devices, int64_t batch_size, const neuroshard_shard* shards,
-                       size_t count, const neuroshard_offloaded_table* offloaded,
-                       size_t offloaded_count, neuroshard_plan** plan, neuroshard_error* error);
+/* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each
+   other and a workload is checked by neuroshard_plan_check() and by whatever takes both. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
+                                                        const neuroshard_shard* shards,
+                                                        size_t count, neuroshard_plan** plan,
+                                                        neuroshard_error* error);
 /* The bytes of a plan file (docs/FILE_FORMATS.md, "Plan"). `source` is what messages call them. */
 NEUROSHARD_API neuroshard_status neuroshard_plan_parse(neuroshard_text bytes,
                                                        neuroshard_text source,
@@ -98,17 +101,6 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neurosha
                                                                   neuroshard_device_cost* costs,
                                                                   size_t capacity,
                                                                   neuroshard_error* error);
-
-/* The same of all tables in host memory, by index; all others have NEUROSHARD_KERNEL_FUSED, those
-   on every device none. */
-NEUROSHARD_API neuroshard_status neuroshard_plan_get_offloaded(const neuroshard_plan* plan,
-                                                               neuroshard_offloaded_table* tables,
-                                                               size_t capacity,
-                                                               neuroshard_error* error);
-/* And of the bytes that each device has in its host's memory, as many as there are device costs. */
-NEUROSHARD_API neuroshard_status neuroshard_plan_get_host_bytes(const neuroshard_plan* plan,
-                                                                int64_t* bytes, size_t capacity,
-                                                                neuroshard_error* error);
 
 /* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
    devices that it allows (else INVALID_INPUT), and every device of `cluster`, and every host where

@@ -18,7 +18,6 @@ inline namespace api {
 
 using Shard = neuroshard_shard;
 using DeviceCost = neuroshard_device_cost;
-using OffloadedTable = neuroshard_offloaded_table;
 
 /// What a format needs beside the plan; see neuroshard_export_options.
 struct ExportOptions {
@@ -34,11 +33,9 @@ class Plan {
   explicit Plan(neuroshard_plan* owned) : handle_(owned) {}
 
   static Result<Plan> create(std::int32_t devices, std::int64_t batch_size,
-                             std::span<const Shard> shards,
-                             std::span<const OffloadedTable> offloaded = {}) {
+                             std::span<const Shard> shards) {
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
-      return neuroshard_plan_create(devices, batch_size, shards.data(), shards.size(),
-                                    offloaded.data(), offloaded.size(), out, error);
+      return neuroshard_plan_create(devices, batch_size, shards.data(), shards.size(), out, error);
     });
   }
   static Result<Plan> parse(std::string_view bytes, std::string_view source) {
@@ -77,18 +74,6 @@ class Plan {
   [[nodiscard]] std::vector<DeviceCost> device_costs() const {
     std::vector<DeviceCost> all(info().device_cost_count);
     neuroshard_plan_get_device_costs(get(), all.data(), all.size(), nullptr);
-    return all;
-  }
-  /// Its tables in host memory, by index.
-  [[nodiscard]] std::vector<OffloadedTable> offloaded() const {
-    std::vector<OffloadedTable> all(info().offloaded_count);
-    neuroshard_plan_get_offloaded(get(), all.data(), all.size(), nullptr);
-    return all;
-  }
-  /// Of each device, in its host's memory. Empty for a plan without costs.
-  [[nodiscard]] std::vector<std::int64_t> host_bytes() const {
-    std::vector<std::int64_t> all(info().device_cost_count);
-    neuroshard_plan_get_host_bytes(get(), all.data(), all.size(), nullptr);
     return all;
   }
   /// Whether it covers the workload and fits into the memory of the cluster.

@@ -1,9 +1,10 @@
-/* Part of neuroshard/engine.h: searching and costing plans, and ending searches. */
+/* Part of neuroshard/engine.h: searching and costing plans. */
 #ifndef NEUROSHARD_ENGINE_PLANNER_H_
 #define NEUROSHARD_ENGINE_PLANNER_H_
 
 #include <neuroshard/engine/base.h>
 #include <neuroshard/engine/cluster.h>
+#include <neuroshard/engine/progress.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,11 +14,6 @@ enum { NEUROSHARD_LOG_INFO = 0, NEUROSHARD_LOG_WARNING = 1 };
 
 /* One line of text without a line end; `message` is gone when the callback returns. */
 typedef void (*neuroshard_log_fn)(void* user_data, int32_t level, neuroshard_text message);
-
-/* `done` of `total` units ("splits", ..) of `phase` are finished; total 0 = unknown. One thread at
-   a time per search, possibly not the one that called. It may call neuroshard_cancel(). */
-typedef void (*neuroshard_progress_fn)(void* user_data, neuroshard_text phase, int64_t done,
-                                       int64_t total, neuroshard_text unit);
 
 typedef struct neuroshard_planner_options {
   size_t struct_size;
@@ -69,8 +65,13 @@ typedef struct neuroshard_plan_options {
   /* The format that the plan will be exported in, one of neuroshard_export_format_name(): the
      search keeps to what its trainer runs, and the plan is as the file has it. Where the file has
      no place for the plan of "refine" by default, it is that of another algorithm (a warning
-     tells), else the search is refused. Empty: any plan will do. */
+     tells), else the search is refused. The search for that one may take as long again as
+     time_limit_s. Empty: any plan will do. */
   neuroshard_text target;
+  /* Of neuroshard_planner_replan(). Not 0: only whole tables move, and none is cut anew. Elsewhere
+     0: tables themselves say how they may be sharded, neuroshard_table.forbidden_sharding. */
+  int32_t whole_tables;
+  int32_t reserved; /* 0 */
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -86,10 +87,12 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
                                                          neuroshard_error* error);
 /* Goes on from `now`, a plan that runs on `cluster`: a plan that costs no more under this planner's
    cost models and brings at most `move_limit_bytes` to devices that do not hold them
-   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split. Where the trainer
-   of `options->target` wants that (HugeCTR does), only whole tables move; that is all that `target`
-   changes here: whether its file has a place for the plan, neuroshard_plan_export() says. Row
-   shards and tables on every device stay as they are. Where `cluster` says no devices per host,
+   (neuroshard_plan_moved_bytes()). Whole tables and columns move and are split, or with
+   `options->whole_tables`, and where the trainer of `options->target` wants that (HugeCTR does),
+   whole tables alone. With a target, `now` is taken as its file has it, and so is the plan; where
+   the file has no place for the plan found, it is `now` (a warning tells), or the call is refused
+   where that has not all tables or not the memory. Row shards and tables on every device stay as
+   they are. Where `cluster` says no devices per host,
    those of `now` count. The workload may have another batch size than `now`, and tables that it
    lacks, after those that it has: they are placed as if nothing of them moved. Where devices have
    less memory than `now` takes, what is too much goes to others, which may cost more. Tables keep
@@ -101,6 +104,19 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
     const neuroshard_planner* planner, const neuroshard_workload* workload,
     const neuroshard_cluster* cluster, const neuroshard_plan* now, int64_t move_limit_bytes,
     const neuroshard_plan_options* options, neuroshard_plan** plan, neuroshard_error* error);
+
+/* Sets *bound_ms to milliseconds that no plan of `workload` on `cluster` costs less than, whatever
+   memory there is: of plans that neuroshard_planner_plan() could make with the row_splits,
+   data_parallel and target of `options`, which may be NULL; what else it says changes nothing. 0
+   where none is known: where costs do not add up by shard (those of networks do not, "torchrec"'s
+   do), where `cluster` has host memory in which tables could be faster, and where working it out
+   would take more than about a tenth of a second. A plan that costs as much is the best there is.
+   Errors: as neuroshard_planner_plan() without a search. */
+NEUROSHARD_API neuroshard_status neuroshard_planner_lower_bound(
+    const neuroshard_planner* planner, const neuroshard_workload* workload,
+    const neuroshard_cluster* cluster, const neuroshard_plan_options* options, double* bound_ms,
+    neuroshard_error* error);
+
 /* The same shards with what they cost under this planner's cost models. Says nothing about memory
    limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
    workload exactly, or holds a table on every device or in host memory, whose cost "torchrec" alone
@@ -116,19 +132,6 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_pl
 NEUROSHARD_API size_t neuroshard_algorithm_count(void);
 NEUROSHARD_API neuroshard_text neuroshard_algorithm_name(size_t index);
 NEUROSHARD_API neuroshard_text neuroshard_algorithm_summary(size_t index);
-
-/* ---- cancelling ---------------------------------------------------------------------------- */
-
-NEUROSHARD_API neuroshard_status
-neuroshard_cancellation_create(neuroshard_cancellation** cancellation, neuroshard_error* error);
-/* Ends every search that was given it, now and later, until it is reset: the search returns
-   NEUROSHARD_OK with its best plan so far, or NEUROSHARD_CANCELLED when it has none. May be called
-   from any thread, at any time, and from signal handlers. */
-NEUROSHARD_API void neuroshard_cancel(neuroshard_cancellation* cancellation);
-NEUROSHARD_API int32_t neuroshard_cancelled(const neuroshard_cancellation* cancellation);
-/* REQUIRES that no search uses it. */
-NEUROSHARD_API void neuroshard_cancellation_reset(neuroshard_cancellation* cancellation);
-NEUROSHARD_API void neuroshard_cancellation_destroy(neuroshard_cancellation* cancellation);
 
 #ifdef __cplusplus
 }

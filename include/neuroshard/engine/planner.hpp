@@ -5,33 +5,17 @@
 #include <neuroshard/engine/base.hpp>
 #include <neuroshard/engine/cluster.hpp>
 #include <neuroshard/engine/cost_models.hpp>
+#include <neuroshard/engine/explain.hpp>
 #include <neuroshard/engine/plan.hpp>
 #include <neuroshard/engine/planner.h>
+#include <neuroshard/engine/progress.hpp>
 #include <neuroshard/engine/workload.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 
 namespace neuroshard {
 inline namespace api {
-
-/// Ends searches from another thread; see neuroshard_cancel().
-class Cancellation {
- public:
-  explicit Cancellation(neuroshard_cancellation* owned) : handle_(owned) {}
-  static Result<Cancellation> create() {
-    return detail::made<Cancellation, neuroshard_cancellation>(neuroshard_cancellation_create);
-  }
-  void cancel() const { neuroshard_cancel(get()); }
-  [[nodiscard]] bool cancelled() const { return neuroshard_cancelled(get()) != 0; }
-  void reset() { neuroshard_cancellation_reset(get()); }
-  [[nodiscard]] neuroshard_cancellation* get() const { return handle_.get(); }
-
- private:
-  detail::Handle<neuroshard_cancellation, neuroshard_cancellation_destroy> handle_;
-};
 
 /// How to search; see neuroshard_plan_options.
 struct PlanOptions {
@@ -44,9 +28,9 @@ struct PlanOptions {
   bool data_parallel = false;
   bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
   std::string target{};        ///< format that the plan will be exported in; empty: any plan
+  bool whole_tables = false;   ///< replan() alone: only whole tables move
   const Cancellation* cancellation = nullptr;
-  /// phase, done, total, unit. Must not throw.
-  std::function<void(std::string_view, std::int64_t, std::int64_t, std::string_view)> progress{};
+  Progress progress{};
 };
 
 /// Searches and costs plans with one set of cost models. Thread-safe.
@@ -81,6 +65,38 @@ class Planner {
                                        &given, out, error);
     });
   }
+  /// Milliseconds that no plan costs less than; 0 where none is known, as with networks.
+  [[nodiscard]] Result<double> lower_bound(const Workload& workload, const Cluster& cluster,
+                                           const PlanOptions& options = {}) const {
+    const neuroshard_cluster devices = cluster.c_struct();
+    const neuroshard_plan_options given = c_struct(options);
+    double bound_ms = 0;
+    const Result<void> done = detail::checked([&](neuroshard_error* error) {
+      return neuroshard_planner_lower_bound(get(), workload.get(), &devices, &given, &bound_ms,
+                                            error);
+    });
+    if (!done) return done.error();
+    return bound_ms;
+  }
+  /// What tables of a plan take, and what else could be done with them; see explain.h.
+  [[nodiscard]] Result<Explanation> explain(const Workload& workload, const Plan& plan,
+                                            const Cluster& cluster,
+                                            const ExplainOptions& options = {}) const {
+    const neuroshard_cluster devices = cluster.c_struct();
+    auto given = detail::versioned<neuroshard_explain_options>();
+    given.tables = options.tables.data();
+    given.table_count = options.tables.size();
+    given.most = options.most;
+    if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
+    if (options.progress) {
+      given.progress = detail::hand_on;
+      given.progress_user_data = const_cast<Progress*>(&options.progress);
+    }
+    return detail::made<Explanation, neuroshard_explanation>([&](auto** out, auto* error) {
+      return neuroshard_planner_explain(get(), workload.get(), plan.get(), &devices, &given, out,
+                                        error);
+    });
+  }
   /// The same shards with what they cost under this planner's models.
   [[nodiscard]] Result<Plan> simulate(const Workload& workload, const Plan& plan) const {
     return detail::made<Plan, neuroshard_plan>([&](auto** out, auto* error) {
@@ -101,17 +117,13 @@ class Planner {
     given.data_parallel = options.data_parallel ? 1 : 0;
     given.equal_columns = options.equal_columns ? 1 : 0;
     given.target = detail::text(options.target);
+    given.whole_tables = options.whole_tables ? 1 : 0;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
-      given.progress = hand_on;
-      given.progress_user_data = const_cast<PlanOptions*>(&options);
+      given.progress = detail::hand_on;
+      given.progress_user_data = const_cast<Progress*>(&options.progress);
     }
     return given;
-  }
-  static void hand_on(void* options, neuroshard_text phase, std::int64_t done, std::int64_t total,
-                      neuroshard_text unit) {
-    static_cast<const PlanOptions*>(options)->progress(detail::view(phase), done, total,
-                                                       detail::view(unit));
   }
 
   detail::Handle<neuroshard_planner, neuroshard_planner_destroy> handle_;

@@ -29,15 +29,21 @@ static void count_lines(void* user_data, int32_t level, neuroshard_text message)
 /* One whole table on each of two devices costs what simulating that says, and no less than the
    plan that was searched for. */
 static void simulate_by_hand(const neuroshard_planner* planner, const neuroshard_workload* workload,
-                             double searched_ms, neuroshard_error* error) {
-  const neuroshard_shard shards[2] = {{0, 1000000, 0, 64, 0, 0}, {0, 500000, 0, 32, 1, 1}};
+                             const neuroshard_cluster* cluster, double searched_ms,
+                             neuroshard_error* error) {
+  const neuroshard_shard shards[2] = {{0, 1000000, 0, 64, 0, 0, 0, 0, 0},
+                                      {0, 500000, 0, 32, 1, 1, NEUROSHARD_KERNEL_FUSED, 0, 0}};
   neuroshard_device_cost costs[2];
   neuroshard_plan_info info;
   neuroshard_plan* plan = NULL;
   neuroshard_plan* costed = NULL;
+  neuroshard_explanation* explanation = NULL;
+  neuroshard_table_explanation table;
+  memset(&table, 0, sizeof table);
+  table.struct_size = sizeof table;
   memset(&info, 0, sizeof info);
   info.struct_size = sizeof info;
-  must(neuroshard_plan_create(2, 65536, shards, 2, NULL, 0, &plan, error), error, "plan by hand");
+  must(neuroshard_plan_create(2, 65536, shards, 2, &plan, error), error, "plan by hand");
   must(neuroshard_planner_simulate(planner, workload, plan, &costed, error), error, "simulate");
   must(neuroshard_plan_get_info(costed, &info, error), error, "info");
   must(neuroshard_plan_get_device_costs(costed, costs, 2, error), error, "costs");
@@ -46,13 +52,21 @@ static void simulate_by_hand(const neuroshard_planner* planner, const neuroshard
          "the slowest device is the plan's cost");
   expect(costs[0].memory_bytes == 1000000 * 64 * 4, "memory of device 0");
   expect(info.cost_ms >= searched_ms, "the search does no worse");
-  neuroshard_plan_destroy(costed);
+  must(neuroshard_planner_explain(planner, workload, costed, cluster, NULL, &explanation, error),
+       error, "explain");
+  neuroshard_plan_destroy(costed); /* an explanation keeps what it needs */
   neuroshard_plan_destroy(plan);
+  expect(neuroshard_explanation_table_count(explanation) == 2, "both tables are explained");
+  must(neuroshard_explanation_get_table(explanation, 0, &table, error), error, "explained table");
+  expect(table.shard_count == 1 && table.shards[0].device == table.table, "where the table is");
+  expect(table.considered > 0 && table.next_best_count > 0 && table.next_best_ms > 0, "what else");
+  neuroshard_explanation_destroy(explanation);
 }
 
 void check_small_workload(neuroshard_error* error) {
   int updates = 0;
   int lines = 0;
+  double bound_ms = -1;
   neuroshard_cost_models* models = NULL;
   neuroshard_planner* planner = NULL;
   neuroshard_workload* workload = NULL;
@@ -92,7 +106,10 @@ void check_small_workload(neuroshard_error* error) {
   must(neuroshard_plan_get_info(plan, &info, error), error, "info");
   expect(info.cost_ms > 0 && info.seed == 7 && !info.stopped_early, "what the plan says of itself");
   expect(updates > 0 && lines > 0, "callbacks were called");
-  simulate_by_hand(planner, workload, info.cost_ms, error);
+  simulate_by_hand(planner, workload, &cluster, info.cost_ms, error);
+  must(neuroshard_planner_lower_bound(planner, workload, &cluster, &options, &bound_ms, error),
+       error, "lower bound");
+  expect(bound_ms == 0 && info.lower_bound_ms == 0, "networks know no bound");
   neuroshard_plan_destroy(plan);
   neuroshard_cancel(cancellation);
   expect(neuroshard_planner_plan(planner, workload, &cluster, &options, &plan, error) ==
