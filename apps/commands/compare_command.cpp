@@ -82,7 +82,7 @@ class CompareCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, devices_per_host_, cluster_.devices, bandwidths_));
+        load_models_for_hosts(cost_model_, {devices_per_host_}, cluster_.devices, bandwidths_));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     const ModelOrigin origin = origin_of(models.models);

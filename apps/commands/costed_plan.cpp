@@ -35,7 +35,7 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
           .with_context(input.plan.source));
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
-      load_models_for_hosts(given.cost_model, hosts_of(given.devices_per_host, document),
+      load_models_for_hosts(given.cost_model, hosts_of(given.devices_per_host, input, document),
                             document.plan.devices, given.bandwidths));
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);

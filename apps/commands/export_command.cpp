@@ -40,17 +40,17 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
+    const Hosts given{flags_.options.devices_per_host};
+    NEUROSHARD_RETURN_IF_ERROR(given.check(document.plan.devices));
     flags_.options.table_modules = input.loaded.modules;
     if (flags_.shows_costs()) {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
-    } else if (flags.given("cost-model")) {  // changes nothing, but may be mistaken
-      NEUROSHARD_RETURN_IF_ERROR(load_cost_models(cost_model_).status());
     }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
     note_lost_places(input, document, flags_.format);
-    if (hosts_of(flags_.options.devices_per_host, document) == 0) {
+    if (hosts_of(flags_.options.devices_per_host, input, document).devices == 0) {
       note_usual_hosts(flags_.format, document.plan.devices);
     }
     note_joined_blocks(input, document.plan);
@@ -81,7 +81,7 @@ class ExportCommand final : public Command {
   Status add_costs(const FlagSet& flags, const PlanAndTables& input, io::PlanDocument& document) {
     note_if_any(input.loaded.batch_note);
     const Workload& workload = input.loaded.workload;
-    const std::int32_t hosts = hosts_of(flags_.options.devices_per_host, document);
+    const Hosts hosts = hosts_of(flags_.options.devices_per_host, input, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));

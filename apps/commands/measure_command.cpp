@@ -67,7 +67,7 @@ class MeasureCommand final : public Command {
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     const Workload& workload = input.loaded.workload;
-    const std::int32_t hosts = hosts_of(devices_per_host_, document);
+    const Hosts hosts = hosts_of(devices_per_host_, input, document);
     MeasureOutcome outcome;
     outcome.plan = std::move(document.plan);
     outcome.batch_size = workload.batch_size;
@@ -76,7 +76,7 @@ class MeasureCommand final : public Command {
     outcome.plan_sha256 = input.plan.sha256;
     outcome.tables_sha256 = input.loaded.sha256;
     if (backend == io::Backend::kSim) {
-      NEUROSHARD_RETURN_IF_ERROR(simulate(input, hosts, outcome));
+      NEUROSHARD_RETURN_IF_ERROR(simulate(input, hosts.devices, outcome));
       NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, hosts, outcome));
       return show(outcome);
     }
@@ -138,13 +138,12 @@ class MeasureCommand final : public Command {
     return {};
   }
 
-  Status predict(io::Backend backend, const PlanAndTables& input, std::int32_t devices_per_host,
+  Status predict(io::Backend backend, const PlanAndTables& input, const Hosts& hosts,
                  MeasureOutcome& outcome) {
     if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
     if (!cost_model_) return {};
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        outcome.models,
-        load_models_for_hosts(*cost_model_, devices_per_host, outcome.plan.devices));
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.models,
+                                load_models_for_hosts(*cost_model_, hosts, outcome.plan.devices));
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models));
     return {};
   }

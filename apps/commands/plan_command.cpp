@@ -69,11 +69,12 @@ class PlanCommand final : public Command {
     const std::int32_t per_host = export_.options.devices_per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, per_host, cluster_.devices, bandwidths_));
+        load_models_for_hosts(cost_model_, {per_host}, cluster_.devices, bandwidths_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
     if (output_) {
+      NEUROSHARD_RETURN_IF_ERROR(Hosts{per_host}.check(cluster_.devices));
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
     }

@@ -73,8 +73,9 @@ void set_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& 
   document.buffers = buffers_of(word, document.buffers);
 }
 
-std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document) {
-  return given == 0 ? document.places.devices_per_host : given;
+Hosts hosts_of(std::int32_t given, const PlanAndTables& input, const io::PlanDocument& document) {
+  if (given != 0) return {given};
+  return {document.places.devices_per_host, input.plan.source};
 }
 
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,

@@ -7,6 +7,7 @@
 
 #include "apps/flags/common_flags.h"
 #include "apps/flags/flags.h"
+#include "apps/flags/host_flags.h"
 #include "io/plans/plan_import.h"
 
 namespace neuroshard::apps {
@@ -46,9 +47,8 @@ Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 /// plan.
 void set_plan_buffers(const std::optional<std::string>& word, io::PlanDocument& document);
 
-/// Devices of a host: as `given` by --devices-per-host, or, where that is 0, as the plan says; 0:
-/// neither does.
-std::int32_t hosts_of(std::int32_t given, const io::PlanDocument& document);
+/// The hosts `given` by --devices-per-host or, where that is 0, those of the plan.
+Hosts hosts_of(std::int32_t given, const PlanAndTables& input, const io::PlanDocument& document);
 
 /// A remark on standard error about what a file in that format does not keep of a trainer's plan.
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,

@@ -74,16 +74,18 @@ class ReplanCommand final : public Command {
     cluster_.buffers = document.buffers;
     export_.options.table_modules = input.loaded.modules;
     if (output_) {
+      const Hosts given{export_.options.devices_per_host};
+      NEUROSHARD_RETURN_IF_ERROR(given.check(cluster_.devices));
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, workload, cluster_.devices, export_.options));
     }
-    const std::int32_t hosts = hosts_of(export_.options.devices_per_host, document);
+    const Hosts hosts = hosts_of(export_.options.devices_per_host, input, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, hosts, cluster_.devices, bandwidths_));
     note_unused_flags(flags, export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
-    if (hosts == 0) note_usual_hosts(export_.format, cluster_.devices);
+    if (hosts.devices == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     note_host_memory(flags, models.models, document.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(

@@ -161,7 +161,7 @@ class SweepCommand final : public Command {
   [[nodiscard]] Result<ComparedPlan> plan_for(const Workload& workload, const Cluster& cluster,
                                               const NamedCostModels& models) const {
     if (cluster.devices > devices_per_host_) {
-      NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host_, cluster.devices));
+      NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, {devices_per_host_}, cluster.devices));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(std::vector<ComparedPlan> plans,
                                 compare_plans(workload, cluster, models.models,

@@ -33,20 +33,27 @@ Result<NamedCostModels> load_models_with(const std::string& name_or_path,
   return models;
 }
 
-Status check_hosts(const NamedCostModels& models, std::int32_t devices_per_host,
-                   std::int32_t devices) {
-  const bool go_by_hosts = capabilities(models.models).devices_per_host > 0;
-  if (devices_per_host == 0 || !go_by_hosts || devices % devices_per_host == 0) return {};
-  return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
-                       ", expected a divisor of " + std::to_string(devices) + " devices");
+Status Hosts::check(std::int32_t all) const {
+  if (devices == 0 || all % devices == 0) return {};
+  const std::string expected = ", expected a divisor of " + std::to_string(all) + " devices";
+  if (plan.empty()) {
+    return invalid_input("--devices-per-host: found " + std::to_string(devices) + expected);
+  }
+  return invalid_input(plan + ": found " + std::to_string(devices) + " devices per host" +
+                       expected + "; --devices-per-host says others");
 }
 
-Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
-                                              std::int32_t devices_per_host, std::int32_t devices,
+Status check_hosts(const NamedCostModels& models, const Hosts& hosts, std::int32_t devices) {
+  const bool go_by_hosts = capabilities(models.models).devices_per_host > 0;
+  return go_by_hosts ? hosts.check(devices) : Status();
+}
+
+Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path, const Hosts& hosts,
+                                              std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths) {
   NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models,
-                              load_models_with(name_or_path, devices_per_host, bandwidths));
-  NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host, devices));
+                              load_models_with(name_or_path, hosts.devices, bandwidths));
+  NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, hosts, devices));
   return models;
 }
 

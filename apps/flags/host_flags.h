@@ -22,12 +22,20 @@ FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,
                                          std::int32_t devices_per_host,
                                          const TorchRecBandwidths& bandwidths);
-/// kInvalidInput when the models go by hosts and the devices are no whole number of such.
-Status check_hosts(const NamedCostModels& models, std::int32_t devices_per_host,
-                   std::int32_t devices);
-/// Both for `devices` devices.
-Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path,
-                                              std::int32_t devices_per_host, std::int32_t devices,
+/// Devices of one host, and the plan that says so.
+struct Hosts {
+  std::int32_t devices = 0;  ///< 0: nobody says
+  std::string plan{};        ///< its file; "": --devices-per-host says it
+
+  /// kInvalidInput, naming who says so, when `all` devices are no whole number of such hosts.
+  [[nodiscard]] Status check(std::int32_t all) const;
+};
+
+/// The same where the models go by hosts.
+Status check_hosts(const NamedCostModels& models, const Hosts& hosts, std::int32_t devices);
+/// load_models_with() and that, for `devices` devices.
+Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path, const Hosts& hosts,
+                                              std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths = {});
 
 /// A remark on standard error when the flag is given and the cost models do not go by it. `changed`

@@ -65,6 +65,15 @@ NamedCostModels torchrec_models() {
   return named;
 }
 
+/// Whether people would take a file for the shipped model of that name.
+bool looks_shipped(const NamedCostModels& named) {
+  if (!named.own_file) return false;
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    if (named.name == shipped_model_name(index)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void set_hosts(std::int32_t devices_per_host, NamedCostModels& named) {
@@ -83,7 +92,9 @@ Result<NamedCostModels> parse_named_models(const std::string& source, std::strin
   NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, source));
   // Plans and reports go to others, whom the folders of this machine do not concern.
   const std::string file = std::filesystem::path(source).filename().string();
-  return NamedCostModels{file.empty() ? source : file, io::sha256_hex(bytes), std::move(models)};
+  const bool linked_in = bytes.data() == shipped_model_bytes(source).data();
+  return NamedCostModels{file.empty() ? source : file, io::sha256_hex(bytes), std::move(models),
+                         !linked_in};
 }
 
 bool simulated(const CostModels& models) {
@@ -130,13 +141,14 @@ std::string describe(const ModelOrigin& origin) {
 }
 
 std::string describe(const NamedCostModels& named) {
+  const std::string name = named.name + (looks_shipped(named) ? " (your file)" : "");
   const ModelOrigin& compute = named.models.compute_origin;
   const ModelOrigin& comm = named.models.comm_origin;
-  if (named.models.torchrec) return named.name + ": " + describe(compute);
-  if (!named.models.compute) return named.name + ": communication " + describe(comm);
-  if (!named.models.comm) return named.name + ": compute " + describe(compute);
-  if (compute == comm) return named.name + ": " + describe(compute);
-  return named.name + ": compute " + describe(compute) + ", communication " + describe(comm);
+  if (named.models.torchrec) return name + ": " + describe(compute);
+  if (!named.models.compute) return name + ": communication " + describe(comm);
+  if (!named.models.comm) return name + ": compute " + describe(compute);
+  if (compute == comm) return name + ": " + describe(compute);
+  return name + ": compute " + describe(compute) + ", communication " + describe(comm);
 }
 
 std::string device_guess(const NamedCostModels& named, std::span<const std::int32_t> devices) {

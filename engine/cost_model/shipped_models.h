@@ -22,6 +22,7 @@ struct NamedCostModels {
   std::string name;    ///< shipped name, or that of a file without its folders, or "<stdin>"
   std::string sha256;  ///< of the file's bytes
   CostModels models;
+  bool own_file = false;  ///< not linked in, whatever it is called
 };
 
 /// What load_shipped_models() knows by name: the files linked into this library
@@ -63,7 +64,7 @@ std::string hardware_of(const ModelOrigin& origin);
 std::string describe(const ModelOrigin& origin);
 
 /// "h200_sim: SIMULATED hardware H200-141G, nvswitch": name and where the numbers come from;
-/// whatever is simulated says so.
+/// whatever is simulated says so, and so does a file that is called like a shipped model.
 std::string describe(const NamedCostModels& models);
 
 /// "trained on 2 to 128 devices, what it says of 200 is a guess", with the name in front; "" for

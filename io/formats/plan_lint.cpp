@@ -45,9 +45,10 @@ Result<Target> choose_target(const PlanInput& input, const PlanRules& rules,
   if (target.devices_per_host == 0) target.devices_per_host = document.places.devices_per_host;
   if (target.devices_per_host < 0 ||
       (target.devices_per_host > 0 && devices % target.devices_per_host != 0)) {
-    return invalid_input("devices per host: found " + std::to_string(target.devices_per_host) +
-                         ", expected a divisor of the plan's " + std::to_string(devices) +
-                         " devices");
+    const std::string said = rules.devices_per_host != 0 ? "--devices-per-host" : input.source;
+    return invalid_input(said + ": found " + std::to_string(target.devices_per_host) +
+                         " devices per host" + ", expected a divisor of the plan's " +
+                         std::to_string(devices) + " devices");
   }
   return target;
 }

@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(plan_writes_every_format_that_export_does) {
   BOOST_TEST(module.out.find("\"sparse.ebc\": {") != std::string::npos);
   BOOST_TEST(module.out.find("/cpu\"") != std::string::npos);
   expect_one_line(export_as(plan, {"--format", "torchrec", "--devices-per-host", "3"}), 2,
-                  "devices per host: found 3");
+                  "--devices-per-host: found 3, expected a divisor of 8 devices");
 }
 
 BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
@@ -191,7 +191,10 @@ BOOST_AUTO_TEST_CASE(no_plan_tells_the_folder_of_its_cost_model) {
 BOOST_AUTO_TEST_CASE(flags_that_change_nothing_have_to_be_right_all_the_same) {
   const TemporaryFolder folder;
   const std::string plan = plan_in(folder);
-  expect_one_line(export_as(plan, {"--format", "csv", "--cost-model", "no-such"}), 2, "'no-such'");
+  // Nobody needs one for a format without costs, so nothing is opened that is called so.
+  const Outcome unused = export_as(plan, {"--format", "csv", "--cost-model", "no-such"});
+  BOOST_TEST(unused.exit_code == 0);
+  BOOST_TEST(unused.err.find("--cost-model: csv has no place for it") != std::string::npos);
   const std::string message = "--torchrec-module: found 'a..b', expected a dotted name";
   expect_one_line(export_as(plan, {"--format", "csv", "--torchrec-module", "a..b"}), 2, message);
   expect_one_line(run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory",

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(
       "4,6", "80GB", {"--cost-model", "torchrec", "--devices-per-host", "4", "--output", "-"});
   BOOST_TEST(hosts.exit_code == 0, hosts.err);
   BOOST_TEST(clusters_in(hosts)[1].at("refusal").as_string() ==
-             "devices per host: found 4, expected a divisor of 6 devices");
+             "--devices-per-host: found 4, expected a divisor of 6 devices");
 }
 
 BOOST_AUTO_TEST_CASE(fewer_devices_than_a_host_has_are_one_host) {

@@ -78,6 +78,20 @@ BOOST_AUTO_TEST_CASE(the_formula_is_known_by_its_constants) {
   BOOST_TEST(networks.sha256 == hash);
 }
 
+BOOST_AUTO_TEST_CASE(a_file_called_like_a_shipped_model_does_not_look_like_it) {
+  const std::string bytes(shipped_model_bytes("h200_sim"));
+  const std::string shipped = describe(load_shipped_models("h200_sim").value());
+  const std::string origin = shipped.substr(shipped.find(": "));
+  BOOST_TEST(shipped == "h200_sim" + origin);
+  for (const std::string name : {"h200_sim", "a100_sim", "torchrec"}) {
+    const NamedCostModels own = parse_named_models("some/folder/" + name, bytes).value();
+    BOOST_TEST(own.name == name);
+    BOOST_TEST(describe(own) == name + " (your file)" + origin);
+  }
+  const std::string other = describe(parse_named_models("mine.safetensors", bytes).value());
+  BOOST_TEST(other == "mine.safetensors" + origin);
+}
+
 BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_guesses) {
   const NamedCostModels named = load_shipped_models("h200_sim").value();
   BOOST_TEST(device_guess(named, 1).empty());  // exchanges nothing: no network is asked

@@ -221,7 +221,7 @@ BOOST_AUTO_TEST_CASE(a_plan_of_ours_can_be_held_against_another_target) {
                 {"'x'"});
   check_refused(
       lint_plan(value_of(parse_plan(text)), three_tables(), {.devices_per_host = 3}).status(),
-      {"devices per host: found 3"});
+      {"--devices-per-host: found 3 devices per host"});
 }
 
 BOOST_AUTO_TEST_CASE(tables_in_a_way_that_their_sharding_does_not_allow_are_faults) {
