@@ -151,6 +151,7 @@ std::string format_header(const TensorFile& file) {
   }
   std::string header = writer.end_object().take();
   header.pop_back();  // the line break
+  // So that the values behind it are aligned, for readers that map the file into memory.
   header.resize((header.size() + kLengthBytes - 1) / kLengthBytes * kLengthBytes, ' ');
   return header;
 }
@@ -168,6 +169,7 @@ Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& 
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   bytes.remove_prefix(kLengthBytes);
+  // Before anything is read of it: the first bytes of any other file are a huge length.
   if (length > static_cast<std::uint64_t>(kMaxTensorHeaderBytes)) {
     return fail("found a header length of " + std::to_string(length) +
                 ", expected a safetensors file with at most " +

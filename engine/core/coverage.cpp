@@ -102,6 +102,7 @@ Status check_coverage(const Table& table, const std::string& where,
     }
     cells += shard->rows() * shard->dim();
   }
+  // Disjoint and inside the table: as many cells as it has are all of them.
   const std::int64_t expected = table.rows * table.dim;
   if (cells == expected) return {};
   return invalid_input(where + ": shards cover " + std::to_string(cells) + " of its " +

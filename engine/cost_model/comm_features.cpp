@@ -43,6 +43,7 @@ Tails tails_of(const CommInput& input, double last_start) {
   Tails tails{};
   Tails ms_per_dim{};
   for (std::size_t k = 0; k < tails.size(); ++k) {
+    // 4 bytes a value; GB are 10^9 bytes.
     ms_per_dim[k] = static_cast<double>(input.batch_size) * 4e-6 / kTailGigabytesPerSecond[k];
   }
   for (std::size_t device = 0; device < input.starts.size(); ++device) {

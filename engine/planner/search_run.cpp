@@ -88,6 +88,8 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   PlanResult result;
   result.plan = std::move(found->plan);
   canonicalize(result.plan);
+  // Anew, and in the order of files: a search has added the same costs up in another one, so that
+  // its last digit may differ from what simulate() says.
   result.cost = evaluator->evaluate(result.plan);
   set_bytes(problem.workload, result.plan, problem.cluster.buffers, result.cost);
   result.evaluations = found->evaluations;

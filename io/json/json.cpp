@@ -46,6 +46,7 @@ std::size_t JsonDocument::after(std::size_t node) const {
 JsonValue::Kind JsonValue::kind() const { return static_cast<Kind>(document_->nodes_[node_].kind); }
 
 std::string JsonValue::path() const {
+  // Nodes know no parent: from the root down, always into the child that the node is a part of.
   std::string path = "$";
   std::size_t node = 0;
   while (node != node_) {
@@ -108,6 +109,7 @@ Result<std::int64_t> JsonValue::integer(std::int64_t low, std::int64_t high) con
   return value;
 }
 
+// Numbers are kept as text: a double does not hold every seed of 64 bits.
 Result<std::uint64_t> JsonValue::unsigned_integer() const {
   std::uint64_t value = 0;
   if (kind() != Kind::kNumber || !convert(document_->text_of(node_), value)) {
@@ -184,6 +186,7 @@ JsonValue JsonObject::member(std::size_t index) {
 
 std::optional<JsonValue> JsonObject::find(std::string_view wanted) {
   for (std::size_t step = 0; step < members_.size(); ++step) {
+    // Keys mostly stand in the order in which they are asked for: then none is compared twice.
     const std::size_t index = (next_ + step) % members_.size();
     if (key(index) != wanted) continue;
     next_ = index + 1;

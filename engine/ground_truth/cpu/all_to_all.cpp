@@ -17,6 +17,8 @@ void RankBarrier::wait() {
     all_here_.notify_all();
     return;
   }
+  // For the next number, not for nobody to be here: whoever leaves first may come to the next
+  // barrier before all others have woken up.
   all_here_.wait(lock, [&] { return generation_ != generation; });
 }
 
@@ -49,6 +51,8 @@ void AllToAll::wait_for(int rank, std::int64_t round) {
   posted_.wait(lock, [&] { return rounds_[static_cast<std::size_t>(rank)] >= round; });
 }
 
+// From itself on, so that the ranks do not all read from the same one at the same time. Backward,
+// too.
 void AllToAll::forward(int rank) {
   const std::int64_t round = post(rank);
   for (int step = 0; step < ranks(); ++step) {

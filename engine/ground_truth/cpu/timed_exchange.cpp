@@ -46,6 +46,7 @@ void run_once(Session& session, int rank, bool keep, RankTimes& times) {
                                 std::chrono::duration_cast<Clock::duration>(delay));
   const Clock::time_point forward_start = Clock::now();
   session.exchange.forward(rank);
+  // A plan's forward cost has the wait for the slowest device in it.
   session.barrier.wait();
   const Clock::time_point forward_end = Clock::now();
 

@@ -115,6 +115,7 @@ double exchange_end(const Exchange& exchange, std::span<const double> starts_ms)
     end = std::max(end, device_end(exchange, starts_ms, by_start, device));
   }
   if (devices == 1) return end;
+  // Partial sums go by a collective of their own.
   const bool both = any(exchange.values.whole) && any(exchange.values.partial);
   return end + (both ? 2 : 1) * latency_ms(exchange.link, devices);
 }
@@ -172,6 +173,7 @@ double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices
   const auto all = static_cast<std::size_t>(devices);
   const double hosts = static_cast<double>(host_of(link, all - 1) + 1);
   const double near = hosts > 1 ? link.devices_per_host.value : static_cast<double>(devices);
+  // A reduce-scatter and an all-gather, each of all parts but the device's own.
   double ms = 2 * (near - 1) / near * bytes / link.intra_host_gbps.value * 1e-6;
   if (hosts > 1) {
     const double part = bytes / near / hosts;  // what a ring of the hosts passes on at a time

@@ -76,6 +76,8 @@ void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
   const auto devices = static_cast<std::int32_t>(starts.size());
   const double reduce = simulate_all_reduce(link, devices, loads.reduced_bytes);
   for (std::size_t d = 0; d < starts.size(); ++d) {
+    // A device comes to the forward exchange when its lookups and the backward one are done, and
+    // there waits for the others: only differences of these times count.
     cost.per_device[d].backward_comm_ms = together.backward_ms[d] + reduce;
     starts[d] = cost.per_device[d].compute_ms + cost.per_device[d].backward_comm_ms;
   }

@@ -28,6 +28,7 @@ std::vector<double> block_skews(const RowUse& use, std::int32_t blocks) {
     const double count = use.count[bin];
     if (next + rows > blocks) {
       mean += rows * count * share;
+      // Each row falls into a block by chance: a binomial number of them in each.
       variance += rows * count * count * share * (1 - share);
       continue;
     }

@@ -45,6 +45,7 @@ bool pin_to_hosts(const Hosts& hosts, search::SearchSpace& space) {
   for (std::size_t index = 0; index < space.tables.size(); ++index) {
     if (space.tables[index].kernel.offloaded()) order.push_back(index);
   }
+  // Large ones first: small ones fit into what they leave.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return bytes_of(space.tables[a]) > bytes_of(space.tables[b]);
   });

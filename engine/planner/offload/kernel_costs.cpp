@@ -71,6 +71,7 @@ void KernelCosts::list_options(std::int32_t index) {
   std::vector<Option>& options = options_.emplace_back();
   for (std::size_t k = 0; k < kKernels.size(); ++k) {
     const TableKernel kernel = kernel_of(place, k);
+    // A table whose cache has a size of its own has one kernel under all sizes: that is one choice.
     const bool again = std::any_of(kernels.begin(), kernels.end(), [&](std::size_t other) {
       return kernel_of(place, other) == kernel;
     });
@@ -123,6 +124,7 @@ search::SearchSpace KernelCosts::with_kernels(const OffloadChoice& choice) const
     if (!elsewhere || is_replica(own)) continue;
     AllowedSharding& allowed = own.sharding;
     allowed.data_parallel = false;
+    // What can be divided in no other way keeps its row shards, whatever was chosen.
     allowed.rows &= choice.by_rows || !(allowed.whole || allowed.columns);
   }
   return space;

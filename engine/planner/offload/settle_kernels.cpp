@@ -40,6 +40,8 @@ class Settling {
     std::vector<bool> done(settled_.ms.size());
     std::vector<int> taken(done.size());
     while (true) {
+      // Always the slowest, which may be another one by now: a kernel is that of all devices which
+      // hold the table.
       const std::size_t dearest = dearest_of(done);
       if (dearest == done.size()) return std::move(settled_);
       done[dearest] = !improve(dearest) || ++taken[dearest] == kMostTaken;
@@ -141,6 +143,7 @@ class Settling {
     const auto look_at = [&](int steps) {
       if (steps > low && steps < high) (fits(table, cache_of(steps)) ? low : high) = steps;
     };
+    // Right but for rounding: two looks at memory in place of a dozen.
     const int guess = least + more_steps(table);
     look_at(guess);
     look_at(guess + 1);
