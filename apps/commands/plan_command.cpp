@@ -59,11 +59,7 @@ class PlanCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_));
-    if (export_.format != io::kNativeFormat && !output_) {
-      return invalid_input("--format: found '" + export_.format +
-                           "' without --output, expected a file for the plan");
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;

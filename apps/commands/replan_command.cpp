@@ -58,11 +58,7 @@ class ReplanCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
-    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_));
-    if (export_.format != io::kNativeFormat && !output_) {
-      return invalid_input("--format: found '" + export_.format +
-                           "' without --output, expected a file for the plan");
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <string>
 #include <vector>
 
 #include "apps/console/output.h"
@@ -23,11 +24,15 @@ Result<std::string> list_of_formats() {
 
 }  // namespace
 
-Status check_export_flags(const ExportFlags& given) {
+Status check_export_flags(const ExportFlags& given, bool is_written) {
   const std::string& module = given.options.module;
-  if (module.empty() || io::is_module_name(module)) return {};
-  return invalid_input("--torchrec-module: found " + io::excerpt(module) +
-                       ", expected a dotted name such as 'sparse.ebc'");
+  if (!module.empty() && !io::is_module_name(module)) {
+    return invalid_input("--torchrec-module: found " + io::excerpt(module) +
+                         ", expected a dotted name such as 'sparse.ebc'");
+  }
+  if (is_written || given.format == io::kNativeFormat) return {};
+  return invalid_input("--format: found '" + given.format +
+                       "' without --output, expected a file for the plan");
 }
 
 void note_unused_flags(const FlagSet& flags, std::string_view format,

@@ -27,8 +27,8 @@ struct ExportFlags {
 /// formats' own: "the plan's, or ", or "" where there is no plan yet.
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source);
 /// kInvalidInput for a value that no plan could have, be there a plan file with a place for it or
-/// not.
-Status check_export_flags(const ExportFlags& given);
+/// not, and for a format other than the native one where no plan is to be written.
+Status check_export_flags(const ExportFlags& given, bool is_written = true);
 /// A remark on standard error for each flag whose wish plans of that format have no place for:
 /// those of declare_export_flags() but for --devices-per-host, and the command's own `others`.
 void note_unused_flags(const FlagSet& flags, std::string_view format,

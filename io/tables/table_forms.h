@@ -73,5 +73,9 @@ Status read_each_table(const JsonArray& elements,
                        Status (*read)(const JsonValue&, std::int64_t, TableFile&), TableFile& file);
 /// The optional `module`, appended to the file's.
 Status read_module(JsonObject& object, TableFile& file);
+/// What is left of a table in all forms, its reuse and module, and the table to the file's. Errors:
+/// also keys that nobody has asked for, and check_table()'s.
+Status finish_table(JsonObject& object, const JsonValue& place, std::int64_t batch_size,
+                    Table table, TableFile& file);
 
 }  // namespace neuroshard::io

@@ -43,12 +43,7 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "weighted", table.weighted));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "pooled", table.pooled));
   NEUROSHARD_RETURN_IF_ERROR(read_sharding(object, table));
-  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
-  NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
-  NEUROSHARD_RETURN_IF_ERROR(object.finish());
-  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
-  file.tables.push_back(std::move(table));
-  return {};
+  return finish_table(object, value, batch_size, std::move(table), file);
 }
 
 Status read_ours(JsonObject root, std::optional<std::int64_t> batch_size, TableFile& file) {
@@ -150,6 +145,16 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, Tab
   }
   const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
   table.reuse_histogram = file.derived.of(table.rows, lookups, {{}, 1, exponent});
+  return {};
+}
+
+Status finish_table(JsonObject& object, const JsonValue& place, std::int64_t batch_size,
+                    Table table, TableFile& file) {
+  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
+  NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
+  NEUROSHARD_RETURN_IF_ERROR(object.finish());
+  NEUROSHARD_RETURN_IF_ERROR(check_table(place, table));
+  file.tables.push_back(std::move(table));
   return {};
 }
 

@@ -61,12 +61,7 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_weighted", table.weighted));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_pooled", table.pooled));
   NEUROSHARD_RETURN_IF_ERROR(read_torchrec_sharding(object, table));
-  NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
-  NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
-  NEUROSHARD_RETURN_IF_ERROR(object.finish());
-  NEUROSHARD_RETURN_IF_ERROR(check_table(value, table));
-  file.tables.push_back(std::move(table));
-  return {};
+  return finish_table(object, value, batch_size, std::move(table), file);
 }
 
 }  // namespace

@@ -36,6 +36,15 @@ std::string running_plan_in(const TemporaryFolder& folder) {
   return plan;
 }
 
+/// The same plan in TorchRec's file.
+std::string torchrec_plan_in(const TemporaryFolder& folder, const std::string& plan) {
+  const std::string torchrec = folder.file("torchrec.json");
+  const Outcome made = run_command({"export", "--tables", kRunningTables, "--plan", plan,
+                                    "--format", "torchrec", "--output", torchrec});
+  BOOST_TEST_REQUIRE(made.exit_code == 0, made.err);
+  return torchrec;
+}
+
 Outcome replanned(const std::string& plan, const std::vector<std::string>& flags) {
   std::vector<std::string> arguments{"replan", "--tables",        kRunningTables, "--plan",
                                      plan,     "--device-memory", "80GB"};
@@ -182,10 +191,7 @@ BOOST_AUTO_TEST_CASE(the_batch_is_that_of_the_tables_as_they_are_now) {
 BOOST_AUTO_TEST_CASE(tables_that_have_grown_are_replanned_with_the_rows_of_now) {
   const TemporaryFolder folder;
   const std::string native = running_plan_in(folder);
-  const std::string torchrec = folder.file("torchrec.json");
-  BOOST_TEST_REQUIRE(run_command({"export", "--tables", kRunningTables, "--plan", native,
-                                  "--format", "torchrec", "--output", torchrec})
-                         .exit_code == 0);
+  const std::string torchrec = torchrec_plan_in(folder, native);
   std::string tables = slurp(kRunningTables);
   const std::string before = "\"name\": \"cat_1\", \"rows\": ";
   const std::size_t place = tables.find(before);
@@ -216,10 +222,7 @@ BOOST_AUTO_TEST_CASE(tables_that_have_grown_are_replanned_with_the_rows_of_now) 
 BOOST_AUTO_TEST_CASE(new_tables_are_placed_and_count_as_nothing_that_moves) {
   const TemporaryFolder folder;
   const std::string native = running_plan_in(folder);
-  const std::string torchrec = folder.file("torchrec.json");
-  BOOST_TEST_REQUIRE(run_command({"export", "--tables", kRunningTables, "--plan", native,
-                                  "--format", "torchrec", "--output", torchrec})
-                         .exit_code == 0);
+  const std::string torchrec = torchrec_plan_in(folder, native);
   std::string tables = slurp(kRunningTables);
   const std::size_t end = tables.rfind(']');
   tables.insert(tables.rfind('}', end) + 1,
