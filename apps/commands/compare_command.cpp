@@ -77,6 +77,7 @@ class CompareCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     cluster_.buffers = buffers_of(buffers_);
+    cluster_.devices_per_host = devices_per_host_;
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));

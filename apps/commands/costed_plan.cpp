@@ -33,15 +33,16 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   NEUROSHARD_RETURN_IF_ERROR(
       check_memory(workload, document.plan, given.memory_bytes, document.buffers)
           .with_context(input.plan.source));
+  const Hosts hosts = hosts_of(given.devices_per_host, input, document);
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
-      load_models_for_hosts(given.cost_model, hosts_of(given.devices_per_host, input, document),
-                            document.plan.devices, given.bandwidths));
+      load_models_for_hosts(given.cost_model, hosts, document.plan.devices, given.bandwidths));
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);
-  NEUROSHARD_ASSIGN_OR_RETURN(document.cost,
-                              costs_of(input, document.plan, models, document.buffers));
-  return CostedPlan{std::move(input), std::move(document), std::move(models)};
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      document.cost, costs_of(input, document.plan, models,
+                              {.buffers = document.buffers, .devices_per_host = hosts.devices}));
+  return CostedPlan{std::move(input), std::move(document), std::move(models), hosts.devices};
 }
 
 }  // namespace neuroshard::apps

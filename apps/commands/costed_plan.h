@@ -27,6 +27,7 @@ struct CostedPlan {
   PlanAndTables input;
   io::PlanDocument document;
   NamedCostModels models;
+  std::int32_t devices_per_host;  ///< that the costs are of, as in a Cluster
 
   [[nodiscard]] const Workload& workload() const { return input.loaded.workload; }
 };

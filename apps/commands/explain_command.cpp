@@ -65,6 +65,7 @@ class ExplainCommand final : public Command {
     ProgressBar progress;
     ExplainOptions options{.most = static_cast<std::size_t>(most_),
                            .buffers = plan.document.buffers,
+                           .devices_per_host = plan.devices_per_host,
                            .progress = &progress,
                            .cancel = &cancel_token()};
     const Workload& workload = plan.workload();
@@ -79,7 +80,8 @@ class ExplainCommand final : public Command {
 
   [[nodiscard]] Status report(const CostedPlan& plan,
                               const std::vector<TableExplanation>& tables) const {
-    const auto& [input, document, models] = plan;
+    const io::PlanDocument& document = plan.document;
+    const NamedCostModels& models = plan.models;
     const Workload& workload = plan.workload();
     const double cost_ms = document.cost.cost_ms;
     const Console console = Console::of(STDOUT_FILENO);

@@ -87,13 +87,15 @@ class ExportCommand final : public Command {
         load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(document.cost,
-                                costs_of(input, document.plan, models, document.buffers));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        document.cost, costs_of(input, document.plan, models,
+                                {.buffers = document.buffers, .devices_per_host = hosts.devices}));
     flags_.options.cost_origin = describe_costs(models, document.plan.devices);
     if (flags_.options.memory_limit == 0) return {};
     const Cluster cluster{.devices = document.plan.devices,
                           .memory_bytes = flags_.options.memory_limit,
-                          .buffers = document.buffers};
+                          .buffers = document.buffers,
+                          .devices_per_host = hosts.devices};
     ProgressBar progress;
     const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
     NEUROSHARD_ASSIGN_OR_RETURN(

@@ -88,13 +88,14 @@ class FrontierCommand final : public Command {
       NEUROSHARD_ASSIGN_OR_RETURN(limits, parse_frontier_limits(*within_));
     }
     like_.buffers = buffers_of(buffers_);
+    like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_with(cost_model_, devices_per_host_, bandwidths_));
+                                load_models_with(cost_model_, bandwidths_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     for (const std::int32_t devices : devices_) {
       if (devices <= devices_per_host_) continue;
-      NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, devices_per_host_, devices));
+      NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, {devices_per_host_}, devices));
     }
     note_if_any(loaded.batch_note);
     note_unknown_hosts(flags, models);
@@ -197,8 +198,8 @@ class FrontierCommand final : public Command {
       document.batch_size = loaded.workload.batch_size;
       document.buffers = like_.buffers;
       document.cost = point.result.cost;
-      document.provenance =
-          provenance_of(models, loaded.sha256, point.result.algorithm, search_.options.seed);
+      document.provenance = provenance_of(models, devices_per_host_, loaded.sha256,
+                                          point.result.algorithm, search_.options.seed);
       report.plans.push_back({point.memory_bytes, std::move(document)});
     }
     return report;

@@ -144,7 +144,8 @@ class MeasureCommand final : public Command {
     if (!cost_model_) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.models,
                                 load_models_for_hosts(*cost_model_, hosts, outcome.plan.devices));
-    NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models,
+                                                            {.devices_per_host = hosts.devices}));
     return {};
   }
 

@@ -63,6 +63,7 @@ class PlanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
+    cluster_.devices_per_host = per_host;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, {per_host}, cluster_.devices, bandwidths_));

@@ -87,7 +87,7 @@ void note_lost_places(const PlanAndTables& input, const io::PlanDocument& docume
 }
 
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
-                          const NamedCostModels& named, StepBuffers buffers) {
+                          const NamedCostModels& named, const Cluster& cluster) {
   const CostModels& models = named.models;
   const bool row_shards = std::any_of(
       plan.shards.begin(), plan.shards.end(),
@@ -97,7 +97,7 @@ Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
                ": has row shards, of which the cost model has seen none: what "
                "it says of them is a guess");
   }
-  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models, buffers);
+  Result<PlanCost> cost = simulate(input.loaded.workload, plan, models, cluster);
   if (!cost.ok()) return cost.status().with_context(input.plan.source);
   note_guesses(named, {&plan.devices, 1}, input.loaded.workload, cost->per_device);
   return cost;

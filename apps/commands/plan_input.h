@@ -54,11 +54,11 @@ Hosts hosts_of(std::int32_t given, const PlanAndTables& input, const io::PlanDoc
 void note_lost_places(const PlanAndTables& input, const io::PlanDocument& document,
                       std::string_view format);
 
-/// What the bound plan costs, and what it takes with those buffers;
-/// refusals name the plan's file. A remark on standard error says when
-/// the cost models were not trained on shards and tables like the plan's or on as many devices,
+/// What the bound plan costs, and what it takes with the buffers and hosts of the cluster, of which
+/// nothing else counts; refusals name the plan's file. A remark on standard error says when the
+/// cost models were not trained on shards and tables like the plan's or on as many devices,
 /// leave samples out or give times below 0.
 Result<PlanCost> costs_of(const PlanAndTables& input, const Plan& plan,
-                          const NamedCostModels& named, StepBuffers buffers = StepBuffers::kOff);
+                          const NamedCostModels& named, const Cluster& cluster = {});
 
 }  // namespace neuroshard::apps

@@ -185,7 +185,7 @@ std::string bounded_plans(const CostModels& models, const Cluster& cluster,
   const Capabilities known = capabilities(models);
   const bool by_rows =
       devices > 1 && std::min(options.row_splits, known.row_splits) != RowSplits::kOff;
-  const bool by_hosts = by_rows && host_devices(devices, known.devices_per_host) > 1;
+  const bool by_hosts = by_rows && known.hosts && host_devices(cluster) > 1;
   const bool replicas = devices > 1 && options.data_parallel && known.replicas;
   std::vector<std::string> others;
   if (replicas) others.emplace_back("data-parallel ones");

@@ -76,6 +76,7 @@ class ReplanCommand final : public Command {
           io::check_exportable(export_.format, workload, cluster_.devices, export_.options));
     }
     const Hosts hosts = hosts_of(export_.options.devices_per_host, input, document);
+    cluster_.devices_per_host = hosts.devices;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         load_models_for_hosts(cost_model_, hosts, cluster_.devices, bandwidths_));
@@ -86,7 +87,7 @@ class ReplanCommand final : public Command {
     note_host_memory(flags, models.models, document.plan);
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost,
-        costs_of(input, with_missing_tables(workload, document.plan), models, document.buffers));
+        costs_of(input, with_missing_tables(workload, document.plan), models, cluster_));
     const PlanFile file = file_for(input, document, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, file, document.plan, models.models));
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
@@ -107,8 +108,8 @@ class ReplanCommand final : public Command {
                " has blocks of a table that are on one device joined: that is the plan that runs");
   }
 
-  static void note_host_memory(const FlagSet& flags, const CostModels& models, const Plan& plan) {
-    const bool several = host_devices(plan.devices, capabilities(models).devices_per_host) > 0;
+  void note_host_memory(const FlagSet& flags, const CostModels& models, const Plan& plan) const {
+    const bool several = capabilities(models).hosts && host_devices(cluster_) > 0;
     if (flags.given("host-memory") && !has_offloaded(plan)) {
       print_note("--host-memory: changes nothing, the plan has no tables there");
     } else if (!flags.given("host-memory") && has_offloaded(plan) && several) {

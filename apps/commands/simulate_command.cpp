@@ -26,10 +26,10 @@ class SimulateCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(CostedPlan plan, load_costed_plan(flags, flags_));
-    auto& [input, document, models] = plan;
+    auto& [input, document, models, per_host] = plan;
     if (output_) {
       document.batch_size = plan.workload().batch_size;
-      document.provenance = provenance_of(models, input.loaded.sha256,
+      document.provenance = provenance_of(models, per_host, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);
       note_lost_places(input, document, io::kNativeFormat);
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));

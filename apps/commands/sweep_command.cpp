@@ -75,9 +75,10 @@ class SweepCommand final : public Command {
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_count());
     like_.buffers = buffers_of(buffers_);
+    like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_with(cost_model_, devices_per_host_, bandwidths_));
+                                load_models_with(cost_model_, bandwidths_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     note_if_any(loaded.batch_note);
     note_unknown_hosts(flags, models);
@@ -210,7 +211,7 @@ class SweepCommand final : public Command {
       const ArchivedPlan* best = archive_->within(cluster.devices, cluster.memory_bytes);
       if (best == nullptr || (row.feasible && row.cost_ms <= best->cost_ms)) continue;
       NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost,
-                                  simulate(workload, best->plan, models, cluster.buffers));
+                                  simulate(workload, best->plan, models, cluster));
       show_plan(best->plan, cost, row);
     }
     return {};

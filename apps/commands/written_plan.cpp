@@ -13,7 +13,8 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
   document.buffers = cluster.buffers;
   document.cost = result.cost;
   document.lower_bound_ms = result.lower_bound;
-  document.provenance = provenance_of(models, loaded.sha256, result.algorithm, seed);
+  document.provenance =
+      provenance_of(models, cluster.devices_per_host, loaded.sha256, result.algorithm, seed);
   flags.options.memory_limit = cluster.memory_bytes;
   flags.options.cost_origin = describe_costs(models, cluster.devices);
   return io::export_plan(flags.format, loaded.workload, document, flags.options);

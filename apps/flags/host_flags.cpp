@@ -25,11 +25,9 @@ FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {
 }
 
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,
-                                         std::int32_t devices_per_host,
                                          const TorchRecBandwidths& bandwidths) {
   NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_cost_models(name_or_path));
   set_bandwidths(bandwidths, models);
-  if (devices_per_host > 0) set_hosts(devices_per_host, models);
   return models;
 }
 
@@ -44,22 +42,20 @@ Status Hosts::check(std::int32_t all) const {
 }
 
 Status check_hosts(const NamedCostModels& models, const Hosts& hosts, std::int32_t devices) {
-  const bool go_by_hosts = capabilities(models.models).devices_per_host > 0;
-  return go_by_hosts ? hosts.check(devices) : Status();
+  return capabilities(models.models).hosts ? hosts.check(devices) : Status();
 }
 
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path, const Hosts& hosts,
                                               std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths) {
-  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models,
-                              load_models_with(name_or_path, hosts.devices, bandwidths));
+  NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_models_with(name_or_path, bandwidths));
   NEUROSHARD_RETURN_IF_ERROR(check_hosts(models, hosts, devices));
   return models;
 }
 
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
                         std::string_view changed) {
-  if (!flags.given("devices-per-host") || capabilities(models.models).devices_per_host > 0) return;
+  if (!flags.given("devices-per-host") || capabilities(models.models).hosts) return;
   const std::string what = changed.empty() ? "nothing" : std::string(changed) + " only";
   print_note("--devices-per-host: changes " + what + ", " + has_its_hosts(models.name));
 }

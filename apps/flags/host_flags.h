@@ -17,10 +17,8 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out,
 /// --bandwidths; what it holds stays when it is not given.
 FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);
 
-/// load_cost_models(); TorchRec's formula counts with hosts of so many devices (0: of as many as it
-/// does by itself) and those bandwidths, others have the hosts they were trained on.
+/// load_cost_models(); TorchRec's formula counts with those bandwidths.
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,
-                                         std::int32_t devices_per_host,
                                          const TorchRecBandwidths& bandwidths);
 /// Devices of one host, and the plan that says so.
 struct Hosts {
@@ -33,7 +31,7 @@ struct Hosts {
 
 /// The same where the models go by hosts.
 Status check_hosts(const NamedCostModels& models, const Hosts& hosts, std::int32_t devices);
-/// load_models_with() and that, for `devices` devices.
+/// Both for `devices` devices.
 Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path, const Hosts& hosts,
                                               std::int32_t devices,
                                               const TorchRecBandwidths& bandwidths = {});

@@ -9,7 +9,6 @@
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
 #include "engine/api/planner_log.h"
-#include "engine/api/planner_models.h"
 #include "engine/api/tables.h"
 #include "engine/planner/explain/explain_plan.h"
 
@@ -82,16 +81,15 @@ neuroshard_status neuroshard_planner_explain(const neuroshard_planner* planner,
     const io::PlanDocument& document = plan->document;
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
-    own.buffers = given.says_buffers ? given.devices.buffers : document.buffers;
+    const Cluster devices = given.like(document);
+    own.buffers = devices.buffers;
+    own.devices_per_host = devices.devices_per_host;
     CallbackSink progress(wanted.progress, wanted.progress_user_data);
     own.progress = &progress;
-    const Models models =
-        models_for(*planner, given.devices_per_host > 0 ? given.devices_per_host
-                                                        : document.places.devices_per_host);
     warn_of_guesses(*planner, document.plan.devices, workload->workload);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<TableExplanation> tables,
-                                explain_plan(workload->workload, document.plan, models->models,
-                                             given.devices.memory_bytes, own));
+                                explain_plan(workload->workload, document.plan,
+                                             planner->models->models, devices.memory_bytes, own));
     return handle_of(tables);
   });
 }

@@ -41,7 +41,15 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
                               read_buffers(local.buffers));
   cluster.host_memory_bytes = local.host_memory_bytes;
   cluster.buffers = buffers.value_or(StepBuffers::kOff);
-  return GivenCluster{cluster, per_host, buffers.has_value()};
+  cluster.devices_per_host = per_host;
+  return GivenCluster{cluster, buffers.has_value()};
+}
+
+Cluster GivenCluster::like(const io::PlanDocument& plan) const {
+  Cluster cluster = devices;
+  if (!says_buffers) cluster.buffers = plan.buffers;
+  if (cluster.devices_per_host == 0) cluster.devices_per_host = plan.places.devices_per_host;
+  return cluster;
 }
 
 std::int32_t number_of(StepBuffers buffers) {

@@ -13,9 +13,11 @@ namespace neuroshard::api {
 
 /// The devices a caller describes.
 struct GivenCluster {
-  Cluster devices;                    ///< without buffers where they are not said
-  std::int32_t devices_per_host = 0;  ///< 0: not said
+  Cluster devices;  ///< without buffers where they are not said, and without hosts
   bool says_buffers = false;
+
+  /// With what it does not say as a plan remembers it.
+  [[nodiscard]] Cluster like(const io::PlanDocument& plan) const;
 };
 
 /// Those, checked.

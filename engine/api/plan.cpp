@@ -210,18 +210,15 @@ neuroshard_status neuroshard_plan_check(const neuroshard_plan* plan,
     NEUROSHARD_RETURN_IF_ERROR(io::check_plan_sharding(workload->workload, own));
     if (cluster == nullptr) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster given, read_cluster(cluster));
-    Cluster devices = given.devices;
-    if (!given.says_buffers) devices.buffers = plan->document.buffers;
+    const Cluster devices = given.like(plan->document);
     NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
     NEUROSHARD_RETURN_IF_ERROR(
         check_step_memory(workload->workload, step_memory(workload->workload, devices)));
     NEUROSHARD_RETURN_IF_ERROR(
         check_memory(workload->workload, own, devices.memory_bytes, devices.buffers));
     if (devices.host_memory_bytes == 0) return {};
-    const std::int32_t said = given.devices_per_host > 0 ? given.devices_per_host
-                                                         : plan->document.places.devices_per_host;
-    const std::int32_t each = host_devices(own.devices, said > 0 ? said : kUsualHost);
-    return check_host_memory(workload->workload, own, each, devices.host_memory_bytes);
+    return check_host_memory(workload->workload, own, host_devices(devices),
+                             devices.host_memory_bytes);
   });
 }
 

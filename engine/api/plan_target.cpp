@@ -23,7 +23,7 @@ Result<PlanFile> file_of(const PlanTarget& target, const neuroshard_workload& wo
                          const Cluster& cluster, const io::TrainerPlaces& places) {
   io::PlanExportOptions written;
   written.table_modules = workload.modules;
-  written.devices_per_host = target.devices_per_host;
+  written.devices_per_host = cluster.devices_per_host;
   const Workload& tables = workload.workload;
   NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(target.format, tables, cluster.devices, written));
   io::PlanDocument document;

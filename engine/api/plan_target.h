@@ -14,7 +14,6 @@ namespace neuroshard::api {
 /// The file that a plan is for.
 struct PlanTarget {
   std::string format;  ///< of io::plan_formats(); empty: none, every plan will do
-  std::int32_t devices_per_host = 0;
   /// Whether another algorithm's plan will do where the file has no place for the best one.
   bool any_algorithm = false;
 };

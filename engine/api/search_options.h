@@ -13,7 +13,7 @@ namespace neuroshard::api {
 /// neuroshard_plan_options, checked.
 struct GivenSearch {
   PlanOptions options;  ///< without a sink of progress
-  PlanTarget target;    ///< without the hosts, which are the cluster's
+  PlanTarget target;
   bool whole_tables = false;
 };
 

@@ -17,6 +17,10 @@ Status validate(const Cluster& cluster) {
     return invalid_input("host memory: found " + std::to_string(cluster.host_memory_bytes) +
                          " bytes, expected 0 (none) or more");
   }
+  if (cluster.devices_per_host < 0) {
+    return invalid_input("devices per host: found " + std::to_string(cluster.devices_per_host) +
+                         ", expected 0 (the usual) or more");
+  }
   return {};
 }
 

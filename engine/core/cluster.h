@@ -7,8 +7,7 @@
 
 namespace neuroshard {
 
-/// The devices a plan is made for, and what they have. How many are on a host, and their links, are
-/// the cost models' to know.
+/// The devices a plan is made for, and what they have. Their links are the cost models' to know.
 struct Cluster {
   std::int32_t devices = 0;
   std::int64_t memory_bytes = 0;  ///< per device, for all that shard_bytes() counts
@@ -17,6 +16,9 @@ struct Cluster {
   /// watched when a plan is replanned.
   std::int64_t host_memory_bytes = 0;
   StepBuffers buffers = StepBuffers::kOff;  ///< that count as memory of shards
+  /// Of one host, all of them alike and their devices in order; 0: the usual number (kUsualHost).
+  /// Costs that go by hosts (Capabilities::hosts) heed it, others have those they were trained on.
+  std::int32_t devices_per_host = 0;
 };
 
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.
@@ -31,7 +33,13 @@ inline std::int32_t host_devices(std::int32_t devices, std::int32_t each = kUsua
   return each > 0 && devices > each && devices % each == 0 ? each : 0;
 }
 
-/// 1 <= devices <= kMaxDevices, memory_bytes > 0, host_memory_bytes >= 0.
+/// Devices of one of the cluster's hosts, or 0: there is one host.
+inline std::int32_t host_devices(const Cluster& cluster) {
+  const std::int32_t said = cluster.devices_per_host;
+  return host_devices(cluster.devices, said > 0 ? said : kUsualHost);
+}
+
+/// 1 <= devices <= kMaxDevices, memory_bytes > 0, host_memory_bytes and devices_per_host >= 0.
 Status validate(const Cluster& cluster);
 
 }  // namespace neuroshard

@@ -3,15 +3,15 @@
 namespace neuroshard {
 namespace {
 
-Capabilities of_formula(const TorchRecCosts& costs) {
+Capabilities of_formula(const TorchRecBandwidths& bandwidths) {
   Capabilities own;
   own.row_splits = RowSplits::kEven;  // it has no costs of halves
   own.row_parts = kMaxDevices;
-  own.devices_per_host = costs.devices_per_host;
+  own.hosts = true;
   own.replicas = true;
   own.host_memory = true;
   own.sequences = true;
-  own.fused_is_fastest = fused_is_fastest(costs);
+  own.fused_is_fastest = fused_is_fastest(bandwidths);
   own.additive = true;
   own.even_samples = true;
   own.settable_bandwidths = true;

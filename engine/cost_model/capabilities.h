@@ -18,10 +18,9 @@ struct Capabilities {
   /// In how many parts at most a table's rows may be; costs of more are guesses. 1: whole rows
   /// only.
   std::int32_t row_parts = 1;
-  /// Devices of a host, where costs depend on which devices are on one. 0: they do not, as with
-  /// networks, whose exchanges are those of the hosts they were trained on, wherever a table's rows
-  /// are.
-  std::int32_t devices_per_host = 0;
+  /// Whether costs depend on which devices are on one of the cluster's hosts. Those of networks do
+  /// not: their exchanges are those of the hosts they were trained on, wherever a table's rows are.
+  bool hosts = false;
   bool replicas = false;     ///< whether a table that every device holds has a cost
   bool host_memory = false;  ///< whether kernels that read from the host's memory have one
   bool sequences = false;    ///< whether lookups that are not pooled have one

@@ -19,7 +19,8 @@ Status check_fused(const Workload& workload, const Plan& plan) {
 
 }  // namespace
 
-Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan) {
+Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan,
+                  std::int32_t devices_per_host) {
   if (!capabilities(models).replicas) {
     NEUROSHARD_RETURN_IF_ERROR(
         check_no_replicas(plan, torchrec_alone("knows data-parallel tables")));
@@ -28,7 +29,8 @@ Status check_plan(const CostModels& models, const Workload& workload, const Plan
     NEUROSHARD_RETURN_IF_ERROR(check_fused(workload, plan));
   }
   if (!models.torchrec) return {};  // networks guess
-  const std::int32_t each = host_devices(*models.torchrec, plan.devices);
+  const std::int32_t each =
+      host_devices(torchrec_costs(*models.torchrec, devices_per_host), plan.devices);
   return dealt_columns(workload, plan, each).status();
 }
 

@@ -97,7 +97,8 @@ struct CostModels {
   ModelOrigin comm_origin;
   std::optional<ComputeModel> compute;
   std::optional<CommModels> comm;
-  std::optional<TorchRecCosts> torchrec;  ///< instead of networks: TorchRec's formula
+  /// Instead of networks: TorchRec's formula, by these. The hosts are the cluster's.
+  std::optional<TorchRecBandwidths> torchrec;
 };
 
 }  // namespace neuroshard

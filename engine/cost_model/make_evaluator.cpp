@@ -42,12 +42,13 @@ class FormulaKernels final : public KernelCostModel {
 
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
-                                                      std::int32_t devices) {
+                                                      std::int32_t devices,
+                                                      std::int32_t devices_per_host) {
   const Capabilities known = capabilities(models);
   if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
   if (models.torchrec) {
-    return std::unique_ptr<CostEvaluator>(
-        std::make_unique<TorchRecEvaluator>(*models.torchrec, workload, devices));
+    return std::unique_ptr<CostEvaluator>(std::make_unique<TorchRecEvaluator>(
+        torchrec_costs(*models.torchrec, devices_per_host), workload, devices));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
@@ -57,8 +58,10 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
 
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
                                                          std::int64_t batch_size,
-                                                         std::int32_t devices) {
-  return std::make_unique<FormulaKernels>(TorchRecFormula(*models.torchrec, batch_size, devices));
+                                                         std::int32_t devices,
+                                                         std::int32_t devices_per_host) {
+  return std::make_unique<FormulaKernels>(
+      TorchRecFormula(torchrec_costs(*models.torchrec, devices_per_host), batch_size, devices));
 }
 
 }  // namespace neuroshard

@@ -13,16 +13,19 @@
 namespace neuroshard {
 
 /// The evaluator of these cost models, networks or a formula, for plans of `workload`, which must
-/// outlive it, on `devices` devices. Errors: as MlpEvaluator::create().
+/// outlive it, on `devices` devices, in hosts of `devices_per_host` as a Cluster says it. Errors:
+/// as MlpEvaluator::create().
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
-                                                      std::int32_t devices);
+                                                      std::int32_t devices,
+                                                      std::int32_t devices_per_host = 0);
 
-/// What these cost models have kernels cost, of global batches of that size on so many devices; it
-/// keeps nothing of `models`. REQUIRES capabilities(models).host_memory, batch_size >= 1 and
-/// devices >= 1.
+/// What these cost models have kernels cost, of global batches of that size on so many devices, in
+/// such hosts; it keeps nothing of `models`. REQUIRES capabilities(models).host_memory, batch_size
+/// >= 1 and devices >= 1.
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
                                                          std::int64_t batch_size,
-                                                         std::int32_t devices);
+                                                         std::int32_t devices,
+                                                         std::int32_t devices_per_host = 0);
 
 }  // namespace neuroshard

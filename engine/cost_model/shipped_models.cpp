@@ -36,10 +36,8 @@ std::string shipped_names() {
   return names;
 }
 
-/// The formula's hash, and what it calls itself, are of its constants; the hash also of what the
-/// formula counts, which has another name here when it changes.
-void name_constants(NamedCostModels& named) {
-  const TorchRecCosts& costs = *named.models.torchrec;
+/// The bandwidths of a formula as it calls itself.
+std::string bandwidths_text(const TorchRecBandwidths& costs) {
   std::string bandwidths = io::format_number(costs.device_gbps) + ", " +
                            io::format_number(costs.intra_host_gbps) + " and " +
                            io::format_number(costs.inter_host_gbps) + " GB/s";
@@ -47,11 +45,21 @@ void name_constants(NamedCostModels& named) {
   if (costs.host_memory_gbps != TorchRecBandwidths{}.host_memory_gbps) {
     bandwidths += ", to host memory " + io::format_number(costs.host_memory_gbps) + " GB/s";
   }
-  named.sha256 = io::sha256_hex("torchrec 1.4, outputs as tables: " + bandwidths + ", hosts of " +
-                                std::to_string(costs.devices_per_host));
+  return bandwidths;
+}
+
+/// Of its constants, and of what the formula counts, which has another name here when it changes.
+std::string formula_sha256(const TorchRecCosts& costs) {
+  return io::sha256_hex("torchrec 1.4, outputs as tables: " + bandwidths_text(costs) +
+                        ", hosts of " + std::to_string(costs.devices_per_host));
+}
+
+void name_constants(NamedCostModels& named) {
+  const TorchRecBandwidths& costs = *named.models.torchrec;
+  named.sha256 = formula_sha256(torchrec_costs(costs, 0));
   const bool own = TorchRecBandwidths{} == costs;
   named.models.compute_origin.hardware =
-      "TorchRec 1.4's estimator with " + (own ? "its default bandwidths" : bandwidths);
+      "TorchRec 1.4's estimator with " + (own ? "its default bandwidths" : bandwidths_text(costs));
   named.models.comm_origin = named.models.compute_origin;
 }
 
@@ -76,15 +84,9 @@ bool looks_shipped(const NamedCostModels& named) {
 
 }  // namespace
 
-void set_hosts(std::int32_t devices_per_host, NamedCostModels& named) {
-  if (!named.models.torchrec) return;
-  named.models.torchrec->devices_per_host = devices_per_host;
-  name_constants(named);
-}
-
 void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named) {
   if (!named.models.torchrec) return;
-  static_cast<TorchRecBandwidths&>(*named.models.torchrec) = bandwidths;
+  named.models.torchrec = bandwidths;
   name_constants(named);
 }
 
@@ -113,12 +115,15 @@ ModelOrigin origin_of(const CostModels& models) {
           simulated(models) ? Provenance::kSimulated : Provenance::kMeasured};
 }
 
-io::PlanProvenance provenance_of(const NamedCostModels& models, const std::string& input_sha256,
-                                 const std::string& algorithm, std::uint64_t seed) {
+io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t devices_per_host,
+                                 const std::string& input_sha256, const std::string& algorithm,
+                                 std::uint64_t seed) {
   const ModelOrigin origin = origin_of(models.models);
+  const std::optional<TorchRecBandwidths>& formula = models.models.torchrec;
   return {.engine_version = version(),
           .cost_model = models.name,
-          .cost_model_sha256 = models.sha256,
+          .cost_model_sha256 =
+              formula ? formula_sha256(torchrec_costs(*formula, devices_per_host)) : models.sha256,
           .hardware = origin.hardware,
           .cost_provenance = std::string(word_of(origin.provenance)),
           .input_sha256 = input_sha256,

@@ -40,10 +40,9 @@ Result<NamedCostModels> load_shipped_models(const std::string& name);
 /// Models from a file's bytes; `source`, the file, names them in messages.
 Result<NamedCostModels> parse_named_models(const std::string& source, std::string_view bytes);
 
-/// Makes TorchRec's formula one for hosts of so many devices; its hash is of its constants. Others
-/// stay as they are: they have the hosts they were trained on. REQUIRES devices_per_host >= 1.
-void set_hosts(std::int32_t devices_per_host, NamedCostModels& named);
-/// The same for bandwidths. REQUIRES each in [kMinTorchRecGbps, kMaxTorchRecGbps].
+/// Makes TorchRec's formula one of those bandwidths; its hash is of its constants, and of the usual
+/// hosts. Others stay as they are: they have the hardware they were trained on. REQUIRES each in
+/// [kMinTorchRecGbps, kMaxTorchRecGbps].
 void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named);
 
 /// Whether any half of the models comes from simulated hardware.
@@ -53,9 +52,12 @@ bool simulated(const CostModels& models);
 /// differ, `hardware` says of each what it is.
 ModelOrigin origin_of(const CostModels& models);
 
-/// What a plan file records of how `algorithm` made a plan with these models.
-io::PlanProvenance provenance_of(const NamedCostModels& models, const std::string& input_sha256,
-                                 const std::string& algorithm, std::uint64_t seed);
+/// What a plan file records of how `algorithm` made a plan with these models, on a cluster with
+/// hosts of so many devices (0: the usual number): the hash of costs that go by hosts is of those,
+/// too.
+io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t devices_per_host,
+                                 const std::string& input_sha256, const std::string& algorithm,
+                                 std::uint64_t seed);
 
 /// "H200-141G, nvswitch": without a word on whether it was simulated, which has to stand beside it.
 std::string hardware_of(const ModelOrigin& origin);

@@ -34,11 +34,17 @@ inline bool fused_is_fastest(const TorchRecBandwidths& bandwidths) {
 inline constexpr double kMinTorchRecGbps = 1e-6;
 inline constexpr double kMaxTorchRecGbps = 1e6;
 
-/// Constants of the estimator. A cluster has hosts of `devices_per_host` devices, where
-/// host_devices() says so.
+/// What the estimator counts with: bandwidths of a hardware and the hosts of a cluster, where
+/// host_devices() says that there are several.
 struct TorchRecCosts : TorchRecBandwidths {
   std::int32_t devices_per_host = kUsualHost;
 };
+
+/// For hosts of so many devices, 0: of the usual number.
+inline TorchRecCosts torchrec_costs(const TorchRecBandwidths& bandwidths,
+                                    std::int32_t devices_per_host) {
+  return {bandwidths, devices_per_host > 0 ? devices_per_host : kUsualHost};
+}
 
 /// Devices of one of several hosts of as many, or 0: there is one host.
 inline std::int32_t host_devices(const TorchRecCosts& costs, std::int32_t devices) {

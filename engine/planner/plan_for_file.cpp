@@ -23,8 +23,7 @@ Status put_as_written(const PlanFile& file, const Workload& workload, const Clus
   Plan written = file.as_written(result.plan);
   if (written == result.plan) return {};
   result.plan = std::move(written);
-  NEUROSHARD_ASSIGN_OR_RETURN(result.cost,
-                              simulate(workload, result.plan, models, cluster.buffers));
+  NEUROSHARD_ASSIGN_OR_RETURN(result.cost, simulate(workload, result.plan, models, cluster));
   return {};
 }
 
@@ -119,7 +118,7 @@ Result<PlanResult> now_instead(const PlanFile& file, const Workload& workload,
   PlanResult same = best;
   same.plan = now;
   canonicalize(same.plan);
-  NEUROSHARD_ASSIGN_OR_RETURN(same.cost, simulate(workload, now, models, cluster.buffers));
+  NEUROSHARD_ASSIGN_OR_RETURN(same.cost, simulate(workload, now, models, cluster));
   NEUROSHARD_RETURN_IF_ERROR(file.refusal(same));
   return same;
 }

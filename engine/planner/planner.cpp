@@ -126,17 +126,17 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(
-      simulate(workload, with_missing_tables(workload, now), models, cluster.buffers).status());
+      simulate(workload, with_missing_tables(workload, now), models, cluster).status());
   NEUROSHARD_RETURN_IF_ERROR(check_new_tables(workload, now));
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   search::Problem problem(workload, cluster, search::space_of(workload, cluster));
   search::give_kernels(now, problem.space);
   NEUROSHARD_ASSIGN_OR_RETURN(Plan start, start_within(problem, now, limit));
   if (cluster.host_memory_bytes > 0) {
-    const std::int32_t each = host_devices(now.devices, capabilities(models).devices_per_host);
+    const std::int32_t each = capabilities(models).hosts ? host_devices(cluster) : 0;
     NEUROSHARD_RETURN_IF_ERROR(check_host_memory(workload, start, each, cluster.host_memory_bytes));
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models, cluster.buffers));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanCost cost, simulate(workload, start, models, cluster));
   const Search run = [&](const search::Problem& running, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
     return search::replan(running, evaluator, own, now, start, limit);
@@ -155,22 +155,23 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
 }
 
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,
-                          StepBuffers buffers) {
+                          const Cluster& cluster) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   if (plan.devices < 1 || plan.devices > kMaxDevices) {
     return invalid_input("devices: found " + std::to_string(plan.devices) + ", expected 1 to " +
                          std::to_string(kMaxDevices));
   }
   NEUROSHARD_RETURN_IF_ERROR(
-      check_step_memory(workload, {buffers, workload.batch_size, plan.devices}));
+      check_step_memory(workload, {cluster.buffers, workload.batch_size, plan.devices}));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan));
+  const std::int32_t per_host = cluster.devices_per_host;
+  NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan, per_host));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, plan.devices));
+                              make_evaluator(models, workload, plan.devices, per_host));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
   PlanCost cost = evaluator->evaluate(canonical);
-  set_bytes(workload, canonical, buffers, cost);
+  set_bytes(workload, canonical, cluster.buffers, cost);
   if (!std::isfinite(cost.cost_ms)) {
     return invalid_input("the cost models give this plan no finite cost");
   }
@@ -182,10 +183,11 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
                                                bool data_parallel, search::BoundEffort effort) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, cluster.devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<CostEvaluator> evaluator,
+      make_evaluator(models, workload, cluster.devices, cluster.devices_per_host));
   const search::SearchOptions options =
-      search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models);
+      search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models, cluster);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));
   const Capabilities known = capabilities(models);
   const bool faster_elsewhere = cluster.host_memory_bytes > 0 && !known.fused_is_fastest;

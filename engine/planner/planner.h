@@ -45,12 +45,13 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& limit,
                           const PlanOptions& options);
 
-/// What `plan` costs under `models`, and what it takes, with those buffers. Errors: kInvalidInput
+/// What `plan` costs under `models`, and what it takes, with the buffers and hosts of the cluster,
+/// of which nothing else counts. Errors: kInvalidInput
 /// when the plan does not cover the workload, has a replicated or offloaded table that the models
 /// know nothing of, or the models do not fit it. Says nothing about memory limits: see
 /// check_memory(). Thread-safe.
 Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const CostModels& models,
-                          StepBuffers buffers = StepBuffers::kOff);
+                          const Cluster& cluster = {});
 
 /// Milliseconds that no plan for this cluster costs less than under `models` whose tables are whole
 /// or in columns by multiples of 4, and, with `row_splits` and `data_parallel`, as those have it:

@@ -39,7 +39,8 @@ Status check_options(const PlanOptions& options) {
 
 }  // namespace
 
-search::SearchOptions search_options(const PlanOptions& options, const CostModels& models) {
+search::SearchOptions search_options(const PlanOptions& options, const CostModels& models,
+                                     const Cluster& cluster) {
   const Capabilities known = capabilities(models);
   return {.seed = options.seed,
           .time_limit_s = options.time_limit_s,
@@ -48,7 +49,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .evaluations = options.evaluations,
           .row_splits = std::min(options.row_splits, known.row_splits),
           .row_parts = known.row_parts,
-          .devices_per_host = known.devices_per_host,
+          .devices_per_host = known.hosts ? host_devices(cluster) : 0,
           .replicate = options.data_parallel && known.replicas,
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas,
@@ -76,8 +77,9 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
       check_step_memory(problem.workload, step_memory(problem.workload, problem.cluster)));
   NEUROSHARD_RETURN_IF_ERROR(check_devices(problem.workload, problem.cluster));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, problem.workload, problem.cluster.devices));
-  search::SearchOptions own = search_options(options, models);
+                              make_evaluator(models, problem.workload, problem.cluster.devices,
+                                             problem.cluster.devices_per_host));
+  search::SearchOptions own = search_options(options, models, problem.cluster);
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);
   own.pool = pool.get();

@@ -10,8 +10,10 @@
 
 namespace neuroshard {
 
-/// Those of a search, all but the threads; row shards as far as the models know them.
-search::SearchOptions search_options(const PlanOptions& options, const CostModels& models);
+/// Those of a search on the cluster, all but the threads; row shards and hosts as far as the models
+/// know them.
+search::SearchOptions search_options(const PlanOptions& options, const CostModels& models,
+                                     const Cluster& cluster);
 
 /// kInvalidInput for a table that names devices which the cluster does not have.
 Status check_devices(const Workload& workload, const Cluster& cluster);

@@ -34,13 +34,15 @@ struct Setting {
 
 Result<PlanResult> plan_in(const Setting& setting, const Workload& workload,
                            std::string_view algorithm = "refine") {
-  CostModels models = load_cost_models("torchrec")->models;
-  models.torchrec->devices_per_host = setting.devices_per_host;
+  const CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
   options.algorithm = algorithm;
   options.evaluations = 3000;
-  return make_plan(workload, {setting.devices, setting.device_memory, setting.host_memory}, models,
-                   options);
+  const Cluster cluster{.devices = setting.devices,
+                        .memory_bytes = setting.device_memory,
+                        .host_memory_bytes = setting.host_memory,
+                        .devices_per_host = setting.devices_per_host};
+  return make_plan(workload, cluster, models, options);
 }
 
 /// That all limits are kept, in devices, hosts, tables and what the result says of them.
@@ -262,8 +264,7 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
   int beyond = 0;
   for (std::uint64_t seed = 13; seed < 19; ++seed) {
     const Workload workload = large_tables(30, seed);
-    CostModels models = load_cost_models("torchrec")->models;
-    models.torchrec->devices_per_host = 2;
+    const CostModels models = load_cost_models("torchrec")->models;
     Plan now{8, {}};
     for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
       now.shards.push_back(whole_table(workload, table, table % 8, {ComputeKernel::kFusedUvm, 0}));
@@ -275,8 +276,11 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
     const auto next = [&](std::int64_t host_memory) {
       PlanOptions options;
       options.evaluations = 20'000;
-      return replan(workload, {8, 2 * kGiB, host_memory}, models, now, {std::int64_t{1} << 50},
-                    options);
+      const Cluster cluster{.devices = 8,
+                            .memory_bytes = 2 * kGiB,
+                            .host_memory_bytes = host_memory,
+                            .devices_per_host = 2};
+      return replan(workload, cluster, models, now, {std::int64_t{1} << 50}, options);
     };
     const std::int64_t memory = fullest(now);
     beyond += fullest(next(0)->plan) > memory ? 1 : 0;

@@ -41,7 +41,7 @@ Result<PlanResult> make_plan_scalar(const Workload& workload, const Cluster& clu
                                     const CostModels& models, const PlanOptions& options) {
   const search::Algorithm& algorithm = *search::find_algorithm(options.algorithm);
   return run(workload, cluster, models, options.algorithm, [&](MlpEvaluator& evaluator) {
-    return algorithm.run({workload, cluster}, evaluator, search_options(options, models));
+    return algorithm.run({workload, cluster}, evaluator, search_options(options, models, cluster));
   });
 }
 
@@ -49,8 +49,8 @@ Result<PlanResult> replan_scalar(const Workload& workload, const Cluster& cluste
                                  const CostModels& models, const Plan& now, const MoveLimit& limit,
                                  const PlanOptions& options) {
   return run(workload, cluster, models, kReplan, [&](MlpEvaluator& evaluator) {
-    return search::replan({workload, cluster}, evaluator, search_options(options, models), now, now,
-                          limit);
+    return search::replan({workload, cluster}, evaluator, search_options(options, models, cluster),
+                          now, now, limit);
   });
 }
 

@@ -101,7 +101,7 @@ class Explanation {
     for (const Shard& shard : plan_.shards) {
       if (shard.table != own.table) rest.shards.push_back(shard);
     }
-    for_each_other_layout(space_, own.shards, models_, plan_.devices, targets_,
+    for_each_other_layout(space_, own.shards, models_, cluster_, targets_,
                           [&](const TableLayout& layout) {
                             if (asked_to_stop(cancel_)) return false;
                             try_layout(rest, layout, own);
@@ -158,15 +158,18 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                                                    const CostModels& models,
                                                    std::int64_t memory_bytes,
                                                    const ExplainOptions& options) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models));
+  const Cluster cluster{.devices = plan.devices,
+                        .memory_bytes = memory_bytes,
+                        .buffers = options.buffers,
+                        .devices_per_host = options.devices_per_host};
+  NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models, cluster));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes, options.buffers));
   NEUROSHARD_RETURN_IF_ERROR(check_tables(options.tables, workload.tables.size()));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, plan.devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<CostEvaluator> evaluator,
+      make_evaluator(models, workload, plan.devices, options.devices_per_host));
   Plan canonical = plan;
   canonicalize(canonical);
-  const Cluster cluster{
-      .devices = plan.devices, .memory_bytes = memory_bytes, .buffers = options.buffers};
   Explanation explanation(workload, std::move(canonical), cost, models, *evaluator, cluster,
                           options.cancel);
   const std::vector<std::int32_t> tables =

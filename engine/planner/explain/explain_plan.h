@@ -37,6 +37,7 @@ struct ExplainOptions {
   std::vector<std::int32_t> tables{};
   std::size_t most = 20;
   StepBuffers buffers = StepBuffers::kOff;  ///< that count as memory
+  std::int32_t devices_per_host = 0;        ///< as in a Cluster
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };

@@ -116,16 +116,16 @@ class Layouts {
 }  // namespace
 
 void for_each_other_layout(const search::SearchSpace& space, const TableLayout& now,
-                           const CostModels& models, std::int32_t devices,
+                           const CostModels& models, const Cluster& cluster,
                            std::span<const std::int32_t> targets,
                            const std::function<bool(const TableLayout&)>& visit) {
-  Layouts layouts(space, now, devices, targets, visit);
+  Layouts layouts(space, now, cluster.devices, targets, visit);
   layouts.add_whole();
   for (std::size_t index = 0; index < now.size(); ++index) layouts.add_columns(index);
   const Capabilities known = capabilities(models);
   const bool rows = known.row_splits != RowSplits::kOff;
-  if (rows && devices <= known.row_parts) layouts.add_rows();
-  if (rows) layouts.add_host_rows(host_devices(devices, known.devices_per_host));
+  if (rows && cluster.devices <= known.row_parts) layouts.add_rows();
+  if (rows && known.hosts) layouts.add_host_rows(host_devices(cluster));
   if (known.replicas) layouts.add_replica();
 }
 

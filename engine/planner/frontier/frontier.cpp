@@ -127,7 +127,7 @@ class FrontierSearch {
       canonicalize(archived.plan);
       FrontierPoint point;
       NEUROSHARD_ASSIGN_OR_RETURN(point.result.cost,
-                                  simulate(workload_, archived.plan, models_, like_.buffers));
+                                  simulate(workload_, archived.plan, models_, like_));
       point.result.plan = std::move(archived.plan);
       point.result.algorithm = options_.search.algorithm;
       point.memory_bytes = archived.memory_bytes;

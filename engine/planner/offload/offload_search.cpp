@@ -59,7 +59,7 @@ class OffloadSearch {
         costs_(costs),
         pace_(options, algorithm.heeds_evaluations, costs.tables()) {
     const std::int32_t devices = cluster_.devices;
-    const std::int32_t each = host_devices(devices, capabilities(problem.models).devices_per_host);
+    const std::int32_t each = host_devices(cluster_);
     hosts_ = {each == 0 ? 1 : devices / each, each == 0 ? devices : each,
               cluster_.host_memory_bytes};
   }
