@@ -9,8 +9,8 @@
 
 #include "engine/cost_model/validate_models.h"
 #include "engine/training/evaluate.h"
-#include "tests/training/samples.h"
 #include "tests/support/paths.h"
+#include "tests/training/samples.h"
 
 namespace neuroshard {
 namespace {
