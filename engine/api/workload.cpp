@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
@@ -111,6 +112,18 @@ neuroshard_status neuroshard_workload_get_table(const neuroshard_workload* workl
     const std::vector<Table>& tables = workload->workload.tables;
     NEUROSHARD_RETURN_IF_ERROR(check_index(index, tables.size()));
     return write_struct(table, c_table(tables[index]), "table");
+  });
+}
+
+neuroshard_status neuroshard_workload_format(const neuroshard_workload* workload,
+                                             neuroshard_bytes** bytes, neuroshard_error* error) {
+  return make_handle(bytes, error, [&]() -> Result<std::unique_ptr<neuroshard_bytes>> {
+    NEUROSHARD_REQUIRE(workload);
+    std::vector<std::string> modules = workload->modules;
+    if (!modules.empty()) modules.resize(workload->workload.tables.size());
+    auto made = std::make_unique<neuroshard_bytes>();
+    made->content = io::format_tables(workload->workload, modules);
+    return made;
   });
 }
 

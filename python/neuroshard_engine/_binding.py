@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, List, Optional
+from typing import Any, List
 
 from . import _structs as structs
-from .errors import InvalidInputError, OutOfMemoryError, error_of
+from .errors import OutOfMemoryError, error_of
 
 _LIBRARY = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), "libengine.so"))
 _NUMBERS = {"workload_table_count": ctypes.c_size_t, "workload_batch_size": ctypes.c_int64,
@@ -62,16 +62,14 @@ def make(kind: str, name: str, *arguments: Any) -> Handle:
     return Handle(kind, pointer.value)
 
 
+def text_made(name: str, *arguments: Any) -> bytes:
+    """Calls a function whose last output is neuroshard_bytes, and gives what those hold."""
+    made = make("bytes", name, *arguments)
+    view: structs.Text = value("bytes_view", made)
+    return view.bytes()
+
+
 def names(what: str) -> List[str]:
     """Those of "shipped_model", "algorithm" or "export_format"."""
     return [value(f"{what}_name", ctypes.c_size_t(index)).text()
             for index in range(value(f"{what}_count"))]
-
-
-def encoded(words: Optional[str], what: str) -> bytes:
-    """UTF-8 of a text argument; nothing is empty. Raises InvalidInputError for what is no text."""
-    if words is None:
-        return b""
-    if not isinstance(words, str):
-        raise InvalidInputError(f"{what}: found {words!r}, expected a text")
-    return os.fsencode(words)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import sys
 import threading
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any, Callable, Iterator, List, Optional, Tuple, Union
 
 from . import _binding as binding
 from . import _structs as structs
 from .cost_models import CostModels
+from ._arguments import instance, shown
 from .errors import InvalidInputError
 
 # phase, units done, units in all (0: not known), their name ("plans", ..)
@@ -28,17 +30,40 @@ def _log(_: Any, level: int, message: structs.Text) -> None:
 
 class Cancellation:
     """Ends searches from another thread: they return their best plan so far, or raise
-    CancelledError when they have none. Every search that is given it ends, now and later."""
+    CancelledError when they have none. Every search that is given it ends, now and later.
+
+    It is the caller's: nothing but cancel() cancels it, be the search ended by Ctrl-C or by what
+    its progress function raised.
+    """
 
     def __init__(self) -> None:
-        self._handle = binding.make("cancellation", "cancellation_create")
+        # Those of the searches that run. A signal handler may cancel while the lock is held.
+        self._searches: List[binding.Handle] = []
+        self._cancelled = False
+        self._lock = threading.RLock()
 
     def cancel(self) -> None:
-        binding.value("cancel", self._handle)
+        with self._lock:
+            self._cancelled = True
+            for each in self._searches:
+                binding.value("cancel", each)
 
     @property
     def cancelled(self) -> bool:
-        return bool(binding.value("cancelled", self._handle))
+        return self._cancelled
+
+    @contextlib.contextmanager
+    def _of_search(self, own: binding.Handle) -> Iterator[None]:
+        """While a search runs, whose own cancellation is `own`."""
+        with self._lock:
+            self._searches.append(own)
+            if self._cancelled:
+                binding.value("cancel", own)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._searches.remove(own)
 
 
 def planner_of(cost_models: CostModels) -> binding.Handle:
@@ -54,9 +79,11 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
     It runs in a thread of its own, so that this one hears Ctrl-C: the search then ends, and
     KeyboardInterrupt goes on to the caller. So does what `progress` raises.
     """
-    stop = cancellation or Cancellation()
-    options.cancellation = stop._handle.pointer
+    of_caller = (Cancellation() if cancellation is None
+                 else instance("cancellation", cancellation, Cancellation))
     report, close = _reporter(progress)
+    stop = binding.make("cancellation", "cancellation_create")
+    options.cancellation = stop.pointer
     raised: List[BaseException] = []
     made: List[binding.Handle] = []
 
@@ -67,9 +94,9 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
             report(phase.text(), done, total, unit.text())
         except BaseException as error:  # C++ above must not see it
             raised.append(error)
-            stop.cancel()
+            binding.value("cancel", stop)
 
-    def run(_held: Cancellation = stop) -> None:  # the search has a bare pointer to it
+    def run(_held: binding.Handle = stop) -> None:  # the search has a bare pointer to it
         try:
             made.append(binding.make("plan", function, *before, ctypes.byref(options)))
         except BaseException as error:
@@ -82,11 +109,13 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
     ended = threading.Event()
     thread = threading.Thread(target=run, name="neuroshard search", daemon=True)
     try:
-        thread.start()
-        ended.wait()
-    except BaseException:
-        _end(thread, ended, stop)
-        raise
+        with of_caller._of_search(stop):
+            try:
+                thread.start()
+                ended.wait()
+            except BaseException:
+                _end(thread, ended, stop)
+                raise
     finally:
         close()
     if raised:
@@ -94,12 +123,12 @@ def search(function: str, before: Tuple[Any, ...], options: Any, progress: Progr
     return made[0]
 
 
-def _end(thread: threading.Thread, ended: threading.Event, stop: Cancellation) -> None:
+def _end(thread: threading.Thread, ended: threading.Event, stop: binding.Handle) -> None:
     """Ends the search after a KeyboardInterrupt, and waits until it has ended: what it still uses
     must not go before."""
     while True:
         try:
-            stop.cancel()
+            binding.value("cancel", stop)
             if thread.ident is not None:  # else it never began
                 ended.wait()
             return
@@ -113,7 +142,7 @@ def _reporter(progress: Progress) -> Tuple[Optional[ProgressCallback], Callable[
         return None, lambda: None
     if progress is not True:
         if not callable(progress):
-            raise InvalidInputError(f"progress: found {progress!r}, expected True, or a function of "
+            raise InvalidInputError(f"progress: found {shown(progress)}, expected True, or a function of "
                                     "phase, done, total and unit")
         return progress, lambda: None
     try:

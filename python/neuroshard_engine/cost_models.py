@@ -8,9 +8,9 @@ from typing import Any, List, Optional, Union
 
 from . import _binding as binding
 from . import _structs as structs
+from ._arguments import Path, number, shown, text
+from ._files import read_whole
 from .errors import InvalidInputError
-
-Path = Union[str, "os.PathLike[str]"]
 
 
 class CostModels:
@@ -33,18 +33,14 @@ class CostModels:
     @classmethod
     def shipped(cls, name: str = "h200_sim") -> CostModels:
         """The cost models of that name inside the package, one of names()."""
-        words = binding.encoded(name, "cost model")
+        words = text("cost model", name)
         return cls(binding.make("cost_models", "cost_models_shipped", structs.text_of(words)))
 
     @classmethod
     def read(cls, path: Path) -> CostModels:
         """Those of a file that `neuroshard train` has written."""
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
-            raise InvalidInputError(f"{os.fspath(path)}: {error.strerror}") from None
-        source = os.fsencode(path)
+        content = read_whole(path, "cost model")
+        source = text("cost model", os.fspath(path))
         return cls(binding.make("cost_models", "cost_models_parse", structs.text_of(content),
                                 structs.text_of(source)), content)
 
@@ -56,8 +52,10 @@ class CostModels:
         All in GB/s of 2^30 bytes, 0 for TorchRec's own: a device's memory (897), all-to-all on one
         host (600), between hosts (12.5), between a device and its host's memory (32).
         """
-        numbers = [float(device_gbps), float(intra_host_gbps), float(inter_host_gbps),
-                   float(host_memory_gbps)]
+        given = {"device_gbps": device_gbps, "intra_host_gbps": intra_host_gbps,
+                 "inter_host_gbps": inter_host_gbps, "host_memory_gbps": host_memory_gbps}
+        numbers = [number(what, each, 0, 1e300, "GB/s above 0, or 0 for TorchRec's own")
+                   for what, each in given.items()]
         bandwidths = structs.sized(
             structs.Bandwidths, device_gbps=numbers[0], intra_host_gbps=numbers[1],
             inter_host_gbps=numbers[2], host_memory_gbps=numbers[3])
@@ -72,9 +70,9 @@ class CostModels:
             return which
         if isinstance(which, str) and which in cls.names():
             return cls.shipped(which)
-        if isinstance(which, str) and not os.path.exists(which):
-            raise InvalidInputError(f"cost model: found {which!r}, which is no file, expected one, "
-                                    f"or one of {', '.join(cls.names())}")
+        if isinstance(which, str) and ("\0" in which or not os.path.exists(which)):
+            raise InvalidInputError(f"cost model: found {shown(which)}, which is no file, expected "
+                                    f"one, or one of {', '.join(cls.names())}")
         return cls.read(which)
 
     @property

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import operator
 from typing import Any, Optional, Union
 
 from . import _binding as binding
 from . import _structs as structs
+from ._arguments import (MAX_DEVICES, MAX_INT64, MAX_THREADS, Path, choice, flag, instance, integer,
+                         number, optional_text)
 from ._searching import Cancellation, Progress, planner_of, search
-from .cost_models import CostModels, Path
-from .errors import InvalidInputError
+from .cost_models import CostModels
 from .plans import Plan
 from .sizes import Size, parse_bytes
-from .values import BUFFERS, Cluster
+from .values import Cluster
 from .workload import Tables, Workload
 
 # Plans that a search puts a cost on where nobody says otherwise: a number instead of a time, so
@@ -63,13 +63,13 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     cluster = _cluster(devices, device_memory, devices_per_host, host_memory, buffers)
     workload = Workload.of(tables, batch_size)
     models = CostModels.of(cost_model)
-    words = [binding.encoded(algorithm, "algorithm"), binding.encoded(target, "target")]
-    if row_splits not in ROW_SPLITS:
-        raise InvalidInputError(f"row_splits: found {row_splits!r}, expected off, even or any")
+    words = [optional_text("algorithm", algorithm), optional_text("target", target)]
+    splits = ROW_SPLITS.index(choice("row_splits", row_splits, ROW_SPLITS))
     options = _options(
         evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),
-        seed=_integer("seed", seed, 0, (1 << 64) - 1), row_splits=1 + ROW_SPLITS.index(row_splits),
-        data_parallel=bool(data_parallel), equal_columns=bool(equal_columns),
+        seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=1 + splits,
+        data_parallel=flag("data_parallel", data_parallel),
+        equal_columns=flag("equal_columns", equal_columns),
         target=structs.text_of(words[1]))
     handle = search("planner_plan", (planner_of(models), workload._handle,
                                      ctypes.byref(cluster.struct())),
@@ -96,13 +96,14 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
     The others are as in plan(). Row shards and tables on every device stay where they are.
     Raises, too, InfeasibleError where nothing is found that fits and moves no more than the limit.
     """
+    instance("now", now, Plan)
     workload = Workload.of(now.workload if tables is None else tables, batch_size)
     models = now.cost_models if cost_model is None else CostModels.of(cost_model)
     own = now.cluster
     cluster = _cluster(own.devices if devices is None else devices,
                        own.device_memory if device_memory is None else device_memory,
                        own.devices_per_host or None, own.host_memory or None, own.buffers)
-    words = binding.encoded(target, "target")
+    words = optional_text("target", target)
     options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
                        whole_tables=bool(whole_tables))
     limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
@@ -114,13 +115,11 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
 
 def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
              host_memory: Optional[Size], buffers: str) -> Cluster:
-    if buffers not in BUFFERS:
-        raise InvalidInputError(f"buffers: found {buffers!r}, expected one of {', '.join(BUFFERS)}")
     per_host = devices_per_host
     return Cluster(
-        devices=_integer("devices", devices, 1, 65536),
+        devices=integer("devices", devices, 1, MAX_DEVICES),
         device_memory=parse_bytes(device_memory, "device_memory"),
-        devices_per_host=0 if per_host is None else _integer("devices_per_host", per_host, 1, 65536),
+        devices_per_host=0 if per_host is None else integer("devices_per_host", per_host, 1, MAX_DEVICES),
         host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
         buffers=buffers)
 
@@ -128,23 +127,12 @@ def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
 def _options(evaluations: Optional[int], time_limit_s: Optional[float], threads: int,
              **fields: Any) -> Any:
     if evaluations is None:
-        number = DEFAULT_EVALUATIONS if time_limit_s is None else 0
+        count = DEFAULT_EVALUATIONS if time_limit_s is None else 0
     else:
-        number = _integer("evaluations", evaluations, 1, (1 << 63) - 1)
-    if time_limit_s is not None and not (isinstance(time_limit_s, (int, float))
-                                         and 0 < time_limit_s < 1e9):
-        raise InvalidInputError(f"time_limit_s: found {time_limit_s!r}, expected seconds above 0")
+        count = integer("evaluations", evaluations, 1, MAX_INT64)
+    seconds = 0.0
+    if time_limit_s is not None:
+        seconds = number("time_limit_s", time_limit_s, 5e-324, 1e9, "seconds above 0, 1e9 at most")
     return structs.sized(
-        structs.PlanOptions, evaluations=number, time_limit_s=float(time_limit_s or 0),
-        threads=_integer("threads", threads, 0, 1 << 20), **fields)
-
-
-def _integer(what: str, value: int, least: int, most: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
-        raise InvalidInputError(f"{what}: found {value!r}, expected an integer from {least} to "
-                                f"{most}")
-    return number
+        structs.PlanOptions, evaluations=count, time_limit_s=seconds,
+        threads=integer("threads", threads, 0, MAX_THREADS), **fields)

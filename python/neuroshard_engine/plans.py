@@ -11,14 +11,18 @@ from . import _binding as binding
 from . import _explaining
 from . import _report
 from . import _structs as structs
-from ._files import write_whole
+from ._arguments import (MAX_DEVICES, Path, content as checked_content, instance, integer,
+                         optional_text, shown, text)
+from ._files import read_whole, write_whole
 from ._searching import planner_of
 from .command import output_of
-from .cost_models import CostModels, Path
+from .cost_models import CostModels
 from .errors import InvalidInputError
 from .sizes import parse_bytes
 from .values import BUFFERS, Cluster, DeviceCost, Shard, shard_of
 from .workload import Tables, Workload
+
+MOST_EXPLAINED = 1_000_000  # as the command's --most
 
 
 class Plan:
@@ -47,19 +51,16 @@ class Plan:
         `devices` is for files that do not say it. Raises InvalidInputError where the plan does not
         cover the tables, or the cost models do not know its kind of shards.
         """
+        memory = parse_bytes(device_memory, "device_memory")
+        per_host = integer("devices_per_host", devices_per_host, 0, MAX_DEVICES)
         workload = Workload.of(tables, batch_size)
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
-            raise InvalidInputError(f"{os.fspath(path)}: {error.strerror}") from None
-        found = _imported(content, os.fspath(path), workload, devices or 0)
+        content = read_whole(path, "path")
+        found = _imported(content, os.fspath(path), workload, 0 if devices is None else integer("devices", devices, 1, MAX_DEVICES))
         models = CostModels.of(cost_model)
         costed = binding.make("plan", "planner_simulate", planner_of(models), workload._handle,
                               found)
-        plan = cls(costed, workload, models, Cluster(0, 0))
-        plan.cluster = Cluster(int(plan._info.devices), parse_bytes(device_memory, "device_memory"),
-                               devices_per_host, 0, plan.buffers)
+        plan = cls(costed, workload, models, Cluster(1, memory))
+        plan.cluster = Cluster(int(plan._info.devices), memory, per_host, 0, plan.buffers)
         return plan
 
     @classmethod
@@ -69,6 +70,9 @@ class Plan:
 
         `source` is what messages call it.
         """
+        instance("workload", workload, Workload)
+        instance("cost_models", cost_models, CostModels)
+        instance("cluster", cluster, Cluster)
         found = _imported(content, source, workload, cluster.devices)
         return cls(found, workload, cost_models, cluster)
 
@@ -148,16 +152,14 @@ class Plan:
         tables say, or the model itself), `trainer_device` "cuda" or "cpu". Raises InvalidInputError,
         naming table and reason, for what a format cannot express.
         """
-        words = [binding.encoded(format, "format"), binding.encoded(module, "module"),
-                 binding.encoded(trainer_device, "trainer_device")]
+        words = [text("format", format), optional_text("module", module),
+                 optional_text("trainer_device", trainer_device)]
         options = structs.sized(
             structs.ExportOptions, module=structs.text_of(words[1]),
             trainer_device=structs.text_of(words[2]), memory_bytes=self.cluster.device_memory,
             devices_per_host=self.cluster.devices_per_host)
-        made = binding.make("bytes", "plan_export", self._handle, self.workload._handle,
-                            structs.text_of(words[0]), ctypes.byref(options))
-        view: structs.Text = binding.value("bytes_view", made)
-        return view.bytes()
+        return binding.text_made("plan_export", self._handle, self.workload._handle,
+                                 structs.text_of(words[0]), ctypes.byref(options))
 
     def to_json(self) -> str:
         """A neuroshard-plan file (docs/FILE_FORMATS.md), as `neuroshard plan --output` writes it."""
@@ -182,6 +184,7 @@ class Plan:
     def moved_bytes(self, to: Plan) -> int:
         """Bytes that come to devices which do not hold them when `to` takes this plan's place:
         weights and optimizer states."""
+        instance("to", to, Plan)
         moved = ctypes.c_int64()
         binding.call("plan_moved_bytes", self._handle, to._handle, to.workload._handle,
                      ctypes.byref(moved))
@@ -193,16 +196,17 @@ class Plan:
         from .planning import replan
         return replan(self, tables, move_limit=move_limit, **options)
 
-    def explain(self, tables: Sequence[str] = (), most: int = 20) -> str:
+    def explain(self, tables: Union[str, Sequence[str]] = (), most: int = 20) -> str:
         """What each table takes, and the next best place for it, as a text for people.
 
-        Of the tables named, or of the `most` dearest ones.
+        Of the tables named, or of the `most` dearest ones, at most 1,000,000.
         """
         return self._explain(tables, most).rstrip("\n")
 
-    def explanation(self, tables: Sequence[str] = (), most: int = 20) -> Dict[str, Any]:
+    def explanation(self, tables: Union[str, Sequence[str]] = (), most: int = 20) -> Dict[str, Any]:
         """The same as data: docs/FILE_FORMATS.md, "Explanation"."""
-        return _explaining.explanation_of(self, tables, most)
+        return _explaining.explanation_of(self, _names(tables),
+                                          integer("most", most, 1, MOST_EXPLAINED))
 
     def report(self) -> str:
         """A table of what each device takes, with the kinds of shards that it has."""
@@ -213,23 +217,35 @@ class Plan:
         return (f"Plan({self.cost_ms:.3f} ms{kind}, {self._info.shard_count} shards on "
                 f"{self.devices} devices)")
 
-    def _explain(self, tables: Sequence[str], most: int) -> str:
+    def _explain(self, tables: Union[str, Sequence[str]], most: int) -> str:
+        named = [f"--table={name}" for name in _names(tables)]
+        number = str(integer("most", most, 1, MOST_EXPLAINED))
         with tempfile.TemporaryDirectory(prefix="neuroshard-") as folder:
             paths = {name: os.path.join(folder, f"{name}.json") for name in ("tables", "plan")}
             for name, text in ("tables", self.workload.to_json()), ("plan", self.to_json()):
                 with open(paths[name], "w", encoding="utf-8") as file:
                     file.write(text)
-            named = [word for table in tables for word in ("--table", table)]
             hosts = ["--devices-per-host", str(self.cluster.devices_per_host)]
             return output_of([
                 "explain", "--tables", paths["tables"], "--plan", paths["plan"],
                 "--device-memory", str(self.cluster.device_memory),
-                "--batch-size", str(self.workload.batch_size), "--most", str(most),
+                "--batch-size", str(self.workload.batch_size), "--most", number,
                 *(hosts if self.cluster.devices_per_host else []),
                 *self.cost_models._flags(folder), *named])
 
 
+def _names(tables: Any) -> List[str]:
+    found = [tables] if isinstance(tables, str) else tables
+    if not isinstance(found, Sequence) or not all(isinstance(each, str) and each and "\0" not in each
+                                                  for each in found):
+        raise InvalidInputError(f"tables: found {shown(tables)}, expected names of tables")
+    for each in found:
+        text("tables", each)
+    return list(found)
+
+
 def _imported(content: bytes, source: str, workload: Workload, devices: int) -> binding.Handle:
-    words = os.fsencode(source)
-    return binding.make("plan", "plan_import", structs.text_of(content), structs.text_of(words),
+    words = text("source", source)
+    found = checked_content("content", content)
+    return binding.make("plan", "plan_import", structs.text_of(found), structs.text_of(words),
                         workload._handle, ctypes.c_int32(devices))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from fractions import Fraction
 from typing import Union
 
+from ._arguments import MAX_INT64, integer, shown
 from .errors import InvalidInputError
 
 Size = Union[int, str]
@@ -14,7 +14,7 @@ Size = Union[int, str]
 _UNITS = {"": 1, "B": 1}
 _UNITS.update({f"{letter}B": 1000 ** power for power, letter in enumerate("KMGTP", 1)})
 _UNITS.update({f"{letter}iB": 1024 ** power for power, letter in enumerate("KMGTP", 1)})
-_MOST = (1 << 63) - 1
+_MOST_CHARACTERS = 100  # of a size: Python converts only so many digits
 
 
 def parse_bytes(size: Size, what: str = "size") -> int:
@@ -25,19 +25,18 @@ def parse_bytes(size: Size, what: str = "size") -> int:
     """
     if isinstance(size, str):
         found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([A-Za-z]*)", size)
-        if found is None or found[2] not in _UNITS:
+        if len(size) > _MOST_CHARACTERS or found is None or found[2] not in _UNITS:
             raise _refused(what, size)
         number = int(Fraction(found[1].rstrip(".")) * _UNITS[found[2]])
-    else:
-        try:
-            number = operator.index(size)
-        except TypeError:
-            raise _refused(what, size) from None
-    if not 0 <= number <= _MOST or isinstance(size, bool):
-        raise _refused(what, size)
-    return number
+        if number > MAX_INT64:
+            raise _refused(what, size)
+        return number
+    try:
+        return integer(what, size, 0, MAX_INT64)
+    except InvalidInputError:
+        raise _refused(what, size) from None
 
 
 def _refused(what: str, size: object) -> InvalidInputError:
-    return InvalidInputError(f"{what}: found {size!r}, expected bytes as an integer from 0 to "
+    return InvalidInputError(f"{what}: found {shown(size)}, expected bytes as an integer from 0 to "
                              "2^63 - 1, or a size such as '4GiB' or '80GB'")

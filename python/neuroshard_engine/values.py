@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
 from . import _structs as structs
+from ._arguments import MAX_DEVICES, MAX_INT64, choice, integer
 
 KERNELS = {0: "dense", 1: "fused", 2: "fused_uvm_caching", 4: "fused_uvm"}
 BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
@@ -39,13 +40,23 @@ class DeviceCost:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What a plan is searched for. Bytes are bytes; 0 devices per host: 8, or one host."""
+    """What a plan is searched for. Bytes are bytes; 0 devices per host: 8, or one host.
+
+    Raises InvalidInputError for what no cluster has.
+    """
 
     devices: int
     device_memory: int  # for tables, and `buffers`, on each device
     devices_per_host: int = 0
     host_memory: int = 0  # of each host, for tables that are read from there; 0: none
     buffers: str = "off"
+
+    def __post_init__(self) -> None:
+        integer("devices", self.devices, 1, MAX_DEVICES)
+        integer("device_memory", self.device_memory, 0, MAX_INT64)
+        integer("devices_per_host", self.devices_per_host, 0, MAX_DEVICES)
+        integer("host_memory", self.host_memory, 0, MAX_INT64)
+        choice("buffers", self.buffers, BUFFERS)
 
     def struct(self) -> Any:
         return structs.sized(

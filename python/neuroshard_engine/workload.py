@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import json
-import operator
 import os
 from dataclasses import dataclass
 from typing import Any, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _binding as binding
 from . import _structs as structs
-from ._files import write_whole
+from ._arguments import MAX_INT64, Path, content as checked_content, integer, text
+from ._files import read_whole, write_whole
 from .errors import InvalidInputError
 
-Path = Union[str, "os.PathLike[str]"]
 TableList = Sequence[Mapping[str, Any]]
 Tables = Union["Workload", Mapping[str, Any], TableList, Path]
 
@@ -41,22 +40,19 @@ class Workload:
     def __init__(self, content: bytes, source: str, batch_size: Optional[int] = None) -> None:
         """From the bytes of a table file; `source` is what messages call them, `batch_size`
         (samples per step over all devices) replaces the file's."""
-        words = os.fsencode(source)
-        self._content = content
+        self._content = checked_content("content", content)
+        words = text("source", source)
+        size = _batch_size(batch_size)
+        self._given_batch_size = size != 0
         self._handle = binding.make(
-            "workload", "workload_parse", structs.text_of(content), structs.text_of(words),
-            ctypes.c_int64(_batch_size(batch_size)))
+            "workload", "workload_parse", structs.text_of(self._content), structs.text_of(words),
+            ctypes.c_int64(size))
 
     @classmethod
     def read(cls, path: Path, batch_size: Optional[int] = None) -> Workload:
         """From a file that `neuroshard --tables` reads: neuroshard-tables, TorchRec-like configs,
         FBGEMM's benchmark configurations, CSV (docs/FILE_FORMATS.md)."""
-        try:
-            with open(path, "rb") as file:
-                content = file.read()
-        except OSError as error:
-            raise InvalidInputError(f"{os.fspath(path)}: {error.strerror}") from None
-        return cls(content, os.fspath(path), batch_size)
+        return cls(read_whole(path, "tables"), os.fspath(path), batch_size)
 
     @classmethod
     def of(cls, tables: Tables, batch_size: Optional[int] = None) -> Workload:
@@ -66,14 +62,17 @@ class Workload:
         devices: there is no default. A workload takes another `batch_size`, too.
         """
         if isinstance(tables, Workload):
-            if batch_size in (None, tables.batch_size):
+            if batch_size is None or _batch_size(batch_size) == tables.batch_size:
                 return tables
             return cls(tables._content, "tables", batch_size)
         if isinstance(tables, (str, os.PathLike)):
             return cls.read(tables, batch_size)
         if isinstance(tables, Mapping):
             document = dict(tables)
-            document.setdefault("tables", [])
+            listed = document.setdefault("tables", [])
+            if isinstance(listed, (str, bytes)) or not isinstance(listed, Sequence):
+                raise InvalidInputError(f"tables: found {type(listed).__name__} as its 'tables', "
+                                        "expected a list of dicts")
         elif isinstance(tables, Sequence) and not isinstance(tables, (bytes, bytearray)):
             document = {"tables": list(tables)}
         else:
@@ -98,12 +97,15 @@ class Workload:
         return [self._table(index) for index in range(len(self))]
 
     def to_json(self) -> str:
-        """What it was made from, as a table file."""
-        return self._content.decode("utf-8")
+        """A table file that says what this is: the one that it was made from, or, where that was
+        CSV or its batch size was replaced, another that has this one's."""
+        if not self._given_batch_size and _is_json(self._content):
+            return self._content.decode("utf-8-sig")
+        return binding.text_made("workload_format", self._handle).decode("utf-8")
 
     def save(self, path: Path) -> None:
         """Makes the file hold to_json(), whole or not at all."""
-        write_whole(path, self._content)
+        write_whole(path, self.to_json().encode("utf-8"))
 
     def __len__(self) -> int:
         return int(binding.value("workload_table_count", self._handle))
@@ -127,21 +129,19 @@ def _batch_size(batch_size: Optional[int]) -> int:
     """0 for none, which keeps the file's."""
     if batch_size is None:
         return 0
-    try:
-        number = operator.index(batch_size)
-    except TypeError:
-        number = 0
-    if not 1 <= number < 1 << 63:
-        raise InvalidInputError(f"batch_size: found {batch_size!r}, expected an integer of at least "
-                                "1, samples per step over all devices")
-    return number
+    return integer("batch_size", batch_size, 1, MAX_INT64, ", samples per step over all devices")
+
+
+def _is_json(content: bytes) -> bool:
+    return content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"[")
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(document, allow_nan=False, default=_plain).encode("utf-8")
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"tables: {error}") from None
+    except Exception as error:  # other libraries' objects raise what they like
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInputError(f"tables: {words}") from None
 
 
 def _plain(found: Any) -> Any:

@@ -10,6 +10,7 @@ permissions. Nothing but the standard library, nothing from the network.
 import base64
 import hashlib
 import os
+import re
 import sys
 import zipfile
 
@@ -20,6 +21,7 @@ Name: neuroshard-engine
 Version: {version}
 Summary: Decides which part of which embedding table goes on which GPU
 License: MIT
+Project-URL: Paper, https://arxiv.org/abs/2305.01868
 Requires-Python: >=3.8
 Provides-Extra: progress
 Requires-Dist: tqdm; extra == "progress"
@@ -65,13 +67,20 @@ def contents(source, library, command, version, tag):
     files[f"{DISTRIBUTION}/libengine.so"] = (read(library), True)
     files[f"{DISTRIBUTION}/bin/neuroshard"] = (read(command), True)
     info = f"{DISTRIBUTION}-{version}.dist-info"
-    description = read(os.path.join(source, "docs", "PYTHON.md")).decode("utf-8")
+    description = standing_alone(read(os.path.join(source, "docs", "PYTHON.md")).decode("utf-8"))
     files[f"{info}/METADATA"] = (
         METADATA.format(version=version, description=description).encode("utf-8"), False)
     files[f"{info}/WHEEL"] = (WHEEL.format(tag=tag).encode("utf-8"), False)
     files[f"{info}/entry_points.txt"] = (ENTRY_POINTS.encode("utf-8"), False)
     files[f"{info}/LICENSE"] = (read(os.path.join(source, "LICENSE")), False)
     return files, f"{info}/RECORD"
+
+
+def standing_alone(page):
+    """The page without links to other pages of the source tree, which lead nowhere in a wheel."""
+    return re.sub(r"\[([^]]*)\]\((?!https://|#)([^)#]*)[^)]*\)",
+                  lambda link: f"{link[1]} (docs/{link[2]} of the source tree)"
+                  if link[1] != link[2] else f"docs/{link[2]} of the source tree", page)
 
 
 def record_line(name, content):

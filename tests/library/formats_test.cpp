@@ -19,6 +19,30 @@ using namespace neuroshard::test;
 
 BOOST_AUTO_TEST_SUITE(formats)
 
+BOOST_AUTO_TEST_CASE(workloads_are_written_as_table_files) {
+  const std::string_view csv = "name,rows,dim,pooling_factor,zipf_alpha\na,900,16,3,1.1\n";
+  const Workload first = must(Workload::parse(csv, "csv", 4096));
+  const std::string text = must(first.format());
+  const Workload again = must(Workload::parse(text, "again"));
+  BOOST_TEST(again.batch_size() == 4096);
+  BOOST_TEST(again.table_count() == 1U);
+  const Table before = must(first.table(0));
+  const Table after = must(again.table(0));
+  BOOST_TEST(after.name == before.name);
+  BOOST_TEST(after.rows == before.rows);
+  BOOST_TEST(after.reuse_histogram == before.reuse_histogram);
+  BOOST_TEST(must(again.format()) == text);
+  // A table of no module may stand behind those of one.
+  const std::string_view described =
+      R"([{"name": "a", "num_embeddings": 9, "embedding_dim": 4, "feature_names": ["f"],)"
+      R"( "pooling_factors": [1], "module": "sparse.bags"}])";
+  Workload longer = must(Workload::parse(described, "described"));
+  BOOST_REQUIRE(longer.add({.name = "b", .rows = 9, .dim = 4, .pooling_factor = 1}).ok());
+  const std::string both = must(longer.format());
+  BOOST_TEST(both.find("\"sparse.bags\"") != std::string::npos, both);
+  BOOST_TEST(must(Workload::parse(both, "both")).table_count() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(every_listed_format_is_written) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));

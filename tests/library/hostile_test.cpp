@@ -30,6 +30,7 @@ BOOST_AUTO_TEST_CASE(null_for_every_pointer_that_is_required) {
   EXPECT_REFUSED(neuroshard_workload_add_table(nullptr, nullptr, e), "workload: found NULL");
   EXPECT_REFUSED(neuroshard_workload_add_table(workload.get(), nullptr, e), "table: found NULL");
   EXPECT_REFUSED(neuroshard_workload_get_table(nullptr, 0, nullptr, e), "workload: found NULL");
+  EXPECT_REFUSED(neuroshard_workload_format(nullptr, nullptr, e), "output handle: found NULL");
   EXPECT_REFUSED(neuroshard_workload_get_table(workload.get(), 0, nullptr, e), "table: found NULL");
   EXPECT_REFUSED(neuroshard_cost_models_shipped({}, nullptr, e), "found NULL");
   EXPECT_REFUSED(neuroshard_cost_models_torchrec(nullptr, nullptr, e), "found NULL");

@@ -64,6 +64,36 @@ class InterruptTest(unittest.TestCase):
             ns.plan(**LONG, progress=fail)
         self.assertLess(self.took(), 60)
 
+    def test_the_callers_cancellation_stays_the_callers(self):
+        def fail(*_):
+            raise ZeroDivisionError("of the callback")
+        own = ns.Cancellation()
+        with self.assertRaises(ZeroDivisionError):
+            ns.plan(**LONG, progress=fail, cancellation=own)
+        self.assertFalse(own.cancelled)
+        self.assertFalse(ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=5000,
+                                 cancellation=own).stopped_early)
+        own.cancel()
+        try:
+            self.assertTrue(ns.plan(**LONG, cancellation=own).stopped_early)
+        except ns.CancelledError:  # before it had any plan
+            pass
+        self.assertLess(self.took(), 60)
+
+    def test_one_cancellation_ends_several_searches(self):
+        own, plans = ns.Cancellation(), []
+        begun = [threading.Event() for _ in range(3)]
+        threads = [threading.Thread(target=lambda each=each: plans.append(
+            ns.plan(**LONG, cancellation=own, progress=lambda *_: each.set()))) for each in begun]
+        for each in threads:
+            each.start()
+        for each in begun:
+            each.wait(60)
+        own.cancel()
+        for each in threads:
+            each.join(60)
+        self.assertEqual([plan.stopped_early for plan in plans], [True] * 3)
+
     def test_progress_counts_up_to_its_total(self):
         told = []
         ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=200_000,

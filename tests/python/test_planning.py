@@ -1,7 +1,9 @@
 """Plans of the installed package: costs, shards, files, what it refuses."""
 
+import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -223,6 +225,17 @@ class PackageTest(unittest.TestCase):
         wrong = subprocess.run([script, "plan", "--tables", "/nowhere"], stderr=subprocess.PIPE,
                                stdout=subprocess.PIPE, check=False)
         self.assertEqual(wrong.returncode, 2)
+
+    def test_its_page_has_no_links_that_lead_nowhere(self):
+        said = importlib.metadata.metadata("neuroshard-engine")
+        body = said.get_payload() or said.get("Description") or ""
+        self.assertIn("neuroshard_engine", body)
+        for target in re.findall(r"\]\(([^)]*)\)", body):
+            self.assertRegex(target, r"^(https://|#)")
+        urls = said.get_all("Project-URL")
+        self.assertTrue(urls)
+        for each in urls:
+            self.assertRegex(each, r"^[A-Z][a-z ]+, https://[a-z0-9./-]+$")
 
     def test_is_typed_and_installed(self):
         folder = os.path.dirname(ns.__file__)

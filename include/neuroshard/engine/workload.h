@@ -99,6 +99,11 @@ NEUROSHARD_API neuroshard_status neuroshard_workload_get_table(const neuroshard_
                                                                size_t index,
                                                                neuroshard_table* table,
                                                                neuroshard_error* error);
+/* A table file that says what the workload is: its batch size and all its tables, with the modules
+   that their own file named. */
+NEUROSHARD_API neuroshard_status neuroshard_workload_format(const neuroshard_workload* workload,
+                                                            neuroshard_bytes** bytes,
+                                                            neuroshard_error* error);
 NEUROSHARD_API void neuroshard_workload_destroy(neuroshard_workload* workload);
 
 #ifdef __cplusplus

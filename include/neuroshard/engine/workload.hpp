@@ -110,6 +110,18 @@ class Workload {
         own.forbidden_kernels,
         own.cache_load_factor};
   }
+  /// A table file that says what the workload is.
+  [[nodiscard]] Result<std::string> format() const {
+    neuroshard_bytes* bytes = nullptr;
+    if (Result<void> done = detail::checked([&](neuroshard_error* error) {
+          return neuroshard_workload_format(get(), &bytes, error);
+        });
+        !done) {
+      return done.error();
+    }
+    const detail::Handle<neuroshard_bytes, neuroshard_bytes_destroy> owner(bytes);
+    return std::string(detail::view(neuroshard_bytes_view(bytes)));
+  }
   [[nodiscard]] neuroshard_workload* get() const { return handle_.get(); }
 
  private:

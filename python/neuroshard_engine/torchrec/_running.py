@@ -9,7 +9,8 @@ from typing import Any, Dict, Tuple, Union
 
 from torchrec.distributed.types import ShardingPlan
 
-from ..cost_models import CostModels, Path
+from .._arguments import Path
+from ..cost_models import CostModels
 from ..errors import InvalidInputError
 from ..plans import Plan
 from ..values import Cluster

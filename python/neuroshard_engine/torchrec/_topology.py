@@ -6,7 +6,8 @@ import logging
 from dataclasses import dataclass
 from typing import Any, Optional, Union
 
-from ..cost_models import CostModels, Path
+from .._arguments import Path
+from ..cost_models import CostModels
 from ..errors import InvalidInputError
 
 logger = logging.getLogger("neuroshard_engine.torchrec")

@@ -12,7 +12,7 @@ import torch.distributed as dist
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
 from .._files import write_whole
-from ..cost_models import Path
+from .._arguments import Path
 from ..errors import InvalidInputError
 from ._collections import collections_of, configs_of, listed
 from ._constraints import integer

@@ -20,7 +20,8 @@ from torchrec.distributed.types import (
     ShardingPlan,
 )
 
-from ..cost_models import Path
+from .._files import read_whole
+from .._arguments import Path
 from ..errors import InvalidInputError
 from ._collections import collections_of, configs_of, listed, module_words, table_words
 
@@ -39,8 +40,14 @@ def load_plan(path: Path, model: Any = None) -> ShardingPlan:
     tables over the ranks of a host, or on GPUs beyond a host's ranks, and hosts here are known to
     have other ranks: by the process group or, before there is one, by LOCAL_WORLD_SIZE.
     """
-    with open(path, encoding="utf-8") as file:
-        modules = json.load(file)["plan"]
+    content = read_whole(path, "path")
+    try:
+        modules = json.loads(content.decode("utf-8"))["plan"]
+        made = plan_of(modules)
+    except Exception as error:  # whatever a file says that is no such plan
+        words = " ".join(str(error).split()) or type(error).__name__
+        raise InvalidInputError(f"{path}: not a plan in TorchRec's JSON: {type(error).__name__}: "
+                                f"{words}") from None
     if model is not None:
         _expect_none(_differences(modules, collections_of(model)),
                      f"{path}: not a plan of this model")
@@ -48,7 +55,7 @@ def load_plan(path: Path, model: Any = None) -> ShardingPlan:
     if local is not None:
         _expect_none(_other_hosts(modules, local),
                      f"{path}: not a plan for hosts of {local} ranks (LOCAL_WORLD_SIZE)")
-    return plan_of(modules)
+    return made
 
 
 def plan_of(modules: Mapping[str, Any]) -> ShardingPlan:
