@@ -105,7 +105,7 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
                        own.devices_per_host or None, own.host_memory or None, own.buffers)
     words = optional_text("target", target)
     options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
-                       whole_tables=bool(whole_tables))
+                       whole_tables=flag("whole_tables", whole_tables))
     limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
     handle = search("planner_replan", (planner_of(models), workload._handle,
                                        ctypes.byref(cluster.struct()), now._handle, limit),
