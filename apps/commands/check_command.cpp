@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/commands/plan_input.h"
+#include "apps/commands/plan_setting.h"
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/host_flags.h"
@@ -37,12 +38,12 @@ class CheckCommand final : public Command {
     flags
         .bytes("device-memory", "memory for tables on each device, such as 80GB or 24GiB",
                &rules_.memory_limit)
-        .default_text("any");
+        .default_text("the plan's, or any");
     declare_buffers(flags, &buffers_).default_text("the plan's, or off");
     flags
         .bytes("host-memory", "memory of each host for tables that devices read there",
                &rules_.host_memory_limit)
-        .default_text("any");
+        .default_text("the plan's, or any");
     const std::vector<std::string> targets = io::lint_targets();
     flags.choice("target", "NAME", "must run there too, " + join(targets, " or "), &target_,
                  targets);
@@ -59,6 +60,10 @@ class CheckCommand final : public Command {
                                 load_plan_and_tables(input_, io::PlanUse::kCheck));
     note_other_tables(input);
     rules_.devices = input_.devices;
+    const GivenSetting given{.memory_bytes = rules_.memory_limit,
+                             .host_memory_bytes = rules_.host_memory_limit};
+    rules_.memory_limit = device_memory_of(rules_.memory_limit, input.plan);
+    rules_.host_memory_limit = host_memory_of(rules_.host_memory_limit, input.plan);
     rules_.target = target_.value_or("");
     if (buffers_) rules_.buffers = buffers_of(buffers_);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::PlanFault> faults,
@@ -66,6 +71,7 @@ class CheckCommand final : public Command {
     if (rules_.memory_limit > 0 || rules_.host_memory_limit > 0) {
       note_if_any(io::uncounted_memory(input.plan));
     }
+    if (faults.empty()) note_contradictions(given, input.plan);
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, faults_json(input.plan, faults)));
     }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "apps/commands/plan_setting.h"
 #include "apps/console/output.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
@@ -14,34 +15,41 @@ namespace neuroshard::apps {
 
 void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out) {
   declare_plan_input(flags, &out->input);
-  declare_device_memory(flags, &out->memory_bytes);
+  declare_plan_memory(flags, &out->memory_bytes);
   declare_buffers(flags, &out->buffers).default_text("the plan's, or off");
-  declare_cost_model(flags, &out->cost_model);
+  declare_cost_model(flags, &out->cost_model).default_text(kPlansCostModel);
   declare_devices_per_host(flags, &out->devices_per_host)
       .default_text("the plan's, or 8: " + torchrec_alone("goes by it"));
-  declare_bandwidths(flags, &out->bandwidths);
+  declare_bandwidths(flags, &out->bandwidths).default_text(kPlansBandwidths);
 }
 
 Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(given.input));
   note_if_any(input.loaded.batch_note);
   NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, given.input.devices));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t memory_bytes,
+                              required_device_memory(given.memory_bytes, input.plan));
   set_plan_buffers(given.buffers, document);
   const Workload& workload = input.loaded.workload;
   NEUROSHARD_RETURN_IF_ERROR(
       check_step_memory(workload, {document.buffers, workload.batch_size, document.plan.devices}));
-  NEUROSHARD_RETURN_IF_ERROR(
-      check_memory(workload, document.plan, given.memory_bytes, document.buffers)
-          .with_context(input.plan.source));
+  NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, document.plan, memory_bytes, document.buffers)
+                                 .with_context(input.plan.source));
   const Hosts hosts = hosts_of(given.devices_per_host, input, document);
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
-      load_models_for_hosts(given.cost_model, hosts, document.plan.devices, given.bandwidths));
+      cost_models_of(flags, given.cost_model, given.bandwidths, hosts, input.plan, document));
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);
   NEUROSHARD_ASSIGN_OR_RETURN(
       document.cost, costs_of(input, document.plan, models,
                               {.buffers = document.buffers, .devices_per_host = hosts.devices}));
+  note_contradictions({.memory_bytes = given.memory_bytes,
+                       .devices_per_host = given.devices_per_host,
+                       .bandwidths = bandwidths_given(flags, models, given.bandwidths)},
+                      input.plan, document.places.devices_per_host);
+  document.setting.memory_bytes = memory_bytes;
+  document.places.devices_per_host = hosts.devices;
   return CostedPlan{std::move(input), std::move(document), std::move(models), hosts.devices};
 }
 

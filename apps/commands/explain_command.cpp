@@ -8,6 +8,7 @@
 #include "apps/commands/costed_plan.h"
 #include "apps/commands/explanation_text.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/plan_setting.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -74,7 +75,7 @@ class ExplainCommand final : public Command {
       options.tables.push_back(table);
     }
     auto tables = explain_plan(workload, plan.document.plan, plan.models.models,
-                               flags_.memory_bytes, options);
+                               plan.document.setting.memory_bytes, options);
     return tables.ok() ? std::move(tables) : tables.status().with_context(plan.input.plan.source);
   }
 
@@ -89,7 +90,8 @@ class ExplainCommand final : public Command {
                                                     plan.document.plan.devices}) +
                        ", on " + counted(document.plan.devices, "device") + ": plan cost " +
                        milliseconds(cost_ms, cost_ms) + " ms\ncost model " + describe(models) +
-                       "\n\n" + explanation_table(console, workload, tables, cost_ms) + "\n" +
+                       other_cost_model(plan.input.plan, models) + "\n\n" +
+                       explanation_table(console, workload, tables, cost_ms) + "\n" +
                        cheaper_text(workload, tables, cost_ms);
     const std::int64_t left = std::ssize(workload.tables) - std::ssize(tables);
     if (tables_.empty() && left > 0) {

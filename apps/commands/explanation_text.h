@@ -11,10 +11,6 @@
 
 namespace neuroshard::apps {
 
-/// "whole on 3", "2 column blocks on 0, 5", "rows over devices 0 to 7",
-/// "2 row blocks on 3, 6", "on every device".
-std::string layout_text(const Table& table, const TableLayout& shards);
-
 /// A line a table: its layout, what it takes, the next best layout and what the plan costs then, in
 /// per cent of `cost_ms`.
 std::string explanation_table(const Console& console, const Workload& workload,

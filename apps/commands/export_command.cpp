@@ -6,6 +6,8 @@
 
 #include "apps/commands/baselines.h"
 #include "apps/commands/plan_input.h"
+#include "apps/commands/plan_setting.h"
+#include "apps/commands/report_facts.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
@@ -27,11 +29,12 @@ class ExportCommand final : public Command {
     declare_plan_input(flags, &input_);
     declare_export_flags(flags, &flags_, "the plan's, or ");
     flags
-        .bytes("device-memory", "html: memory of each device; shows the limit and the baselines",
+        .bytes("device-memory",
+               "json, html: memory of each device; a report shows the limit and the baselines",
                &flags_.options.memory_limit)
-        .default_text("not known");
-    declare_cost_model(flags, &cost_model_);
-    declare_bandwidths(flags, &bandwidths_);
+        .default_text("the plan's, or not known");
+    declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
+    declare_bandwidths(flags, &bandwidths_).default_text(kPlansBandwidths);
     flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
   }
 
@@ -40,15 +43,18 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
-    const Hosts given{flags_.options.devices_per_host};
-    NEUROSHARD_RETURN_IF_ERROR(given.check(document.plan.devices));
+    NEUROSHARD_RETURN_IF_ERROR(Hosts{flags_.options.devices_per_host}.check(document.plan.devices));
     flags_.options.table_modules = input.loaded.modules;
+    const GivenSetting given{.memory_bytes = flags_.options.memory_limit,
+                             .devices_per_host = flags_.options.devices_per_host};
+    flags_.options.memory_limit = device_memory_of(flags_.options.memory_limit, input.plan);
     if (flags_.shows_costs()) {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::string text,
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
+    note_contradictions(given, input.plan, document.places.devices_per_host);
     note_lost_places(input, document, flags_.format);
     if (hosts_of(flags_.options.devices_per_host, input, document).devices == 0) {
       note_usual_hosts(flags_.format, document.plan.devices);
@@ -64,6 +70,7 @@ class ExportCommand final : public Command {
     static constexpr std::array<std::string_view, 4> kFlags{"devices-per-host", "device-memory",
                                                             "cost-model", "bandwidths"};
     if (flags_.shows_costs()) return {};
+    if (flags_.format == io::kNativeFormat) return std::span(kFlags).subspan(2);
     return std::span(kFlags).subspan(changed_by_hosts(flags_.format).empty() ? 0 : 1);
   }
 
@@ -84,13 +91,14 @@ class ExportCommand final : public Command {
     const Hosts hosts = hosts_of(flags_.options.devices_per_host, input, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, hosts, document.plan.devices, bandwidths_));
+        cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost, costs_of(input, document.plan, models,
                                 {.buffers = document.buffers, .devices_per_host = hosts.devices}));
-    flags_.options.cost_origin = describe_costs(models, document.plan.devices);
+    NEUROSHARD_RETURN_IF_ERROR(
+        add_report(flags, "export", workload, document, hosts.devices, models, flags_));
     if (flags_.options.memory_limit == 0) return {};
     const Cluster cluster{.devices = document.plan.devices,
                           .memory_bytes = flags_.options.memory_limit,

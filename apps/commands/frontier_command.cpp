@@ -21,6 +21,7 @@
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/planner/frontier/frontier.h"
+#include "io/plans/plan_tables.h"
 #include "io/reports/frontier_report.h"
 
 namespace neuroshard::apps {
@@ -197,12 +198,21 @@ class FrontierCommand final : public Command {
       document.plan = point.result.plan;
       document.batch_size = loaded.workload.batch_size;
       document.buffers = like_.buffers;
+      document.setting = {.table_names = io::names_for_plan(loaded.workload),
+                          .memory_bytes = point.memory_bytes};
+      document.places.devices_per_host = hosts_for(point.result.plan.devices);
       document.cost = point.result.cost;
       document.provenance = provenance_of(models, devices_per_host_, loaded.sha256,
                                           point.result.algorithm, search_.options.seed);
       report.plans.push_back({point.memory_bytes, std::move(document)});
     }
     return report;
+  }
+
+  /// Devices of one of so many devices' hosts, as plan files say it; 0: nobody says.
+  [[nodiscard]] std::int32_t hosts_for(std::int32_t devices) const {
+    const std::int32_t each = std::min(devices, devices_per_host_);
+    return each > 0 && devices % each == 0 ? each : 0;
   }
 
   [[nodiscard]] static std::string table_of(const Frontier& frontier) {

@@ -22,6 +22,7 @@
 #include "engine/ground_truth/measure.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/ground_truth/sim/profile_library.h"
+#include "io/plans/plan_file.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
@@ -123,7 +124,10 @@ class MeasureCommand final : public Command {
   Status simulate(const PlanAndTables& input, std::int32_t devices_per_host,
                   MeasureOutcome& outcome) {
     NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile hardware, choose_profile(*profile_));
-    if (devices_per_host > 0) {
+    // What a plan of ours was made for says nothing against hardware without hosts.
+    const bool no_hosts = hardware.interconnect.devices_per_host.value == 0 &&
+                          devices_per_host_ == 0 && input.plan.format() == io::kNativeFormat;
+    if (devices_per_host > 0 && !no_hosts) {
       NEUROSHARD_ASSIGN_OR_RETURN(
           hardware, with_hosts(std::move(hardware), devices_per_host, outcome.plan.devices));
     }

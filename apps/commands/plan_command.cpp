@@ -8,6 +8,7 @@
 
 #include "apps/commands/baselines.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/report_facts.h"
 #include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
@@ -77,7 +78,9 @@ class PlanCommand final : public Command {
     }
     settle(&search_);
     note_unused_flags(flags, export_.format);
-    note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
+    const bool kept = output_ && export_.format == io::kNativeFormat;
+    note_unknown_hosts(flags, models,
+                       kept ? "placements of later exports" : changed_by_hosts(export_.format));
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
@@ -103,14 +106,15 @@ class PlanCommand final : public Command {
     note_guesses(models, {&cluster_.devices, 1}, loaded.workload, best.cost.per_device);
     note_end_of_search(best);
     NEUROSHARD_RETURN_IF_ERROR(text.status());
-    return hand_over(loaded, models, best, *text, others);
+    return hand_over(flags, loaded, models, best, *text, others);
   }
 
  private:
   /// The file, and for people a report with `others` or, where there are none yet, the baselines.
   /// A plan stands in its file before it is held against them; an html page shows them.
-  Status hand_over(const LoadedWorkload& loaded, const NamedCostModels& models,
-                   const PlanResult& best, std::string& text, std::vector<ComparedPlan>& others) {
+  Status hand_over(const FlagSet& flags, const LoadedWorkload& loaded,
+                   const NamedCostModels& models, const PlanResult& best, std::string& text,
+                   std::vector<ComparedPlan>& others) {
     const bool shows_others = export_.shows_costs();
     if (output_ && !shows_others) {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
@@ -118,6 +122,13 @@ class PlanCommand final : public Command {
     }
     if (others.empty()) others = baselines_if_possible(loaded.workload, models.models, best);
     if (output_ && shows_others) {
+      io::PlanDocument document;
+      document.plan = best.plan;
+      document.buffers = cluster_.buffers;
+      document.cost = best.cost;
+      export_.options.memory_limit = cluster_.memory_bytes;
+      NEUROSHARD_RETURN_IF_ERROR(add_report(flags, "plan", loaded.workload, document,
+                                            cluster_.devices_per_host, models, export_));
       NEUROSHARD_ASSIGN_OR_RETURN(text, plan_text(loaded, models, best, others));
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
       if (output_ == "-") return {};

@@ -8,6 +8,8 @@
 #include "apps/commands/moved_shards.h"
 #include "apps/commands/plan_input.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/plan_setting.h"
+#include "apps/commands/report_facts.h"
 #include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
@@ -34,27 +36,27 @@ class ReplanCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     declare_plan_input(flags, &input_);
-    declare_device_memory(flags, &cluster_.memory_bytes);
+    declare_plan_memory(flags, &cluster_.memory_bytes);
     declare_buffers(flags, &buffers_).default_text("the plan's, or off");
     flags
         .bytes("host-memory",
                "memory of each host for the tables that the plan has there: no host gets more",
                &cluster_.host_memory_bytes)
-        .default_text("not watched");
+        .default_text("the plan's, or not watched");
     flags
         .bytes("move-limit",
                "the most bytes that may come to devices that do not hold them: weights and "
                "optimizer states",
                &move_limit_)
         .required();
-    declare_cost_model(flags, &cost_model_);
+    declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_replanning(flags, &options_);
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
         .writes("plan");
     declare_export_flags(flags, &export_, "the plan's, or ");
-    declare_bandwidths(flags, &bandwidths_);
+    declare_bandwidths(flags, &bandwidths_).default_text(kPlansBandwidths);
   }
 
   Status run(const FlagSet& flags) override {
@@ -63,6 +65,12 @@ class ReplanCommand final : public Command {
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
                                 bind_to_any(input, input_.devices, io::PlanAge::kOlder));
+    const GivenSetting given{.memory_bytes = cluster_.memory_bytes,
+                             .host_memory_bytes = cluster_.host_memory_bytes,
+                             .devices_per_host = export_.options.devices_per_host};
+    NEUROSHARD_ASSIGN_OR_RETURN(cluster_.memory_bytes,
+                                required_device_memory(cluster_.memory_bytes, input.plan));
+    cluster_.host_memory_bytes = host_memory_of(cluster_.host_memory_bytes, input.plan);
     set_plan_buffers(buffers_, document);
     put_as_it_runs(input, document);
     const Workload& workload = input.loaded.workload;
@@ -70,8 +78,7 @@ class ReplanCommand final : public Command {
     cluster_.buffers = document.buffers;
     export_.options.table_modules = input.loaded.modules;
     if (output_) {
-      const Hosts given{export_.options.devices_per_host};
-      NEUROSHARD_RETURN_IF_ERROR(given.check(cluster_.devices));
+      NEUROSHARD_RETURN_IF_ERROR(Hosts{export_.options.devices_per_host}.check(cluster_.devices));
       NEUROSHARD_RETURN_IF_ERROR(
           io::check_exportable(export_.format, workload, cluster_.devices, export_.options));
     }
@@ -79,7 +86,7 @@ class ReplanCommand final : public Command {
     cluster_.devices_per_host = hosts.devices;
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
-        load_models_for_hosts(cost_model_, hosts, cluster_.devices, bandwidths_));
+        cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
     note_unused_flags(flags, export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (hosts.devices == 0) note_usual_hosts(export_.format, cluster_.devices);
@@ -90,8 +97,10 @@ class ReplanCommand final : public Command {
         costs_of(input, with_missing_tables(workload, document.plan), models, cluster_));
     const PlanFile file = file_for(input, document, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, file, document.plan, models.models));
+    note_setting(flags, given, models, input, document);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!output_) return report(input, document, models, best);
+    NEUROSHARD_RETURN_IF_ERROR(describe_for_report(flags, workload, models, document, best));
     NEUROSHARD_RETURN_IF_ERROR(write(input, file, document, models, best));
     return *output_ == "-" ? Status() : report(input, document, models, best);
   }
@@ -112,7 +121,7 @@ class ReplanCommand final : public Command {
     const bool several = capabilities(models).hosts && host_devices(cluster_) > 0;
     if (flags.given("host-memory") && !has_offloaded(plan)) {
       print_note("--host-memory: changes nothing, the plan has no tables there");
-    } else if (!flags.given("host-memory") && has_offloaded(plan) && several) {
+    } else if (cluster_.host_memory_bytes == 0 && has_offloaded(plan) && several) {
       print_note(
           "tables in host memory may go to other hosts: --host-memory keeps to what each has");
     }
@@ -130,6 +139,23 @@ class ReplanCommand final : public Command {
   Result<std::string> plan_text(const PlanAndTables& input, const io::PlanDocument& now,
                                 const NamedCostModels& models, const PlanResult& result) {
     return text_of(export_, input.loaded, cluster_, models, result, options_.seed, now);
+  }
+
+  void note_setting(const FlagSet& flags, GivenSetting given, const NamedCostModels& models,
+                    const PlanAndTables& input, const io::PlanDocument& document) const {
+    given.bandwidths = bandwidths_given(flags, models, bandwidths_);
+    note_contradictions(given, input.plan, document.places.devices_per_host);
+  }
+
+  /// What a report shows of the plan found.
+  Status describe_for_report(const FlagSet& flags, const Workload& workload,
+                             const NamedCostModels& models, const io::PlanDocument& now,
+                             const PlanResult& best) {
+    io::PlanDocument next = now;
+    next.plan = best.plan;
+    next.cost = best.cost;
+    export_.options.memory_limit = cluster_.memory_bytes;
+    return add_report(flags, "replan", workload, next, cluster_.devices_per_host, models, export_);
   }
 
   Result<PlanResult> search(const PlanAndTables& input, const PlanFile& file, const Plan& now,

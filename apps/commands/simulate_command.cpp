@@ -5,9 +5,11 @@
 
 #include "apps/commands/costed_plan.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/plan_setting.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/make_commands.h"
+#include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
@@ -32,23 +34,26 @@ class SimulateCommand final : public Command {
       document.provenance = provenance_of(models, per_host, input.loaded.sha256,
                                           document.provenance.algorithm, document.provenance.seed);
       note_lost_places(input, document, io::kNativeFormat);
-      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, io::format_plan(document)));
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          const std::string text,
+          io::export_plan(io::kNativeFormat, plan.workload(), document, {}));
+      NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
       if (*output_ == "-") return {};
     }
-    return report(plan.workload(), document, models);
+    return report(plan.workload(), document, models, other_cost_model(input.plan, models));
   }
 
  private:
   Status report(const Workload& workload, const io::PlanDocument& document,
-                const NamedCostModels& models) const {
+                const NamedCostModels& models, const std::string& other) const {
     const PlanCost& cost = document.cost;
     const Console console = Console::of(STDOUT_FILENO);
-    return print("cost model " + describe(models) + "\nbatch " + with_commas(workload.batch_size) +
-                 "\n\n" + plan_table(console, document.plan, cost, flags_.memory_bytes) + "\n" +
-                 console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
-                               Style::kBold) +
-                 " (simulated by the cost model)\n" +
-                 (output_ ? "plan written to " + *output_ + "\n" : ""));
+    return print(
+        "cost model " + describe(models) + other + "\nbatch " + with_commas(workload.batch_size) +
+        "\n\n" + plan_table(console, document.plan, cost, document.setting.memory_bytes) + "\n" +
+        console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
+                      Style::kBold) +
+        " (simulated by the cost model)\n" + (output_ ? "plan written to " + *output_ + "\n" : ""));
   }
 
   CostedPlanFlags flags_;

@@ -11,6 +11,8 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
   document.plan = result.plan;
   document.batch_size = loaded.workload.batch_size;
   document.buffers = cluster.buffers;
+  document.setting.memory_bytes = cluster.memory_bytes;
+  document.setting.host_memory_bytes = cluster.host_memory_bytes;
   document.cost = result.cost;
   document.lower_bound_ms = result.lower_bound;
   document.provenance =

@@ -63,6 +63,12 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out) {
       .required();
 }
 
+FlagSet::Flag& declare_plan_memory(FlagSet& flags, std::int64_t* out) {
+  return flags
+      .bytes("device-memory", "memory for tables on each device, such as 80GB or 24GiB", out)
+      .default_text("the plan's; of plans that do not say it required");
+}
+
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out) {
   return flags.integer("threads", "threads; results do not depend on it", out, 1, kMaxThreads)
       .default_text("one per hardware thread");

@@ -20,6 +20,11 @@ inline constexpr std::int64_t kMaxThreads = 1024;
 FlagSet::Flag& declare_cost_model(FlagSet& flags, std::string* out);
 FlagSet::Flag& declare_devices(FlagSet& flags, std::int32_t* out);
 FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
+/// The same of commands that read a plan, which may say it.
+FlagSet::Flag& declare_plan_memory(FlagSet& flags, std::int64_t* out);
+/// What help says of cost models and bandwidths that plans may say.
+inline constexpr const char* kPlansCostModel = "the plan's, or h200_sim";
+inline constexpr const char* kPlansBandwidths = "the plan's, or 897,600,12.5,32";
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
 /// or do not count all samples of the batch, and when `costs`, which are shown, have times below 0.

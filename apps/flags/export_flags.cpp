@@ -2,7 +2,10 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <chrono>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/console/output.h"
@@ -22,9 +25,29 @@ Result<std::string> list_of_formats() {
   return table.render(Console::of(STDOUT_FILENO));
 }
 
+/// Whether it is a day that there is, as YYYY-MM-DD.
+bool is_day(std::string_view text) {
+  if (text.size() != 10 || text[4] != '-' || text[7] != '-') return false;
+  const auto number = [&](std::size_t from, std::size_t digits) {
+    int value = -1;
+    const char* const last = text.data() + from + digits;
+    const auto [end, error] = std::from_chars(text.data() + from, last, value);
+    return error == std::errc() && end == last ? value : -1;
+  };
+  if (number(0, 4) < 0 || number(5, 2) < 0 || number(8, 2) < 0) return false;
+  return std::chrono::year_month_day(std::chrono::year(number(0, 4)),
+                                     std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                     std::chrono::day(static_cast<unsigned>(number(8, 2))))
+      .ok();
+}
+
 }  // namespace
 
 Status check_export_flags(const ExportFlags& given, bool is_written) {
+  if (!given.date.empty() && given.date != kToday && !is_day(given.date)) {
+    return invalid_input("--date: found " + io::excerpt(given.date) +
+                         ", expected a day such as 2026-11-25, or today");
+  }
   const std::string& module = given.options.module;
   if (!module.empty() && !io::is_module_name(module)) {
     return invalid_input("--torchrec-module: found " + io::excerpt(module) +
@@ -46,6 +69,7 @@ void note_unused_flags(const FlagSet& flags, std::string_view format,
     note("torchrec-module");
     note("trainer-device");
   }
+  if (known == nullptr || !known->shows_costs) note("date");
   for (const std::string_view flag : others) note(flag);
 }
 
@@ -65,6 +89,12 @@ void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& s
       .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
               &out->options.trainer_device, {"cuda", "cpu"})
       .default_text(source + "cuda");
+  flags
+      .text("date", "DAY",
+            "html: the day that the report shows, such as 2026-11-25, or today, in UTC, with which "
+            "the same plan gives other bytes tomorrow",
+            &out->date)
+      .default_text("SOURCE_DATE_EPOCH's, or none");
   declare_devices_per_host(flags, &out->options.devices_per_host)
       .default_text(source + "8, or all where 8 do not divide them");
 }

@@ -11,10 +11,14 @@
 
 namespace neuroshard::apps {
 
+/// The word for the day on which the command runs.
+inline constexpr std::string_view kToday = "today";
+
 /// What the flags say about the format of a plan that is written.
 struct ExportFlags {
   std::string format{io::kNativeFormat};
   io::PlanExportOptions options{};
+  std::string date{};  ///< YYYY-MM-DD, kToday, or "" for what the environment says
 
   /// Whether it shows costs and baselines beside the plan.
   [[nodiscard]] bool shows_costs() const {

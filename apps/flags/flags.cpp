@@ -14,6 +14,22 @@ namespace po = boost::program_options;
 constexpr unsigned kHelpWidth = 100;
 constexpr unsigned kHelpTextWidth = 64;
 
+/// As a shell takes it for one word.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:+=%@";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char letter : word) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
+/// A path without its folders; a folder, which ends with a slash, by its own name.
+std::string file_name(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path.substr(path.find_last_of('/') + 1);
+}
+
 }  // namespace
 
 FlagSet::Flag& FlagSet::add(std::string name, std::string value_name, std::string help,
@@ -45,6 +61,7 @@ Status FlagSet::assign(const Flag& flag, const std::string& word) {
     return invalid_input("--" + flag.name_ + ": found twice, expected once");
   }
   given_.push_back(flag.name_);
+  given_text_ += " --" + flag.name_ + " " + quoted(flag.file_ ? file_name(word) : word);
   if (flag.file_) {
     files_.push_back({"--" + flag.name_, word, flag.file_->kind, flag.file_->written});
   }
@@ -53,6 +70,7 @@ Status FlagSet::assign(const Flag& flag, const std::string& word) {
 
 Status FlagSet::parse(std::span<const std::string> arguments) {
   given_.clear();
+  given_text_.clear();
   files_.clear();
   po::options_description known;
   std::vector<std::string> names;
@@ -102,6 +120,8 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
   }
   return {};
 }
+
+std::string FlagSet::given_text() const { return given_text_; }
 
 std::optional<Result<std::string>> FlagSet::answer(std::span<const std::string> arguments) const {
   for (const auto& flag : flags_) {

@@ -176,6 +176,10 @@ class FlagSet {
   /// Was the flag given in the last parse()?
   [[nodiscard]] bool given(std::string_view name) const;
 
+  /// " --tables my.json --devices 8": those of the last parse() with their values, as a shell takes
+  /// them, of files the names without folders.
+  [[nodiscard]] std::string given_text() const;
+
   /// One flag as help, manual pages and completion show it.
   struct Info {
     std::string name;
@@ -236,6 +240,7 @@ class FlagSet {
 
   std::vector<std::unique_ptr<Flag>> flags_;
   std::vector<std::string> given_;
+  std::string given_text_;
   std::vector<FileUse> files_;
 };
 

@@ -61,7 +61,9 @@ struct neuroshard_planner {
 struct neuroshard_plan {
   neuroshard::io::PlanDocument document;  ///< its provenance has no input_sha256 until an export
   std::string cost_origin;  ///< where its costs come from, for people; empty without costs
-  std::string notes;        ///< what an import had to put differently, a line each
+  /// Those that its costs are of, for reports; null without costs of this library's.
+  std::shared_ptr<const neuroshard::NamedCostModels> models;
+  std::string notes;  ///< what an import had to put differently, a line each
   std::int64_t evaluations = 0;
   double search_s = 0;
   bool stopped_early = false;

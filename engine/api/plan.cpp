@@ -167,6 +167,17 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     local.buffers = number_of(document.buffers);
     local.lower_bound_ms = plan->lower_bound_ms;
     local.skipped = text_of(plan->skipped);
+    local.devices_per_host = document.places.devices_per_host;
+    local.memory_bytes = document.setting.memory_bytes;
+    local.host_memory_bytes = document.setting.host_memory_bytes;
+    local.cost_model = text_of(document.provenance.cost_model);
+    local.cost_model_sha256 = text_of(document.provenance.cost_model_sha256);
+    if (const auto& own = document.provenance.bandwidths_gbps; own.size() == 4) {
+      local.device_gbps = own[0];
+      local.intra_host_gbps = own[1];
+      local.inter_host_gbps = own[2];
+      local.host_memory_gbps = own[3];
+    }
     return write_struct(info, local, "info");
   });
 }

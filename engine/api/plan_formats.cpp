@@ -6,6 +6,8 @@
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
 #include "engine/api/inputs.h"
+#include "engine/core/plan_check.h"
+#include "engine/planner/explain/report_facts.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_import.h"
 #include "io/sha256.h"
@@ -28,7 +30,8 @@ Result<io::PlanExportOptions> read_options(const neuroshard_export_options& give
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view device,
                               view_of(given.trainer_device, "options.trainer_device"));
   options.trainer_device = device;
-  options.memory_limit = given.memory_bytes;
+  options.memory_limit =
+      given.memory_bytes != 0 ? given.memory_bytes : plan.document.setting.memory_bytes;
   options.devices_per_host = given.devices_per_host;
   options.cost_origin = plan.cost_origin;
   return options;
@@ -45,6 +48,13 @@ Result<std::string> export_text(const neuroshard_plan& plan, const neuroshard_wo
     provenance.input_sha256 = input_sha256(workload);
   }
   const std::string_view name = format.empty() ? io::plan_formats().front().name : format;
+  const io::PlanFormat* known = io::find_plan_format(name);
+  if (known != nullptr && known->shows_costs && plan.models != nullptr) {
+    NEUROSHARD_RETURN_IF_ERROR(validate(workload.workload, document.plan));
+    NEUROSHARD_RETURN_IF_ERROR(add_report_facts(workload.workload, document,
+                                                document.places.devices_per_host, *plan.models,
+                                                nullptr, nullptr, options));
+  }
   return io::export_plan(name, workload.workload, document, options);
 }
 

@@ -38,11 +38,14 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   plan->document.provenance = provenance_of(models, per_host, "", result.algorithm, options.seed);
   plan->document.places.devices_per_host = per_host;
   plan->cost_origin = describe_costs(models, cluster.devices);
+  plan->models = planner.models;
   log_result(planner, result);
   warn_if_any(planner, negative_times(models, result.cost.per_device));
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
   plan->document.buffers = cluster.buffers;
+  plan->document.setting.memory_bytes = cluster.memory_bytes;
+  plan->document.setting.host_memory_bytes = cluster.host_memory_bytes;
   plan->document.cost = std::move(result.cost);
   plan->evaluations = result.evaluations;
   plan->search_s = result.seconds;
@@ -155,6 +158,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
     warn_if_any(*planner, negative_times(models, result->document.cost.per_device));
     result->cost_origin = describe_costs(models, own.plan.devices);
+    result->models = planner->models;
     const io::PlanProvenance& made = own.provenance;
     result->document.provenance = provenance_of(models, per_host, "", made.algorithm, made.seed);
     result->lower_bound_ms = 0;  // of the cost models that it was searched with

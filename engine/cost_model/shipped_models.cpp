@@ -6,6 +6,7 @@
 #include <span>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "engine/core/embedded_file.h"
 #include "engine/core/version.h"
@@ -120,6 +121,11 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
                                  std::uint64_t seed) {
   const ModelOrigin origin = origin_of(models.models);
   const std::optional<TorchRecBandwidths>& formula = models.models.torchrec;
+  std::vector<double> bandwidths;
+  if (formula) {
+    bandwidths = {formula->device_gbps, formula->intra_host_gbps, formula->inter_host_gbps,
+                  formula->host_memory_gbps};
+  }
   return {.engine_version = version(),
           .cost_model = models.name,
           .cost_model_sha256 =
@@ -128,7 +134,8 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
           .cost_provenance = std::string(word_of(origin.provenance)),
           .input_sha256 = input_sha256,
           .algorithm = algorithm,
-          .seed = seed};
+          .seed = seed,
+          .bandwidths_gbps = std::move(bandwidths)};
 }
 
 std::string hardware_of(const ModelOrigin& origin) {

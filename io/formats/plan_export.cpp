@@ -6,6 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/plan_check.h"
+#include "io/plans/plan_file.h"
 #include "io/plans/plan_tables.h"
 #include "io/text.h"
 #include "io/trainers/torchrec_plan.h"
@@ -97,7 +98,9 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
   }
   if (places.device == "cpu") lost.emplace_back("CPU placements");
   if (!places.device_fault.empty()) lost.emplace_back("devices of the trainer");
-  const bool hosts = places.devices_per_host != 0 &&
+  const bool keeps_hosts =
+      format == kNativeFormat || (found != nullptr && found->shows_costs);  // or goes by them
+  const bool hosts = places.devices_per_host != 0 && !keeps_hosts &&
                      places.devices_per_host != host_size(document.plan.devices, 0) &&
                      (found == nullptr || found->by_hosts.empty());
   if (hosts || !places.host_fault.empty()) lost.emplace_back("hosts");

@@ -6,6 +6,7 @@
 #include "io/formats/trainer_lint.h"
 #include "io/plans/plan_csv.h"
 #include "io/plans/plan_file.h"
+#include "io/plans/plan_tables.h"
 #include "io/reports/html_report.h"
 #include "io/trainers/hugectr_plan.h"
 #include "io/trainers/torchrec_columns.h"
@@ -14,9 +15,14 @@
 namespace neuroshard::io {
 namespace {
 
-Result<std::string> write_native(const Workload&, const PlanDocument& document,
-                                 const PlanExportOptions&) {
-  return format_plan(document);
+/// With all that the options say, so that nobody who reads the plan has to be told again.
+Result<std::string> write_native(const Workload& workload, const PlanDocument& document,
+                                 const PlanExportOptions& options) {
+  PlanDocument complete = document;
+  complete.setting.table_names = names_for_plan(workload);
+  if (options.memory_limit > 0) complete.setting.memory_bytes = options.memory_limit;
+  complete.places.devices_per_host = options.devices_per_host;
+  return format_plan(complete);
 }
 
 constexpr std::array kFormats{

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,16 @@ struct BaselineCost {
   bool ended_by_time = false;  ///< before it had its own plan, or any
 };
 
+/// What is known of a table of a plan, for a report: where its time goes, and what else could be
+/// done with it.
+struct TableFacts {
+  std::int32_t table = 0;
+  double alone_ms = 0;      ///< of its dearest shard, on a device that holds nothing else
+  double adds_ms = 0;       ///< by how much a device takes less without it, the most of all
+  std::string next_best{};  ///< the next best place, for people; "" = none fits
+  double next_cost_ms = 0;  ///< of the plan then
+};
+
 /// What a format needs beside the plan. Formats ignore what they have no place for.
 struct PlanExportOptions {
   /// "torchrec": dotted name of the embedding module inside the model that is given to
@@ -25,13 +36,26 @@ struct PlanExportOptions {
   /// "torchrec": where the trainer runs, "cuda" or "cpu"; part of every placement. "" = as in the
   /// document's places, else "cuda".
   std::string trainer_device{};
-  /// "torchrec", "hugectr": devices of one host, in device order; 0 = as in the document's places,
-  /// else of the usual ones (core host_devices()).
+  /// "json", "torchrec", "hugectr": devices of one host, in device order; 0 = as in the document's
+  /// places, else of the usual ones (core host_devices()).
   std::int32_t devices_per_host = 0;
-  /// "html": memory for tables on each device; 0 = not known.
+  /// "json", "html": memory for tables on each device; 0 = as in the document, or not known.
   std::int64_t memory_limit = 0;
   /// "html": where the costs come from; "" = the name in the plan's provenance.
   std::string cost_origin{};
+  /// "html": "measured", "simulated", "formula" or another word that costs have; "" = that of the
+  /// document's provenance.
+  std::string cost_word{};
+  /// "html": what no plan of columns, even row blocks and tables on every device costs less than.
+  std::optional<double> lower_bound_ms{};
+  /// "html": of some tables, the dearest first.
+  std::vector<TableFacts> facts{};
+  /// "html": what each shard, in canonical order, takes alone; empty = not known.
+  std::vector<double> shard_ms{};
+  /// "html": when and by which command it was made, as it is to be shown; "" = not said. Nothing is
+  /// taken from a clock, so that the same plan gives the same bytes.
+  std::string date{};
+  std::string command{};
   /// "html": shown beside this plan.
   std::vector<BaselineCost> baselines{};
 };

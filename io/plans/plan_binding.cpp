@@ -67,6 +67,31 @@ void add_hugectr_shards(const HugeCtrTable& written, const Table& table, std::in
   }
 }
 
+/// Has the shards of a plan that names its tables count them as the workload does, where it has all
+/// of them: it may have them in another order, or others between them. Where it lacks one, places
+/// in the file are all that there is to go by, and a note says so.
+void number_by_names(const std::string& source, const Workload& workload, PlanPieces& pieces) {
+  std::vector<std::string> names = std::move(pieces.document.setting.table_names);
+  pieces.document.setting.table_names.clear();
+  const auto known = tables_by_name(workload);
+  if (names.empty() || !known.ok()) return;
+  std::vector<std::int32_t> now;
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    const auto place = known->find(names[index]);
+    if (place == known->end()) {
+      pieces.notes.push_back(source + ": has a table " + excerpt(names[index]) +
+                             ", which is not among the tables given: its tables are taken in "
+                             "their order");
+      return;
+    }
+    now.push_back(place->second);
+  }
+  for (Shard& shard : pieces.document.plan.shards) {
+    const auto table = static_cast<std::size_t>(shard.table);
+    if (shard.table >= 0 && table < now.size()) shard.table = now[table];
+  }
+}
+
 }  // namespace
 
 Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
@@ -79,6 +104,7 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
   if (const auto* native = std::get_if<PlanDocument>(&input.content)) {
     pieces.document = *native;
     pieces.faults = input.faults;
+    number_by_names(input.source, workload, pieces);
     return pieces;
   }
   pieces.document.batch_size = workload.batch_size;

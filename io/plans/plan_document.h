@@ -20,6 +20,9 @@ struct PlanProvenance {
   std::string input_sha256;       ///< of the table file's bytes
   std::string algorithm;
   std::uint64_t seed = 0;
+  /// What TorchRec's formula counted with, in GB/s: a device's memory, all-to-all on one host,
+  /// between hosts, host memory; empty of networks, and in older files.
+  std::vector<double> bandwidths_gbps{};
   friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
 };
 
@@ -37,6 +40,14 @@ struct TrainerPlaces {
   std::string host_fault{};
 };
 
+/// What a plan was made for, so that nobody has to be told again who reads it; nothing in older
+/// files.
+struct PlanSetting {
+  std::vector<std::string> table_names{};  ///< in the order by which shards count them
+  std::int64_t memory_bytes = 0;           ///< of each device
+  std::int64_t host_memory_bytes = 0;      ///< of each host, for tables there
+};
+
 /// A plan file. A plan written by hand may lack costs (cost_ms 0, per_device empty) and provenance
 /// (all fields empty).
 struct PlanDocument {
@@ -46,7 +57,8 @@ struct PlanDocument {
   PlanCost cost;
   std::optional<double> lower_bound_ms;  ///< that no plan for the same cluster costs less than
   PlanProvenance provenance;
-  TrainerPlaces places;  ///< not part of a neuroshard-plan
+  PlanSetting setting{};
+  TrainerPlaces places;  ///< a neuroshard-plan has of them how many devices a host has
 };
 
 }  // namespace neuroshard::io

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "engine/core/cluster.h"
 #include "engine/core/quoted_choices.h"
@@ -141,6 +142,59 @@ Status read_buffers(JsonObject& root, StepBuffers& buffers) {
   return {};
 }
 
+/// Memory and hosts that the plan was made for.
+Status read_cluster(JsonObject& root, PlanDocument& document) {
+  PlanSetting& setting = document.setting;
+  if (root.has("device_memory_bytes")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(setting.memory_bytes, root.integer("device_memory_bytes", 1));
+  }
+  if (root.has("host_memory_bytes")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(setting.host_memory_bytes, root.integer("host_memory_bytes", 1));
+  }
+  const std::optional<JsonValue> hosts = root.find("devices_per_host");
+  if (!hosts) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t each, hosts->integer(1, kMaxDevices));
+  if (document.plan.devices % each != 0) {
+    return hosts->unexpected("a divisor of " + std::to_string(document.plan.devices) + " devices");
+  }
+  document.places.devices_per_host = static_cast<std::int32_t>(each);
+  return {};
+}
+
+/// As many as `shards` may name, each once.
+Status read_table_names(JsonObject& root, std::vector<std::string>& names) {
+  const std::optional<JsonValue> list = root.find("table_names");
+  if (!list) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
+  std::set<std::string_view> known;
+  for (const JsonValue value : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, value.text());
+    if (!known.insert(name).second) {
+      return value.error("found the name " + excerpt(name) +
+                         " a second time, expected unique names");
+    }
+    names.emplace_back(name);
+  }
+  return {};
+}
+
+void write_cluster(JsonWriter& writer, const PlanDocument& document) {
+  const PlanSetting& setting = document.setting;
+  if (setting.memory_bytes > 0) writer.key("device_memory_bytes").integer(setting.memory_bytes);
+  if (setting.host_memory_bytes > 0) {
+    writer.key("host_memory_bytes").integer(setting.host_memory_bytes);
+  }
+  const std::int32_t hosts = document.places.devices_per_host;
+  if (hosts > 0) writer.key("devices_per_host").integer(hosts);
+}
+
+void write_table_names(JsonWriter& writer, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  writer.key("table_names").begin_array();
+  for (const std::string& name : names) writer.text(name);
+  writer.end_array();
+}
+
 }  // namespace
 
 Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& source,
@@ -153,6 +207,8 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   document.plan.devices = static_cast<std::int32_t>(devices);
   NEUROSHARD_ASSIGN_OR_RETURN(document.batch_size, root.integer("batch_size", 1));
   NEUROSHARD_RETURN_IF_ERROR(read_buffers(root, document.buffers));
+  NEUROSHARD_RETURN_IF_ERROR(read_cluster(root, document));
+  NEUROSHARD_RETURN_IF_ERROR(read_table_names(root, document.setting.table_names));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shards, root.array("shards"));
   for (const JsonValue value : shards) {
     Plan& plan = document.plan;
@@ -176,9 +232,11 @@ void write_plan(JsonWriter& writer, const PlanDocument& document) {
   if (document.buffers != StepBuffers::kOff) {
     writer.key("buffers").text(to_string(document.buffers));
   }
+  write_cluster(writer, document);
   const bool has_costs = !document.cost.per_device.empty();
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);
   if (document.lower_bound_ms) writer.key("lower_bound_ms").number(*document.lower_bound_ms);
+  write_table_names(writer, document.setting.table_names);
   writer.key("shards");
   write_shards(writer, document.plan);
   write_offloaded(writer, document.plan);

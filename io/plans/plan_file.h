@@ -15,7 +15,8 @@ inline constexpr std::string_view kNativeFormat = "json";
 
 /// Reads `neuroshard-plan` version 1. Shards keep the order of the file; a table that every device
 /// holds has "device": "all" (kEveryDevice). Ranges of single fields are checked here; that the
-/// shards tile a workload is core validate(workload, plan). `buffers`, `cost_ms`,
+/// shards tile a workload is core validate(workload, plan). `buffers`,
+/// `device_memory_bytes`, `host_memory_bytes`, `devices_per_host`, `table_names`, `cost_ms`,
 /// `lower_bound_ms`, `per_device` and `provenance` are optional, in the latter `hardware` together
 /// with `cost_provenance`. Errors: kInvalidInput naming source and JSON path. With `faults`, ranges
 /// of a shard's fields are not checked, as core find_faults() tells them all: devices that the plan

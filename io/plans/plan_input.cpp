@@ -26,6 +26,11 @@ std::int64_t PlanInput::batch_size() const {
   return 0;
 }
 
+PlanSetting PlanInput::setting() const {
+  const auto* native = std::get_if<PlanDocument>(&content);
+  return native == nullptr ? PlanSetting{} : native->setting;
+}
+
 PlanProvenance PlanInput::provenance() const {
   if (const auto* native = std::get_if<PlanDocument>(&content)) return native->provenance;
   if (const auto* torchrec = std::get_if<TorchRecPlan>(&content)) return torchrec->provenance;

@@ -26,6 +26,8 @@ struct PlanInput {
   /// 0 = the file does not say.
   [[nodiscard]] std::int32_t devices() const;
   [[nodiscard]] std::int64_t batch_size() const;
+  /// Of neuroshard-plans alone; empty where the file says nothing.
+  [[nodiscard]] PlanSetting setting() const;
   /// Empty where the file says nothing of how it was made.
   [[nodiscard]] PlanProvenance provenance() const;
 };

@@ -24,6 +24,20 @@ Status read_cost_origin(JsonObject& object, PlanProvenance& provenance) {
   return value.unexpected("'measured' or 'simulated'");
 }
 
+Status read_bandwidths(JsonObject& object, PlanProvenance& provenance) {
+  constexpr std::size_t kBandwidths = 4;
+  constexpr double kMinGbps = 1e-6;  // as the formula takes them
+  constexpr double kMaxGbps = 1e6;
+  const std::optional<JsonValue> value = object.find("bandwidths_gbps");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray list, value->array(kBandwidths));
+  for (const JsonValue each : list) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const double gbps, each.number(kMinGbps, kMaxGbps));
+    provenance.bandwidths_gbps.push_back(gbps);
+  }
+  return {};
+}
+
 Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
@@ -127,6 +141,11 @@ void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
   writer.key("engine_version").text(provenance.engine_version);
   writer.key("cost_model").text(provenance.cost_model);
   writer.key("cost_model_sha256").text(provenance.cost_model_sha256);
+  if (!provenance.bandwidths_gbps.empty()) {
+    writer.key("bandwidths_gbps").begin_array(JsonWriter::Layout::kLine);
+    for (const double gbps : provenance.bandwidths_gbps) writer.number(gbps);
+    writer.end_array();
+  }
   if (!provenance.cost_provenance.empty()) {
     writer.key("hardware").text(provenance.hardware);
     writer.key("cost_provenance").text(provenance.cost_provenance);
@@ -144,6 +163,7 @@ Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.engine_version, object.text("engine_version"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model, object.text("cost_model"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model_sha256, object.text("cost_model_sha256"));
+  NEUROSHARD_RETURN_IF_ERROR(read_bandwidths(object, provenance));
   NEUROSHARD_RETURN_IF_ERROR(read_cost_origin(object, provenance));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));

@@ -1,5 +1,7 @@
 #include "io/plans/plan_tables.h"
 
+#include <set>
+
 #include "engine/core/check_sharding.h"
 #include "io/text.h"
 
@@ -22,6 +24,13 @@ Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Wo
                          std::to_string(table) + " are both called " + excerpt(name) +
                          ", expected unique names: this format knows tables by name");
   }
+  return names;
+}
+
+std::vector<std::string> names_for_plan(const Workload& workload) {
+  std::vector<std::string> names;
+  for (const Table& table : workload.tables) names.push_back(table.name);
+  if (std::set<std::string_view>(names.begin(), names.end()).size() != names.size()) names.clear();
   return names;
 }
 

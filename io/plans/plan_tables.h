@@ -32,6 +32,9 @@ class ShardsByTable {
 /// two tables share.
 Result<std::map<std::string, std::int32_t, std::less<>>> tables_by_name(const Workload& workload);
 
+/// The names of all tables, as plan files keep them: none where two tables share one.
+std::vector<std::string> names_for_plan(const Workload& workload);
+
 /// "table 3 'user'": how refusals name what they refuse, with describe_shard() behind it.
 std::string describe_table(const Workload& workload, std::int32_t table);
 

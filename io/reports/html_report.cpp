@@ -1,71 +1,61 @@
 #include "io/reports/html_report.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "engine/core/offload.h"
-#include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "io/reports/html_style.h"
+#include "io/reports/report_page.h"
 #include "io/reports/svg.h"
 
 namespace neuroshard::io {
 namespace {
 
-constexpr std::int32_t kShardColours = 8;
-
-/// What all parts of the page look at.
-struct Page {
-  const Workload& workload;
-  const PlanDocument& document;
-  const PlanExportOptions& options;
-  std::vector<std::vector<Shard>> held;  ///< per device, replicated tables on each
-
-  [[nodiscard]] const Table& table(const Shard& shard) const {
-    return workload.tables[static_cast<std::size_t>(shard.table)];
-  }
-  [[nodiscard]] StepMemory step() const {
-    return {document.buffers, workload.batch_size, document.plan.devices};
-  }
-  [[nodiscard]] std::int64_t bytes(const Shard& shard) const {
-    return shard_bytes(workload, shape_of(shard), step());
-  }
-  [[nodiscard]] std::int64_t host_bytes(const Shard& shard) const {
-    return bytes_on_host(table(shard), shape_of(shard));
-  }
-  [[nodiscard]] bool offloaded() const { return has_offloaded(document.plan); }
-};
-
-std::string milliseconds(double value) { return general_decimals(value, 4) + " ms"; }
-
-std::string percent(double share) { return fixed_decimals(100 * share, 1) + " %"; }
-
-std::string colour_of(const Shard& shard) {
-  return "t" + std::to_string(shard.table % kShardColours);
+StepMemory step_of(const ReportPage& page) {
+  return {page.document.buffers, page.workload.batch_size, page.document.plan.devices};
 }
 
-std::string hint_of(const Page& page, const Shard& shard) {
-  const Table& table = page.table(shard);
-  std::string hint = table.name + ": columns " + std::to_string(shard.column_begin) + " to " +
-                     std::to_string(shard.column_end - 1) + " of " + std::to_string(table.dim);
-  if (shard.rows() != table.rows) {
-    hint += ", rows " + std::to_string(shard.row_begin) + " to " +
-            std::to_string(shard.row_end - 1) + " of " + std::to_string(table.rows);
-  }
-  hint += ", " + format_bytes(page.bytes(shard));
-  if (!shard.kernel.offloaded()) return hint;
-  return hint + " and " + format_bytes(page.host_bytes(shard)) + " on its host, " +
-         describe(shard.kernel);
+/// What the word says of the costs, to somebody who has not asked.
+std::string_view meaning_of(std::string_view word) {
+  if (word == "measured") return "predicted by networks that learned from measured hardware";
+  if (word == "calibrated") return "predicted from a simulation fitted to measured figures";
+  if (word == "simulated") return "of simulated hardware: nobody has measured them";
+  if (word == "formula") return "of a formula: nobody has measured them";
+  return "";
 }
 
-std::string heading(const Page& page) {
+/// "SIMULATED", as large as the cost beside it.
+std::string badge(const ReportPage& page) {
+  const std::string& given = page.options.cost_word;
+  const std::string word = given.empty() ? page.document.provenance.cost_provenance : given;
+  if (word.empty()) return "";
+  std::string large = word;
+  for (char& letter : large) {
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  }
+  const std::string kind = word == "measured" ? "measured" : "unmeasured";
+  return " <span class=\"badge " + kind + "\">" + html_text(large) + "</span>";
+}
+
+std::string bound_text(const ReportPage& page) {
+  const std::optional<double>& bound = page.options.lower_bound_ms;
+  if (!bound) return "";
+  const double own = page.document.cost.cost_ms;
+  std::string text = "no plan costs less than " + report_ms(*bound);
+  if (*bound > 0) text += ", this one at most " + report_percent(own / *bound - 1) + " more";
+  return "<br>" + html_text(text);
+}
+
+std::string heading(const ReportPage& page) {
   const PlanDocument& document = page.document;
   std::string text = std::to_string(page.workload.tables.size()) + " tables, " +
-                     describe_bytes(page.workload, page.step()) + ", batch " +
+                     describe_bytes(page.workload, step_of(page)) + ", batch " +
                      std::to_string(document.batch_size) + ", on " +
                      std::to_string(document.plan.devices) + " devices";
   if (page.options.memory_limit > 0) text += " of " + format_bytes(page.options.memory_limit);
@@ -73,157 +63,25 @@ std::string heading(const Page& page) {
     text +=
         ", " + std::to_string(offloaded_tables(document.plan).size()) + " tables in host memory";
   }
-  std::string html = "<h1>Sharding plan: " + milliseconds(document.cost.cost_ms) +
-                     " on the slowest device</h1>\n<p class=\"facts\">" + html_text(text);
+  std::string html = "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
+                     " on the slowest device" + badge(page) + "</h1>\n<p class=\"facts\">" +
+                     html_text(text);
   const std::string& origin =
       page.options.cost_origin.empty() ? document.provenance.cost_model : page.options.cost_origin;
   if (!origin.empty()) html += "<br>costs predicted by " + html_text(origin);
+  const std::string_view meaning = meaning_of(page.options.cost_word);
+  if (!meaning.empty()) html += "<br>these costs are " + html_text(meaning);
+  html += bound_text(page);
   if (!document.provenance.algorithm.empty()) {
     html += "<br>found by " + html_text(display_name(document.provenance.algorithm)) + ", " +
             std::to_string(document.plan.shards.size()) + " shards";
   }
+  const PlanExportOptions& options = page.options;
+  if (!options.date.empty()) html += "<br>made on " + html_text(options.date);
+  if (!options.command.empty()) {
+    html += "<br>by <code>" + html_text(options.command) + "</code>";
+  }
   return html + "</p>\n";
-}
-
-std::string cost_chart(const Page& page) {
-  const std::vector<DeviceCost>& costs = page.document.cost.per_device;
-  double largest = 0;
-  for (const DeviceCost& cost : costs) largest = std::max(largest, cost.total_ms());
-  RowChart chart("cost of a step on each device", largest);
-  for (std::size_t device = 0; device < costs.size(); ++device) {
-    const DeviceCost& cost = costs[device];
-    chart.row("device " + std::to_string(device));
-    chart.bar(cost.compute_ms, "compute", "compute " + milliseconds(cost.compute_ms));
-    chart.bar(cost.forward_comm_ms, "forward",
-              "forward communication " + milliseconds(cost.forward_comm_ms));
-    chart.bar(cost.backward_comm_ms, "backward",
-              "backward communication " + milliseconds(cost.backward_comm_ms));
-    chart.note(milliseconds(cost.total_ms()) + (cost.total_ms() >= largest ? ", slowest" : ""));
-  }
-  return "<h2>What a step costs</h2>\n<p class=\"legend\"><span class=\"key compute\"></span>"
-         "compute<span class=\"key forward\"></span>forward communication, waiting included"
-         "<span class=\"key backward\"></span>backward communication</p>\n" +
-         chart.render();
-}
-
-std::string baseline_chart(const Page& page) {
-  if (page.options.baselines.empty()) return "";
-  const double own = page.document.cost.cost_ms;
-  double largest = own;
-  for (const BaselineCost& other : page.options.baselines) {
-    if (other.feasible) largest = std::max(largest, other.cost_ms);
-  }
-  RowChart chart("cost of this plan and of the baselines", largest);
-  chart.row("this plan");
-  chart.bar(own, "compute", milliseconds(own));
-  chart.note(milliseconds(own));
-  for (const BaselineCost& other : page.options.baselines) {
-    chart.row(display_name(other.name));
-    if (!other.feasible) {
-      chart.note(other.ended_by_time ? "no plan in its time" : "finds no plan that fits");
-      continue;
-    }
-    chart.bar(other.cost_ms, "other", milliseconds(other.cost_ms));
-    const double saved = other.cost_ms > 0 ? 1 - own / other.cost_ms : 0;
-    chart.note(milliseconds(other.cost_ms) +
-               (saved >= 0 ? ", this saves " + percent(saved) : ", this adds " + percent(-saved)) +
-               (other.ended_by_time ? ", ended by time" : ""));
-  }
-  return "<h2>Beside the baselines</h2>\n" + chart.render();
-}
-
-std::string memory_chart(const Page& page) {
-  const std::int64_t limit = page.options.memory_limit;
-  const std::vector<std::int64_t> used =
-      device_bytes(page.workload, page.document.plan, page.document.buffers);
-  const std::int64_t most = *std::max_element(used.begin(), used.end());
-  RowChart chart("memory on each device", static_cast<double>(std::max(most, limit)));
-  for (std::size_t device = 0; device < used.size(); ++device) {
-    chart.row("device " + std::to_string(device));
-    for (const Shard& shard : page.held[device]) {
-      chart.bar(static_cast<double>(page.bytes(shard)), colour_of(shard), hint_of(page, shard));
-    }
-    const double share =
-        limit > 0 ? static_cast<double>(used[device]) / static_cast<double>(limit) : 0;
-    chart.note(format_bytes(used[device]) + (limit > 0 ? ", " + percent(share) : ""));
-  }
-  if (limit > 0) chart.mark(static_cast<double>(limit), "limit " + format_bytes(limit));
-  return "<h2>Memory" + std::string(limit > 0 ? " against the limit" : "") + "</h2>\n" +
-         chart.render();
-}
-
-/// What each device has in its host's memory, where any has.
-std::string host_memory_chart(const Page& page) {
-  if (!page.offloaded()) return "";
-  const std::vector<std::int64_t> used = device_host_bytes(page.workload, page.document.plan);
-  RowChart chart("host memory of each device",
-                 static_cast<double>(*std::max_element(used.begin(), used.end())));
-  for (std::size_t device = 0; device < used.size(); ++device) {
-    chart.row("device " + std::to_string(device));
-    for (const Shard& shard : page.held[device]) {
-      const std::int64_t bytes = page.host_bytes(shard);
-      if (bytes == 0) continue;
-      chart.bar(static_cast<double>(bytes), colour_of(shard), hint_of(page, shard));
-    }
-    chart.note(format_bytes(used[device]));
-  }
-  return "<h2>Host memory</h2>\n" + chart.render();
-}
-
-std::string place_chart(const Page& page) {
-  double widest = 0;
-  std::vector<double> dims;
-  for (const std::vector<Shard>& shards : page.held) {
-    double sum = 0;
-    for (const Shard& shard : shards) sum += shard.dim();
-    dims.push_back(sum);
-    widest = std::max(widest, sum);
-  }
-  RowChart chart("shards on each device, as wide as their columns", widest);
-  for (std::size_t device = 0; device < page.held.size(); ++device) {
-    chart.row("device " + std::to_string(device));
-    for (const Shard& shard : page.held[device]) {
-      chart.bar(shard.dim(), colour_of(shard), hint_of(page, shard), page.table(shard).name);
-    }
-    chart.note(std::to_string(page.held[device].size()) + " shards, " +
-               std::to_string(static_cast<std::int64_t>(dims[device])) + " columns");
-  }
-  return "<h2>Which shard is where</h2>\n<p class=\"legend\">As wide as their columns; one colour "
-         "a table, point at a shard for its name.</p>\n" +
-         chart.render();
-}
-
-/// Cells of a shard's row on where its weights are: kernel, share of rows in the cache, bytes.
-std::string kernel_cells(const Page& page, const Shard& shard) {
-  const TableKernel& kernel = shard.kernel;
-  const bool replicated = shard.device == kEveryDevice;
-  return "<td class=\"text\">" + (replicated ? "" : std::string(to_string(kernel.kernel))) +
-         "</td><td>" +
-         (kernel.load_factor > 0 ? general_decimals(100 * kernel.load_factor, 4) + " %" : "") +
-         "</td><td>" + format_bytes(page.host_bytes(shard)) + "</td>";
-}
-
-std::string shard_table(const Page& page) {
-  std::string html =
-      "<h2>Shards</h2>\n<div class=\"scroll\"><table>\n<tr><th>device</th><th class=\"text\">table"
-      "</th><th>rows</th><th>columns</th><th>lookups per sample</th><th>memory</th>";
-  if (page.offloaded()) {
-    html += "<th class=\"text\">kernel</th><th>rows in cache</th><th>host memory</th>";
-  }
-  html += "</tr>\n";
-  for (const Shard& shard : page.document.plan.shards) {
-    const Table& table = page.table(shard);
-    html += "<tr><td>" +
-            (shard.device == kEveryDevice ? std::string("all") : std::to_string(shard.device)) +
-            "</td><td class=\"text\">" + html_text(table.name) + "</td><td>" +
-            std::to_string(shard.row_begin) + " to " + std::to_string(shard.row_end - 1) +
-            "</td><td>" + std::to_string(shard.column_begin) + " to " +
-            std::to_string(shard.column_end - 1) + "</td><td>" +
-            general_decimals(table.pooling_factor, 4) + "</td><td>" +
-            format_bytes(page.bytes(shard)) + "</td>" +
-            (page.offloaded() ? kernel_cells(page, shard) : "") + "</tr>\n";
-  }
-  return html + "</table></div>\n";
 }
 
 std::string origin(const PlanProvenance& provenance) {
@@ -236,26 +94,66 @@ std::string origin(const PlanProvenance& provenance) {
 
 }  // namespace
 
+std::int64_t ReportPage::bytes(const Shard& shard) const {
+  return shard_bytes(workload, shape_of(shard), step_of(*this));
+}
+
+std::int64_t ReportPage::host_bytes(const Shard& shard) const {
+  return bytes_on_host(table(shard), shape_of(shard));
+}
+
+double ReportPage::lookups(const Shard& shard) const {
+  const Table& own = table(shard);
+  return own.pooling_factor * static_cast<double>(shard.rows()) / static_cast<double>(own.rows);
+}
+
+bool ReportPage::offloaded() const { return has_offloaded(document.plan); }
+
+std::string report_ms(double value) { return general_decimals(value, 4) + " ms"; }
+
+std::string report_percent(double share) { return fixed_decimals(100 * share, 1) + " %"; }
+
+std::string shard_hint(const ReportPage& page, std::size_t number) {
+  const Shard& shard = page.shard(number);
+  const Table& table = page.table(shard);
+  std::string hint = table.name + ": columns " + std::to_string(shard.column_begin) + " to " +
+                     std::to_string(shard.column_end - 1) + " of " + std::to_string(table.dim);
+  if (shard.rows() != table.rows) {
+    hint += ", rows " + std::to_string(shard.row_begin) + " to " +
+            std::to_string(shard.row_end - 1) + " of " + std::to_string(table.rows);
+  }
+  hint += ", " + format_bytes(page.bytes(shard));
+  if (shard.kernel.offloaded()) {
+    hint +=
+        " and " + format_bytes(page.host_bytes(shard)) + " on its host, " + describe(shard.kernel);
+  }
+  const std::vector<double>& costs = page.options.shard_ms;
+  if (costs.size() != page.document.plan.shards.size()) return hint;
+  return hint + ", computes " + report_ms(costs[number]) + " alone";
+}
+
 Result<std::string> format_html_report(const Workload& workload, const PlanDocument& document,
                                        const PlanExportOptions& options) {
   const auto devices = static_cast<std::size_t>(document.plan.devices);
   if (document.cost.per_device.size() != devices) {
     return invalid_input("the plan has no costs per device, the report is about them");
   }
-  Page page{workload, document, options, std::vector<std::vector<Shard>>(devices)};
-  for (const Shard& shard : document.plan.shards) {
-    if (shard.device != kEveryDevice) {
-      page.held[static_cast<std::size_t>(shard.device)].push_back(shard);
+  ReportPage page{workload, document, options, std::vector<std::vector<std::size_t>>(devices)};
+  for (std::size_t number = 0; number < document.plan.shards.size(); ++number) {
+    const std::int32_t device = page.shard(number).device;
+    if (device != kEveryDevice) {
+      page.held[static_cast<std::size_t>(device)].push_back(number);
       continue;
     }
-    for (std::vector<Shard>& held : page.held) held.push_back(shard);
+    for (std::vector<std::size_t>& held : page.held) held.push_back(number);
   }
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<title>Sharding plan</title>\n<style>" +
          std::string(kReportStyle) + "</style>\n</head>\n<body>\n" + heading(page) +
-         cost_chart(page) + baseline_chart(page) + memory_chart(page) + host_memory_chart(page) +
-         place_chart(page) + shard_table(page) + origin(document.provenance) + "</body>\n</html>\n";
+         cost_chart(page) + baseline_chart(page) + reasons_table(page) + memory_chart(page) +
+         host_memory_chart(page) + place_charts(page) + types_table(page) + shard_table(page) +
+         origin(document.provenance) + "</body>\n</html>\n";
 }
 
 }  // namespace neuroshard::io

@@ -32,6 +32,12 @@ svg rect { stroke: var(--page); stroke-width: 0.8; }
 .t0 { fill: var(--t0); } .t1 { fill: var(--t1); } .t2 { fill: var(--t2); } .t3 { fill: var(--t3); }
 .t4 { fill: var(--t4); } .t5 { fill: var(--t5); } .t6 { fill: var(--t6); } .t7 { fill: var(--t7); }
 span.key { display: inline-block; width: 0.8em; height: 0.8em; margin: 0 0.35em 0 1em; }
+.badge { font-size: 1rem; padding: 0.15rem 0.6rem; border-radius: 0.3rem; color: var(--page);
+  vertical-align: middle; white-space: nowrap; }
+.badge.unmeasured { background: var(--limit); } .badge.measured { background: var(--backward); }
+code { overflow-wrap: anywhere; }
+input[name="width"] + label { margin-right: 1.2rem; }
+#by-cost:checked ~ .by-columns, #by-columns:checked ~ .by-cost { display: none; }
 div.scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.2rem 0.6rem; border-bottom: 1px solid var(--line); text-align: right; }

@@ -82,7 +82,11 @@ class PlanInfo(ctypes.Structure):
                 ("shard_count", c_size_t), ("device_cost_count", c_size_t), ("devices", c_int32),
                 ("stopped_early", c_int32), ("algorithm", Text), ("seed", c_uint64),
                 ("evaluations", c_int64), ("search_s", c_double), ("buffers", c_int32),
-                ("reserved", c_int32), ("lower_bound_ms", c_double), ("skipped", Text)]
+                ("reserved", c_int32), ("lower_bound_ms", c_double), ("skipped", Text),
+                ("devices_per_host", c_int32), ("reserved_2", c_int32), ("memory_bytes", c_int64),
+                ("host_memory_bytes", c_int64), ("cost_model", Text), ("cost_model_sha256", Text),
+                ("device_gbps", c_double), ("intra_host_gbps", c_double),
+                ("inter_host_gbps", c_double), ("host_memory_gbps", c_double)]
 
 
 class ExplainOptions(ctypes.Structure):

@@ -14,7 +14,7 @@ from . import _structs as structs
 from ._arguments import (MAX_DEVICES, Path, content as checked_content, instance, integer,
                          optional_text, shown, text)
 from ._files import read_whole, write_whole
-from ._searching import planner_of
+from ._searching import logger, planner_of
 from .command import output_of
 from .cost_models import CostModels
 from .errors import InvalidInputError
@@ -22,6 +22,7 @@ from .sizes import parse_bytes
 from .values import BUFFERS, Cluster, DeviceCost, Shard, shard_of
 from .workload import Tables, Workload
 
+DEFAULT_COST_MODEL = "h200_sim"
 MOST_EXPLAINED = 1_000_000  # as the command's --most
 
 
@@ -43,25 +44,34 @@ class Plan:
         self._info = info
 
     @classmethod
-    def read(cls, path: Path, tables: Tables, *, device_memory: Union[int, str],
-             devices: Optional[int] = None, cost_model: Union[CostModels, Path] = "h200_sim",
+    def read(cls, path: Path, tables: Tables, *, device_memory: Union[None, int, str] = None,
+             devices: Optional[int] = None, cost_model: Union[None, CostModels, Path] = None,
              batch_size: Optional[int] = None, devices_per_host: int = 0) -> Plan:
         """A plan file of ours, of TorchRec or of HugeCTR, with what it costs here.
 
-        `devices` is for files that do not say it. Raises InvalidInputError where the plan does not
-        cover the tables, or the cost models do not know its kind of shards.
+        Plan files of ours say what they were made for: what is not given is taken from them, and
+        where that was cost models of a file, or nothing, "h200_sim". `devices` and `device_memory`
+        are for files that do not say them. Raises InvalidInputError where the plan does not cover
+        the tables, or the cost models do not know its kind of shards.
         """
-        memory = parse_bytes(device_memory, "device_memory")
+        given = None if device_memory is None else parse_bytes(device_memory, "device_memory")
         per_host = integer("devices_per_host", devices_per_host, 0, MAX_DEVICES)
         workload = Workload.of(tables, batch_size)
         content = read_whole(path, "path")
         found = _imported(content, os.fspath(path), workload, 0 if devices is None else integer("devices", devices, 1, MAX_DEVICES))
-        models = CostModels.of(cost_model)
+        info = structs.sized(structs.PlanInfo)
+        binding.call("plan_get_info", found, ctypes.byref(info))
+        memory = int(info.memory_bytes) if given is None else given
+        if memory == 0:
+            raise InvalidInputError(f"device_memory: found {shown(device_memory)}, and "
+                                    f"{os.fspath(path)} does not say it, expected bytes for tables "
+                                    "on each device, such as '80GB'")
+        models = _models_of(info) if cost_model is None else CostModels.of(cost_model)
         costed = binding.make("plan", "planner_simulate", planner_of(models), workload._handle,
                               found)
-        plan = cls(costed, workload, models, Cluster(1, memory))
-        plan.cluster = Cluster(int(plan._info.devices), memory, per_host, 0, plan.buffers)
-        return plan
+        return cls(costed, workload, models, Cluster(
+            int(info.devices), memory, per_host or int(info.devices_per_host),
+            int(info.host_memory_bytes), BUFFERS[max(0, info.buffers - 1)]))
 
     @classmethod
     def parse(cls, content: bytes, source: str, workload: Workload, cost_models: CostModels,
@@ -242,6 +252,20 @@ def _names(tables: Any) -> List[str]:
     for each in found:
         text("tables", each)
     return list(found)
+
+
+def _models_of(info: Any) -> CostModels:
+    """Those that the costs of a plan are of, where they are inside the package."""
+    name = info.cost_model.text()
+    if name == "torchrec" and info.device_gbps > 0:
+        return CostModels.torchrec(info.device_gbps, info.intra_host_gbps, info.inter_host_gbps,
+                                   info.host_memory_gbps)
+    if name in CostModels.names():
+        return CostModels.shipped(name)
+    if name:
+        logger.warning("the plan was made by the cost model %s, a file: its costs here are those of "
+                       "%s", name, DEFAULT_COST_MODEL)
+    return CostModels.shipped(DEFAULT_COST_MODEL)
 
 
 def _imported(content: bytes, source: str, workload: Workload, devices: int) -> binding.Handle:

@@ -59,16 +59,21 @@ BOOST_AUTO_TEST_CASE(points_are_whole_plans_that_cost_less_with_more) {
       }
       BOOST_TEST(cost_of(point) < cost_of(other));
     }
-    // The plan is one that other commands take, fits in so much memory and costs that.
+    // The plan is one that other commands take without being told anything again, fits in so much
+    // memory and costs that.
     const std::string plan = folder.write("plan.json", json::serialize(point.at("plan")));
     const Outcome costed =
-        run_command({"simulate", "--tables", kExample, "--plan", plan, "--cost-model", "torchrec",
-                     "--device-memory", std::to_string(point.at("device_memory_bytes").as_int64()),
-                     "--output", "-"});
+        run_command({"simulate", "--tables", kExample, "--plan", plan, "--output", "-"});
     BOOST_TEST_REQUIRE(costed.exit_code == 0, costed.err);
+    BOOST_TEST(parsed(costed.out).at("device_memory_bytes") == point.at("device_memory_bytes"));
     BOOST_TEST(cost_of(parsed(costed.out)) == cost_of(point));
   }
   BOOST_TEST(asked({"--threads", "1", "--output", "-"}).out == outcome.out);
+  // Hosts are as large as there are devices for them.
+  for (const json::value& point :
+       points_in(asked({"--devices-per-host", "8", "--output", "-"}).out)) {
+    BOOST_TEST(point.at("plan").at("devices_per_host") == point.at("devices"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_table_and_the_page_show_the_same_points) {

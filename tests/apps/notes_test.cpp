@@ -252,7 +252,7 @@ BOOST_AUTO_TEST_CASE(what_hosts_change_is_told_where_the_cost_models_know_none) 
   };
   const std::vector<std::pair<std::string, std::string>> changed{
       {"", "nothing"},
-      {"json", "nothing"},
+      {"json", "placements of later exports only"},
       {"csv", "nothing"},
       {"html", "nothing"},
       {"torchrec", "placements only"},

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(every_device_shard_and_baseline_is_shown) {
   BOOST_TEST(count(html, ">device 1<") == 3U);    // cost, memory, places
   BOOST_TEST(count(html, "class=\"t2\"") == 4U);  // item: two shards in two charts
   BOOST_TEST(count(html, "class=\"t1\"") == 4U);  // ad on two devices in two charts
-  BOOST_TEST(count(html, "<tr>") == 5U);
+  BOOST_TEST(count(html, "<tr>") == 4U + 5U);     // tables, shards
   for (const char* expected :
        {"7.25 ms, slowest", "compute 5 ms", "forward communication 1.25 ms", "limit 1.00 MiB",
         "14.5 ms, this saves 50.0 %", "finds no plan that fits", "SIMULATED hardware X",
@@ -99,8 +99,67 @@ BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_shown_where_there_are_any) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(costs_say_where_they_come_from_in_the_headline) {
+  const auto headline = [](const PlanExportOptions& options) {
+    const std::string html = report(three_tables(), options);
+    return html.substr(html.find("<h1>"), html.find("</h1>") - html.find("<h1>"));
+  };
+  BOOST_TEST(headline({}).find("badge") == std::string::npos);
+  BOOST_TEST(headline({.cost_word = "simulated"}).find("unmeasured\">SIMULATED<") !=
+             std::string::npos);
+  BOOST_TEST(headline({.cost_word = "formula"}).find("unmeasured\">FORMULA<") != std::string::npos);
+  BOOST_TEST(headline({.cost_word = "calibrated"}).find("unmeasured\">CALIBRATED<") !=
+             std::string::npos);
+  BOOST_TEST(headline({.cost_word = "measured"}).find("badge measured\">MEASURED<") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_known_of_the_plan_is_shown) {
+  PlanExportOptions options;
+  options.lower_bound_ms = 5;
+  options.facts = {{2, 4.5, 1.25, "2 column blocks on 0, 1", 7.975}, {0, 1.5, 0.5, "", 0}};
+  options.shard_ms = {0.5, 0.25, 3, 1.5};
+  options.date = "2026-11-25";
+  options.command = "neuroshard plan --tables 'a b.json' --devices 2";
+  const std::string html = report(three_tables(), options);
+  for (const char* expected :
+       {"no plan costs less than 5 ms, this one at most 45.0 % more", "made on 2026-11-25",
+        "<code>neuroshard plan --tables 'a b.json' --devices 2</code>",
+        "<td class=\"text\">item</td><td class=\"text\">column_wise</td><td>4.5 ms</td><td>1.25 "
+        "ms</td><td class=\"text\">2 column blocks on 0, 1</td><td>+10.0 %</td>",
+        "<td class=\"text\">none has room</td>", "None of these changes makes the plan cheaper",
+        "1 column_wise, 1 data_parallel, 1 table_wise", "computes 3 ms alone",
+        "<input type=\"radio\" name=\"width\" id=\"by-cost\">", "2 shards, 3.25 ms alone"}) {
+    BOOST_TEST(html.find(expected) != std::string::npos, expected);
+  }
+  BOOST_TEST(count(html, "<svg ") == 4U);  // cost, memory, places by columns and by cost
+  options.facts[0].next_cost_ms = 7;
+  BOOST_TEST(report(three_tables(), options).find("One of these changes makes the plan cheaper") !=
+             std::string::npos);
+  const std::string without = report(three_tables(), {});
+  for (const char* absent :
+       {"lower bound", "no plan costs", "made on", "<code>", "dearest", "radio", "alone"}) {
+    BOOST_TEST(without.substr(without.find("<body>")).find(absent) == std::string::npos, absent);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_shard_has_its_own_lookups) {
+  Workload workload = three_tables();
+  workload.tables[2].pooling_factor = 12;
+  PlanDocument document = document_of(
+      2, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 9, 0, 16, 0}, {2, 9, 12, 0, 16, 1}});
+  document.cost = costed().cost;
+  const std::string html = value_of(export_plan("html", workload, document, {}));
+  BOOST_TEST(html.find("<td>0 to 8</td><td>0 to 15</td><td>9</td>") != std::string::npos, html);
+  BOOST_TEST(html.find("<td>9 to 11</td><td>0 to 15</td><td>3</td>") != std::string::npos);
+  BOOST_TEST(html.find("none of TorchRec&#39;s") == std::string::npos);
+  BOOST_TEST(html.find("none of TorchRec's") != std::string::npos);  // 9 rows and 3
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_loaded_and_nothing_runs) {
-  const std::string html = report(three_tables(), {});
+  PlanExportOptions options;
+  options.shard_ms = {1, 1, 1, 1};
+  const std::string html = report(three_tables(), options);
   for (const char* forbidden : {"http:", "https:", "<script", "src=", "href=", "@import", "url("}) {
     BOOST_TEST(html.find(forbidden) == std::string::npos, forbidden);
   }

@@ -101,6 +101,56 @@ BOOST_AUTO_TEST_CASE(older_files_do_not_say_where_costs_come_from_and_stay_so) {
   BOOST_TEST(format_plan(document) == older);
 }
 
+/// example() with all that it was made for.
+PlanDocument told_example() {
+  PlanDocument document = example();
+  document.setting = {{"user", "ad, \"new\"", ""}, 1'000'000, 2'000'000};
+  document.places.devices_per_host = 2;
+  document.provenance.bandwidths_gbps = {897, 600, 12.5, 32};
+  return document;
+}
+
+BOOST_AUTO_TEST_CASE(a_plan_says_what_it_was_made_for) {
+  const std::string text = format_plan(told_example());
+  for (const char* part :
+       {"  \"device_memory_bytes\": 1000000,\n  \"host_memory_bytes\": 2000000,\n"
+        "  \"devices_per_host\": 2,\n",
+        "  \"table_names\": [\n    \"user\",\n    \"ad, \\\"new\\\"\",\n    \"\"\n  ],\n",
+        "    \"bandwidths_gbps\": [897, 600, 12.5, 32],\n"}) {
+    BOOST_TEST(text.find(part) != std::string::npos, part << " is not in " << text);
+  }
+  const PlanDocument again = value_of(parse(text));
+  BOOST_TEST(again.setting.memory_bytes == 1'000'000);
+  BOOST_TEST(again.setting.host_memory_bytes == 2'000'000);
+  BOOST_TEST(again.setting.table_names == told_example().setting.table_names,
+             boost::test_tools::per_element());
+  BOOST_TEST(again.places.devices_per_host == 2);
+  BOOST_TEST((again.provenance == told_example().provenance));
+  BOOST_TEST(format_plan(again) == text);
+  BOOST_TEST(value_of(parse(kExample)).setting.memory_bytes == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_no_plan_was_made_for_is_refused) {
+  const auto refused = [](std::string_view key_and_value, std::string_view words) {
+    const std::string text =
+        changed("\"cost_ms\": 7.25", std::string(key_and_value) + ", \"cost_ms\": 7.25");
+    check_refused(parse(text).status(), {words});
+  };
+  refused("\"device_memory_bytes\": 0", "$.device_memory_bytes: found 0");
+  refused("\"device_memory_bytes\": \"80GB\"", "$.device_memory_bytes");
+  refused("\"host_memory_bytes\": -1", "$.host_memory_bytes");
+  refused("\"devices_per_host\": 0", "$.devices_per_host");
+  refused("\"devices_per_host\": 3", "a divisor of 2 devices");
+  refused("\"table_names\": [\"a\", \"a\"]", "a second time");
+  refused("\"table_names\": [1]", "$.table_names[0]");
+  for (const char* list :
+       {"[1, 2, 3]", "[1, 2, 3, 0]", "[1, 2, 3, 1e7]", "[1, 2, 3, \"4\"]", "4"}) {
+    const std::string text =
+        changed("\"hardware\"", std::string("\"bandwidths_gbps\": ") + list + ", \"hardware\"");
+    check_refused(parse(text).status(), {"bandwidths_gbps"});
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_plan_written_by_hand_needs_no_costs_and_no_provenance) {
   const std::string text =
       R"({"format": "neuroshard-plan", "version": 1, "devices": 1, "batch_size": 64,

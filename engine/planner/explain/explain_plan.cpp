@@ -189,4 +189,19 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
   return all;
 }
 
+Result<std::vector<double>> shard_costs(const Workload& workload, const Plan& plan,
+                                        const CostModels& models, std::int32_t devices_per_host) {
+  NEUROSHARD_RETURN_IF_ERROR(
+      simulate(workload, plan, models, {.devices_per_host = devices_per_host}).status());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, plan.devices, devices_per_host));
+  Plan canonical = plan;
+  canonicalize(canonical);
+  std::vector<double> costs;
+  for (const ShardShape& shape : shapes_of(canonical)) {
+    costs.push_back(evaluator->shape_cost(evaluator->intern(shape)));
+  }
+  return costs;
+}
+
 }  // namespace neuroshard

@@ -51,4 +51,10 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                                                    std::int64_t memory_bytes,
                                                    const ExplainOptions& options);
 
+/// What each shard of the plan, in canonical order, takes in milliseconds of computing on a device
+/// that holds nothing else, on hosts of so many devices (0: as in a Cluster). Errors: as
+/// simulate().
+Result<std::vector<double>> shard_costs(const Workload& workload, const Plan& plan,
+                                        const CostModels& models, std::int32_t devices_per_host);
+
 }  // namespace neuroshard

@@ -26,7 +26,7 @@ typedef struct neuroshard_cluster {
   int32_t devices;      /* 1 to 65,536 */
   /* Of one host, all of them alike and their devices in order: for costs that go by it
      ("torchrec"), and for exports of the plan, which remembers it. 0: 8, or one host of all where 8
-     are no divisor. neuroshard-plan files have no place for it. */
+     are no divisor. */
   int32_t devices_per_host;
   /* Memory of each host for tables that the devices have no room for, or that are cheaper there
      than in what room is left, weights and what optimizers keep for each. 0: none for searches,

@@ -60,6 +60,19 @@ typedef struct neuroshard_plan_info {
   /* What the search had no time for, which might have found a better plan: "the baselines", ..;
      empty: nothing. */
   neuroshard_text skipped;
+  /* What it was made for, and which cost models its costs are of; 0 and empty where its file does
+     not say it. Bandwidths are those of "torchrec", in GB/s of 2^30 bytes: a device's memory,
+     all-to-all on one host, between hosts, and between a device and its host's memory. */
+  int32_t devices_per_host;
+  int32_t reserved_2;        /* 0 */
+  int64_t memory_bytes;      /* of each device */
+  int64_t host_memory_bytes; /* of each host, for tables there */
+  neuroshard_text cost_model;
+  neuroshard_text cost_model_sha256;
+  double device_gbps;
+  double intra_host_gbps;
+  double inter_host_gbps;
+  double host_memory_gbps;
 } neuroshard_plan_info;
 
 /* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each

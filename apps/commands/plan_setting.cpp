@@ -1,0 +1,113 @@
+#include "apps/commands/plan_setting.h"
+
+#include <optional>
+
+#include "apps/console/output.h"
+#include "apps/flags/host_flags.h"
+#include "engine/core/bytes.h"
+#include "io/text.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// `what` is "80 GB of device memory", `flag` what says otherwise.
+void note_contradiction(const io::PlanInput& plan, const std::string& what, const std::string& flag,
+                        const std::string& said) {
+  print_note(plan.source + ": was made for " + what + ", " + flag + " says " + said);
+}
+
+void compare_bytes(std::int64_t given, std::int64_t own, const io::PlanInput& plan,
+                   const std::string& what) {
+  if (given == 0 || own == 0 || given == own) return;
+  note_contradiction(plan, format_bytes_apart(own, given) + " of " + what + " memory",
+                     "--" + what + "-memory", format_bytes_apart(given, own));
+}
+
+bool is_shipped(const std::string& name) {
+  for (std::size_t index = 0; index < shipped_model_count(); ++index) {
+    if (shipped_model_name(index) == name) return true;
+  }
+  return false;
+}
+
+/// Whether the models are those that the plan's costs are of, as far as that does not depend on
+/// hosts and bandwidths, of which there are remarks of their own.
+bool same_models(const io::PlanProvenance& made, const NamedCostModels& models) {
+  if (made.cost_model != models.name) return false;
+  return models.models.torchrec || made.cost_model_sha256 == models.sha256;
+}
+
+std::optional<TorchRecBandwidths> bandwidths_of(const io::PlanProvenance& made) {
+  const std::vector<double>& own = made.bandwidths_gbps;
+  if (own.size() != 4) return std::nullopt;
+  return TorchRecBandwidths{own[0], own[1], own[2], own[3]};
+}
+
+}  // namespace
+
+std::int64_t device_memory_of(std::int64_t given, const io::PlanInput& plan) {
+  return given > 0 ? given : plan.setting().memory_bytes;
+}
+
+Result<std::int64_t> required_device_memory(std::int64_t given, const io::PlanInput& plan) {
+  const std::int64_t bytes = device_memory_of(given, plan);
+  if (bytes > 0) return bytes;
+  return invalid_input("found no --device-memory, and " + plan.source +
+                       " does not say it, expected memory for tables on each device, such as 80GB "
+                       "or 24GiB");
+}
+
+std::int64_t host_memory_of(std::int64_t given, const io::PlanInput& plan) {
+  return given > 0 ? given : plan.setting().host_memory_bytes;
+}
+
+Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& cost_model,
+                                       const TorchRecBandwidths& bandwidths, const Hosts& hosts,
+                                       const io::PlanInput& plan,
+                                       const io::PlanDocument& document) {
+  const io::PlanProvenance& made = document.provenance;
+  const bool as_given = flags.given("cost-model") || made.cost_model.empty();
+  const std::string name = as_given || !is_shipped(made.cost_model) ? cost_model : made.cost_model;
+  const std::optional<TorchRecBandwidths> own = bandwidths_of(made);
+  const bool takes_own = own && !flags.given("bandwidths") && name == kTorchRecCostModel;
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      NamedCostModels models,
+      load_models_for_hosts(name, hosts, document.plan.devices, takes_own ? *own : bandwidths));
+  if (!flags.given("cost-model") && !made.cost_model.empty() && !same_models(made, models)) {
+    const std::string other = made.cost_model == models.name ? " (its sha256 differs)" : "";
+    print_note(plan.source + ": was made by the cost model " + io::printable(made.cost_model) +
+               ", here it is " + models.name + other);
+  }
+  return models;
+}
+
+std::string other_cost_model(const io::PlanInput& plan, const NamedCostModels& models) {
+  const io::PlanProvenance made = plan.provenance();
+  if (made.cost_model.empty() || same_models(made, models)) return "";
+  return ", the plan was made by " +
+         (made.cost_model == models.name ? "another of that name" : io::printable(made.cost_model));
+}
+
+std::optional<TorchRecBandwidths> bandwidths_given(const FlagSet& flags,
+                                                   const NamedCostModels& models,
+                                                   const TorchRecBandwidths& bandwidths) {
+  if (!flags.given("bandwidths") || !models.models.torchrec) return std::nullopt;
+  return bandwidths;
+}
+
+void note_contradictions(const GivenSetting& given, const io::PlanInput& plan,
+                         std::int32_t plan_hosts) {
+  const io::PlanSetting own = plan.setting();
+  compare_bytes(given.memory_bytes, own.memory_bytes, plan, "device");
+  compare_bytes(given.host_memory_bytes, own.host_memory_bytes, plan, "host");
+  if (given.devices_per_host > 0 && plan_hosts > 0 && given.devices_per_host != plan_hosts) {
+    note_contradiction(plan, "hosts of " + std::to_string(plan_hosts) + " devices",
+                       "--devices-per-host", std::to_string(given.devices_per_host));
+  }
+  const std::optional<TorchRecBandwidths> made = bandwidths_of(plan.provenance());
+  if (made && given.bandwidths && !(*made == *given.bandwidths)) {
+    print_note(plan.source + ": was made for other bandwidths than --bandwidths says");
+  }
+}
+
+}  // namespace neuroshard::apps
