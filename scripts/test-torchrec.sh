@@ -233,6 +233,8 @@ run 2 "$work/sequences.json" "$work/torchrec-sequences.json"
 # Planned by the ranks themselves: by the command, and in the place of TorchRec's planner.
 test_program plan_in_trainer.py $neuroshard
 test_program planner.py
+test_program provider.py
+test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard
 
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of

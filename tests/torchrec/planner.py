@@ -164,6 +164,11 @@ def check_constraints():
 def check_refusals():
     bad = InvalidInputError
     refused(bad, lambda: NeuroShardPlanner(topology=gpus()), "batch_size: found none")
+    for name, value in [("batch_size", "4096"), ("batch_size", 2**63), ("evaluations", 0),
+                        ("threads", 2**32), ("move_limit", "4 GB"), ("buffers", "all"),
+                        ("save_to", 7), ("pooling_factors", [1.0]), ("constraints", 3),
+                        ("statistics", {})]:
+        refused(bad, lambda n=name, v=value: planner_of(**{n: v}), f"{name}: found ")
     refused(bad, lambda: planner_of(pooling_factors={}).plan(bags(MANY), SHARDERS),
             "found no pooling factor of feature 'f_t0', expected one, as "
             "NeuroShardPlanner(pooling_factors={'f_t0': 20.0}) or statistics=")

@@ -103,8 +103,6 @@ def check_saving(path):
     refused(saved(towers(bags(USER), sequences(USER[:1]))), "table 'user' of module 'item.1.bags'",
             "too, expected unique names")
     refused(saved(sequences(HISTORY)), "no pooling factor of feature 'feature_clicks'")
-    refused(saved(towers(bags(USER), managed(HISTORY[0]))), "module 'item.1.bags'",
-            "ManagedCollisionEmbeddingCollection", "every rank would remap alone")
     refused(saved(torch.nn.Linear(1, 1)),
             "neither EmbeddingBagCollection nor EmbeddingCollection in Linear")
     refused(saved({"a": torch.nn.Linear(1, 1)}), "module 'a'", "Linear")
@@ -116,6 +114,11 @@ def check_saving(path):
     saved(bags(USER), {"feature_user": 1, "feature_country": 2})()
     with open(path, encoding="utf-8") as file:
         assert not any("module" in table for table in json.load(file)["tables"])
+    # What remaps ids is sharded by rows over all ranks, and so the table.
+    saved(managed(HISTORY[0]), {"feature_" + HISTORY[0][0]: 3})()
+    with open(path, encoding="utf-8") as file:
+        table, = json.load(file)["tables"]
+    assert (table["name"], table["sharding_types"]) == (HISTORY[0][0], ["row_wise"]), table
 
 
 def check_weights(path):

@@ -7,13 +7,32 @@
 
 statistics_from_kjt() counts what the planner should know of lookups from real batches;
 save_tables() and load_plan() go by files, for plans that are made elsewhere.
+NeuroShardPlannerProvider is for the dry-run orchestrator of TorchRec 1.9.
 """
+
+from __future__ import annotations
+
+from typing import Any
 
 from .describe import save_tables
 from .in_trainer import make_plan
 from .lookup_statistics import LookupStatistics, statistics_from_kjt
 from .plan_files import load_plan, plan_of
 from .planner import NeuroShardPlanner
+
+
+def __getattr__(name: str) -> Any:
+    """NeuroShardPlannerProvider, of which only TorchRec 1.9 knows anything."""
+    if name == "NeuroShardPlannerProvider":
+        try:
+            from .provider import NeuroShardPlannerProvider
+        except ImportError as error:
+            raise ImportError("NeuroShardPlannerProvider: found a TorchRec without "
+                              f"torchrec.distributed.planner.provider, expected 1.9: {error}"
+                              ) from error
+        return NeuroShardPlannerProvider
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = ["LookupStatistics", "NeuroShardPlanner", "load_plan", "make_plan", "plan_of",
            "save_tables", "statistics_from_kjt"]

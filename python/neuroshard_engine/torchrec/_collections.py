@@ -20,21 +20,18 @@ COLLECTIONS = (EmbeddingBagCollectionInterface, EmbeddingCollectionInterface)
 def collections_of(model: Any) -> Dict[str, Any]:
     """{dotted name: collection}, by name "" when the model itself is one.
 
-    A FeatureProcessedEmbeddingBagCollection stands for the collection in it, by its own name:
-    TorchRec shards the two together. Raises InvalidInputError where there are none, and for managed
-    collisions.
+    A FeatureProcessedEmbeddingBagCollection, and one with managed collisions, stands for the
+    collection in it, by its own name: TorchRec shards the two together. Raises InvalidInputError
+    where there are none.
     """
     modules = model if isinstance(model, Mapping) else dict(model.named_modules())
     found: Dict[str, Any] = {}
     inner = set()
     for name, module in modules.items():
         if isinstance(module, BaseManagedCollisionEmbeddingCollection):
-            raise InvalidInputError(f"{module_words(name)}: found {type(module).__name__}, "
-                                    "expected none: "
-                                    "plans have no place for what remaps its ids, and every rank "
-                                    "would remap "
-                                    "alone")
-        if isinstance(module, FeatureProcessedEmbeddingBagCollection):
+            found[name] = module._embedding_module
+            inner.add(id(module._embedding_module))
+        elif isinstance(module, FeatureProcessedEmbeddingBagCollection):
             found[name] = module._embedding_bag_collection
             inner.add(id(module._embedding_bag_collection))
         elif isinstance(module, COLLECTIONS) and id(module) not in inner:
@@ -47,6 +44,15 @@ def collections_of(model: Any) -> Dict[str, Any]:
         raise InvalidInputError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
                                 f"{type(model).__name__}, expected some")
     return found
+
+
+def remapped_tables(model: Any) -> Dict[str, str]:
+    """{table: name of its module} of those whose ids are remapped: TorchRec shards what remaps them by
+    rows over all ranks, and so the table."""
+    modules = model if isinstance(model, Mapping) else dict(model.named_modules())
+    return {config.name: name for name, module in modules.items()
+            if isinstance(module, BaseManagedCollisionEmbeddingCollection)
+            for config in configs_of(module._embedding_module)}
 
 
 def is_pooled(collection: Any) -> bool:

@@ -11,7 +11,8 @@ from torchrec.distributed.planner.types import ParameterConstraints
 from torchrec.modules.embedding_tower import EmbeddingTower, EmbeddingTowerCollection
 
 from ..errors import InvalidInputError
-from ._collections import collections_of, configs_of, listed, module_words, table_words
+from ._collections import (collections_of, configs_of, listed, module_words, remapped_tables,
+                           table_words)
 from ._constraints import KERNELS, SHARDING_TYPES
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
@@ -65,6 +66,20 @@ def shardable_of(model: Any, sharders: List[Any]) -> Dict[str, Shardable]:
         raise InvalidInputError(f"sharders: found none for {type(model).__name__}'s collections, "
                                 "expected some")
     return found
+
+
+def check_remapped(found: Mapping[str, Shardable], plan: Mapping[str, Any]) -> None:
+    """Raises InvalidInputError where a plan has tables with managed collisions otherwise than their
+    sharder takes them, as on a single rank, or by rows over the ranks of one of several hosts."""
+    remapped = remapped_tables({name: each.module for name, each in found.items()})
+    for table, name in remapped.items():
+        kind = plan[name][table]["sharding_type"]
+        if kind != "row_wise":
+            raise InvalidInputError(f"{table_words(table, name)}: found no plan but {kind}, expected "
+                                    "row_wise over all ranks, on one host: TorchRec shards managed "
+                                    "collisions so alone")
+    if remapped:
+        logger.warning("managed collisions: what remaps ids counts neither as memory nor as time")
 
 
 def pooling_factors_of(found: Mapping[str, Shardable], given: Mapping[str, float],

@@ -7,9 +7,11 @@ import math
 from collections.abc import Mapping
 from typing import Any, Dict, List, Optional, Sequence, Set, Union
 
-from ..cost_models import Path
+from .._files import write_whole
+from .._arguments import Path
 from ..errors import InvalidInputError
-from ._collections import collections_of, configs_of, is_pooled, listed, module_words, table_words
+from ._collections import (collections_of, configs_of, is_pooled, listed, module_words,
+                           remapped_tables, table_words)
 from ._constraints import MAX_DIM, integer, limits_of
 
 # What table files have of TorchRec's data types.
@@ -53,7 +55,7 @@ def save_tables(path: Path, model: Any, pooling_factors: Mapping[str, float], ba
     others count as uniform.
 
     Raises InvalidInputError, a ValueError, naming the table or feature, before anything is written:
-    no collections, or some with managed collisions; features without a factor and factors without a
+    no collections; features without a factor and factors without a
     feature; numbers, data types, optimizers and names that `neuroshard plan` would refuse;
     constraints of tables that the model has not, and those that say otherwise than the model and the
     factors, or what tables and plans have no place for; lists of ranks that are none.
@@ -61,8 +63,7 @@ def save_tables(path: Path, model: Any, pooling_factors: Mapping[str, float], ba
     document = tables_document(model, pooling_factors, batch_size, optimizer, constraints, ranks,
                                reuse_histograms)
     text = json.dumps(document, indent=1, allow_nan=False)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
+    write_whole(path, text.encode("utf-8"))
 
 
 def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size: int,
@@ -81,6 +82,7 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
     tables: List[Dict[str, Any]] = []
     module_of: Dict[str, str] = {}
     features: Set[str] = set()
+    remapped = remapped_tables(model)
     for module, collection in collections_of(model).items():
         parameters = dict(collection.named_parameters())
         for config in configs_of(collection):
@@ -102,6 +104,8 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
                 table["module"] = module
             if name in (constraints or {}):
                 table.update(limits_of(where, (constraints or {})[name], table))
+            if name in remapped:
+                _keep_by_rows(where, table)
             if name in (ranks or {}):
                 table["devices"] = _ranks(where, (ranks or {})[name])
             if name in (reuse_histograms or {}):
@@ -110,6 +114,15 @@ def tables_document(model: Any, pooling_factors: Mapping[str, float], batch_size
     given = {"constraints": constraints, "ranks": ranks, "reuse_histograms": reuse_histograms}
     _check_names(given, module_of, factors, features)
     return {"batch_size": integer("batch_size", batch_size), "tables": tables}
+
+
+def _keep_by_rows(where: str, table: Dict[str, Any]) -> None:
+    """What remaps the ids of a table is sharded by rows over all ranks, with the table."""
+    if "row_wise" not in table.setdefault("sharding_types", ["row_wise"]):
+        raise InvalidInputError(f"{where}: found the constraint sharding_types="
+                                f"{table['sharding_types']!r}, expected 'row_wise' among them: "
+                                "TorchRec shards managed collisions so alone")
+    table["sharding_types"] = ["row_wise"]
 
 
 def _check_names(given: Mapping[str, Optional[Mapping[str, Any]]], module_of: Mapping[str, str],

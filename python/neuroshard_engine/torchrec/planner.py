@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from typing import Any, Dict, List, Mapping, Optional, Union
+from collections.abc import Mapping
+from typing import Any, Dict, List, Optional, Union
 
 import torch.distributed as dist
 from torch import nn
@@ -20,13 +21,15 @@ from torchrec.distributed.planner.types import (
 from torchrec.distributed.sharding_plan import get_default_sharders
 from torchrec.distributed.types import ModuleSharder, ShardingPlan
 
+from .._arguments import (MAX_INT64, MAX_THREADS, Path, choice, instance, integer,
+                          path as checked_path)
 from .._files import write_whole
-from ..cost_models import CostModels, Path
+from ..cost_models import CostModels
 from ..errors import EngineError, InvalidInputError, error_of
 from ..planning import DEFAULT_EVALUATIONS, plan as search_plan
 from ..plans import Plan
-from ..sizes import Size
-from ..values import Cluster
+from ..sizes import Size, parse_bytes
+from ..values import BUFFERS, Cluster
 from . import _shardable as shardable
 from ._options import options_of
 from ._running import PlanSource, running_plan
@@ -82,6 +85,18 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         if batch_size is None:
             raise InvalidInputError("batch_size: found none, expected the samples of one rank, as "
                                     "NeuroShardPlanner(batch_size=4096): there is no default")
+        integer("batch_size", batch_size, 1, MAX_INT64, ", samples of one rank")
+        integer("evaluations", evaluations, 1, MAX_INT64)
+        integer("threads", threads, 0, MAX_THREADS)
+        parse_bytes(move_limit, "move_limit")
+        choice("buffers", buffers, BUFFERS)
+        if save_to is not None:
+            checked_path("save_to", save_to)
+        for what, given in ("pooling_factors", pooling_factors), ("constraints", constraints):
+            if given is not None:
+                instance(what, given, Mapping)
+        if statistics is not None:
+            instance("statistics", statistics, LookupStatistics)
         super().__init__(topology=topology, batch_size=batch_size, constraints=constraints,
                          storage_reservation=storage_reservation, stats=[] if stats is None else stats,
                          debug=debug, timeout_seconds=timeout_seconds)
@@ -111,6 +126,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         made = self._search(self._document(found, factors, constraints), reserved)
         serialized = json.loads(made.to_torchrec(trainer_device=device))["plan"]
         sharding_plan = plan_of(serialized)
+        shardable.check_remapped(found, serialized)
         carried = shardable.carried_of(self._given)
         for tables in sharding_plan.plan.values():
             for table, sharding in tables.items():
