@@ -47,8 +47,8 @@ std::string bound_text(const ReportPage& page) {
   const std::optional<double>& bound = page.options.lower_bound_ms;
   if (!bound) return "";
   const double own = page.document.cost.cost_ms;
-  std::string text = "no plan costs less than " + report_ms(*bound);
-  if (*bound > 0) text += ", this one at most " + report_percent(own / *bound - 1) + " more";
+  std::string text = "no plan costs less than " + report_ms(*bound) + ", halves of rows aside";
+  if (*bound > 0) text += ": this one at most " + report_percent(own / *bound - 1) + " more";
   return "<br>" + html_text(text);
 }
 
@@ -129,7 +129,7 @@ std::string shard_hint(const ReportPage& page, std::size_t number) {
   }
   const std::vector<double>& costs = page.options.shard_ms;
   if (costs.size() != page.document.plan.shards.size()) return hint;
-  return hint + ", computes " + report_ms(costs[number]) + " alone";
+  return hint + ", takes " + report_ms(costs[number]) + " alone";
 }
 
 Result<std::string> format_html_report(const Workload& workload, const PlanDocument& document,

@@ -142,15 +142,16 @@ std::string place_charts(const ReportPage& page) {
     return heading + "<p class=\"legend\">As wide as their columns" + colours + by_columns;
   }
   const std::string by_cost = place_chart(
-      page, "shards on each device, as wide as what they compute alone",
+      page, "shards on each device, as wide as the time that each takes alone",
       [&](std::size_t number) { return std::max(0.0, costs[number]); },
       [](double sum) { return report_ms(sum) + " alone"; });
   return heading +
          "<input type=\"radio\" name=\"width\" id=\"by-columns\" checked>"
          "<label for=\"by-columns\">as wide as their columns</label>\n"
          "<input type=\"radio\" name=\"width\" id=\"by-cost\">"
-         "<label for=\"by-cost\">as wide as what they compute, each on a device of its "
-         "own</label>\n<p class=\"legend\">Together on a device they take less than the sum" +
+         "<label for=\"by-cost\">as wide as the time that each takes on a device of its "
+         "own</label>\n<p class=\"legend\">Together on a device, shards may take less than the sum "
+         "of what each takes alone" +
          colours + "<div class=\"by-columns\">\n" + by_columns +
          "</div>\n<div class=\"by-cost\">\n" + by_cost + "</div>\n";
 }

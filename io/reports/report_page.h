@@ -45,8 +45,8 @@ std::string cost_chart(const ReportPage& page);
 std::string baseline_chart(const ReportPage& page);
 std::string memory_chart(const ReportPage& page);
 std::string host_memory_chart(const ReportPage& page);
-/// Which shard is where: as wide as its columns or, by a switch that needs no script, as what it
-/// computes.
+/// Which shard is where: as wide as its columns or, by a switch that needs no script, as the time
+/// that it takes alone.
 std::string place_charts(const ReportPage& page);
 
 /// What the dearest tables take, and where else they could be.

@@ -123,12 +123,12 @@ BOOST_AUTO_TEST_CASE(what_is_known_of_the_plan_is_shown) {
   options.command = "neuroshard plan --tables 'a b.json' --devices 2";
   const std::string html = report(three_tables(), options);
   for (const char* expected :
-       {"no plan costs less than 5 ms, this one at most 45.0 % more", "made on 2026-11-25",
-        "<code>neuroshard plan --tables 'a b.json' --devices 2</code>",
+       {"no plan costs less than 5 ms, halves of rows aside: this one at most 45.0 % more",
+        "made on 2026-11-25", "<code>neuroshard plan --tables 'a b.json' --devices 2</code>",
         "<td class=\"text\">item</td><td class=\"text\">column_wise</td><td>4.5 ms</td><td>1.25 "
         "ms</td><td class=\"text\">2 column blocks on 0, 1</td><td>+10.0 %</td>",
         "<td class=\"text\">none has room</td>", "None of these changes makes the plan cheaper",
-        "1 column_wise, 1 data_parallel, 1 table_wise", "computes 3 ms alone",
+        "1 column_wise, 1 data_parallel, 1 table_wise", "takes 3 ms alone",
         "<input type=\"radio\" name=\"width\" id=\"by-cost\">", "2 shards, 3.25 ms alone"}) {
     BOOST_TEST(html.find(expected) != std::string::npos, expected);
   }
