@@ -43,6 +43,36 @@ BOOST_AUTO_TEST_CASE(workloads_are_written_as_table_files) {
   BOOST_TEST(must(Workload::parse(both, "both")).table_count() == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(a_plan_file_says_what_it_was_made_for) {
+  Workload workload = must(Workload::create(65536));
+  BOOST_REQUIRE(workload.add({.name = "a", .rows = 9000, .dim = 64, .pooling_factor = 3}).ok());
+  const auto models = must(CostModels::torchrec({.device_gbps = 2000, .inter_host_gbps = 25}));
+  const auto planner = must(Planner::create(models));
+  const Cluster cluster{.devices = 4,
+                        .memory_bytes = 1'000'000'000,
+                        .devices_per_host = 2,
+                        .host_memory_bytes = 2'000'000'000};
+  const Plan plan = must(planner.plan(workload, cluster, {.evaluations = 200, .threads = 1}));
+  const std::string text = must(plan.export_as(workload));
+  const Plan read = must(Plan::import_from(text, "plan", workload));
+  for (const Plan* each : {&plan, &read}) {
+    const neuroshard_plan_info info = each->info();
+    BOOST_TEST(info.memory_bytes == cluster.memory_bytes);
+    BOOST_TEST(info.host_memory_bytes == cluster.host_memory_bytes);
+    BOOST_TEST(info.devices_per_host == 2);
+    BOOST_TEST(std::string(info.cost_model.data, info.cost_model.size) == "torchrec");
+    BOOST_TEST(info.cost_model_sha256.size == 64U);
+    BOOST_TEST(info.device_gbps == 2000);
+    BOOST_TEST(info.intra_host_gbps == 600);
+    BOOST_TEST(info.inter_host_gbps == 25);
+    BOOST_TEST(info.host_memory_gbps == 32);
+  }
+  BOOST_TEST(must(read.export_as(workload)) == text);
+  const std::string page = must(plan.export_as(workload, "html"));
+  BOOST_TEST(page.find(">FORMULA<") != std::string::npos);
+  BOOST_TEST(page.find("Why the dearest tables are where they are") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(every_listed_format_is_written) {
   const Workload workload = make_workload(6);
   const Plan plan = must(make_planner().simulate(workload, whole_tables(workload, 4)));
