@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(no_plan_of_the_formula_costs_less_than_the_bound) {
     const Plan plan = must(planner.plan(workload, cluster, options));
     BOOST_TEST(plan.cost_ms() >= bound);
     const neuroshard_plan_info info = plan.info();
-    BOOST_TEST((info.lower_bound_ms == 0 || info.lower_bound_ms == bound));
+    BOOST_TEST(info.lower_bound_ms <= bound);  // a search takes less time for its own
     BOOST_TEST(must(planner.simulate(workload, plan)).info().lower_bound_ms == 0);
   }
   // A trainer without row-wise tables: as without row splits.
