@@ -1,7 +1,6 @@
 #include "apps/commands/baselines.h"
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 #include <span>
 #include <system_error>
@@ -11,20 +10,9 @@
 #include "apps/console/words.h"
 #include "apps/interrupt.h"
 #include "engine/core/algorithm_name.h"
-#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
-
-/// "12.3 % cheaper": how this plan's cost compares with another's. No share where that is 0.
-std::string change(double other_ms, double cost_ms) {
-  if (other_ms == cost_ms) return "equally good";
-  if (!(other_ms > 0)) return cost_ms < other_ms ? "cheaper" : "dearer";
-  const double percent = 100 * (1 - cost_ms / other_ms);
-  const std::string size = fixed_decimals(std::abs(percent), 1);
-  if (size == "0.0") return "equally good";
-  return size + (percent > 0 ? " % cheaper" : " % dearer");
-}
 
 /// compare_plans(), where what it lacks is an error like others: the plan beside it is there.
 Result<std::vector<ComparedPlan>> compared_if_possible(const Workload& workload,
@@ -48,13 +36,15 @@ bool ended_by_limit(const ComparedPlan& baseline) {
 }
 
 /// Its name, its cost, and how this plan's compares.
-std::vector<std::string> cells_of(const ComparedPlan& baseline, double cost_ms) {
+std::vector<std::string> cells_of(const ComparedPlan& baseline, double cost_ms,
+                                  const CostError& error) {
   if (!baseline.result.ok()) {
     return {display_name(baseline.algorithm), ended_by_limit(baseline) ? "no plan" : "infeasible",
             "-"};
   }
   const double cost = baseline.result->cost.cost_ms;
-  return {display_name(baseline.algorithm), milliseconds(cost, cost_ms), change(cost, cost_ms)};
+  return {display_name(baseline.algorithm), milliseconds(cost, cost_ms),
+          comparison_text(cost, cost_ms, error)};
 }
 
 }  // namespace
@@ -76,7 +66,7 @@ Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
 }
 
 std::string baseline_report(const Console& console, const std::vector<ComparedPlan>& baselines,
-                            double cost_ms) {
+                            double cost_ms, const CostError& error) {
   if (baselines.empty()) return "";
   const bool by_time = std::any_of(baselines.begin(), baselines.end(), ended_by_limit);
   std::vector<Column> columns{{"baseline", Align::kLeft}, {"cost ms"}, {"this plan"}};
@@ -84,18 +74,18 @@ std::string baseline_report(const Console& console, const std::vector<ComparedPl
   TextTable table(columns);
   const ComparedPlan* strongest = nullptr;
   for (const ComparedPlan& other : baselines) {
-    std::vector<std::string> cells = cells_of(other, cost_ms);
+    std::vector<std::string> cells = cells_of(other, cost_ms, error);
     if (by_time) cells.emplace_back(ended_by_limit(other) ? "ended by time" : "");
     table.add(cells);
     if (!other.result.ok()) continue;
     const double cost = other.result->cost.cost_ms;
     if (strongest == nullptr || cost < strongest->result->cost.cost_ms) strongest = &other;
   }
-  const std::string verdict = strongest == nullptr
-                                  ? "no baseline finds a plan that fits\n"
-                                  : "the best baseline is " + display_name(strongest->algorithm) +
-                                        ": this plan is " +
-                                        change(strongest->result->cost.cost_ms, cost_ms) + "\n";
+  const std::string verdict =
+      strongest == nullptr
+          ? "no baseline finds a plan that fits\n"
+          : "the best baseline is " + display_name(strongest->algorithm) + ": this plan is " +
+                comparison_text(strongest->result->cost.cost_ms, cost_ms, error) + "\n";
   return "\n" + table.render(console) + verdict;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/console/console.h"
+#include "engine/core/cost_error.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
 
@@ -21,10 +22,10 @@ Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
                                                     const std::string& algorithm, double seconds,
                                                     const PlanOptions& options);
 
-/// A table of their costs beside `cost_ms`, which of them time ended, and which is the best; ""
-/// without baselines.
+/// A table of their costs beside `cost_ms`, which has that error, which of them time ended, and
+/// which is the best; "" without baselines.
 std::string baseline_report(const Console& console, const std::vector<ComparedPlan>& baselines,
-                            double cost_ms);
+                            double cost_ms, const CostError& error);
 
 /// The same for a report file.
 std::vector<io::BaselineCost> baseline_costs(const std::vector<ComparedPlan>& baselines);

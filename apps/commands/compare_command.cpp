@@ -19,6 +19,7 @@
 #include "engine/core/check_step_memory.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/planner/planner.h"
 #include "io/reports/compare_report.h"
 #include "io/tables/tables.h"
@@ -146,7 +147,7 @@ class CompareCommand final : public Command {
                                     search_.options, search::BoundEffort::kQuick);
         if (bound) bounds_.ms.push_back(*bound);
       }
-      report.tasks.push_back(task_report(index, workload, std::move(compared).value()));
+      report.tasks.push_back(task_report(index, workload, models, std::move(compared).value()));
     }
     return any_taken ? Status() : refusal;
   }
@@ -186,7 +187,7 @@ class CompareCommand final : public Command {
   }
 
   static io::CompareTask task_report(std::int64_t index, const Workload& workload,
-                                     std::vector<ComparedPlan> compared) {
+                                     const CostModels& models, std::vector<ComparedPlan> compared) {
     io::CompareTask task{index, static_cast<std::int64_t>(workload.tables.size()), {}};
     for (ComparedPlan& entry : compared) {
       io::CompareResult& result = task.results[entry.algorithm];
@@ -204,6 +205,7 @@ class CompareCommand final : public Command {
       result.feasible = true;
       result.plan = std::move(entry.result->plan);
       result.cost = std::move(entry.result->cost);
+      result.cost_error = error_of(models, result.cost);
       result.skipped = std::move(entry.result->skipped);
     }
     return task;

@@ -8,6 +8,7 @@
 #include "apps/console/text_table.h"
 #include "engine/core/algorithm_name.h"
 #include "engine/core/decimal.h"
+#include "engine/cost_model/plan_error.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
@@ -22,6 +23,7 @@ struct Score {
   std::int64_t wins = 0;
   double seconds = 0;                   ///< sum over all tasks
   std::optional<double> mean_ms{};      ///< over the common tasks; nothing when it solves none
+  std::optional<double> error_ms{};     ///< mean half width of their intervals; nothing: not known
   std::optional<double> above_exact{};  ///< mean over the tasks with an optimum above 0
   std::optional<double> above_bound{};  ///< mean over the tasks that it solves
 };
@@ -80,6 +82,8 @@ Score score_of(const io::CompareReport& report, const Tasks& common, const TaskB
                const std::string& algorithm) {
   Score score{.algorithm = algorithm};
   Mean cost;
+  Mean error;
+  bool known = true;
   Mean above_exact;
   Mean above_bound;
   for (std::size_t index = 0; index < report.tasks.size(); ++index) {
@@ -93,8 +97,14 @@ Score score_of(const io::CompareReport& report, const Tasks& common, const TaskB
     if (!bounds.ms.empty()) above_bound.add(result.cost.cost_ms / bounds.ms[index] - 1);
   }
   for (const io::CompareTask* task : common) {
-    if (score.feasible > 0) cost.add(task->results.at(algorithm).cost.cost_ms);
+    if (score.feasible == 0) continue;
+    const io::CompareResult& result = task->results.at(algorithm);
+    cost.add(result.cost.cost_ms);
+    const bool has_error = result.cost_error && result.cost_error->share;
+    known &= has_error;
+    if (has_error) error.add(result.cost.cost_ms * *result.cost_error->share);
   }
+  if (known) score.error_ms = error.value();
   score.mean_ms = cost.value();
   score.above_exact = above_exact.value();
   score.above_bound = above_bound.value();
@@ -118,6 +128,30 @@ std::string skipped_text(const io::CompareReport& report) {
 
 std::string share_text(const std::optional<double>& share) {
   return share ? fixed_decimals(100 * *share, 3) + " %" : "-";
+}
+
+const Score* best_of(const std::vector<Score>& scores) {
+  const Score* best = nullptr;
+  for (const Score& score : scores) {
+    if (score.mean_ms && (best == nullptr || *score.mean_ms < *best->mean_ms)) best = &score;
+  }
+  return best;
+}
+
+/// How sure the lowest mean is, and which others may be as good.
+std::string error_text_of(const std::vector<Score>& scores) {
+  const Score* best = best_of(scores);
+  if (best == nullptr || !(*best->mean_ms > 0)) return "";
+  if (!best->error_ms) return "the error of the costs is not known\n";
+  const CostError error{*best->error_ms / *best->mean_ms, ""};
+  std::string others;
+  for (const Score& score : scores) {
+    if (&score == best || !score.mean_ms) continue;
+    if (!within_error(error, *score.mean_ms, *best->mean_ms)) continue;
+    others += (others.empty() ? "" : ", ") + display_name(score.algorithm);
+  }
+  return "costs " + error_text(error) + " (90 % interval of the lowest mean)" +
+         (others.empty() ? "" : "; within the model's error of it: " + others) + "\n";
 }
 
 /// The table; the algorithms with the lowest mean stand out.
@@ -163,6 +197,7 @@ std::string compare_summary(const Console& console, const io::CompareReport& rep
                      "\nmean cost over the " + std::to_string(common.size()) + " of " + tasks +
                      " tasks solved by every algorithm that solves any; a win is the lowest cost "
                      "of a task, ties win for all\n";
+  text += error_text_of(scores);
   if (has_optimum) {
     text += "above exact: mean over the tasks that exact solves; below it only with splits\n";
   }

@@ -9,6 +9,7 @@
 #include "engine/core/check_step_memory.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/planner/memory_limits.h"
 
 namespace neuroshard::apps {
@@ -44,6 +45,7 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   NEUROSHARD_ASSIGN_OR_RETURN(
       document.cost, costs_of(input, document.plan, models,
                               {.buffers = document.buffers, .devices_per_host = hosts.devices}));
+  document.cost_error = error_of(models.models, document.cost);
   note_contradictions({.memory_bytes = given.memory_bytes,
                        .devices_per_host = given.devices_per_host,
                        .bandwidths = bandwidths_given(flags, models, given.bandwidths)},

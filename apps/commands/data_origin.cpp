@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/console/words.h"
+#include "engine/ground_truth/sim/profile_library.h"
 #include "io/file.h"
 #include "io/text.h"
 
@@ -21,9 +22,15 @@ Result<std::optional<ModelOrigin>> stated_origin(const std::string& directory) {
   if (!std::filesystem::exists(file, ignored)) return std::optional<ModelOrigin>();
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Collection collection, io::parse_collection(bytes, file));
-  return std::optional(ModelOrigin{collection.hardware, collection.simulated()
-                                                            ? Provenance::kSimulated
-                                                            : Provenance::kMeasured});
+  ModelOrigin origin{collection.hardware, Provenance::kMeasured};
+  if (collection.simulated()) {
+    origin.provenance = Provenance::kSimulated;
+    // A profile from a file may have the name of a built-in one: its hash is there then.
+    if (collection.flags.count("profile-sha256") == 0) {
+      origin.published = published_error_of(collection.profile);
+    }
+  }
+  return std::optional(std::move(origin));
 }
 
 /// kInvalidInput when two of them are one directory.
@@ -52,6 +59,8 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
   const Provenance told =
       provenance == "simulated" ? Provenance::kSimulated : Provenance::kMeasured;
   bool simulated = false;
+  bool compared = true;
+  std::optional<PublishedError> published;
   std::vector<std::string> names;
   for (const std::string& directory : directories) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<ModelOrigin> stated, stated_origin(directory));
@@ -60,13 +69,21 @@ Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                            "/collection.json says " + std::string(word_of(stated->provenance)));
     }
     const ModelOrigin origin = stated.value_or(ModelOrigin{kUnknownHardware, told});
-    simulated |= origin.provenance == Provenance::kSimulated;
+    if (origin.provenance == Provenance::kSimulated) {
+      simulated = true;
+      compared &= origin.published.has_value();
+      // The least true of the simulations that there are.
+      if (!published || (compared && origin.published->share > published->share)) {
+        published = origin.published;
+      }
+    }
     if (std::find(names.begin(), names.end(), origin.hardware) == names.end()) {
       names.push_back(origin.hardware);
     }
   }
   return ModelOrigin{hardware.value_or(join(names, "; ")),
-                     simulated ? Provenance::kSimulated : Provenance::kMeasured};
+                     simulated ? Provenance::kSimulated : Provenance::kMeasured,
+                     compared ? published : std::nullopt};
 }
 
 }  // namespace neuroshard::apps

@@ -85,14 +85,15 @@ class ExplainCommand final : public Command {
     const NamedCostModels& models = plan.models;
     const Workload& workload = plan.workload();
     const double cost_ms = document.cost.cost_ms;
+    const CostError& error = *document.cost_error;
     const Console console = Console::of(STDOUT_FILENO);
-    std::string text = describe_workload(workload, {plan.document.buffers, workload.batch_size,
-                                                    plan.document.plan.devices}) +
-                       ", on " + counted(document.plan.devices, "device") + ": plan cost " +
-                       milliseconds(cost_ms, cost_ms) + " ms\ncost model " + describe(models) +
-                       other_cost_model(plan.input.plan, models) + "\n\n" +
-                       explanation_table(console, workload, tables, cost_ms) + "\n" +
-                       cheaper_text(workload, tables, cost_ms);
+    std::string text =
+        describe_workload(
+            workload, {plan.document.buffers, workload.batch_size, plan.document.plan.devices}) +
+        ", on " + counted(document.plan.devices, "device") + ": " + cost_text(cost_ms, error) +
+        "\ncost model " + describe(models) + other_cost_model(plan.input.plan, models) + "\n" +
+        error_line(error) + "\n" + explanation_table(console, workload, tables, cost_ms, error) +
+        "\n" + cheaper_text(workload, tables, cost_ms, error);
     const std::int64_t left = std::ssize(workload.tables) - std::ssize(tables);
     if (tables_.empty() && left > 0) {
       text += "the " + std::to_string(tables.size()) + " dearest of " +

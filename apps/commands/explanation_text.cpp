@@ -26,12 +26,14 @@ std::string label_of(const Workload& workload, const TableExplanation& own) {
   return name.empty() ? std::to_string(own.table) : io::printable(name);
 }
 
-/// "+1.2 %", "-0.3 %", or "the same" where that would read as 0.
-std::string change_text(double cost_ms, double other_ms) {
+/// "+1.2 %", "-0.3 %", or "the same" where that would read as 0. Savings within the error are none.
+std::string change_text(double cost_ms, double other_ms, const CostError& error) {
   if (cost_ms <= 0) return milliseconds(other_ms, other_ms) + " ms";
   const double percent = 100 * (other_ms / cost_ms - 1);
   if (std::abs(percent) < 0.05) return "the same";
-  return (percent > 0 ? "+" : "") + fixed_decimals(percent, 1) + " %";
+  const std::string change = (percent > 0 ? "+" : "") + fixed_decimals(percent, 1) + " %";
+  const bool no_saving = percent < 0 && within_error(error, cost_ms, other_ms);
+  return no_saving ? change + ", within error" : change;
 }
 
 void write_layout(io::JsonWriter& json, const TableLayout& shards) {
@@ -47,7 +49,8 @@ void write_layout(io::JsonWriter& json, const TableLayout& shards) {
 }  // namespace
 
 std::string explanation_table(const Console& console, const Workload& workload,
-                              std::span<const TableExplanation> tables, double cost_ms) {
+                              std::span<const TableExplanation> tables, double cost_ms,
+                              const CostError& error) {
   double largest = 0;
   for (const TableExplanation& own : tables) largest = std::max(largest, own.alone_ms);
   TextTable text({{"table", Align::kLeft},
@@ -60,18 +63,19 @@ std::string explanation_table(const Console& console, const Workload& workload,
   for (const TableExplanation& own : tables) {
     const Table& table = table_of(workload, own);
     const auto& next = own.next_best;
-    const bool cheaper = next && next->cost_ms < cost_ms;
+    const bool cheaper =
+        next && next->cost_ms < cost_ms && !within_error(error, cost_ms, next->cost_ms);
     text.add({label_of(workload, own), layout_text(table, own.shards), format_bytes(own.bytes),
               milliseconds(own.alone_ms, largest), milliseconds(own.adds_ms, largest),
               next ? layout_text(table, next->shards) : "-",
-              next ? change_text(cost_ms, next->cost_ms) : ""},
+              next ? change_text(cost_ms, next->cost_ms, error) : ""},
              cheaper ? Style::kBold : Style::kPlain);
   }
   return text.render(console);
 }
 
 std::string cheaper_text(const Workload& workload, std::span<const TableExplanation> tables,
-                         double cost_ms) {
+                         double cost_ms, const CostError& error) {
   const TableExplanation* best = nullptr;
   for (const TableExplanation& own : tables) {
     if (!own.next_best || own.next_best->cost_ms >= cost_ms) continue;
@@ -82,8 +86,11 @@ std::string cheaper_text(const Workload& workload, std::span<const TableExplanat
   const bool replica = layout.front().device == kEveryDevice;
   return "with table " + label_of(workload, *best) + " " +
          layout_text(table_of(workload, *best), layout) + " the plan costs " +
-         milliseconds(best->next_best->cost_ms, cost_ms) + " ms: plan" +
-         (replica ? " --data-parallel on" : "") + " may find such plans\n";
+         milliseconds(best->next_best->cost_ms, cost_ms) + " ms" +
+         (within_error(error, cost_ms, best->next_best->cost_ms)
+              ? ", within the model's error of this one"
+              : "") +
+         ": plan" + (replica ? " --data-parallel on" : "") + " may find such plans\n";
 }
 
 std::string explanation_json(const Workload& workload, const io::PlanDocument& document,
@@ -98,6 +105,7 @@ std::string explanation_json(const Workload& workload, const io::PlanDocument& d
   json.key("batch_size").integer(document.batch_size);
   json.key("devices").integer(document.plan.devices);
   json.key("cost_ms").number(document.cost.cost_ms);
+  io::write_cost_error(json, document.cost_error);
   json.key("tables").begin_array();
   for (const TableExplanation& own : tables) {
     json.begin_object(io::JsonWriter::Layout::kLine);

@@ -16,6 +16,7 @@
 #include "apps/flags/host_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
@@ -97,6 +98,7 @@ class ExportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost, costs_of(input, document.plan, models,
                                 {.buffers = document.buffers, .devices_per_host = hosts.devices}));
+    document.cost_error = error_of(models.models, document.cost);
     NEUROSHARD_RETURN_IF_ERROR(
         add_report(flags, "export", workload, document, hosts.devices, models, flags_));
     if (flags_.options.memory_limit == 0) return {};

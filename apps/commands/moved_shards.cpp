@@ -50,7 +50,8 @@ std::string donors_of(const HeldCells& held, const Shard& shard) {
 
 }  // namespace
 
-std::string gain_text(const std::string& source, double now_ms, double cost_ms) {
+std::string gain_text(const std::string& source, double now_ms, double cost_ms,
+                      const CostError& error) {
   const std::string now = source + " costs " + milliseconds(now_ms, now_ms) + " ms";
   if (cost_ms >= now_ms) return now + ", and no cheaper plan was found to take its place\n";
   if (now_ms <= 0)
@@ -58,7 +59,9 @@ std::string gain_text(const std::string& source, double now_ms, double cost_ms) 
   const double percent = 100 * (1 - cost_ms / now_ms);
   const std::string much = percent < 0.05 ? "less than 0.1" : fixed_decimals(percent, 1);
   return now + ": this plan is " + much + " % cheaper, " + milliseconds(now_ms - cost_ms, now_ms) +
-         " ms a step\n";
+         " ms a step" +
+         (within_error(error, now_ms, cost_ms) ? ": within the model's error, no sure gain\n"
+                                               : "\n");
 }
 
 std::string moves_text(const Console& console, const Workload& workload, const Plan& from,

@@ -25,6 +25,7 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
@@ -245,7 +246,7 @@ class PlanCommand final : public Command {
       text += data_parallel_text(best.lower_bound, workload, cluster_, models.models, run);
     }
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
-    text += baseline_report(console, others, best.cost.cost_ms);
+    text += baseline_report(console, others, best.cost.cost_ms, error_of(models.models, best.cost));
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);
   }

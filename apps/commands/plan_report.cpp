@@ -1,6 +1,7 @@
 #include "apps/commands/plan_report.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <numeric>
 #include <span>
@@ -16,6 +17,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/plan_error.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -67,6 +69,26 @@ std::string others_line(const PlanCost& cost, std::span<const std::size_t> other
 std::string milliseconds(double value, double largest) {
   const int decimals = largest >= 1000 ? 0 : largest >= 100 ? 1 : largest >= 10 ? 2 : 3;
   return fixed_decimals(value, largest < 1 ? 4 : decimals);
+}
+
+std::string cost_text(double cost_ms, const CostError& error) {
+  const std::string cost = "plan cost " + milliseconds(cost_ms, cost_ms) + " ms";
+  return error.share ? cost + " " + error_text(error) : cost;
+}
+
+std::string error_line(const CostError& error) {
+  return (error.share ? "error: " : error_text(error) + ": ") + error.basis + "\n";
+}
+
+std::string comparison_text(double other_ms, double cost_ms, const CostError& error) {
+  if (other_ms == cost_ms) return "equally good";
+  if (!(other_ms > 0)) return cost_ms < other_ms ? "cheaper" : "dearer";
+  const double percent = 100 * (1 - cost_ms / other_ms);
+  const std::string size = fixed_decimals(std::abs(percent), 1);
+  if (size == "0.0") return "equally good";
+  const std::string change = size + (percent > 0 ? " % cheaper" : " % dearer");
+  if (within_error(error, other_ms, cost_ms)) return "within the model's error (" + change + ")";
+  return change;
 }
 
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
@@ -132,15 +154,15 @@ std::string ended_by_time(const std::string& searches, const std::string& others
 
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
                         const NamedCostModels& models, const PlanResult& result) {
-  const double cost_ms = result.cost.cost_ms;
+  const CostError error = error_of(models.models, result.cost);
   return describe_workload(workload, step_memory(workload, cluster)) + ", on " +
          counted(cluster.devices, "device") + " of " + format_bytes(cluster.memory_bytes) +
          "\ncost model " + describe(models) + "\n\n" +
          plan_table(console, result.plan, result.cost, cluster.memory_bytes) + "\n" +
-         console.paint("plan cost " + milliseconds(cost_ms, cost_ms) + " ms", Style::kBold) + " (" +
+         console.paint(cost_text(result.cost.cost_ms, error), Style::kBold) + " (" +
          display_name(result.algorithm) + ", " + counted(std::ssize(result.plan.shards), "shard") +
          ", " + counted(result.evaluations, "plan") + " evaluated in " +
-         fixed_decimals(result.seconds, 3) + " s)\n";
+         fixed_decimals(result.seconds, 3) + " s)\n" + error_line(error);
 }
 
 std::optional<double> bound_of(std::optional<double> known, const Workload& workload,

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/console/console.h"
+#include "engine/core/cost_error.h"
 #include "engine/core/plan.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/shipped_models.h"
@@ -34,6 +35,15 @@ std::string ended_by_time(const std::string& searches = "the search",
 /// What was planned, for what, plan_table(), and what the plan costs and took to find.
 std::string result_text(const Console& console, const Workload& workload, const Cluster& cluster,
                         const NamedCostModels& models, const PlanResult& result);
+
+/// "plan cost 2.149 ms +- 9 %".
+std::string cost_text(double cost_ms, const CostError& error);
+/// A line on what that error was found from, or why there is none.
+std::string error_line(const CostError& error);
+/// "12.3 % cheaper": how a plan's cost compares with another's; where they differ by no more than
+/// the error, that they do not: "within the model's error (1.2 % cheaper)". No share where the
+/// other is 0.
+std::string comparison_text(double other_ms, double cost_ms, const CostError& error);
 
 /// Milliseconds with the decimals that a cost near `largest` deserves: three significant digits or
 /// more ("0.1234", "12.34", "123.4").

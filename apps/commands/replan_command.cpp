@@ -24,6 +24,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
@@ -193,14 +194,15 @@ class ReplanCommand final : public Command {
 
   /// What it brings to take the place of the plan that runs.
   [[nodiscard]] std::string change_text(const PlanAndTables& input, const io::PlanDocument& now,
-                                        double cost_ms) const {
+                                        const CostModels& models, const PlanCost& cost) const {
     const std::string& source = input.plan.source;
     const auto missing = missing_tables(input.loaded.workload, now.plan);
     if (!missing.empty()) {
       return source + " lacks " + counted(std::ssize(missing), "table") + " that this plan has\n";
     }
-    if (could_stay(input.loaded.workload, now.plan, cluster_))
-      return gain_text(source, now.cost.cost_ms, cost_ms);
+    if (could_stay(input.loaded.workload, now.plan, cluster_)) {
+      return gain_text(source, now.cost.cost_ms, cost.cost_ms, error_of(models, cost));
+    }
     return source + " costs " + milliseconds(now.cost.cost_ms, now.cost.cost_ms) +
            " ms, but takes more than " + format_bytes(cluster_.memory_bytes) + " per device\n";
   }
@@ -211,7 +213,7 @@ class ReplanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
-    text += "\n" + change_text(input, now, best.cost.cost_ms) +
+    text += "\n" + change_text(input, now, models.models, best.cost) +
             moves_text(console, workload, now.plan, best.plan, move_limit_);
     if (output_) text += "plan written to " + *output_ + "\n";
     return print(text);

@@ -48,12 +48,12 @@ class SimulateCommand final : public Command {
                 const NamedCostModels& models, const std::string& other) const {
     const PlanCost& cost = document.cost;
     const Console console = Console::of(STDOUT_FILENO);
-    return print(
-        "cost model " + describe(models) + other + "\nbatch " + with_commas(workload.batch_size) +
-        "\n\n" + plan_table(console, document.plan, cost, document.setting.memory_bytes) + "\n" +
-        console.paint("plan cost " + milliseconds(cost.cost_ms, cost.cost_ms) + " ms",
-                      Style::kBold) +
-        " (simulated by the cost model)\n" + (output_ ? "plan written to " + *output_ + "\n" : ""));
+    return print("cost model " + describe(models) + other + "\nbatch " +
+                 with_commas(workload.batch_size) + "\n\n" +
+                 plan_table(console, document.plan, cost, document.setting.memory_bytes) + "\n" +
+                 console.paint(cost_text(cost.cost_ms, *document.cost_error), Style::kBold) +
+                 " (simulated by the cost model)\n" + error_line(*document.cost_error) +
+                 (output_ ? "plan written to " + *output_ + "\n" : ""));
   }
 
   CostedPlanFlags flags_;

@@ -20,6 +20,7 @@
 #include "engine/cost_model/comm_features.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "engine/cost_model/features.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/cost_model/validate_models.h"
 #include "engine/training/dataset.h"
 #include "engine/training/report.h"
@@ -68,9 +69,12 @@ class TrainCommand : public Command {
     NEUROSHARD_RETURN_IF_ERROR(train_with_progress(models, origin));
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(models)));
     if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports(), origin)));
-    if (output_ == "-" || report_ == "-") return {};
+    if (output_ == "-" || report_ == "-") {
+      note_if_any(poor_order(models));
+      return {};
+    }
     return print(describe(origin) + "\n" + training_text(Console::of(STDOUT_FILENO), reports()) +
-                 "model written to " + output_ + missing_half(models) + "\n");
+                 verdict(models) + missing_half(models) + "\n");
   }
 
  protected:
@@ -117,6 +121,13 @@ class TrainCommand : public Command {
     const Status status = train(models, origin);
     return status.code() == StatusCode::kCancelled ? cancelled("interrupted, no model written")
                                                    : status;
+  }
+
+  /// A file is never called good whose order is none to plan by.
+  [[nodiscard]] std::string verdict(const CostModels& models) const {
+    const std::string poor = poor_order(models);
+    return (poor.empty() ? "" : "NOT GOOD: " + poor + "\n") + "model written to " + output_ +
+           (poor.empty() ? "" : " all the same");
   }
 
   [[nodiscard]] std::string missing_half(const CostModels& models) const {

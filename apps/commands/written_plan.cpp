@@ -1,5 +1,6 @@
 #include "apps/commands/written_plan.h"
 
+#include "engine/cost_model/plan_error.h"
 #include "io/formats/plan_export.h"
 
 namespace neuroshard::apps {
@@ -15,6 +16,7 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
   document.setting.host_memory_bytes = cluster.host_memory_bytes;
   document.cost = result.cost;
   document.lower_bound_ms = result.lower_bound;
+  document.cost_error = error_of(models.models, result.cost);
   document.provenance =
       provenance_of(models, cluster.devices_per_host, loaded.sha256, result.algorithm, seed);
   flags.options.memory_limit = cluster.memory_bytes;

@@ -7,6 +7,7 @@
 #include "apps/console/text_table.h"
 #include "engine/core/cluster.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/plan_error.h"
 #include "engine/cost_model/validate_models.h"
 #include "io/file.h"
 #include "io/tables/tables.h"
@@ -82,6 +83,8 @@ void note_guesses(const NamedCostModels& models, std::span<const std::int32_t> d
     note_if_any(dropped_samples(models, count, workload.batch_size));
   }
   note_if_any(negative_times(models, costs));
+  const std::string poor = poor_order(models.models);
+  if (!poor.empty()) print_note(models.name + ": " + poor);
 }
 
 FlagSet::Flag& declare_batch_size(FlagSet& flags, std::optional<std::int64_t>* out) {

@@ -27,7 +27,8 @@ inline constexpr const char* kPlansCostModel = "the plan's, or h200_sim";
 inline constexpr const char* kPlansBandwidths = "the plan's, or 897,600,12.5,32";
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
-/// or do not count all samples of the batch, and when `costs`, which are shown, have times below 0.
+/// or do not count all samples of the batch, put costs in a poor order, and when `costs`, which are
+/// shown, have times below 0.
 /// `devices` are the numbers of them that there are costs of.
 void note_guesses(const NamedCostModels& models, std::span<const std::int32_t> devices,
                   const Workload& workload, std::span<const DeviceCost> costs);

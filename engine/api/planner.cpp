@@ -15,6 +15,7 @@
 #include "engine/api/planner_log.h"
 #include "engine/api/search_options.h"
 #include "engine/cost_model/capabilities.h"
+#include "engine/cost_model/plan_error.h"
 #include "search/algorithms.h"
 
 namespace neuroshard::api {
@@ -41,6 +42,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   plan->models = planner.models;
   log_result(planner, result);
   warn_if_any(planner, negative_times(models, result.cost.per_device));
+  plan->document.cost_error = error_of(models.models, result.cost);
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
   plan->document.buffers = cluster.buffers;
@@ -155,6 +157,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
                                 simulate(workload->workload, own.plan, models.models,
                                          {.buffers = own.buffers, .devices_per_host = per_host}));
+    result->document.cost_error = error_of(models.models, result->document.cost);
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
     warn_if_any(*planner, negative_times(models, result->document.cost.per_device));
     result->cost_origin = describe_costs(models, own.plan.devices);

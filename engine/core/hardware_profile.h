@@ -66,6 +66,10 @@ struct HardwareProfile {
   /// as trainers do to put columns side by side. Absent: never.
   SourcedValue exchange_copies;
 
+  /// 90 % of simulated times are at most this share away from measurements that were published.
+  /// Absent (no source): nobody has held the profile, or one like it, against any.
+  SourcedValue published_error;
+
   std::vector<InterconnectProfile> interconnects;  ///< at least one; the first is the default
 };
 

@@ -1,6 +1,8 @@
 #include "engine/cost_model/cost_model_file.h"
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,6 +21,7 @@ constexpr const char* kVersion = "1";
 constexpr const char* kTableSum = "table-sum-mlp";
 constexpr const char* kFixedDevices = "fixed-devices-mlp";
 constexpr const char* kPooledDevices = "pooled-devices-mlp";
+constexpr double kMaxError = 1e9;  // a share: what is meant is below 1
 
 /// Takes keys out of the metadata, so that what nobody took can be reported as unknown.
 class Metadata {
@@ -52,6 +55,16 @@ class Metadata {
                          ", expected an integer from " + std::to_string(low) + " to " +
                          std::to_string(high));
   }
+  Result<double> take_number(const std::string& key, double low, double high) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) {
+      return value;
+    }
+    return invalid_input("metadata " + key + ": found " + io::excerpt(text) + ", expected " +
+                         io::number_range(low, high));
+  }
   Result<CostTarget> take_target(const std::string& key) {
     const std::string text = take_optional(key).value_or("ms");
     if (text == "ms") return CostTarget::kMilliseconds;
@@ -77,6 +90,20 @@ class Metadata {
   std::map<std::string, std::string> values_;
 };
 
+/// What a network's error is, as `prefix`_error, .._tau and .._samples say; nothing in older files.
+Result<std::optional<HeldOutError>> read_error(const std::string& prefix, Metadata& metadata) {
+  if (!metadata.has(prefix + "_error")) return std::optional<HeldOutError>();
+  HeldOutError error;
+  NEUROSHARD_ASSIGN_OR_RETURN(error.share, metadata.take_number(prefix + "_error", 0, kMaxError));
+  NEUROSHARD_ASSIGN_OR_RETURN(error.samples,
+                              metadata.take_integer(prefix + "_samples", 1, INT64_MAX));
+  error.tau = std::numeric_limits<double>::quiet_NaN();
+  if (metadata.has(prefix + "_tau")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(error.tau, metadata.take_number(prefix + "_tau", -1, 1));
+  }
+  return std::optional(error);
+}
+
 Result<ComputeModel> read_compute(Metadata& metadata, TensorReader& tensors) {
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("compute_architecture", kTableSum));
   ComputeModel model;
@@ -90,6 +117,7 @@ Result<ComputeModel> read_compute(Metadata& metadata, TensorReader& tensors) {
                                 metadata.take_integer("row_parts", 1, kMaxDevices));
     model.row_parts = static_cast<std::int32_t>(parts);
   }
+  NEUROSHARD_ASSIGN_OR_RETURN(model.error, read_error("compute", metadata));
   NEUROSHARD_ASSIGN_OR_RETURN(model.scaling, tensors.take_scaling("compute."));
   NEUROSHARD_ASSIGN_OR_RETURN(model.table,
                               tensors.take_mlp("compute.table.", nn::Activation::kRelu));
@@ -134,6 +162,8 @@ Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
   NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, metadata.take_target("comm_target"));
   NEUROSHARD_ASSIGN_OR_RETURN(models.forward, read_direction("forward_comm.", target, tensors));
   NEUROSHARD_ASSIGN_OR_RETURN(models.backward, read_direction("backward_comm.", target, tensors));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.forward.error, read_error("forward_comm", metadata));
+  NEUROSHARD_ASSIGN_OR_RETURN(models.backward.error, read_error("backward_comm", metadata));
   return models;
 }
 
@@ -141,6 +171,12 @@ Result<ModelOrigin> read_origin(const std::string& prefix, Metadata& metadata) {
   ModelOrigin origin;
   NEUROSHARD_ASSIGN_OR_RETURN(origin.hardware, metadata.take(prefix + "hardware"));
   NEUROSHARD_ASSIGN_OR_RETURN(origin.provenance, metadata.take_provenance(prefix + "provenance"));
+  if (!metadata.has(prefix + "published_error")) return origin;
+  PublishedError published;
+  NEUROSHARD_ASSIGN_OR_RETURN(published.share,
+                              metadata.take_number(prefix + "published_error", 0, kMaxError));
+  NEUROSHARD_ASSIGN_OR_RETURN(published.basis, metadata.take(prefix + "published_basis"));
+  origin.published = std::move(published);
   return origin;
 }
 
@@ -178,11 +214,28 @@ std::string target_text(CostTarget target) {
   return target == CostTarget::kMilliseconds ? "ms" : "log_ms";
 }
 
+void put_error(const std::optional<HeldOutError>& error, const std::string& prefix,
+               io::TensorFile& file) {
+  if (!error) return;
+  file.metadata[prefix + "_error"] = io::format_number(error->share);
+  file.metadata[prefix + "_samples"] = std::to_string(error->samples);
+  if (!std::isnan(error->tau)) file.metadata[prefix + "_tau"] = io::format_number(error->tau);
+}
+
+void put_origin(const ModelOrigin& origin, const std::string& prefix, io::TensorFile& file) {
+  file.metadata[prefix + "hardware"] = origin.hardware;
+  file.metadata[prefix + "provenance"] = word_of(origin.provenance);
+  if (!origin.published) return;
+  file.metadata[prefix + "published_error"] = io::format_number(origin.published->share);
+  file.metadata[prefix + "published_basis"] = origin.published->basis;
+}
+
 void put_compute(const ComputeModel& model, io::TensorFile& file) {
   file.metadata["compute_architecture"] = kTableSum;
   file.metadata["compute_features"] = model.features.to_string();
   file.metadata["compute_target"] = target_text(model.target);
   if (model.row_parts > 1) file.metadata["row_parts"] = std::to_string(model.row_parts);
+  put_error(model.error, "compute", file);
   put_scaling(model.scaling, "compute.", file);
   put_mlp(model.table, "compute.table.", file);
   put_mlp(model.head, "compute.head.", file);
@@ -201,6 +254,8 @@ void put_comm(const CommModels& models, io::TensorFile& file) {
     }
   }
   file.metadata["comm_target"] = target_text(models.forward.target);
+  put_error(models.forward.error, "forward_comm", file);
+  put_error(models.backward.error, "backward_comm", file);
   put_scaling(models.forward.scaling, "forward_comm.", file);
   put_mlp(models.forward.mlp, "forward_comm.", file);
   put_scaling(models.backward.scaling, "backward_comm.", file);
@@ -227,13 +282,11 @@ std::string format_cost_models(const CostModels& models) {
     file.metadata["min_batch_size"] = std::to_string(models.min_batch_size);
   }
   file.metadata["cost_unit"] = models.cost_unit;
-  file.metadata["hardware"] = origin.hardware;
-  file.metadata["provenance"] = word_of(origin.provenance);
+  put_origin(origin, "", file);
   if (models.compute) put_compute(*models.compute, file);
   if (models.comm) put_comm(*models.comm, file);
   if (models.compute && models.comm && models.comm_origin != origin) {
-    file.metadata["comm_hardware"] = models.comm_origin.hardware;
-    file.metadata["comm_provenance"] = word_of(models.comm_origin.provenance);
+    put_origin(models.comm_origin, "comm_", file);
   }
   return io::format_safetensors(file);
 }

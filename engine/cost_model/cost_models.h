@@ -34,6 +34,16 @@ inline float milliseconds_of(float output, CostTarget target) {
   return std::isnan(ms) ? std::numeric_limits<float>::infinity() : ms;
 }
 
+/// How well a network predicts costs that it was neither trained nor chosen by.
+struct HeldOutError {
+  std::int64_t samples = 0;
+  double share = 0;  ///< 90 % of the costs are at most this share of the prediction away from it
+  /// Kendall's tau: 1, the predictions have the costs in the right order; 0, in any. NaN: no order.
+  double tau = 0;
+
+  friend bool operator==(const HeldOutError&, const HeldOutError&) = default;
+};
+
 /// `table-sum-mlp`: encoder per shard, sum over a device's shards, head (NeuroShard, section 4).
 /// The empty set costs head(0).
 struct ComputeModel {
@@ -45,6 +55,7 @@ struct ComputeModel {
   /// In how many parts at most the rows of shards were split that the networks have seen; 1: whole
   /// rows only, so what they say of row shards is a guess.
   std::int32_t row_parts = 1;
+  std::optional<HeldOutError> error;  ///< nothing in files from before it was kept
 };
 
 /// `fixed-devices-mlp`: all devices' values in, all devices' costs out; one device count only.
@@ -56,6 +67,7 @@ struct CommModel {
   Scaling scaling;
   nn::Mlp mlp;
   CostTarget target = CostTarget::kMilliseconds;
+  std::optional<HeldOutError> error{};  ///< nothing in files from before it was kept
 };
 
 /// Both directions of the all-to-all.
@@ -79,9 +91,18 @@ inline std::string_view word_of(Provenance provenance) {
   return provenance == Provenance::kMeasured ? "measured" : "simulated";
 }
 
+/// How far a simulation is from GPUs that others have measured.
+struct PublishedError {
+  double share = 0;   ///< 90 % of simulated times are at most so far from the published ones
+  std::string basis;  ///< of which measurements, and whether they are of this hardware
+
+  friend bool operator==(const PublishedError&, const PublishedError&) = default;
+};
+
 struct ModelOrigin {
   std::string hardware;  ///< free text, e.g. "H200-141G, NVSwitch"
   Provenance provenance = Provenance::kSimulated;
+  std::optional<PublishedError> published{};  ///< of simulated hardware, where it is known
 
   friend bool operator==(const ModelOrigin&, const ModelOrigin&) = default;
 };

@@ -115,8 +115,14 @@ Status validate(const CostModels& models) {
   }
   for (const ModelOrigin* origin : {&models.compute_origin, &models.comm_origin}) {
     // What a terminal obeys: a simulated model could pose as a measured one.
-    if (io::printable(origin->hardware) == origin->hardware) continue;
-    return invalid_input("hardware: found " + io::excerpt(origin->hardware) +
+    if (io::printable(origin->hardware) != origin->hardware) {
+      return invalid_input("hardware: found " + io::excerpt(origin->hardware) +
+                           ", expected text without control characters");
+    }
+    if (!origin->published || io::printable(origin->published->basis) == origin->published->basis) {
+      continue;
+    }
+    return invalid_input("published_basis: found " + io::excerpt(origin->published->basis) +
                          ", expected text without control characters");
   }
   if (models.cost_unit != "ms") {

@@ -1,5 +1,6 @@
 #include "engine/training/evaluate.h"
 
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,17 @@ std::vector<nn::DenseSpec> layers_of(const nn::Mlp& mlp) {
 
 const CommModel& half(const CommModels& models, CommDirection direction) {
   return direction == CommDirection::kForward ? models.forward : models.backward;
+}
+
+std::optional<double> interval_of(const std::optional<HeldOutError>& error) {
+  return error ? std::optional(error->share) : std::nullopt;
+}
+
+Metrics judge(const std::optional<HeldOutError>& error, std::span<const double> predicted,
+              std::span<const double> measured) {
+  Metrics metrics = measure_fit(predicted, measured);
+  judge_interval(interval_of(error), predicted, measured, metrics);
+  return metrics;
 }
 
 template <typename Dataset>
@@ -88,7 +100,7 @@ Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const Comp
       measured.push_back(data[k].samples[static_cast<std::size_t>(id)].cost_ms);
     }
   }
-  return measure_fit(predicted, measured);
+  return judge(model.error, predicted, measured);
 }
 
 Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data) {
@@ -106,7 +118,12 @@ Result<Metrics> evaluate_comm(const CommModels& models, CommDirection direction,
     const std::vector<double> real = comm_costs(direction, data[k], ids[k]);
     measured.insert(measured.end(), real.begin(), real.end());
   }
-  return measure_fit(predicted, measured);
+  return judge(half(models, direction).error, predicted, measured);
+}
+
+std::optional<HeldOutError> held_out_error(const Metrics& metrics) {
+  if (metrics.count == 0 || std::isnan(metrics.half_width)) return std::nullopt;
+  return HeldOutError{metrics.count, metrics.half_width, metrics.tau};
 }
 
 Result<CommMetrics> evaluate_comm(const CommModels& models, std::span<const CommDataset> data) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,8 @@ Result<std::vector<double>> predict_comm(const CommModels& models, CommDirection
                                          const CommDataset& dataset,
                                          std::span<const std::int32_t> ids);
 
-/// How well the models fit these samples of the data sets, or all, taken together.
+/// How well the models fit these samples of the data sets, or all, taken together. The interval is
+/// the model's own, where it has one.
 Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data,
                                  const IdParts& ids);
 Result<Metrics> evaluate_compute(const ComputeModel& model, std::span<const ComputeDataset> data);
@@ -37,5 +39,9 @@ struct CommMetrics {
   Metrics backward;
 };
 Result<CommMetrics> evaluate_comm(const CommModels& models, std::span<const CommDataset> data);
+
+/// What a model file is to say of its error, where samples that it was not trained with gave these
+/// metrics; nothing of too few of them.
+std::optional<HeldOutError> held_out_error(const Metrics& metrics);
 
 }  // namespace neuroshard

@@ -4,8 +4,11 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "engine/core/rng.h"
 
 namespace neuroshard {
 namespace {
@@ -72,6 +75,58 @@ double kendall_tau(std::span<const double> a, std::span<const double> b) {
   return static_cast<double>(concordant_less_discordant) / std::sqrt(untied);
 }
 
+double conformal_half_width(std::span<const double> predicted, std::span<const double> measured) {
+  assert(predicted.size() == measured.size());
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<double> scores;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double gap = std::abs(measured[i] - predicted[i]);
+    scores.push_back(gap == 0 ? 0 : predicted[i] > 0 ? gap / predicted[i] : kInfinity);
+  }
+  const std::size_t n = scores.size();
+  // ceil(0.9 (n + 1)), in integers: rounding must not move a rank.
+  const std::size_t rank = (9 * (n + 1) + 9) / 10;
+  if (rank > n) return kInfinity;
+  const auto at = scores.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
+  std::nth_element(scores.begin(), at, scores.end());
+  return *at;
+}
+
+double coverage_of(double share, std::span<const double> predicted,
+                   std::span<const double> measured) {
+  if (measured.empty()) return Metrics::kUnknown;
+  std::int64_t inside = 0;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    const double gap = std::abs(measured[i] - predicted[i]);
+    inside += gap == 0 || (predicted[i] > 0 && gap / predicted[i] <= share) ? 1 : 0;
+  }
+  return static_cast<double>(inside) / static_cast<double>(measured.size());
+}
+
+void judge_interval(std::optional<double> known, std::span<const double> predicted,
+                    std::span<const double> measured, Metrics& metrics) {
+  std::vector<double> first[2];
+  std::vector<double> second[2];
+  if (known) {
+    metrics.interval = *known;
+    metrics.coverage = coverage_of(*known, predicted, measured);
+    return;
+  }
+  std::vector<std::size_t> order(measured.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  Rng rng(0);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.below(i)]);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    auto& half = i < order.size() / 2 ? first : second;
+    half[0].push_back(predicted[order[i]]);
+    half[1].push_back(measured[order[i]]);
+  }
+  const double share = conformal_half_width(first[0], first[1]);
+  if (!std::isfinite(share)) return;
+  metrics.interval = share;
+  metrics.coverage = coverage_of(share, second[0], second[1]);
+}
+
 Metrics measure_fit(std::span<const double> predicted, std::span<const double> measured) {
   assert(predicted.size() == measured.size());
   Metrics metrics;
@@ -91,6 +146,8 @@ Metrics measure_fit(std::span<const double> predicted, std::span<const double> m
   metrics.mse = squares / static_cast<double>(measured.size());
   if (positive > 0) metrics.mape = relative / static_cast<double>(positive);
   metrics.tau = kendall_tau(predicted, measured);
+  const double half_width = conformal_half_width(predicted, measured);
+  if (std::isfinite(half_width)) metrics.half_width = half_width;
   return metrics;
 }
 

@@ -22,14 +22,31 @@ void add_metrics(const std::string& part, const Metrics& metrics,
   rows.emplace_back(part + " MSE (ms^2)", cells[0]);
   rows.emplace_back(part + " MAPE", cells[1]);
   rows.emplace_back(part + " Kendall's tau", cells[2]);
+  if (!std::isnan(metrics.half_width)) {
+    rows.emplace_back(part + " 90 % within", fixed_decimals(100 * metrics.half_width, 2) + " %");
+  }
 }
 
-void write_metrics(std::string_view key, const Metrics& metrics, io::JsonWriter& json) {
-  json.key(key).begin_object(io::JsonWriter::Layout::kLine);
+void write_members(const Metrics& metrics, io::JsonWriter& json) {
   json.key("count").integer(metrics.count);
   json.key("mse_ms2").number(metrics.mse);
   json.key("mape").number(metrics.mape);
   json.key("kendall_tau").number(metrics.tau);
+  json.key("error_90").number(metrics.half_width);
+}
+
+void write_metrics(std::string_view key, const Metrics& metrics, io::JsonWriter& json) {
+  json.key(key).begin_object(io::JsonWriter::Layout::kLine);
+  write_members(metrics, json);
+  json.end_object();
+}
+
+/// Of an evaluation, also how well the cost model knows its error.
+void write_evaluated(std::string_view key, const Metrics& metrics, io::JsonWriter& json) {
+  json.key(key).begin_object(io::JsonWriter::Layout::kLine);
+  write_members(metrics, json);
+  json.key("interval_share").number(metrics.interval);
+  json.key("interval_coverage").number(metrics.coverage);
   json.end_object();
 }
 
@@ -144,7 +161,7 @@ std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>
   json.key("cost_provenance").text(word_of(origin.provenance));
   write_data_origin(data, json);
   json.key("networks").begin_object();
-  for (const auto& [name, metrics] : networks) write_metrics(name, metrics, json);
+  for (const auto& [name, metrics] : networks) write_evaluated(name, metrics, json);
   json.end_object();
   json.end_object();
   return json.take();

@@ -47,8 +47,8 @@ std::string format_training(const std::vector<std::pair<std::string, const Train
 
 /// JSON of an evaluation ({"format": "neuroshard-evaluation", "version": 1, "cost_model",
 /// "hardware", "cost_provenance", "data_hardware", "data_provenance", "networks": {NAME: {"count",
-/// "mse_ms2", "mape", "kendall_tau"}}}), null for what is not known: where the model's costs come
-/// from, and the data's. Deterministic.
+/// "mse_ms2", "mape", "kendall_tau", "error_90", "interval_share", "interval_coverage"}}}), null
+/// for what is not known: where the model's costs come from, and the data's. Deterministic.
 std::string format_evaluation(const std::vector<std::pair<std::string, Metrics>>& networks,
                               const NamedCostModels& models, const ModelOrigin& data);
 

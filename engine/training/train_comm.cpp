@@ -213,6 +213,8 @@ Result<CommTraining> train_comm(std::span<const CommDataset> data, const CommTra
                               evaluate_comm(models, CommDirection::kForward, data, test));
   NEUROSHARD_ASSIGN_OR_RETURN(training.backward.test,
                               evaluate_comm(models, CommDirection::kBackward, data, test));
+  models.forward.error = held_out_error(training.forward.test);
+  models.backward.error = held_out_error(training.backward.test);
   return training;
 }
 

@@ -134,6 +134,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
   NEUROSHARD_ASSIGN_OR_RETURN(
       training.report.test,
       evaluate_compute(training.model, data, ids_by_dataset(all.sizes, split.test)));
+  training.model.error = held_out_error(training.report.test);
   return training;
 }
 

@@ -106,6 +106,8 @@ Status read_execution(JsonObject& root, HardwareProfile& profile) {
   NEUROSHARD_RETURN_IF_ERROR(
       read_newer(root, "exchange_copies", 0, 100, {}, profile.exchange_copies));
   NEUROSHARD_RETURN_IF_ERROR(
+      read_newer(root, "published_error", 0, kHuge, {}, profile.published_error));
+  NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "bag_latency_us", 0, kHuge, profile.bag_latency_us));
   NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "overlap_exponent", 1, 100, profile.overlap_exponent));

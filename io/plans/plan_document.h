@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/cost_error.h"
 #include "engine/core/plan.h"
 #include "engine/core/step_buffers.h"
 
@@ -56,6 +57,7 @@ struct PlanDocument {
   StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
   PlanCost cost;
   std::optional<double> lower_bound_ms;  ///< that no plan for the same cluster costs less than
+  std::optional<CostError> cost_error{};  ///< nothing in older files, and of other makers
   PlanProvenance provenance;
   PlanSetting setting{};
   TrainerPlaces places;  ///< a neuroshard-plan has of them how many devices a host has

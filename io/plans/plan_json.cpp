@@ -136,6 +136,33 @@ Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* fa
   return {};
 }
 
+void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error) {
+  if (!error) return;
+  writer.key("cost_error").begin_object(JsonWriter::Layout::kLine);
+  writer.key("share");
+  if (error->share) {
+    writer.number(*error->share);
+  } else {
+    writer.null();
+  }
+  writer.key("basis").text(error->basis);
+  writer.end_object();
+}
+
+Status read_cost_error(JsonObject& root, std::optional<CostError>& error) {
+  if (!root.has("cost_error")) return {};
+  constexpr double kMost = 1e9;
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, root.object("cost_error"));
+  CostError read;
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue share, object.at("share"));
+  if (share.kind() != JsonValue::Kind::kNull) {
+    NEUROSHARD_ASSIGN_OR_RETURN(read.share, object.number("share", 0, kMost));
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(read.basis, object.text("basis"));
+  error = std::move(read);
+  return object.finish();
+}
+
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
   writer.begin_object();
   writer.key("engine_version").text(provenance.engine_version);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,12 @@ void write_offloaded(JsonWriter& writer, const Plan& plan);
 /// Reads it for the plan's shards, which have been read; absent: none. Tables in order, each once;
 /// `faults`: not null where what is wrong with them is told instead of refused.
 Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* faults);
+
+/// The member `cost_error`, how sure the cost before it is: {"share": 0.08, "basis": "text"}, share
+/// null where it is not known; nothing for none.
+void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error);
+/// Reads it; absent: none.
+Status read_cost_error(JsonObject& root, std::optional<CostError>& error);
 
 /// The `provenance` object of a plan, as a value.
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance);

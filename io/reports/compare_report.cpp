@@ -15,6 +15,7 @@ void write_result(JsonWriter& writer, const CompareResult& result) {
   } else {
     writer.null();
   }
+  write_cost_error(writer, result.cost_error);
   writer.key("seconds").number(result.seconds);
   if (!result.skipped.empty()) writer.key("skipped").text(result.skipped);
   writer.key("shards");

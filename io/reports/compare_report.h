@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/cost_error.h"
 #include "engine/core/plan.h"
 
 namespace neuroshard::io {
@@ -16,6 +17,7 @@ struct CompareResult {
   double seconds = 0;  ///< the search alone
   Plan plan;           ///< Shard::table is the position in the task's line
   PlanCost cost;
+  std::optional<CostError> cost_error{};
   std::string skipped{};  ///< what the time limit left no room for, in words; empty: nothing
   std::string refusal{};  ///< why the algorithm does not take the task; not in the file
 };

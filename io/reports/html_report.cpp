@@ -63,12 +63,17 @@ std::string heading(const ReportPage& page) {
     text +=
         ", " + std::to_string(offloaded_tables(document.plan).size()) + " tables in host memory";
   }
+  const std::optional<CostError>& error = document.cost_error;
   std::string html = "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
+                     (error && error->share ? " &plusmn; " + report_percent(*error->share) : "") +
                      " on the slowest device" + badge(page) + "</h1>\n<p class=\"facts\">" +
                      html_text(text);
   const std::string& origin =
       page.options.cost_origin.empty() ? document.provenance.cost_model : page.options.cost_origin;
   if (!origin.empty()) html += "<br>costs predicted by " + html_text(origin);
+  if (error) {
+    html += (error->share ? "<br>error: " : "<br>error not known: ") + html_text(error->basis);
+  }
   const std::string_view meaning = meaning_of(page.options.cost_word);
   if (!meaning.empty()) html += "<br>these costs are " + html_text(meaning);
   html += bound_text(page);

@@ -82,9 +82,12 @@ std::string baseline_chart(const ReportPage& page) {
     }
     chart.bar(other.cost_ms, "other", report_ms(other.cost_ms));
     const double saved = other.cost_ms > 0 ? 1 - own / other.cost_ms : 0;
+    const std::optional<CostError>& error = page.document.cost_error;
+    const bool equal = error && within_error(*error, other.cost_ms, own);
     chart.note(report_ms(other.cost_ms) +
-               (saved >= 0 ? ", this saves " + report_percent(saved)
-                           : ", this adds " + report_percent(-saved)) +
+               (equal        ? ", within the model's error"
+                : saved >= 0 ? ", this saves " + report_percent(saved)
+                             : ", this adds " + report_percent(-saved)) +
                (other.ended_by_time ? ", ended by time" : ""));
   }
   return "<h2>Beside the baselines</h2>\n" + chart.render();

@@ -115,6 +115,7 @@ BOOST_AUTO_TEST_CASE(constants_that_older_files_lack_change_nothing) {
   BOOST_TEST(old.forward_cycles_per_bag.value == old.forward_cycles_per_lookup.value);
   BOOST_TEST(old.backward_cycles_per_row.value == old.backward_cycles_per_lookup.value);
   BOOST_TEST(old.exchange_copies.value == 0);
+  BOOST_TEST(old.published_error.source.empty());  // nobody has held it against anything
   const InterconnectProfile& cluster = old.interconnects.back();
   BOOST_TEST(cluster.inter_host_small_gbps.value == cluster.inter_host_gbps.value);
   BOOST_TEST(cluster.inter_host_half_mib.value == 0);

@@ -308,6 +308,29 @@ BOOST_AUTO_TEST_CASE(every_truncation_is_refused) {
   check_prefixes_refused(kExample, "f", parse, 1);
 }
 
+/// Plans that others and older versions wrote have none.
+BOOST_AUTO_TEST_CASE(how_sure_a_cost_is_comes_back) {
+  PlanDocument document = example();
+  BOOST_TEST(!value_of(parse(format_plan(document))).cost_error.has_value());
+  for (const std::optional<double> share : {std::optional(0.08), std::optional<double>()}) {
+    document.cost_error = CostError{share, "why"};
+    const std::string text = format_plan(document);
+    BOOST_TEST(text.find(share ? "\"cost_error\": {\"share\": 0.08, \"basis\": \"why\"}"
+                               : "\"cost_error\": {\"share\": null, \"basis\": \"why\"}") !=
+                   std::string::npos,
+               text);
+    const PlanDocument read = value_of(parse(text));
+    BOOST_REQUIRE(read.cost_error.has_value());
+    BOOST_TEST((read.cost_error->share == share));
+    BOOST_TEST(read.cost_error->basis == "why");
+    BOOST_TEST(format_plan(read) == text);
+  }
+  document.cost_error = CostError{0.08, "why"};
+  std::string negative = format_plan(document);
+  negative.replace(negative.find("0.08"), 4, "-0.1");
+  check_refused(parse(negative), "$.cost_error.share");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -18,15 +18,23 @@ fi
 python3 - "$scripts" "$program" "${NEUROSHARD_TEST_DATA:-}" <<'PYTHON'
 import json
 import sys
+import tempfile
 
 sys.path.insert(0, sys.argv[1])
-from calibrate_profiles import FIT, Profiles, errors
+from calibrate_profiles import FIT, Profiles, errors, set_published_errors
 from published_cases import PublishedCases
 
 with open(FIT, encoding="utf-8") as file:
     checked_in = {(row["group"], row["use"]): row for row in json.load(file)["errors"]}
 with PublishedCases(sys.argv[2], sys.argv[3]) as published:
     table = errors(published, published.simulate())
+    if published.has_dreamshard:  # the profiles say how far off they are
+        profiles, before = Profiles(), Profiles()
+        with tempfile.TemporaryDirectory() as folder:
+            profiles.write(folder)
+            set_published_errors(profiles, published, folder)
+        for name, text in before.texts.items():
+            assert profiles.texts[name] == text, f"{name}: published_error is another by now"
 assert table, "no figures"
 for row in table:
     known = checked_in[row["group"], row["use"]]

@@ -1,8 +1,10 @@
 // Kendall's tau against its definition, and errors worked out by hand.
 #include "engine/training/metrics.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -63,6 +65,81 @@ BOOST_AUTO_TEST_CASE(errors_by_hand) {
   BOOST_TEST(metrics.mse == 10.0);
   BOOST_TEST(std::fabs(metrics.mape - 0.1) < 1e-12);  // the measurement of 0 has no relative error
   BOOST_TEST(measure_fit({}, {}).count == 0);
+}
+
+/// The definition: the smallest share that enough of the measurements are within.
+double slow_half_width(const std::vector<double>& predicted, const std::vector<double>& measured) {
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    shares.push_back(std::fabs(measured[i] - predicted[i]) / predicted[i]);
+  }
+  std::sort(shares.begin(), shares.end());
+  for (const double share : shares) {
+    const auto inside = std::count_if(shares.begin(), shares.end(),
+                                      [&](const double other) { return other <= share; });
+    const auto wanted = static_cast<double>(measured.size() + 1);
+    if (10.0 * static_cast<double>(inside) >= 9.0 * wanted) return share;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+BOOST_AUTO_TEST_CASE(half_width_is_its_definition) {
+  Rng rng(3);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<double> predicted, measured;
+    for (std::size_t i = rng.below(60); i > 0; --i) {
+      predicted.push_back(0.1 + rng.uniform());
+      measured.push_back(0.1 + rng.uniform());
+    }
+    const double share = conformal_half_width(predicted, measured);
+    BOOST_TEST(share == slow_half_width(predicted, measured));
+    if (std::isfinite(share)) BOOST_TEST(coverage_of(share, predicted, measured) >= 0.9);
+  }
+}
+
+/// What split conformal prediction promises, by many draws.
+BOOST_AUTO_TEST_CASE(nine_of_ten_further_costs_lie_in_their_interval) {
+  Rng rng(4);
+  const auto draw = [&](std::vector<double>& predicted, std::vector<double>& measured) {
+    for (int i = 0; i < 200; ++i) {
+      predicted.push_back(1 + 9 * rng.uniform());
+      measured.push_back(predicted.back() * std::exp(0.2 * rng.normal()));
+    }
+  };
+  double covered = 0;
+  constexpr int kRounds = 200;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> predicted, measured, later_predicted, later_measured;
+    draw(predicted, measured);
+    draw(later_predicted, later_measured);
+    covered +=
+        coverage_of(conformal_half_width(predicted, measured), later_predicted, later_measured);
+  }
+  BOOST_TEST(covered / kRounds > 0.89);
+  BOOST_TEST(covered / kRounds < 0.92);
+}
+
+BOOST_AUTO_TEST_CASE(an_interval_is_judged_by_samples_it_was_not_made_of) {
+  Rng rng(5);
+  std::vector<double> predicted, measured;
+  for (int i = 0; i < 1000; ++i) {
+    predicted.push_back(1);
+    measured.push_back(std::exp(0.1 * rng.normal()));
+  }
+  Metrics own;
+  judge_interval({}, predicted, measured, own);
+  BOOST_TEST(own.coverage > 0.86);
+  BOOST_TEST(own.coverage < 0.94);
+  Metrics known;
+  judge_interval(0.1, predicted, measured, known);
+  BOOST_TEST(known.interval == 0.1);
+  BOOST_TEST(known.coverage == coverage_of(0.1, predicted, measured));
+  Metrics few;
+  judge_interval({}, {predicted.data(), 12}, {measured.data(), 12}, few);
+  BOOST_TEST(std::isnan(few.coverage));
+  // Predictions that are no times hold nothing; one device exchanges nothing, and is right.
+  BOOST_TEST(coverage_of(1e9, std::vector<double>{-1, 0, 0}, std::vector<double>{1, 1, 0}) ==
+             1.0 / 3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -53,6 +53,15 @@ Result<ChosenProfile> load(const std::string& name) {
 
 }  // namespace
 
+std::optional<PublishedError> published_error_of(const std::string& specification) {
+  const std::string name = specification.substr(0, specification.rfind('+'));
+  if (is_path(name)) return std::nullopt;
+  const Result<ChosenProfile> chosen = load(name);
+  if (!chosen.ok() || chosen->profile.published_error.source.empty()) return std::nullopt;
+  const SourcedValue& error = chosen->profile.published_error;
+  return PublishedError{error.value, error.source};
+}
+
 std::vector<std::string> simulated_profile_names() {
   std::vector<std::string> names;
   for (const EmbeddedFile& file : embedded_profiles()) names.emplace_back(file.name);

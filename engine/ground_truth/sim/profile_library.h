@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
 
 namespace neuroshard {
 
@@ -19,6 +21,10 @@ struct ChosenProfile {
 /// the profile's first. A name without '/' and ".json" is a built-in one. Errors: kInvalidInput
 /// listing the known names, or naming what is wrong with the file.
 Result<ChosenProfile> choose_profile(const std::string& specification);
+
+/// How far a built-in profile, "NAME" or "NAME+INTERCONNECT", is from published measurements;
+/// nothing for other names, and where that is not known.
+std::optional<PublishedError> published_error_of(const std::string& specification);
 
 /// Names of the profiles linked into the binary, sorted.
 std::vector<std::string> simulated_profile_names();
