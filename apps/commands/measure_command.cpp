@@ -78,7 +78,7 @@ class MeasureCommand final : public Command {
     outcome.tables_sha256 = input.loaded.sha256;
     if (backend == io::Backend::kSim) {
       NEUROSHARD_RETURN_IF_ERROR(simulate(input, hosts.devices, outcome));
-      NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, hosts, outcome));
+      NEUROSHARD_RETURN_IF_ERROR(predict_if_known(input, hosts, outcome));
       return show(outcome);
     }
     NEUROSHARD_RETURN_IF_ERROR(
@@ -124,12 +124,20 @@ class MeasureCommand final : public Command {
   Status simulate(const PlanAndTables& input, std::int32_t devices_per_host,
                   MeasureOutcome& outcome) {
     NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile hardware, choose_profile(*profile_));
+    const std::int32_t devices = outcome.plan.devices;
+    const bool links_chosen = profile_->rfind('+') != std::string::npos;
     // What a plan of ours was made for says nothing against hardware without hosts.
     const bool no_hosts = hardware.interconnect.devices_per_host.value == 0 &&
                           devices_per_host_ == 0 && input.plan.format() == io::kNativeFormat;
+    if (devices_per_host == 0 && !links_chosen && between_hosts(hardware, devices)) {
+      print_note(*profile_ + ": hosts have " +
+                 std::to_string(static_cast<int>(hardware.interconnect.devices_per_host.value)) +
+                 " devices, " + std::to_string(devices) + " take its " +
+                 hardware.interconnect.name + " links; +LINKS picks others");
+    }
     if (devices_per_host > 0 && !no_hosts) {
-      NEUROSHARD_ASSIGN_OR_RETURN(
-          hardware, with_hosts(std::move(hardware), devices_per_host, outcome.plan.devices));
+      NEUROSHARD_ASSIGN_OR_RETURN(hardware,
+                                  with_hosts(std::move(hardware), devices_per_host, devices));
     }
     Result<PlanMeasurement> simulated =
         simulate_plan(hardware, input.loaded.workload, outcome.plan);
@@ -139,6 +147,19 @@ class MeasureCommand final : public Command {
     outcome.hardware = neuroshard::describe(hardware);
     outcome.profile = hardware.profile.name + ", " + hardware.interconnect.name;
     outcome.description = io::printable(hardware.profile.description);
+    outcome.devices_per_host = devices_on_a_host(hardware, devices);
+    outcome.calibrated = is_calibrated(hardware.profile);
+    return {};
+  }
+
+  /// Beside a simulation, which knows more plans than cost models do.
+  Status predict_if_known(const PlanAndTables& input, const Hosts& hosts, MeasureOutcome& outcome) {
+    const Status status = predict(io::Backend::kSim, input, hosts, outcome);
+    if (outcome.predicted || !outcome.models || status.code() != StatusCode::kInvalidInput) {
+      return status;
+    }
+    print_note("no cost predicted by " + outcome.models->name + ": " + status.message());
+    outcome.models.reset();
     return {};
   }
 

@@ -55,7 +55,9 @@ std::string measurement_table(const Console& console, const MeasureOutcome& outc
 std::string origin_lines(const MeasureOutcome& outcome) {
   const std::string batch = "\nbatch " + with_commas(outcome.batch_size);
   if (!outcome.profile.empty()) {
-    return "compute and communication SIMULATED for " + outcome.profile + "\n" +
+    const bool hosts = outcome.devices_per_host < outcome.plan.devices;
+    return "compute and communication SIMULATED for " + outcome.profile +
+           (hosts ? ", hosts of " + std::to_string(outcome.devices_per_host) : "") + "\n" +
            outcome.description + batch + "\n";
   }
   return "compute measured on " + outcome.hardware +
@@ -94,11 +96,15 @@ std::string measure_json(const MeasureOutcome& outcome, const std::string& backe
   json.key("conditions").text(outcome.conditions);
   json.key("batch_size").integer(outcome.batch_size);
   json.key("devices").integer(outcome.plan.devices);
+  if (outcome.devices_per_host > 0) {
+    json.key("devices_per_host").integer(outcome.devices_per_host);
+  }
   json.key("runs").integer(outcome.runs);
   json.key("seed").unsigned_integer(outcome.seed);
   json.key("plan_sha256").text(outcome.plan_sha256);
   json.key("tables_sha256").text(outcome.tables_sha256);
   const std::string origin = origin_of_times(outcome);
+  if (outcome.calibrated) json.key("simulation").text("calibrated");
   json.key("compute").text(origin);
   json.key("communication").text(outcome.measurement.comm_measured ? origin : "predicted");
   json.key("cost_model").text(outcome.models ? outcome.models->name : "");

@@ -19,6 +19,8 @@ struct MeasureOutcome {
   std::uint64_t seed = 0;
   std::string plan_sha256;
   std::string tables_sha256;
+  std::int32_t devices_per_host = 0;  ///< of a simulation; 0: nobody says
+  bool calibrated = false;            ///< whether it was fitted to published measurements
   PlanMeasurement measurement;
   std::optional<NamedCostModels> models;
   std::optional<PlanCost> predicted;

@@ -108,6 +108,74 @@ BOOST_AUTO_TEST_CASE(hosts_are_the_profile_s_or_as_said) {
   BOOST_TEST(one_host.err.find("H100-80G+cluster") != std::string::npos, one_host.err);
 }
 
+BOOST_AUTO_TEST_CASE(hosts_and_calibration_are_in_the_file) {
+  const Written written;
+  const auto report = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"--output", "-"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Outcome outcome = written.measure(arguments);
+    BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+    return json::parse(outcome.out).as_object();
+  };
+  const json::object calibrated = report({"--profile", "V100-32G"});
+  BOOST_TEST(calibrated.at("simulation").as_string() == "calibrated");
+  BOOST_TEST(calibrated.at("devices_per_host").as_int64() == 2);
+  const json::object hosts = report({"--profile", "B200-180G+cluster", "--devices-per-host", "1"});
+  BOOST_TEST(!hosts.contains("simulation"));  // by physics from its data sheet
+  BOOST_TEST(hosts.at("devices_per_host").as_int64() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_has_no_more_devices_than_the_plan) {
+  const Written written;
+  for (const char* profile : {"H100-80G", "H100-80G+cluster"}) {
+    const Outcome outcome = written.measure({"--profile", profile, "--devices-per-host", "3"});
+    BOOST_TEST(outcome.exit_code == 2);
+    BOOST_TEST(outcome.err.find("found 3, expected at most the 2 devices") != std::string::npos,
+               outcome.err);
+  }
+}
+
+/// A host holds 8 devices: 16 take the links between hosts, unless others are asked for.
+BOOST_AUTO_TEST_CASE(many_devices_are_several_hosts_by_default) {
+  const TemporaryFolder folder;
+  const std::string pool = folder.file("pool.json");
+  const std::string plan = folder.file("plan.json");
+  BOOST_REQUIRE(
+      run_command({"tables", "generate", "--count", "20", "--seed", "1", "--output", pool})
+          .exit_code == 0);
+  BOOST_REQUIRE(run_command({"plan", "--tables", pool, "--devices", "16", "--device-memory", "80GB",
+                             "--algorithm", "size-greedy", "--output", plan})
+                    .exit_code == 0);
+  const auto measure = [&](const std::string& profile) {
+    return run_command({"measure", "--tables", pool, "--plan", plan, "--backend", "sim",
+                        "--profile", profile, "--output", "-"});
+  };
+  const Outcome by_default = measure("H100-80G");
+  BOOST_TEST(
+      by_default.err.find("hosts have 8 devices, 16 take its cluster links") != std::string::npos,
+      by_default.err);
+  BOOST_TEST(by_default.out == measure("H100-80G+cluster").out);
+  const Outcome one_host = measure("H100-80G+nvswitch");
+  BOOST_TEST(one_host.err.empty(), one_host.err);
+  BOOST_TEST(json::parse(one_host.out).at("devices_per_host").as_int64() == 16);
+  BOOST_TEST(json::parse(by_default.out).at("devices_per_host").as_int64() == 8);
+}
+
+/// Networks know no tables on every device, the simulator does.
+BOOST_AUTO_TEST_CASE(what_a_cost_model_does_not_know_is_simulated_all_the_same) {
+  const Written written;
+  const Outcome without = written.measure({"--profile", "H200-141G", "--output", "-"});
+  const Outcome with =
+      written.measure({"--profile", "H200-141G", "--cost-model", "h200_sim", "--output", "-"});
+  BOOST_TEST(with.exit_code == 0);
+  BOOST_TEST(with.out == without.out);
+  BOOST_TEST(with.err.find("no cost predicted by h200_sim: ") != std::string::npos, with.err);
+  const Outcome known =
+      written.measure({"--profile", "H200-141G", "--cost-model", "torchrec", "--output", "-"});
+  BOOST_REQUIRE_MESSAGE(known.exit_code == 0, known.err);
+  BOOST_TEST(json::parse(known.out).as_object().contains("predicted_cost_ms"));
+}
+
 BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {
   const Written written;
   const std::string output = written.folder.file("never.json");

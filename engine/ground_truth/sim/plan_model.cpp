@@ -96,11 +96,49 @@ std::string describe(const ChosenProfile& hardware) {
   return hardware.profile.name + ", " + hardware.interconnect.name + " (simulated)";
 }
 
+bool between_hosts(ChosenProfile& hardware, std::int32_t devices) {
+  if (hardware.interconnect.devices_per_host.value > 0) return false;
+  for (const InterconnectProfile& link : hardware.profile.interconnects) {
+    if (link.name != "cluster") continue;
+    if (devices <= static_cast<std::int32_t>(link.devices_per_host.value)) return false;
+    hardware.interconnect = link;
+    return true;
+  }
+  return false;
+}
+
+std::int32_t devices_on_a_host(const ChosenProfile& hardware, std::int32_t devices) {
+  const auto each = static_cast<std::int32_t>(hardware.interconnect.devices_per_host.value);
+  return each == 0 ? devices : std::min(each, devices);
+}
+
+bool is_calibrated(const HardwareProfile& profile) {
+  std::vector<const SourcedValue*> constants{
+      &profile.gather_share,           &profile.l2_gbps,
+      &profile.l2_usable_share,        &profile.forward_cycles_per_lookup,
+      &profile.forward_cycles_per_bag, &profile.backward_cycles_per_lookup,
+      &profile.backward_cycles_per_row};
+  for (const InterconnectProfile& link : profile.interconnects) {
+    constants.insert(constants.end(),
+                     {&link.intra_host_gbps, &link.intra_host_latency_us, &link.inter_host_gbps,
+                      &link.inter_host_latency_us, &link.inter_host_small_gbps});
+  }
+  // As scripts/calibrate_profiles.py calls what it has fitted.
+  return std::any_of(constants.begin(), constants.end(), [](const SourcedValue* constant) {
+    return constant->source.starts_with("calibrated: ");
+  });
+}
+
 Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_per_host,
                                  std::int32_t devices) {
   InterconnectProfile& link = hardware.interconnect;
+  if (devices_per_host > devices) {
+    return invalid_input("devices per host: found " + std::to_string(devices_per_host) +
+                         ", expected at most the " + std::to_string(devices) +
+                         " devices that there are");
+  }
   if (link.devices_per_host.value == 0) {
-    if (devices_per_host >= devices) return hardware;
+    if (devices_per_host == devices) return hardware;
     return invalid_input("devices per host: found " + std::to_string(devices_per_host) + " for " +
                          std::to_string(devices) + " devices on " + hardware.profile.name + "+" +
                          link.name + ", expected links between hosts, such as " +

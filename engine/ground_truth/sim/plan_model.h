@@ -14,9 +14,19 @@ namespace neuroshard {
 /// "H100-80G, cluster (simulated)", as people read it.
 std::string describe(const ChosenProfile& hardware);
 
+/// Gives a profile whose links are those of one host its links between hosts ("cluster"), where it
+/// has such and `devices` are more than it says that a host holds. Whether it did.
+bool between_hosts(ChosenProfile& hardware, std::int32_t devices);
+
+/// How many of `devices` devices one host has.
+std::int32_t devices_on_a_host(const ChosenProfile& hardware, std::int32_t devices);
+
+/// Whether any of its constants was fitted to published measurements of this hardware.
+bool is_calibrated(const HardwareProfile& profile);
+
 /// The profile with hosts of `devices_per_host` devices. Errors: kInvalidInput when its
-/// interconnect has all devices in one host and there are more than that, or when `devices` are no
-/// whole number of such hosts.
+/// interconnect has all devices in one host and there are more than that, when there are fewer than
+/// one host has, or when `devices` are no whole number of such hosts.
 Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_per_host,
                                  std::int32_t devices);
 
