@@ -46,6 +46,7 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
       document.cost, costs_of(input, document.plan, models,
                               {.buffers = document.buffers, .devices_per_host = hosts.devices}));
   document.cost_error = error_of(models.models, document.cost);
+  document.by_models.clear();
   note_contradictions({.memory_bytes = given.memory_bytes,
                        .devices_per_host = given.devices_per_host,
                        .bandwidths = bandwidths_given(flags, models, given.bandwidths)},

@@ -28,9 +28,11 @@
 #include "engine/cost_model/plan_error.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
+#include "engine/planner/robust/robust_plan.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -45,6 +47,10 @@ class PlanCommand final : public Command {
     declare_buffers(flags, &buffers_);
     declare_batch_size(flags, &batch_size_);
     declare_cost_model(flags, &cost_model_);
+    flags.list("robust", "MODEL,MODEL,..",
+               "instead of --cost-model: a plan that is nearly best by each of these cost models, "
+               "with the smallest largest regret; limits are those of a search under each",
+               &robust_);
     flags.choice("algorithm", "NAME",
                  "one of " + join(algorithm_names(), ", ") +
                      "; where --format has no place for the default's plan, the cheapest of the "
@@ -66,10 +72,11 @@ class PlanCommand final : public Command {
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
     cluster_.devices_per_host = per_host;
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const NamedCostModels models,
-        load_models_for_hosts(cost_model_, {per_host}, cluster_.devices, bandwidths_));
-    NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
+    NEUROSHARD_RETURN_IF_ERROR(load_all_models(flags, {per_host}));
+    const NamedCostModels& models = models_.front();
+    for (const NamedCostModels& one : models_) {
+      NEUROSHARD_RETURN_IF_ERROR(check_batch(one.models, loaded, tables_, batch_size_));
+    }
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
     if (output_) {
@@ -92,7 +99,7 @@ class PlanCommand final : public Command {
     find_bound(loaded.workload, models.models, best);
     std::vector<ComparedPlan> others;
     Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
-    if (text.status().code() == StatusCode::kInvalidInput) {
+    if (text.status().code() == StatusCode::kInvalidInput && robust_.empty()) {
       if (flags.given("algorithm")) return with_way_out(text.status());
       const std::string wanted = best.algorithm;
       NEUROSHARD_ASSIGN_OR_RETURN(PlanInstead instead,
@@ -104,13 +111,39 @@ class PlanCommand final : public Command {
       note_instead(wanted, text.status(), best);
       text = plan_text(loaded, models, best, {});
     }
-    note_guesses(models, {&cluster_.devices, 1}, loaded.workload, best.cost.per_device);
+    for (std::size_t k = 0; k < models_.size(); ++k) {
+      const PlanCost& cost = robust_.empty() ? best.cost : found_.costs[k].cost;
+      note_guesses(models_[k], {&cluster_.devices, 1}, loaded.workload, cost.per_device);
+    }
     note_end_of_search(best);
     NEUROSHARD_RETURN_IF_ERROR(text.status());
     return hand_over(flags, loaded, models, best, *text, others);
   }
 
  private:
+  /// Those of --robust, or the one of --cost-model.
+  Status load_all_models(const FlagSet& flags, const Hosts& hosts) {
+    std::vector<std::string> names = robust_;
+    if (names.empty()) names.push_back(cost_model_);
+    if (!robust_.empty() && flags.given("cost-model")) {
+      return invalid_input("--robust: found with --cost-model, expected one of the two");
+    }
+    if (names.size() == 1 && !robust_.empty()) {
+      return invalid_input("--robust: found one cost model, expected at least 2");
+    }
+    for (const std::string& name : names) {
+      if (std::count(names.begin(), names.end(), name) > 1) {
+        return invalid_input("--robust: found '" + io::printable(name) +
+                             "' twice, expected it once");
+      }
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          NamedCostModels models,
+          load_models_for_hosts(name, hosts, cluster_.devices, bandwidths_));
+      models_.push_back(std::move(models));
+    }
+    return {};
+  }
+
   /// The file, and for people a report with `others` or, where there are none yet, the baselines.
   /// A plan stands in its file before it is held against them; an html page shows them.
   Status hand_over(const FlagSet& flags, const LoadedWorkload& loaded,
@@ -121,7 +154,9 @@ class PlanCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, text));
       if (output_ == "-") return {};
     }
-    if (others.empty()) others = baselines_if_possible(loaded.workload, models.models, best);
+    if (others.empty() && robust_.empty()) {
+      others = baselines_if_possible(loaded.workload, models.models, best);
+    }
     if (output_ && shows_others) {
       io::PlanDocument document;
       document.plan = best.plan;
@@ -142,11 +177,22 @@ class PlanCommand final : public Command {
     ProgressBar progress;
     PlanOptions options = search_.options;
     options.progress = &progress;
-    Result<PlanResult> best = make_plan_for(file, workload, cluster_, models, options);
+    Result<PlanResult> best = robust_.empty()
+                                  ? make_plan_for(file, workload, cluster_, models, options)
+                                  : search_robust(file, workload, options);
     if (best.status().code() == StatusCode::kInfeasible) {
       return infeasible(best.status().message() + flags_that_help(workload, models));
     }
     return best;
+  }
+
+  Result<PlanResult> search_robust(const PlanFile& file, const Workload& workload,
+                                   const PlanOptions& options) {
+    std::vector<const CostModels*> models;
+    for (const NamedCostModels& one : models_) models.push_back(&one.models);
+    NEUROSHARD_ASSIGN_OR_RETURN(found_,
+                                make_robust_plan(file, workload, cluster_, models, options));
+    return found_.plan;
   }
 
   /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
@@ -232,7 +278,10 @@ class PlanCommand final : public Command {
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
     NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(export_.format, loaded.workload, best.plan));
     export_.options.baselines = baseline_costs(others);
-    return text_of(export_, loaded, cluster_, models, best, search_.options.seed);
+    io::PlanDocument document;
+    if (!found_.costs.empty()) document.by_models = costs_by_models(models_, found_);
+    return text_of(export_, loaded, cluster_, models, best, search_.options.seed,
+                   std::move(document));
   }
 
   Status report(const Workload& workload, const NamedCostModels& models, const PlanResult& best,
@@ -241,6 +290,12 @@ class PlanCommand final : public Command {
     const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
     text += offloaded_text(workload, best.plan);
+    if (!robust_.empty()) {
+      text += robust_text(console, models_, found_);
+      if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
+      if (output_) text += "plan written to " + *output_ + "\n";
+      return print(text);
+    }
     text += bound_text(best.lower_bound, best.cost.cost_ms, cluster_, models.models, run);
     if (!has_offloaded(best.plan)) {
       text += data_parallel_text(best.lower_bound, workload, cluster_, models.models, run);
@@ -256,6 +311,9 @@ class PlanCommand final : public Command {
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> buffers_;
   std::string cost_model_ = kDefaultCostModel;
+  std::vector<std::string> robust_;
+  std::vector<NamedCostModels> models_;  ///< the first one's costs are the plan's
+  RobustPlan found_;                     ///< with --robust
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
   ExportFlags export_;

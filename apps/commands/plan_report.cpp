@@ -91,6 +91,25 @@ std::string comparison_text(double other_ms, double cost_ms, const CostError& er
   return change;
 }
 
+std::string robust_text(const Console& console, std::span<const NamedCostModels> models,
+                        const RobustPlan& plan) {
+  TextTable table({{"by cost model", Align::kLeft},
+                   {"cost ms"},
+                   {"best known ms"},
+                   {"regret"},
+                   {"error", Align::kLeft}});
+  double largest = 0;
+  for (std::size_t k = 0; k < models.size(); ++k) {
+    const RobustCost& own = plan.costs[k];
+    largest = std::max(largest, own.regret());
+    table.add({models[k].name, milliseconds(own.cost.cost_ms, own.best_ms),
+               milliseconds(own.best_ms, own.best_ms), fixed_decimals(100 * own.regret(), 2) + " %",
+               error_text(error_of(models[k].models, own.cost))});
+  }
+  return "\n" + table.render(console) + "largest regret " + fixed_decimals(100 * largest, 2) +
+         " %: the plan's cost by a model, over the least that any plan seen costs by it\n";
+}
+
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit) {
   const bool offloaded = has_offloaded(plan);

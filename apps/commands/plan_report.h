@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "apps/console/console.h"
@@ -10,6 +11,7 @@
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
+#include "engine/planner/robust/robust_plan.h"
 
 namespace neuroshard::apps {
 
@@ -44,6 +46,11 @@ std::string error_line(const CostError& error);
 /// the error, that they do not: "within the model's error (1.2 % cheaper)". No share where the
 /// other is 0.
 std::string comparison_text(double other_ms, double cost_ms, const CostError& error);
+
+/// What each cost model says of a plan made for all of them, beside the best that it knows of and
+/// what it said of the plan made for it alone.
+std::string robust_text(const Console& console, std::span<const NamedCostModels> models,
+                        const RobustPlan& plan);
 
 /// Milliseconds with the decimals that a cost near `largest` deserves: three significant digits or
 /// more ("0.1234", "12.34", "123.4").

@@ -74,6 +74,7 @@ class ReplanCommand final : public Command {
     cluster_.host_memory_bytes = host_memory_of(cluster_.host_memory_bytes, input.plan);
     set_plan_buffers(buffers_, document);
     put_as_it_runs(input, document);
+    document.by_models.clear();  // of the plan that runs
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
     cluster_.buffers = document.buffers;

@@ -5,6 +5,16 @@
 
 namespace neuroshard::apps {
 
+std::vector<io::CostByModel> costs_by_models(std::span<const NamedCostModels> models,
+                                             const RobustPlan& plan) {
+  std::vector<io::CostByModel> costs;
+  for (std::size_t k = 0; k < models.size(); ++k) {
+    const RobustCost& own = plan.costs[k];
+    costs.push_back({models[k].name, own.cost.cost_ms, own.best_ms, own.regret()});
+  }
+  return costs;
+}
+
 Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
                             const Cluster& cluster, const NamedCostModels& models,
                             const PlanResult& result, std::uint64_t seed,

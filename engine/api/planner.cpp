@@ -157,6 +157,7 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
                                 simulate(workload->workload, own.plan, models.models,
                                          {.buffers = own.buffers, .devices_per_host = per_host}));
+    result->document.by_models.clear();
     result->document.cost_error = error_of(models.models, result->document.cost);
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
     warn_if_any(*planner, negative_times(models, result->document.cost.per_device));

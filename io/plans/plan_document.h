@@ -27,6 +27,16 @@ struct PlanProvenance {
   friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
 };
 
+/// What one of several cost models that a plan was made for says of it.
+struct CostByModel {
+  std::string cost_model;
+  double cost_ms = 0;
+  double best_ms = 0;  ///< the least cost by it of any plan that was seen
+  double regret = 0;   ///< how much dearer the plan is, as a share of that
+
+  friend bool operator==(const CostByModel&, const CostByModel&) = default;
+};
+
 /// What a trainer's plan file says of its shards beside their devices, where its format has a place
 /// for that (TorchRec's): what writing such a file again takes where nothing else is asked for.
 struct TrainerPlaces {
@@ -58,6 +68,7 @@ struct PlanDocument {
   PlanCost cost;
   std::optional<double> lower_bound_ms;  ///< that no plan for the same cluster costs less than
   std::optional<CostError> cost_error{};  ///< nothing in older files, and of other makers
+  std::vector<CostByModel> by_models{};   ///< of a plan made for several; the first is `cost`'s
   PlanProvenance provenance;
   PlanSetting setting{};
   TrainerPlaces places;  ///< a neuroshard-plan has of them how many devices a host has

@@ -218,6 +218,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   }
   NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan, faults));
   NEUROSHARD_RETURN_IF_ERROR(read_cost_error(root, document.cost_error));
+  NEUROSHARD_RETURN_IF_ERROR(read_by_models(root, document.by_models));
   NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(root, document.provenance));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
@@ -238,6 +239,7 @@ void write_plan(JsonWriter& writer, const PlanDocument& document) {
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);
   if (document.lower_bound_ms) writer.key("lower_bound_ms").number(*document.lower_bound_ms);
   write_cost_error(writer, document.cost_error);
+  write_by_models(writer, document.by_models);
   write_table_names(writer, document.setting.table_names);
   writer.key("shards");
   write_shards(writer, document.plan);

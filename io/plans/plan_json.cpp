@@ -163,6 +163,37 @@ Status read_cost_error(JsonObject& root, std::optional<CostError>& error) {
   return object.finish();
 }
 
+void write_by_models(JsonWriter& writer, const std::vector<CostByModel>& costs) {
+  if (costs.empty()) return;
+  writer.key("robust").begin_array();
+  for (const CostByModel& one : costs) {
+    writer.begin_object(JsonWriter::Layout::kLine);
+    writer.key("cost_model").text(one.cost_model);
+    writer.key("cost_ms").number(one.cost_ms);
+    writer.key("best_ms").number(one.best_ms);
+    writer.key("regret").number(one.regret);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+Status read_by_models(JsonObject& root, std::vector<CostByModel>& costs) {
+  const std::optional<JsonValue> list = root.find("robust");
+  if (!list) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
+  for (const JsonValue value : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
+    CostByModel one;
+    NEUROSHARD_ASSIGN_OR_RETURN(one.cost_model, object.text("cost_model"));
+    NEUROSHARD_ASSIGN_OR_RETURN(one.cost_ms, object.number("cost_ms"));
+    NEUROSHARD_ASSIGN_OR_RETURN(one.best_ms, object.number("best_ms"));
+    NEUROSHARD_ASSIGN_OR_RETURN(one.regret, object.number("regret"));
+    NEUROSHARD_RETURN_IF_ERROR(object.finish());
+    costs.push_back(std::move(one));
+  }
+  return {};
+}
+
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
   writer.begin_object();
   writer.key("engine_version").text(provenance.engine_version);

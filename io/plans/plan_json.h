@@ -32,6 +32,11 @@ void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error)
 /// Reads it; absent: none.
 Status read_cost_error(JsonObject& root, std::optional<CostError>& error);
 
+/// The member `robust` of plans made for several cost models; nothing for others.
+void write_by_models(JsonWriter& writer, const std::vector<CostByModel>& costs);
+/// Reads it; absent: none.
+Status read_by_models(JsonObject& root, std::vector<CostByModel>& costs);
+
 /// The `provenance` object of a plan, as a value.
 void write_provenance(JsonWriter& writer, const PlanProvenance& provenance);
 /// Reads the member `provenance` of `root`; without one all fields stay empty.

@@ -1,4 +1,5 @@
-// How sure costs are: beside every cost, in every file, and no saving where a gap is within the error.
+// How sure costs are: beside every cost, in every file, and no saving where a gap is within the
+// error.
 #include <boost/json.hpp>
 #include <boost/test/unit_test.hpp>
 #include <string>
@@ -9,6 +10,7 @@
 namespace {
 
 namespace json = boost::json;
+using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
@@ -69,9 +71,9 @@ BOOST_AUTO_TEST_CASE(every_cost_carries_its_error) {
   }
 
   const std::string tasks = own.folder.write("tasks.txt", "0,1,2 64,64,64\n");
-  const std::vector<std::string> compare{
-      "compare", "--tables",     own.tables,  "--tasks", tasks, "--devices",
-      "2",       "--algorithms", "dim-greedy,random"};
+  const std::vector<std::string> compare{"compare", "--tables",     own.tables,
+                                         "--tasks", tasks,          "--devices",
+                                         "2",       "--algorithms", "dim-greedy,random"};
   BOOST_TEST(has(checked(own.with(compare)).out, "costs +- "));
   std::vector<std::string> to_file = own.with(compare);
   to_file.insert(to_file.end(), {"--output", "-"});
@@ -93,8 +95,7 @@ BOOST_AUTO_TEST_CASE(the_formula_says_that_its_error_is_not_known) {
   BOOST_TEST(!has(own.told.out, "+-"), own.told.out);
 }
 
-/// Two samples of a table cost: the greedy rules' plans are within 100 % of each other, so under a
-/// model that is so far off none of them saves anything.
+/// A network that has hardly learned is so far off that no greedy rule's plan is surely better.
 BOOST_AUTO_TEST_CASE(gaps_within_the_error_are_no_savings) {
   const TemporaryFolder folder;
   const std::string data = folder.file("data");
@@ -102,32 +103,39 @@ BOOST_AUTO_TEST_CASE(gaps_within_the_error_are_no_savings) {
   checked({"collect", "compute", "--backend", "sim", "--profile", "V100-32G", "--samples", "300",
            "--batch-size", "65536", "--output", data});
   checked({"collect", "comm", "--backend", "sim", "--profile", "V100-32G", "--devices", "4",
-           "--samples", "100", "--output", folder.file("comm")});
-  const Outcome trained = checked({"train", "compute", "--data", data, "--epochs", "1",
-                                   "--members", "1", "--output", model});
-  checked({"train", "comm", "--data", folder.file("comm"), "--epochs", "1", "--base", model,
+           "--samples", "300", "--output", folder.file("comm")});
+  checked({"train", "compute", "--data", data, "--target", "log_ms", "--epochs", "3", "--members",
+           "1", "--output", model});
+  checked({"train", "comm", "--data", folder.file("comm"), "--epochs", "60", "--base", model,
            "--output", model});
   const Planned own(model);
-  BOOST_TEST(own.document().at("cost_error").at("share").to_number<double>() > 0.2);
+  const double share = own.document().at("cost_error").at("share").to_number<double>();
+  BOOST_TEST(share > 0.1);
   BOOST_TEST(has(own.told.out, "within the model's error ("), own.told.out);
 }
 
-/// One epoch on forty samples learns no order, and is not called good.
+/// Costs that belong to other samples have no order to learn.
 BOOST_AUTO_TEST_CASE(a_model_without_an_order_is_not_called_good) {
   const TemporaryFolder folder;
-  const std::string data = folder.file("data");
   const std::string model = folder.file("m.safetensors");
   checked({"collect", "compute", "--backend", "sim", "--profile", "V100-32G", "--samples", "200",
-           "--batch-size", "4096", "--output", data});
-  const Outcome poor =
-      checked({"train", "compute", "--data", data, "--epochs", "1", "--learning-rate", "1e-9",
-               "--members", "1", "--seed", "3", "--output", model});
+           "--batch-size", "4096", "--output", folder.file("data")});
+  const std::vector<std::string> train{"train",    "compute", "--data",    folder.file("data"),
+                                       "--epochs", "100",     "--members", "1",
+                                       "--output", model};
+  const Outcome good = checked(train);
+  BOOST_TEST(!has(good.out, "NOT GOOD"), good.out);
+  std::string mixed;
+  std::string cost = "1";
+  for (const std::string& line : lines_of(slurp(folder.file("data/data.txt")))) {
+    mixed += line.substr(0, line.find(' ') + 1) + cost + "\n";
+    cost = line.substr(line.find(' ') + 1);
+  }
+  folder.write("data/data.txt", mixed);
+  const Outcome poor = checked(train);
   BOOST_TEST(has(poor.out, "NOT GOOD: "), poor.out);
   BOOST_TEST(has(poor.out, "expected above 0.8; collect more samples"), poor.out);
   BOOST_TEST(has(poor.out, "model written to " + model + " all the same"), poor.out);
-  const Outcome good = checked({"train", "compute", "--data", data, "--epochs", "200", "--members",
-                                "1", "--output", model});
-  BOOST_TEST(!has(good.out, "NOT GOOD"), good.out);
 }
 
 BOOST_AUTO_TEST_CASE(evaluate_finds_an_error_out_and_a_file_keeps_it) {

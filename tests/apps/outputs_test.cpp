@@ -71,9 +71,9 @@ BOOST_AUTO_TEST_CASE(a_plan_file_holds_what_the_documents_say) {
   const Outcome outcome = run_command(example_plan_arguments({"--output", "-"}));
   BOOST_TEST(outcome.exit_code == 0);
   const json::object plan = parsed(outcome.out);
-  BOOST_TEST(
-      (keys_of(plan) == Keys{"format", "version", "devices", "batch_size", "cost_ms", "shards",
-                             "per_device", "provenance", "device_memory_bytes", "table_names"}));
+  BOOST_TEST((keys_of(plan) == Keys{"format", "version", "devices", "batch_size", "cost_ms",
+                                    "cost_error", "shards", "per_device", "provenance",
+                                    "device_memory_bytes", "table_names"}));
   BOOST_TEST(plan.at("format").as_string() == "neuroshard-plan");
   BOOST_TEST(plan.at("version").as_int64() == 1);
   BOOST_TEST(plan.at("batch_size").as_int64() == 65536);

@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(people_read_which_neuroshard_is_the_algorithm) {
              std::string::npos);
   const Outcome paper =
       run_command(example_plan_arguments({"--algorithm", "neuroshard", "--output", plan}));
-  BOOST_TEST(paper.out.find(" ms (neuroshard (paper), ") != std::string::npos, paper.out);
+  BOOST_TEST(paper.out.find(" % (neuroshard (paper), ") != std::string::npos, paper.out);
   BOOST_TEST(slurp(plan).find("\"algorithm\": \"neuroshard\"") != std::string::npos);
 }
 

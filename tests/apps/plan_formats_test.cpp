@@ -42,7 +42,7 @@ Outcome simulated(const std::string& plan) {
 /// From the table of devices to the plan's cost.
 std::string costs_in(const std::string& report) {
   const std::size_t begin = report.find("\ndevice ");
-  return report.substr(begin, report.find(" ms (") - begin);
+  return report.substr(begin, report.find(" (", begin) - begin);
 }
 
 }  // namespace

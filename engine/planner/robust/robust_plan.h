@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "engine/core/cluster.h"
+#include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
+#include "engine/planner/plan_for_file.h"
+#include "engine/planner/plan_options.h"
+
+namespace neuroshard {
+
+/// What one of several cost models says of a plan that was made for all of them.
+struct RobustCost {
+  PlanCost cost;
+  double best_ms = 0;  ///< the least that any plan costs by it which this search has seen
+
+  /// How much dearer than the best the plan is, as a share of that: 0.02 is 2 %.
+  [[nodiscard]] double regret() const { return best_ms > 0 ? cost.cost_ms / best_ms - 1 : 0; }
+};
+
+struct RobustPlan {
+  PlanResult plan;  ///< costs are those of the first model
+  /// By the models' order, and what each said of the plan that was searched under it alone.
+  std::vector<RobustCost> costs;
+  std::vector<double> own_ms;
+
+  [[nodiscard]] double largest_regret() const;
+};
+
+/// A plan whose largest regret over these models is the smallest that was found. First the plan of
+/// make_plan_for() under each model alone: --evaluations and time limits are those of each of these
+/// searches. Then, from each of them and from the best, a descent changes tables on the bottleneck
+/// device of the model with the largest regret (engine/planner/robust/regret_descent.h), as long
+/// again at most. No plan of a single model has a smaller largest regret. Only what all models know
+/// is searched: row shards, tables on every device and in host memory. Same input and seed, same
+/// plan, unless stopped_early. Errors: as make_plan(), of the first model that gives one; fewer
+/// than two models. Thread-safe.
+Result<RobustPlan> make_robust_plan(const PlanFile& file, const Workload& workload,
+                                    const Cluster& cluster,
+                                    std::span<const CostModels* const> models,
+                                    const PlanOptions& options);
+
+}  // namespace neuroshard

@@ -1,0 +1,145 @@
+// Plans for several cost models at once: against all plans there are, and against those of one
+// model.
+#include "engine/planner/robust/robust_plan.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/core/plan_bytes.h"
+#include "engine/core/plan_check.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner/planner.h"
+#include "engine/planner/robust/regret_descent.h"
+
+namespace neuroshard {
+namespace {
+
+const PlanFile kAnyFile{"json", [](Plan plan) { return plan; },
+                        [](const PlanResult&) { return Status(); }};
+
+Workload tables_of(std::size_t count, std::uint64_t seed, bool only_whole) {
+  Rng rng(seed);
+  Workload workload;
+  for (std::size_t k = 0; k < count; ++k) {
+    Table table;
+    table.name = "t" + std::to_string(k);
+    table.rows = rng.between(1000, 2'000'000);
+    table.dim = static_cast<std::int32_t>(4 * rng.between(4, 32));
+    table.pooling_factor = static_cast<double>(rng.between(1, 40));
+    if (only_whole) {
+      table.sharding.columns = table.sharding.rows = table.sharding.data_parallel = false;
+    }
+    workload.tables.push_back(std::move(table));
+  }
+  return workload;
+}
+
+struct TwoModels {
+  CostModels networks = load_shipped_models("h200_sim").value().models;
+  CostModels formula = load_shipped_models("torchrec").value().models;
+  std::vector<const CostModels*> both{&networks, &formula};
+};
+
+PlanOptions repeatable() {
+  PlanOptions options;
+  options.evaluations = 20'000;
+  options.seed = 5;
+  return options;
+}
+
+constexpr Cluster kTwo{.devices = 2, .memory_bytes = std::int64_t{1} << 40};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(robust_plan)
+
+/// Every placement of whole tables on two devices, each by both models.
+BOOST_AUTO_TEST_CASE(small_problems_get_the_plan_with_the_smallest_largest_regret) {
+  const TwoModels models;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Workload workload = tables_of(7, seed, true);
+    CostPanel panel = CostPanel::create(workload, kTwo, models.both).value();
+    std::vector<std::vector<PlanCost>> all;
+    std::vector<double> best_ms(2, std::numeric_limits<double>::infinity());
+    for (unsigned mask = 0; mask < 1U << workload.tables.size(); ++mask) {
+      Plan plan{2, {}};
+      for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+        plan.shards.push_back(
+            whole_table(workload, table, static_cast<std::int32_t>(mask >> table & 1U)));
+      }
+      all.push_back(panel.costs_of(plan).value());
+      for (std::size_t k = 0; k < 2; ++k) best_ms[k] = std::min(best_ms[k], all.back()[k].cost_ms);
+    }
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& costs : all) least = std::min(least, largest_regret(costs, best_ms));
+    const RobustPlan found =
+        make_robust_plan(kAnyFile, workload, kTwo, models.both, repeatable()).value();
+    BOOST_TEST(found.largest_regret() <= least + 1e-3, "seed " << seed);
+    for (std::size_t k = 0; k < 2; ++k) {
+      BOOST_TEST(found.costs[k].best_ms == best_ms[k], boost::test_tools::tolerance(1e-6));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_plan_of_one_model_has_a_smaller_largest_regret) {
+  const TwoModels models;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Workload workload = tables_of(30, seed, false);
+    const Cluster cluster{.devices = 4, .memory_bytes = std::int64_t{1} << 34};
+    const RobustPlan found =
+        make_robust_plan(kAnyFile, workload, cluster, models.both, repeatable()).value();
+    BOOST_TEST(validate(workload, found.plan.plan).ok());
+    const std::vector<std::int64_t> bytes = device_bytes(workload, found.plan.plan);
+    BOOST_TEST(*std::max_element(bytes.begin(), bytes.end()) <= cluster.memory_bytes);
+    BOOST_TEST(found.plan.cost.cost_ms == found.costs[0].cost.cost_ms);
+    const std::vector<double> best_ms{found.costs[0].best_ms, found.costs[1].best_ms};
+    for (std::size_t k = 0; k < 2; ++k) {
+      const double told = simulate(workload, found.plan.plan, *models.both[k]).value().cost_ms;
+      BOOST_TEST(told == found.costs[k].cost.cost_ms, boost::test_tools::tolerance(1e-9));
+      const PlanResult alone = make_plan(workload, cluster, *models.both[k], repeatable()).value();
+      BOOST_TEST(alone.cost.cost_ms == found.own_ms[k]);
+      BOOST_TEST(best_ms[k] <= alone.cost.cost_ms);
+      std::vector<PlanCost> costs;
+      for (const CostModels* one : models.both) {
+        costs.push_back(simulate(workload, alone.plan, *one).value());
+      }
+      BOOST_TEST(found.largest_regret() <= largest_regret(costs, best_ms) + 1e-9);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_plan_on_any_number_of_threads) {
+  const TwoModels models;
+  const Workload workload = tables_of(20, 9, false);
+  const Cluster cluster{.devices = 4, .memory_bytes = std::int64_t{1} << 34};
+  PlanOptions options = repeatable();
+  const RobustPlan one =
+      make_robust_plan(kAnyFile, workload, cluster, models.both, options).value();
+  options.threads = 3;
+  const RobustPlan three =
+      make_robust_plan(kAnyFile, workload, cluster, models.both, options).value();
+  BOOST_TEST((one.plan.plan == three.plan.plan));
+  BOOST_TEST(one.plan.evaluations == three.plan.evaluations);
+  BOOST_TEST(!one.plan.stopped_early);
+}
+
+BOOST_AUTO_TEST_CASE(what_one_model_refuses_is_refused) {
+  const TwoModels models;
+  Workload workload = tables_of(4, 2, false);
+  const std::vector<const CostModels*> one{&models.formula};
+  BOOST_TEST((make_robust_plan(kAnyFile, workload, kTwo, one, repeatable()).status().code() ==
+              StatusCode::kInvalidInput));
+  workload.tables[1].pooled = false;  // which networks do not know
+  const Status refused =
+      make_robust_plan(kAnyFile, workload, kTwo, models.both, repeatable()).status();
+  BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
+  BOOST_TEST(refused.message().find("not pooled") != std::string::npos, refused.message());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
