@@ -76,6 +76,18 @@ constexpr std::array kCommands{
                  "  neuroshard train comm --data comm_data --epochs 30 "
                  "--output my_comm_models.safetensors\n",
                  make_train_comm_command},
+    CommandEntry{"calibrate compute", "fit trained cost models of lookups to a few measurements",
+                 "  neuroshard collect compute --backend sim --profile H100-80G --samples 100 "
+                 "--output few\n"
+                 "  neuroshard calibrate compute --base h200_sim --data few "
+                 "--output my_models.safetensors\n",
+                 make_calibrate_compute_command},
+    CommandEntry{"calibrate comm", "fit trained cost models of exchanges to a few measurements",
+                 "  neuroshard collect comm --backend sim --profile H100-80G --devices 4 "
+                 "--samples 50 --output few_comm\n"
+                 "  neuroshard calibrate comm --base h200_sim --data few_comm "
+                 "--output my_models.safetensors\n",
+                 make_calibrate_comm_command},
     CommandEntry{"evaluate compute", "how well cost models fit measured lookups",
                  "  neuroshard collect compute --backend sim --profile H200-141G --samples 100 "
                  "--seed 1 --output unseen\n"

@@ -20,6 +20,8 @@ std::unique_ptr<Command> make_collect_comm_command();
 std::unique_ptr<Command> make_measure_command();
 std::unique_ptr<Command> make_train_compute_command();
 std::unique_ptr<Command> make_train_comm_command();
+std::unique_ptr<Command> make_calibrate_compute_command();
+std::unique_ptr<Command> make_calibrate_comm_command();
 std::unique_ptr<Command> make_evaluate_compute_command();
 std::unique_ptr<Command> make_evaluate_comm_command();
 std::unique_ptr<Command> make_generate_command();

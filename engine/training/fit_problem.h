@@ -37,6 +37,8 @@ struct FitProblem {
   nn::SetSamples samples;       ///< targets as learned
   std::vector<FitPart> parts;
   TargetScale scale;
+  /// Weights that every member begins with, encoder then head; empty: random ones of its own.
+  std::vector<float> start{};
 };
 
 }  // namespace neuroshard

@@ -46,6 +46,21 @@ Status add_compute_sets(const ComputeDataset& dataset, std::int32_t first_row,
   return {};
 }
 
+Result<ComputePool> pool_datasets(std::span<const ComputeDataset> data,
+                                  const FeatureSet& features) {
+  ComputePool all;
+  const auto width = static_cast<std::size_t>(features.size());
+  for (const ComputeDataset& dataset : data) {
+    const auto first_row = static_cast<std::int32_t>(all.features.size() / width);
+    const std::vector<float> values = pool_inputs(features, dataset);
+    all.features.insert(all.features.end(), values.begin(), values.end());
+    NEUROSHARD_RETURN_IF_ERROR(add_compute_sets(dataset, first_row, all.samples));
+    for (const io::ComputeSample& sample : dataset.samples) all.costs.push_back(sample.cost_ms);
+    all.sizes.push_back(static_cast<std::int64_t>(dataset.samples.size()));
+  }
+  return all;
+}
+
 CommInputs comm_inputs(CommArchitecture architecture, const CommFeatureSet& features,
                        CommDirection direction, const CommDataset& dataset,
                        std::span<const std::int32_t> ids) {

@@ -20,6 +20,17 @@ std::vector<float> pool_inputs(const FeatureSet& features, const ComputeDataset&
 Status add_compute_sets(const ComputeDataset& dataset, std::int32_t first_row,
                         nn::SetSamples& samples);
 
+/// The data sets as one: unscaled features of all pools, and samples counted through, without
+/// targets.
+struct ComputePool {
+  std::vector<float> features;
+  nn::SetSamples samples;
+  std::vector<double> costs;        ///< measured ms, of each sample
+  std::vector<std::int64_t> sizes;  ///< samples of each data set
+};
+/// Errors: an id outside a pool.
+Result<ComputePool> pool_datasets(std::span<const ComputeDataset> data, const FeatureSet& features);
+
 /// What a communication network is fed: fixed-devices one row an exchange (dims, then starts),
 /// pooled-devices one row a device.
 struct CommInputs {

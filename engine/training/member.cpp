@@ -62,7 +62,8 @@ Result<FitMember> FitMember::create(const nn::Backend& backend, ThreadPool& pool
   const Rng rng = Rng(options.seed).fork(kFirstMember + number);
   NEUROSHARD_ASSIGN_OR_RETURN(
       nn::Trainer trainer, nn::Trainer::create(backend, &pool, problem.network, problem.features));
-  NEUROSHARD_RETURN_IF_ERROR(trainer.start(first_parameters(problem, rng.fork(kWeights))));
+  NEUROSHARD_RETURN_IF_ERROR(trainer.start(
+      problem.start.empty() ? first_parameters(problem, rng.fork(kWeights)) : problem.start));
   return FitMember(std::move(trainer), problem, problem.parts[number], options, rng);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/cost_model/comm_features.h"
+#include "engine/training/comm_rows.h"
 #include "engine/training/evaluate.h"
 #include "engine/training/fit.h"
 #include "engine/training/inputs.h"
@@ -12,58 +13,6 @@
 
 namespace neuroshard {
 namespace {
-
-// One direction of the exchanges of all data sets, as rows for a network.
-struct Rows {
-  int width = 0;
-  int outputs = 0;
-  std::vector<float> inputs;
-  std::vector<double> costs;               // [rows, outputs]
-  std::vector<std::int64_t> first_row{0};  // of each exchange, and the end
-};
-
-Rows make_rows(std::span<const CommDataset> data, const CommModels& models,
-               CommDirection direction) {
-  Rows rows;
-  for (const CommDataset& dataset : data) {
-    const std::vector<std::int32_t> ids = all_ids(dataset.samples.size());
-    const CommInputs inputs =
-        comm_inputs(models.architecture, models.features, direction, dataset, ids);
-    const std::vector<double> costs = comm_costs(direction, dataset, ids);
-    rows.width = inputs.width;
-    rows.outputs = static_cast<int>(dataset.devices() / inputs.rows_per_exchange);
-    rows.inputs.insert(rows.inputs.end(), inputs.values.begin(), inputs.values.end());
-    rows.costs.insert(rows.costs.end(), costs.begin(), costs.end());
-    for (std::size_t k = 0; k < ids.size(); ++k) {
-      rows.first_row.push_back(rows.first_row.back() + inputs.rows_per_exchange);
-    }
-  }
-  return rows;
-}
-
-// An exchange goes whole into one part of the split, whatever number of rows it has.
-std::vector<std::int32_t> rows_of(const Rows& rows, std::span<const std::int32_t> exchanges) {
-  std::vector<std::int32_t> ids;
-  for (const std::int32_t exchange : exchanges) {
-    const auto at = static_cast<std::size_t>(exchange);
-    for (std::int64_t row = rows.first_row[at]; row < rows.first_row[at + 1]; ++row) {
-      ids.push_back(static_cast<std::int32_t>(row));
-    }
-  }
-  return ids;
-}
-
-template <typename T>
-std::vector<T> pick_rows(const std::vector<T>& values, int width,
-                         std::span<const std::int32_t> ids) {
-  std::vector<T> picked;
-  picked.reserve(ids.size() * static_cast<std::size_t>(width));
-  for (const std::int32_t id : ids) {
-    const auto begin = values.begin() + std::int64_t{id} * width;
-    picked.insert(picked.end(), begin, begin + width);
-  }
-  return picked;
-}
 
 // A column with few values, such as the number of devices in the data, says nothing about what lies
 // between them; at full size it would bend the network there at random. Trained on made-up data of
@@ -82,7 +31,7 @@ void damp_rare_values(std::span<const float> values, Scaling& scaling) {
   }
 }
 
-Result<FitProblem> make_problem(Rows rows, const CommTrainOptions& options, const Split& split,
+Result<FitProblem> make_problem(CommRows rows, const CommTrainOptions& options, const Split& split,
                                 Scaling& scaling) {
   const bool pooled = options.architecture == CommArchitecture::kPooledDevices;
   FitProblem problem;
@@ -114,15 +63,7 @@ Result<FitProblem> make_problem(Rows rows, const CommTrainOptions& options, cons
   if (pooled) damp_rare_values(seen, scaling);
   apply_scaling(scaling, rows.inputs);
   problem.features = std::move(rows.inputs);
-  const auto outputs = static_cast<std::size_t>(rows.outputs);
-  std::vector<float> targets(outputs);
-  for (std::int32_t row = 0; row < static_cast<std::int32_t>(rows.first_row.back()); ++row) {
-    for (std::size_t k = 0; k < outputs; ++k) {
-      targets[k] = static_cast<float>(
-          problem.scale.learned(rows.costs[static_cast<std::size_t>(row) * outputs + k]));
-    }
-    problem.samples.add({&row, 1}, targets);
-  }
+  add_targets(rows, problem);
   return problem;
 }
 

@@ -26,28 +26,6 @@ Result<nn::SetNetworkSpec> make_network(int inputs, const ComputeTrainOptions& o
                             nn::dense_stack(head, nn::Activation::kNone)};
 }
 
-// The data sets as one: features of all pools, and samples counted through.
-struct Pooled {
-  std::vector<float> features;
-  nn::SetSamples samples;
-  std::vector<double> costs;
-  std::vector<std::int64_t> sizes;
-};
-
-Result<Pooled> pool_datasets(std::span<const ComputeDataset> data, const FeatureSet& features) {
-  Pooled all;
-  const auto width = static_cast<std::size_t>(features.size());
-  for (const ComputeDataset& dataset : data) {
-    const auto first_row = static_cast<std::int32_t>(all.features.size() / width);
-    const std::vector<float> values = pool_inputs(features, dataset);
-    all.features.insert(all.features.end(), values.begin(), values.end());
-    NEUROSHARD_RETURN_IF_ERROR(add_compute_sets(dataset, first_row, all.samples));
-    for (const io::ComputeSample& sample : dataset.samples) all.costs.push_back(sample.cost_ms);
-    all.sizes.push_back(static_cast<std::int64_t>(dataset.samples.size()));
-  }
-  return all;
-}
-
 std::vector<double> pick(std::span<const double> values, std::span<const std::int32_t> ids) {
   std::vector<double> picked;
   for (const std::int32_t id : ids) picked.push_back(values[static_cast<std::size_t>(id)]);
@@ -97,7 +75,7 @@ Result<ComputeTraining> train_compute(std::span<const ComputeDataset> data,
   if (!features.sees_batch_size()) NEUROSHARD_RETURN_IF_ERROR(check_one_batch_size(data));
   FitProblem problem;
   NEUROSHARD_ASSIGN_OR_RETURN(problem.network, make_network(features.size(), options));
-  NEUROSHARD_ASSIGN_OR_RETURN(Pooled all, pool_datasets(data, features));
+  NEUROSHARD_ASSIGN_OR_RETURN(ComputePool all, pool_datasets(data, features));
   NEUROSHARD_ASSIGN_OR_RETURN(const Split split,
                               split_samples(all.samples.size(), options.fit.train_share,
                                             options.fit.validation_share, options.fit.seed));

@@ -173,4 +173,33 @@ BOOST_AUTO_TEST_CASE(evaluate_finds_an_error_out_and_a_file_keeps_it) {
   BOOST_TEST(!std::filesystem::exists(folder.file("never.safetensors")));
 }
 
+/// Both halves of a shipped model, with a few samples of other hardware.
+BOOST_AUTO_TEST_CASE(calibrate_tells_the_error_before_and_after) {
+  const TemporaryFolder folder;
+  const std::string model = folder.file("m.safetensors");
+  checked({"collect", "compute", "--backend", "sim", "--profile", "V100-32G", "--samples", "60",
+           "--output", folder.file("few")});
+  checked({"collect", "comm", "--backend", "sim", "--profile", "V100-32G", "--devices", "4",
+           "--samples", "40", "--output", folder.file("few_comm")});
+  const Outcome compute = checked({"calibrate", "compute", "--base", "h200_sim", "--data",
+                                   folder.file("few"), "--epochs", "30", "--output", model});
+  BOOST_TEST(has(compute.out, "data SIMULATED hardware V100-32G, nvswitch, 60 samples"),
+             compute.out);
+  BOOST_TEST(has(compute.out, "compute  before"), compute.out);
+  BOOST_TEST(has(compute.out, "compute  after"), compute.out);
+  const Outcome comm = checked({"calibrate", "comm", "--base", model, "--data",
+                                folder.file("few_comm"), "--epochs", "30", "--output", model});
+  BOOST_TEST(has(comm.out, "backward_comm  after"), comm.out);
+  const Planned own(model);
+  BOOST_TEST(own.document().at("cost_error").at("share").to_number<double>() > 0);
+  BOOST_TEST(
+      has(std::string(own.document().at("provenance").at("hardware").as_string()), "V100-32G"));
+
+  const Outcome formula =
+      run_command({"calibrate", "compute", "--base", "torchrec", "--data", folder.file("few"),
+                   "--output", folder.file("never.safetensors")});
+  BOOST_TEST(formula.exit_code == 2);
+  BOOST_TEST(has(formula.err, "--base: found 'torchrec'"), formula.err);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -43,8 +43,9 @@ BOOST_AUTO_TEST_CASE(every_command_is_listed_and_explains_itself) {
   const std::vector<std::string> names = command_names();
   for (const std::string expected :
        {"plan", "simulate", "compare", "sweep", "replan", "collect compute", "collect comm",
-        "train compute", "train comm", "evaluate compute", "evaluate comm", "tables generate",
-        "tables summarize", "bench", "check", "export", "tables import"}) {
+        "train compute", "train comm", "evaluate compute", "evaluate comm", "calibrate compute",
+        "calibrate comm", "tables generate", "tables summarize", "bench", "check", "export",
+        "tables import"}) {
     BOOST_TEST((std::find(names.begin(), names.end(), expected) != names.end()), expected);
   }
   for (const std::string& name : names) {

@@ -1,0 +1,197 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/commands/data_origin.h"
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/core/decimal.h"
+#include "engine/cost_model/cost_model_file.h"
+#include "engine/cost_model/plan_error.h"
+#include "engine/cost_model/validate_models.h"
+#include "engine/training/calibrate.h"
+#include "engine/training/dataset.h"
+#include "engine/training/report.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// Reports of the networks that were calibrated, by their names.
+using Reports = std::vector<std::pair<std::string, CalibrationReport>>;
+
+std::vector<std::string> row_of(const std::string& network, const std::string& when,
+                                const Metrics& metrics) {
+  std::vector<std::string> cells = metrics_cells(metrics);
+  cells.insert(cells.begin(), {network, when});
+  cells.push_back(std::isnan(metrics.half_width)
+                      ? "-"
+                      : "+- " + fixed_decimals(100 * metrics.half_width, 1) + " %");
+  return cells;
+}
+
+/// What both calibrations share: data, the base, where the model goes, and telling how it went.
+class CalibrateCommand : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags
+        .text("base", "NAME|FILE", "trained cost models of hardware that is most like this one",
+              &base_)
+        .required()
+        .reads("cost models");
+    flags
+        .texts("data", "DIR",
+               "measurements of this hardware, as `collect` writes them; 50 to 200 samples do",
+               &data_)
+        .required()
+        .reads();
+    flags.text("output", "FILE", "the calibrated cost models, one safetensors file", &output_)
+        .required()
+        .writes("cost models");
+    declare_kind(flags);
+    flags.integer("epochs", "most passes over the samples", &options_.fit.epochs, 1, 100'000);
+    flags.integer("folds", "parts that the error is found with", &options_.folds, 2, 16);
+    flags.seed("seed", "of the parts and the order of the samples", &options_.fit.seed);
+    declare_threads(flags, &control_.threads);
+    flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
+               &hardware_);
+    flags.choice("provenance", "WORD", "measured or simulated, for data that does not say",
+                 &provenance_, {"measured", "simulated"});
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ModelOrigin origin, origin_of(data_, hardware_, provenance_));
+    if (base_ == kTorchRecCostModel) {
+      return invalid_input("--base: found '" + base_ +
+                           "', expected trained cost models: a formula learns nothing");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels base, load_cost_models(base_));
+    const Status status = calibrate_with_progress(base, origin);
+    NEUROSHARD_RETURN_IF_ERROR(status);
+    NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(base.models)));
+    const std::string poor = poor_order(base.models);
+    if (output_ == "-") {
+      note_if_any(poor);
+      return {};
+    }
+    TextTable table({{"network", Align::kLeft},
+                     {"", Align::kLeft},
+                     {"MSE ms^2"},
+                     {"MAPE"},
+                     {"tau"},
+                     {"90 % within"}});
+    std::string settings;
+    for (const auto& [name, report] : reports_) {
+      table.add(row_of(name, "before", report.before));
+      table.add(row_of(name, "after", report.after), Style::kBold);
+      settings += name + ": learning rate " + general_decimals(report.learning_rate, 3) +
+                  ", epoch " + std::to_string(report.epochs) + "\n";
+    }
+    return print(
+        "base " + base.name + "\ndata " + describe(origin) + ", " + counted(samples_, "sample") +
+        "\n\n" + table.render(Console::of(STDOUT_FILENO)) +
+        "before: the base, of all samples; after: of each sample by a network that has not "
+        "learned from it\n" +
+        settings + (poor.empty() ? "" : "NOT GOOD: " + poor + "\n") + "model written to " +
+        output_ + (poor.empty() ? "" : " all the same") + "\n");
+  }
+
+ protected:
+  virtual void declare_kind(FlagSet& flags) = 0;
+  /// Puts the calibrated half in the place of the base's and fills `reports_` and `samples_`.
+  virtual Status calibrate(NamedCostModels& models, const ModelOrigin& origin) = 0;
+
+  std::vector<std::string> data_;
+  CalibrateOptions options_ = default_calibrate_options();
+  TrainControl control_{.threads = 0};
+  Reports reports_;
+  std::int64_t samples_ = 0;
+
+ private:
+  Status calibrate_with_progress(NamedCostModels& base, const ModelOrigin& origin) {
+    ProgressBar progress;
+    control_.progress = &progress;
+    control_.cancel = &cancel_token();
+    const Status status = calibrate(base, origin);
+    return status.code() == StatusCode::kCancelled ? cancelled("interrupted, no model written")
+                                                   : status;
+  }
+
+  std::string base_;
+  std::string output_;
+  std::optional<std::string> hardware_;
+  std::optional<std::string> provenance_;
+};
+
+class CalibrateComputeCommand final : public CalibrateCommand {
+ protected:
+  void declare_kind(FlagSet& flags) override {
+    flags.text("tables", "FILE", "the pool, instead of the data directory's own", &tables_).reads();
+  }
+
+  Status calibrate(NamedCostModels& base, const ModelOrigin& origin) override {
+    if (!base.models.compute) return invalid_input(base.name + ": has no compute model");
+    std::vector<ComputeDataset> data;
+    for (const std::string& directory : data_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
+                                  read_compute_dataset(directory, tables_.value_or("")));
+      NEUROSHARD_RETURN_IF_ERROR(
+          check_batch_size(base.models, dataset.batch_size).with_context(directory));
+      samples_ += std::ssize(dataset.samples);
+      data.push_back(std::move(dataset));
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(ComputeCalibration found,
+                                calibrate_compute(*base.models.compute, data, options_, control_));
+    base.models.compute = std::move(found.model);
+    base.models.compute_origin = origin;
+    reports_ = {{"compute", found.report}};
+    return {};
+  }
+
+ private:
+  std::optional<std::string> tables_;
+};
+
+class CalibrateCommCommand final : public CalibrateCommand {
+ protected:
+  void declare_kind(FlagSet&) override {}
+
+  Status calibrate(NamedCostModels& base, const ModelOrigin& origin) override {
+    if (!base.models.comm) return invalid_input(base.name + ": has no communication models");
+    std::vector<CommDataset> data;
+    for (const std::string& directory : data_) {
+      NEUROSHARD_ASSIGN_OR_RETURN(CommDataset dataset, read_comm_dataset(directory));
+      NEUROSHARD_RETURN_IF_ERROR(
+          check_batch_size(base.models, dataset.batch_size).with_context(directory));
+      samples_ += std::ssize(dataset.samples);
+      data.push_back(std::move(dataset));
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(CommCalibration found,
+                                calibrate_comm(*base.models.comm, data, options_, control_));
+    base.models.comm = std::move(found.models);
+    base.models.comm_origin = origin;
+    reports_ = {{"forward_comm", found.forward}, {"backward_comm", found.backward}};
+    return {};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate_compute_command() {
+  return std::make_unique<CalibrateComputeCommand>();
+}
+std::unique_ptr<Command> make_calibrate_comm_command() {
+  return std::make_unique<CalibrateCommCommand>();
+}
+
+}  // namespace neuroshard::apps
