@@ -9,7 +9,7 @@
 
 #include "engine/cost_model/validate_models.h"
 #include "engine/training/evaluate.h"
-#include "tests/pretrain/samples.h"
+#include "tests/training/samples.h"
 
 namespace neuroshard {
 namespace {
