@@ -68,7 +68,7 @@ double configuration_bound(const Problem& problem, PlanEvaluator& evaluator, con
       sand += cost;
       continue;
     }
-    ++kinds[std::move(pieces)];
+    kinds.try_emplace(std::move(pieces), 0.0).first->second += 1;
     ++classes;
   }
   // Sand fills what pieces leave: of much of it, patterns say no more than the area.

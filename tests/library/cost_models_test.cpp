@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(cost_models)
 
 BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
   const std::vector<std::string> names = CostModels::shipped_names();
-  BOOST_TEST(names == (std::vector<std::string>{"a100_sim", "h200_sim", "torchrec"}),
+  BOOST_TEST(names == (std::vector<std::string>{"a100_sim", "h200_cal", "h200_sim", "torchrec"}),
              boost::test_tools::per_element());
   for (const std::string& name : names) {
     BOOST_TEST_CONTEXT(name) {
