@@ -66,7 +66,7 @@ struct PlanDocument {
   std::int64_t batch_size = 0;
   StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
   PlanCost cost;
-  std::optional<double> lower_bound_ms;  ///< that no plan for the same cluster costs less than
+  std::optional<double> lower_bound_ms;   ///< that no plan for the same cluster costs less than
   std::optional<CostError> cost_error{};  ///< nothing in older files, and of other makers
   std::vector<CostByModel> by_models{};   ///< of a plan made for several; the first is `cost`'s
   PlanProvenance provenance;
