@@ -14,6 +14,6 @@ namespace neuroshard {
 /// need not know which cost model it has. Hosts have `devices_per_host` devices, as a Cluster says
 /// it. REQUIRES a plan that is valid for the workload.
 Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan,
-                  std::int32_t devices_per_host = 0);
+                  std::int32_t devices_per_host);
 
 }  // namespace neuroshard

@@ -10,6 +10,7 @@
 namespace {
 
 namespace json = boost::json;
+using neuroshard::test::example_plan_arguments;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
@@ -17,17 +18,7 @@ using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
 Outcome plan(const std::vector<std::string>& more) {
-  std::vector<std::string> words{"plan",
-                                 "--tables",
-                                 source_file("examples/dlrm_dcnv2.json"),
-                                 "--devices",
-                                 "8",
-                                 "--device-memory",
-                                 "80GB",
-                                 "--evaluations",
-                                 "20000"};
-  words.insert(words.end(), more.begin(), more.end());
-  return run_command(words);
+  return run_command(example_plan_arguments(more));
 }
 
 double robust_cost_in(const std::string& file) {

@@ -127,6 +127,23 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_plan_on_any_number_of_threads)
   BOOST_TEST(!one.plan.stopped_early);
 }
 
+BOOST_AUTO_TEST_CASE(rows_over_a_host_of_the_cluster_have_costs) {
+  const TwoModels models;
+  Workload workload = tables_of(1, 3, false);
+  workload.tables[0].rows = 4000;
+  const std::int32_t dim = workload.tables[0].dim;
+  Plan plan{8, {}};
+  for (std::int32_t rank = 0; rank < 4; ++rank) {
+    plan.shards.push_back({0, rank * 1000, (rank + 1) * 1000, 0, dim, 4 + rank});
+  }
+  for (const std::int32_t each : {4, 8}) {
+    const Cluster cluster{
+        .devices = 8, .memory_bytes = std::int64_t{1} << 34, .devices_per_host = each};
+    CostPanel panel = CostPanel::create(workload, cluster, models.both).value();
+    BOOST_TEST(panel.costs_of(plan).ok() == (each == 4));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_one_model_refuses_is_refused) {
   const TwoModels models;
   Workload workload = tables_of(4, 2, false);

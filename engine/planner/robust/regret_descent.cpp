@@ -296,7 +296,8 @@ Result<CostPanel> CostPanel::create(const Workload& workload, const Cluster& clu
 Result<std::vector<PlanCost>> CostPanel::costs_of(const Plan& plan) {
   std::vector<PlanCost> costs;
   for (std::size_t k = 0; k < models_.size(); ++k) {
-    NEUROSHARD_RETURN_IF_ERROR(check_plan(*models_[k], *workload_, plan));
+    NEUROSHARD_RETURN_IF_ERROR(
+        check_plan(*models_[k], *workload_, plan, cluster_.devices_per_host));
     costs.push_back(evaluators_[k]->evaluate(plan));
     set_bytes(*workload_, plan, cluster_.buffers, costs.back());
   }
