@@ -284,8 +284,7 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   if (plan.pieces_on(a).empty()) return false;
   const std::int32_t piece = any_of(plan.pieces_on(a), rng);
   if (!movable(plan, piece)) return false;
-  if (mix_.resize > 0 && plan.catalog().any_widths(plan.entry_of(piece).table) &&
-      (kind -= mix_.resize) < 0) {
+  if (plan.catalog().any_widths(plan.entry_of(piece).table) && (kind -= mix_.resize) < 0) {
     return draw_resize(plan, piece, rng, move);
   }
   if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, mix_.uneven, rng, move);

@@ -48,21 +48,28 @@ bool takes_no_time(const Problem& problem) {
   return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
 }
 
+/// The options with that share of the time left, or `least` seconds, where time paces the search;
+/// with what is left where it only ends it.
+SearchOptions with_share(const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                         double share, double least) {
+  SearchOptions own = options;
+  if (options.time_limit_s <= 0) return own;
+  const double left = options.time_limit_s - seconds_since(began);
+  own.time_limit_s =
+      std::max(kLeastTimeLimit, paced_by_time(options) ? share_of(left, share, least) : left);
+  return own;
+}
+
 /// `best`, the fast plan or none, becomes the one that fast_row_plan() finds, if that is cheaper.
 void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
               const SearchOptions& options, std::chrono::steady_clock::time_point began,
               const std::optional<DividedPlan>& fast, std::optional<StartPlan>& best) {
-  SearchOptions soon = options;
-  if (options.time_limit_s > 0) {
-    const double so_far = seconds_since(began);
-    const double left = options.time_limit_s - so_far;
-    const bool paced = paced_by_time(options);
-    if (paced && left < so_far) return;  // one takes as long as the plan that there is
-    const double share = paced ? share_of(left, kRowShare, kFastSeconds) : left;
-    soon.time_limit_s = std::max(kLeastTimeLimit, share);
-  }
-  const std::optional<FastPlan> by_rows = fast_row_plan(
-      problem, evaluator, catalog, StopCheck(soon), budget_share(options, kRowShare), fast);
+  const double so_far = seconds_since(began);
+  // One takes as long as the plan that there is.
+  if (paced_by_time(options) && options.time_limit_s - so_far < so_far) return;
+  const StopCheck soon(with_share(options, began, kRowShare, kFastSeconds));
+  const std::optional<FastPlan> by_rows =
+      fast_row_plan(problem, evaluator, catalog, soon, budget_share(options, kRowShare), fast);
   if (by_rows) keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
@@ -71,14 +78,9 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
 void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                 const SearchOptions& options, std::chrono::steady_clock::time_point began,
                 std::optional<StartPlan>& best) {
-  SearchOptions soon = options;
-  if (options.time_limit_s > 0) {
-    const double left = options.time_limit_s - seconds_since(began);
-    const double share = paced_by_time(options) ? share_of(left, kPackedShare, kFastSeconds) : left;
-    soon.time_limit_s = std::max(kLeastTimeLimit, share);
-  }
-  const std::optional<FastPlan> packed = packed_plan(problem, evaluator, catalog, StopCheck(soon),
-                                                     budget_share(options, kPackedShare));
+  const StopCheck soon(with_share(options, began, kPackedShare, kFastSeconds));
+  const std::optional<FastPlan> packed =
+      packed_plan(problem, evaluator, catalog, soon, budget_share(options, kPackedShare));
   if (packed) keep_cheaper(start_of(*packed, problem, evaluator, catalog), best);
 }
 
@@ -144,12 +146,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     try_rows(problem, evaluator, catalog, options, began, fast, best);
     if (!fast || fast->plan.finer) try_packed(problem, evaluator, catalog, options, began, best);
   }
-  SearchOptions rest = options;
-  if (options.time_limit_s > 0) {
-    const double left = options.time_limit_s - seconds_since(began);
-    const double share = paced ? share_of(left, kStartShare, kStartSeconds) : left;
-    rest.time_limit_s = std::max(kLeastTimeLimit, share);
-  }
+  SearchOptions rest = with_share(options, began, kStartShare, kStartSeconds);
   if (options.evaluations > 0 && best) {
     const std::int64_t left = options.evaluations - best->evaluations;
     rest.evaluations = std::max<std::int64_t>(

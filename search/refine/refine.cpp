@@ -54,6 +54,35 @@ std::size_t most_widths(const SearchOptions& options, const PlanEvaluator& evalu
   return static_cast<std::size_t>(most);
 }
 
+/// The start, improved by walks in pieces of the catalog, where that is complete and has those.
+SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                    const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                    FirstPlan start) {
+  SearchResult result{std::move(start.plan.plan),
+                      start.plan.evaluations,
+                      start.plan.stopped_early,
+                      start.skipped,
+                      {}};
+  if (!catalog.complete()) return result;
+  Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
+  if (pieces.empty()) return result;
+  const bool timed = options.time_limit_s > 0;
+  const double left = timed ? options.time_limit_s - seconds_since(began) : kNoTimeLimit;
+  if (left >= kLeastForBound) {
+    result.lower_bound =
+        lower_bound(problem, evaluator, row_shapes(options, problem.cluster.devices),
+                    {effort_for(options, left), options.bound_within_memory});
+  }
+  Refinement refinement(problem, evaluator, catalog, options, began);
+  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
+  result.evaluations += refinement.candidates();
+  result.stopped_early = result.stopped_early || refinement.stopped_early();
+  // Sums in another order differ by rounding: what counts is the order of plan files.
+  Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
+  if (plan_cost(plan, evaluator) <= start.plan.cost) result.plan = std::move(plan);
+  return result;
+}
+
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
                                    const SearchOptions& options) {
   const auto began = std::chrono::steady_clock::now();
@@ -90,37 +119,19 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
     first = row_start(problem, evaluator, catalog, rows, left, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
-  SearchResult result{std::move(start.plan.plan),
-                      start.plan.evaluations,
-                      start.plan.stopped_early,
-                      start.skipped,
-                      {}};
+  const std::size_t sizes = most_widths(own, evaluator);
+  if (sizes == 0) return walked(problem, evaluator, catalog, own, began, std::move(start));
   const Problem any(problem.workload, problem.cluster,
-                    with_any_widths(problem.space, evaluator, catalog, most_widths(own, evaluator)),
+                    with_any_widths(problem.space, evaluator, catalog, sizes),
                     problem.on_more_devices);
   const ShapeCatalog widths(any.space, evaluator, rows, own.cancel);
-  if (!widths.complete()) return result;
-  Assignment pieces = pieces_of(result.plan, problem.workload, widths);
-  if (pieces.empty()) return result;
-  const double left = timed ? own.time_limit_s - seconds_since(began) : kNoTimeLimit;
-  if (left >= kLeastForBound) {
-    result.lower_bound =
-        lower_bound(problem, evaluator, rows, {effort_for(own, left), own.bound_within_memory});
-  }
-  Refinement refinement(any, evaluator, widths, own, began);
-  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
-  result.evaluations += refinement.candidates();
-  result.stopped_early = result.stopped_early || refinement.stopped_early();
-  // Sums in another order differ by rounding: what counts is the order of plan files.
-  Plan plan = plan_of(refinement.best(), problem.workload, widths, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) <= start.plan.cost) result.plan = std::move(plan);
-  return result;
+  return walked(any, evaluator, widths, own, began, std::move(start));
 }
 
 }  // namespace
 
-Result<SearchResult> refine_by_halves(const Problem& problem, PlanEvaluator& evaluator,
-                                      const SearchOptions& options) {
+Result<SearchResult> refine_unjoined(const Problem& problem, PlanEvaluator& evaluator,
+                                     const SearchOptions& options) {
   Result<SearchResult> found = search_within(problem, evaluator, options);
   if (found.status().code() != StatusCode::kInfeasible) return found;
   return with_wider_options(problem, options, found.status());
@@ -128,7 +139,7 @@ Result<SearchResult> refine_by_halves(const Problem& problem, PlanEvaluator& eva
 
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options) {
-  Result<SearchResult> found = refine_by_halves(problem, evaluator, options);
+  Result<SearchResult> found = refine_unjoined(problem, evaluator, options);
   if (!found.ok()) return found;
   found->plan = with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
   return found;

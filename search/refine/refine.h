@@ -17,9 +17,8 @@ namespace neuroshard::search {
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options);
 
-/// The same, but that tables have no widths but those that halving leads to: what a device holds of
-/// a table may be in several blocks (joined_columns.h).
-Result<SearchResult> refine_by_halves(const Problem& problem, PlanEvaluator& evaluator,
-                                      const SearchOptions& options);
+/// The same before what a device holds of a table becomes one block (joined_columns.h).
+Result<SearchResult> refine_unjoined(const Problem& problem, PlanEvaluator& evaluator,
+                                     const SearchOptions& options);
 
 }  // namespace neuroshard::search

@@ -80,7 +80,7 @@ std::optional<CellPlan> fresh_start(const RunningPlan& now, const SearchOptions&
   own.replicate = false;
   own.progress = nullptr;
   Result<SearchResult> fresh =
-      refine_by_halves({workload, cluster, std::move(space)}, now.evaluator, own);
+      refine_unjoined({workload, cluster, std::move(space)}, now.evaluator, own);
   if (!fresh.ok()) return std::nullopt;
   evaluations += fresh->evaluations;
   canonicalize(fresh->plan);
