@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/commands/data_origin.h"
+#include "apps/commands/known_data.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -19,7 +20,6 @@
 #include "engine/core/decimal.h"
 #include "engine/cost_model/cost_model_file.h"
 #include "engine/cost_model/plan_error.h"
-#include "engine/cost_model/validate_models.h"
 #include "engine/training/calibrate.h"
 #include "engine/training/dataset.h"
 #include "engine/training/report.h"
@@ -63,10 +63,7 @@ class CalibrateCommand : public Command {
     flags.integer("folds", "parts that the error is found with", &options_.folds, 2, 16);
     flags.seed("seed", "of the parts and the order of the samples", &options_.fit.seed);
     declare_threads(flags, &control_.threads);
-    flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
-               &hardware_);
-    flags.choice("provenance", "WORD", "measured or simulated, for data that does not say",
-                 &provenance_, {"measured", "simulated"});
+    declare_data_origin(flags, &hardware_, &provenance_);
   }
 
   Status run(const FlagSet&) override {
@@ -111,6 +108,11 @@ class CalibrateCommand : public Command {
   /// Puts the calibrated half in the place of the base's and fills `reports_` and `samples_`.
   virtual Status calibrate(NamedCostModels& models, const ModelOrigin& origin) = 0;
 
+  template <typename Dataset>
+  void count(const std::vector<Dataset>& data) {
+    for (const Dataset& dataset : data) samples_ += std::ssize(dataset.samples);
+  }
+
   std::vector<std::string> data_;
   CalibrateOptions options_ = default_calibrate_options();
   TrainControl control_{.threads = 0};
@@ -141,15 +143,12 @@ class CalibrateComputeCommand final : public CalibrateCommand {
 
   Status calibrate(NamedCostModels& base, const ModelOrigin& origin) override {
     if (!base.models.compute) return invalid_input(base.name + ": has no compute model");
-    std::vector<ComputeDataset> data;
-    for (const std::string& directory : data_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
-                                  read_compute_dataset(directory, tables_.value_or("")));
-      NEUROSHARD_RETURN_IF_ERROR(
-          check_batch_size(base.models, dataset.batch_size).with_context(directory));
-      samples_ += std::ssize(dataset.samples);
-      data.push_back(std::move(dataset));
-    }
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::vector<ComputeDataset> data,
+        read_known_data(data_, base.models, [&](const std::string& directory) {
+          return read_compute_dataset(directory, tables_.value_or(""));
+        }));
+    count(data);
     NEUROSHARD_ASSIGN_OR_RETURN(ComputeCalibration found,
                                 calibrate_compute(*base.models.compute, data, options_, control_));
     base.models.compute = std::move(found.model);
@@ -168,14 +167,9 @@ class CalibrateCommCommand final : public CalibrateCommand {
 
   Status calibrate(NamedCostModels& base, const ModelOrigin& origin) override {
     if (!base.models.comm) return invalid_input(base.name + ": has no communication models");
-    std::vector<CommDataset> data;
-    for (const std::string& directory : data_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(CommDataset dataset, read_comm_dataset(directory));
-      NEUROSHARD_RETURN_IF_ERROR(
-          check_batch_size(base.models, dataset.batch_size).with_context(directory));
-      samples_ += std::ssize(dataset.samples);
-      data.push_back(std::move(dataset));
-    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<CommDataset> data,
+                                read_known_data(data_, base.models, read_comm_dataset));
+    count(data);
     NEUROSHARD_ASSIGN_OR_RETURN(CommCalibration found,
                                 calibrate_comm(*base.models.comm, data, options_, control_));
     base.models.comm = std::move(found.models);

@@ -48,6 +48,14 @@ Status check_each_once(std::span<const std::string> directories) {
 
 }  // namespace
 
+void declare_data_origin(FlagSet& flags, std::optional<std::string>* hardware,
+                         std::optional<std::string>* provenance) {
+  flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
+             hardware);
+  flags.choice("provenance", "WORD", "measured or simulated, for data that does not say",
+               provenance, {"measured", "simulated"});
+}
+
 Result<ModelOrigin> origin_of(std::span<const std::string> directories,
                               const std::optional<std::string>& hardware,
                               const std::optional<std::string>& provenance) {

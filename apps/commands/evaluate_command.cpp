@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/commands/data_origin.h"
+#include "apps/commands/known_data.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
@@ -15,7 +16,6 @@
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
 #include "engine/cost_model/cost_model_file.h"
-#include "engine/cost_model/validate_models.h"
 #include "engine/training/dataset.h"
 #include "engine/training/evaluate.h"
 #include "engine/training/report.h"
@@ -129,14 +129,11 @@ class EvaluateComputeCommand final : public EvaluateCommand {
 
   Result<NamedMetrics> evaluate(const NamedCostModels& models) override {
     if (!models.models.compute) return invalid_input(models.name + ": has no compute model");
-    std::vector<ComputeDataset> data;
-    for (const std::string& directory : data_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(ComputeDataset dataset,
-                                  read_compute_dataset(directory, tables_.value_or("")));
-      NEUROSHARD_RETURN_IF_ERROR(
-          check_batch_size(models.models, dataset.batch_size).with_context(directory));
-      data.push_back(std::move(dataset));
-    }
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::vector<ComputeDataset> data,
+        read_known_data(data_, models.models, [&](const std::string& directory) {
+          return read_compute_dataset(directory, tables_.value_or(""));
+        }));
     NEUROSHARD_ASSIGN_OR_RETURN(const Metrics metrics,
                                 evaluate_compute(*models.models.compute, data));
     return NamedMetrics{{"compute", metrics}};
@@ -157,13 +154,8 @@ class EvaluateCommCommand final : public EvaluateCommand {
 
   Result<NamedMetrics> evaluate(const NamedCostModels& models) override {
     if (!models.models.comm) return invalid_input(models.name + ": has no communication models");
-    std::vector<CommDataset> data;
-    for (const std::string& directory : data_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(CommDataset dataset, read_comm_dataset(directory));
-      NEUROSHARD_RETURN_IF_ERROR(
-          check_batch_size(models.models, dataset.batch_size).with_context(directory));
-      data.push_back(std::move(dataset));
-    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<CommDataset> data,
+                                read_known_data(data_, models.models, read_comm_dataset));
     NEUROSHARD_ASSIGN_OR_RETURN(const CommMetrics metrics,
                                 evaluate_comm(*models.models.comm, data));
     return NamedMetrics{{"forward_comm", metrics.forward}, {"backward_comm", metrics.backward}};

@@ -7,9 +7,10 @@
 
 #include "apps/commands/frontier_limits.h"
 #include "apps/commands/plan_report.h"
+#include "apps/commands/written_plan.h"
 #include "apps/console/console.h"
+#include "apps/console/counted_progress.h"
 #include "apps/console/output.h"
-#include "apps/console/progress_bar.h"
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
@@ -31,22 +32,6 @@ namespace {
 constexpr std::int64_t kAnyMemory = std::int64_t{1} << 50;
 /// Most numbers of devices: a bound for mistyped lists.
 constexpr std::size_t kMostCounts = 64;
-
-/// What a search reports, with which setting it is for.
-class SettingProgress final : public ProgressSink {
- public:
-  void next(std::size_t setting, std::size_t of) {
-    where_ = "setting " + std::to_string(setting) + " of " + std::to_string(of) + ": ";
-  }
-  void update(std::string_view phase, std::int64_t done, std::int64_t total,
-              std::string_view unit) override {
-    bar_.update(where_ + std::string(phase), done, total, unit);
-  }
-
- private:
-  ProgressBar bar_;
-  std::string where_;
-};
 
 class FrontierCommand final : public Command {
  public:
@@ -127,7 +112,7 @@ class FrontierCommand final : public Command {
   }
 
   Result<Frontier> search(const Workload& workload, const CostModels& models) {
-    SettingProgress progress;
+    CountedProgress progress("setting");
     FrontierOptions options{devices_, search_.options, [&](std::size_t setting, std::size_t of) {
                               progress.next(setting, of);
                             }};
@@ -194,16 +179,13 @@ class FrontierCommand final : public Command {
                                              const NamedCostModels& models) const {
     io::FrontierReport report{described(loaded.workload), describe(models), {}};
     for (const FrontierPoint& point : frontier.points) {
-      io::PlanDocument document;
-      document.plan = point.result.plan;
-      document.batch_size = loaded.workload.batch_size;
-      document.buffers = like_.buffers;
-      document.setting = {.table_names = io::names_for_plan(loaded.workload),
-                          .memory_bytes = point.memory_bytes};
-      document.places.devices_per_host = hosts_for(point.result.plan.devices);
-      document.cost = point.result.cost;
-      document.provenance = provenance_of(models, devices_per_host_, loaded.sha256,
-                                          point.result.algorithm, search_.options.seed);
+      io::PlanDocument own;
+      own.setting.table_names = io::names_for_plan(loaded.workload);
+      own.places.devices_per_host = hosts_for(point.result.plan.devices);
+      Cluster cluster = like_;
+      cluster.memory_bytes = point.memory_bytes;
+      io::PlanDocument document =
+          document_of(loaded, cluster, models, point.result, search_.options.seed, std::move(own));
       report.plans.push_back({point.memory_bytes, std::move(document)});
     }
     return report;

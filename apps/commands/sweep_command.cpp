@@ -8,8 +8,8 @@
 #include "apps/commands/plan_report.h"
 #include "apps/commands/sweep_summary.h"
 #include "apps/console/console.h"
+#include "apps/console/counted_progress.h"
 #include "apps/console/output.h"
-#include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/host_flags.h"
@@ -28,24 +28,6 @@ namespace {
 
 /// Most clusters of one sweep: a bound for mistyped lists, hours of searches by themselves.
 constexpr std::size_t kMaxClusters = 256;
-
-/// What a search reports, with which cluster it is for.
-class ClusterProgress final : public ProgressSink {
- public:
-  explicit ClusterProgress(std::size_t clusters) : clusters_(clusters) {}
-  void next() { ++cluster_; }
-  void update(std::string_view phase, std::int64_t done, std::int64_t total,
-              std::string_view unit) override {
-    bar_.update("cluster " + std::to_string(cluster_) + " of " + std::to_string(clusters_) + ": " +
-                    std::string(phase),
-                done, total, unit);
-  }
-
- private:
-  ProgressBar bar_;
-  std::size_t clusters_;
-  std::size_t cluster_ = 0;
-};
 
 class SweepCommand final : public Command {
  public:
@@ -132,12 +114,13 @@ class SweepCommand final : public Command {
   /// A plan for each cluster. What only some of them are refused is their outcome.
   Status sweep(const Workload& workload, const std::vector<Cluster>& clusters,
                const NamedCostModels& models) {
-    ClusterProgress progress(clusters.size());
+    CountedProgress progress("cluster");
     search_.options.progress = &progress;
     Status refusal;
     bool any_taken = false;
+    std::size_t number = 0;
     for (const Cluster& cluster : clusters) {
-      progress.next();
+      progress.next(++number, clusters.size());
       NEUROSHARD_RETURN_IF_ERROR(check_step_memory(workload, step_memory(workload, cluster)));
       const Result<ComparedPlan> planned = plan_for(workload, cluster, models);
       // A search that was cut short may have returned a plan, which would not compare.

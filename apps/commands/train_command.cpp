@@ -48,10 +48,7 @@ class TrainCommand : public Command {
     declare_threads(flags, &control_.threads);
     flags.choice("backend", "NAME", "what trains: cpu or cuda (a GPU)", &backend_, {"cpu", "cuda"});
     flags.text("report", "FILE", "settings, learning curve and metrics as JSON", &report_).writes();
-    flags.text("hardware", "TEXT", "what the data was measured on, instead of its own words",
-               &hardware_);
-    flags.choice("provenance", "WORD", "measured or simulated, for data that does not say",
-                 &provenance_, {"measured", "simulated"});
+    declare_data_origin(flags, &hardware_, &provenance_);
   }
 
   Status run(const FlagSet&) override {

@@ -1,5 +1,7 @@
 #include "apps/commands/written_plan.h"
 
+#include <utility>
+
 #include "engine/cost_model/plan_error.h"
 #include "io/formats/plan_export.h"
 
@@ -15,10 +17,9 @@ std::vector<io::CostByModel> costs_by_models(std::span<const NamedCostModels> mo
   return costs;
 }
 
-Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
-                            const Cluster& cluster, const NamedCostModels& models,
-                            const PlanResult& result, std::uint64_t seed,
-                            io::PlanDocument document) {
+io::PlanDocument document_of(const LoadedWorkload& loaded, const Cluster& cluster,
+                             const NamedCostModels& models, const PlanResult& result,
+                             std::uint64_t seed, io::PlanDocument document) {
   document.plan = result.plan;
   document.batch_size = loaded.workload.batch_size;
   document.buffers = cluster.buffers;
@@ -29,6 +30,14 @@ Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
   document.cost_error = error_of(models.models, result.cost);
   document.provenance =
       provenance_of(models, cluster.devices_per_host, loaded.sha256, result.algorithm, seed);
+  return document;
+}
+
+Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,
+                            const Cluster& cluster, const NamedCostModels& models,
+                            const PlanResult& result, std::uint64_t seed,
+                            io::PlanDocument document) {
+  document = document_of(loaded, cluster, models, result, seed, std::move(document));
   flags.options.memory_limit = cluster.memory_bytes;
   flags.options.cost_origin = describe_costs(models, cluster.devices);
   return io::export_plan(flags.format, loaded.workload, document, flags.options);

@@ -17,6 +17,12 @@ namespace neuroshard::apps {
 std::vector<io::CostByModel> costs_by_models(std::span<const NamedCostModels> models,
                                              const RobustPlan& plan);
 
+/// `document`, which holds what a trainer's plan says beside shards, with the plan of `result` in
+/// it, its cost on the cluster, and where it comes from.
+io::PlanDocument document_of(const LoadedWorkload& loaded, const Cluster& cluster,
+                             const NamedCostModels& models, const PlanResult& result,
+                             std::uint64_t seed, io::PlanDocument document = {});
+
 /// The text of `document`, which holds what a trainer's plan says beside shards, with the plan of
 /// `result` in it and where it comes from.
 Result<std::string> text_of(ExportFlags& flags, const LoadedWorkload& loaded,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -75,6 +76,23 @@ void canonicalize(Plan& plan) {
     return std::tie(a.table, a.row_begin, a.column_begin, a.device) <
            std::tie(b.table, b.row_begin, b.column_begin, b.device);
   });
+}
+
+std::int32_t bottleneck_of(const PlanCost& cost) {
+  const auto dearest =
+      std::max_element(cost.per_device.begin(), cost.per_device.end(),
+                       [](const auto& a, const auto& b) { return a.total_ms() < b.total_ms(); });
+  return static_cast<std::int32_t>(dearest - cost.per_device.begin());
+}
+
+std::vector<std::int32_t> idle_first(const PlanCost& cost) {
+  std::vector<std::int32_t> devices(cost.per_device.size());
+  std::iota(devices.begin(), devices.end(), 0);
+  std::stable_sort(devices.begin(), devices.end(), [&](std::int32_t a, std::int32_t b) {
+    return cost.per_device[static_cast<std::size_t>(a)].total_ms() <
+           cost.per_device[static_cast<std::size_t>(b)].total_ms();
+  });
+  return devices;
 }
 
 }  // namespace neuroshard

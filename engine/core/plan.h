@@ -67,4 +67,9 @@ struct PlanCost {
   std::vector<DeviceCost> per_device;
 };
 
+/// The device whose total is the largest, the first of equals. REQUIRES costs of a device.
+std::int32_t bottleneck_of(const PlanCost& cost);
+/// All devices, the one with the smallest total first.
+std::vector<std::int32_t> idle_first(const PlanCost& cost);
+
 }  // namespace neuroshard

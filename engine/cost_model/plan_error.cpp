@@ -34,16 +34,14 @@ std::string percent(double share) {
 /// The parts of the bottleneck device's cost that there are.
 std::vector<Part> parts_of(const CostModels& models, const PlanCost& cost) {
   static const std::optional<HeldOutError> kNone;
-  const auto dearest =
-      std::max_element(cost.per_device.begin(), cost.per_device.end(),
-                       [](const auto& a, const auto& b) { return a.total_ms() < b.total_ms(); });
+  const DeviceCost& dearest = cost.per_device[static_cast<std::size_t>(bottleneck_of(cost))];
   const bool comm = models.comm.has_value();
   std::vector<Part> parts{
-      {"compute", std::abs(dearest->compute_ms), models.compute ? &models.compute->error : &kNone,
+      {"compute", std::abs(dearest.compute_ms), models.compute ? &models.compute->error : &kNone,
        &models.compute_origin},
-      {"forward exchange", std::abs(dearest->forward_comm_ms),
+      {"forward exchange", std::abs(dearest.forward_comm_ms),
        comm ? &models.comm->forward.error : &kNone, &models.comm_origin},
-      {"backward exchange", std::abs(dearest->backward_comm_ms),
+      {"backward exchange", std::abs(dearest.backward_comm_ms),
        comm ? &models.comm->backward.error : &kNone, &models.comm_origin}};
   std::erase_if(parts, [](const Part& part) { return part.ms == 0; });
   return parts;

@@ -10,7 +10,7 @@
 #include "engine/training/evaluate.h"
 #include "engine/training/fit.h"
 #include "engine/training/inputs.h"
-#include "nn/merge.h"
+#include "engine/training/merge_members.h"
 
 namespace neuroshard {
 namespace {
@@ -153,13 +153,7 @@ Result<CommModel> calibrate_direction(const CommModels& base, std::span<const Co
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::vector<float>> tuned,
                               tune(problem, options, control,
                                    forward ? "calibrate forward" : "calibrate backward", report));
-  std::vector<nn::Mlp> members;
-  for (const std::vector<float>& weights : tuned) {
-    nn::Mlp& member = members.emplace_back(problem.network.head);
-    std::copy(weights.begin(), weights.end(), member.parameters().begin());
-  }
-  model.mlp = nn::average_of(members, false);
-  problem.scale.fold_into(model.mlp);
+  model.mlp = merge_heads(problem, tuned);
   model.error = held_out_error(report.after);
   return model;
 }
@@ -217,18 +211,9 @@ Result<ComputeCalibration> calibrate_compute(const ComputeModel& base,
   problem.start = parameters_of({&model.table, &model.head});
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::vector<float>> tuned,
                               tune(problem, options, control, "calibrate compute", found.report));
-  std::vector<nn::Mlp> tables;
-  std::vector<nn::Mlp> heads;
-  for (const std::vector<float>& weights : tuned) {
-    nn::Mlp& table = tables.emplace_back(problem.network.encoder);
-    nn::Mlp& head = heads.emplace_back(problem.network.head);
-    const auto middle = weights.begin() + std::ssize(table.parameters());
-    std::copy(weights.begin(), middle, table.parameters().begin());
-    std::copy(middle, weights.end(), head.parameters().begin());
-  }
-  model.table = nn::stack_side_by_side(tables);
-  model.head = nn::average_of(heads, true);
-  problem.scale.fold_into(model.head);
+  auto [table, head] = merge_members(problem, tuned);
+  model.table = std::move(table);
+  model.head = std::move(head);
   model.error = held_out_error(found.report.after);
   return found;
 }

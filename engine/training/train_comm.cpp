@@ -8,8 +8,8 @@
 #include "engine/training/evaluate.h"
 #include "engine/training/fit.h"
 #include "engine/training/inputs.h"
+#include "engine/training/merge_members.h"
 #include "engine/training/train.h"
-#include "nn/merge.h"
 
 namespace neuroshard {
 namespace {
@@ -78,13 +78,7 @@ Result<CommModel> fit_direction(std::span<const CommDataset> data, const CommMod
   const bool forward = direction == CommDirection::kForward;
   NEUROSHARD_ASSIGN_OR_RETURN(FitResult result, fit(problem, options.fit, control,
                                                     forward ? "train forward" : "train backward"));
-  std::vector<nn::Mlp> members;
-  for (const std::vector<float>& parameters : result.parameters) {
-    nn::Mlp& member = members.emplace_back(problem.network.head);
-    std::copy(parameters.begin(), parameters.end(), member.parameters().begin());
-  }
-  model.mlp = nn::average_of(members, false);
-  problem.scale.fold_into(model.mlp);
+  model.mlp = merge_heads(problem, result.parameters);
   report.curve = std::move(result.curve);
   report.best_epoch = result.best_epoch;
   report.validation = result.validation;

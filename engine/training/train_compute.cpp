@@ -5,8 +5,8 @@
 #include "engine/training/evaluate.h"
 #include "engine/training/fit.h"
 #include "engine/training/inputs.h"
+#include "engine/training/merge_members.h"
 #include "engine/training/train.h"
-#include "nn/merge.h"
 
 namespace neuroshard {
 namespace {
@@ -37,19 +37,10 @@ ComputeModel make_model(FeatureSet features, Scaling scaling, const FitProblem& 
   ComputeModel model;
   model.features = std::move(features);
   model.scaling = std::move(scaling);
-  std::vector<nn::Mlp> tables;
-  std::vector<nn::Mlp> heads;
-  for (const std::vector<float>& parameters : members) {
-    nn::Mlp& table = tables.emplace_back(problem.network.encoder);
-    nn::Mlp& head = heads.emplace_back(problem.network.head);
-    const auto middle = parameters.begin() + static_cast<std::ptrdiff_t>(table.parameters().size());
-    std::copy(parameters.begin(), middle, table.parameters().begin());
-    std::copy(middle, parameters.end(), head.parameters().begin());
-  }
-  model.table = nn::stack_side_by_side(tables);
-  model.head = nn::average_of(heads, true);
+  auto [table, head] = merge_members(problem, members);
+  model.table = std::move(table);
+  model.head = std::move(head);
   model.target = problem.scale.target;
-  problem.scale.fold_into(model.head);
   return model;
 }
 

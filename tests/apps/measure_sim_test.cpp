@@ -37,6 +37,22 @@ struct Written {
   }
 };
 
+/// 20 tables on so many devices.
+struct Generated {
+  TemporaryFolder folder;
+  std::string tables = folder.file("pool.json");
+  std::string plan = folder.file("plan.json");
+
+  explicit Generated(const std::string& devices) {
+    BOOST_REQUIRE(
+        run_command({"tables", "generate", "--count", "20", "--seed", "1", "--output", tables})
+            .exit_code == 0);
+    BOOST_REQUIRE(run_command({"plan", "--tables", tables, "--devices", devices, "--device-memory",
+                               "80GB", "--algorithm", "size-greedy", "--output", plan})
+                      .exit_code == 0);
+  }
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(measure_sim)
@@ -71,18 +87,10 @@ BOOST_AUTO_TEST_CASE(replicas_and_row_shards_of_half_precision_are_costed) {
 }
 
 BOOST_AUTO_TEST_CASE(a_cost_model_s_prediction_stands_beside) {
-  const TemporaryFolder folder;
-  const std::string pool = folder.file("pool.json");
-  const std::string plan = folder.file("plan.json");
-  BOOST_REQUIRE(
-      run_command({"tables", "generate", "--count", "20", "--seed", "1", "--output", pool})
-          .exit_code == 0);
-  BOOST_REQUIRE(run_command({"plan", "--tables", pool, "--devices", "4", "--device-memory", "80GB",
-                             "--algorithm", "size-greedy", "--output", plan})
-                    .exit_code == 0);
-  const Outcome outcome =
-      run_command({"measure", "--tables", pool, "--plan", plan, "--backend", "sim", "--profile",
-                   "A100-80G-uncalibrated", "--cost-model", "a100_sim", "--output", "-"});
+  const Generated made("4");
+  const Outcome outcome = run_command({"measure", "--tables", made.tables, "--plan", made.plan,
+                                       "--backend", "sim", "--profile", "A100-80G-uncalibrated",
+                                       "--cost-model", "a100_sim", "--output", "-"});
   BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   const json::object report = json::parse(outcome.out).as_object();
   BOOST_TEST(report.at("cost_model").as_string() == "a100_sim");
@@ -137,17 +145,9 @@ BOOST_AUTO_TEST_CASE(a_host_has_no_more_devices_than_the_plan) {
 
 /// A host holds 8 devices: 16 take the links between hosts, unless others are asked for.
 BOOST_AUTO_TEST_CASE(many_devices_are_several_hosts_by_default) {
-  const TemporaryFolder folder;
-  const std::string pool = folder.file("pool.json");
-  const std::string plan = folder.file("plan.json");
-  BOOST_REQUIRE(
-      run_command({"tables", "generate", "--count", "20", "--seed", "1", "--output", pool})
-          .exit_code == 0);
-  BOOST_REQUIRE(run_command({"plan", "--tables", pool, "--devices", "16", "--device-memory", "80GB",
-                             "--algorithm", "size-greedy", "--output", plan})
-                    .exit_code == 0);
+  const Generated made("16");
   const auto measure = [&](const std::string& profile) {
-    return run_command({"measure", "--tables", pool, "--plan", plan, "--backend", "sim",
+    return run_command({"measure", "--tables", made.tables, "--plan", made.plan, "--backend", "sim",
                         "--profile", profile, "--output", "-"});
   };
   const Outcome by_default = measure("H100-80G");

@@ -81,10 +81,10 @@ BOOST_AUTO_TEST_CASE(evaluators_do_what_their_models_say) {
                      .shards = {{0, 0, 1000, 0, 128, 0, {ComputeKernel::kFusedUvm, 0}},
                                 {1, 0, 500, 0, 64, 0},
                                 {2, 0, 100, 0, 16, 0}}};
-      BOOST_TEST(check_plan(models, workload, offloaded).ok() == known.host_memory);
+      BOOST_TEST(check_plan(models, workload, offloaded, 0).ok() == known.host_memory);
       Plan replica{.devices = devices, .shards = {{1, 0, 500, 0, 64, 0}, {2, 0, 100, 0, 16, 0}}};
       replica.shards.push_back({0, 0, 1000, 0, 128, kEveryDevice});
-      BOOST_TEST(check_plan(models, workload, replica).ok() == known.replicas);
+      BOOST_TEST(check_plan(models, workload, replica, 0).ok() == known.replicas);
     }
   }
 }

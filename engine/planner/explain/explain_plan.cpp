@@ -19,8 +19,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr std::size_t kMostTargets = 16;
-
 /// A plan with costs that other layouts of its tables are held against.
 class Explanation {
  public:
@@ -34,7 +32,8 @@ class Explanation {
         evaluator_(evaluator),
         cancel_(cancel),
         layouts_(workload.tables.size()),
-        alone_ms_(workload.tables.size()) {
+        alone_ms_(workload.tables.size()),
+        targets_(idle_first(cost)) {
     search::give_kernels(plan_, space_);
     const std::vector<ShardShape> shapes = shapes_of(plan_);
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
@@ -43,7 +42,7 @@ class Explanation {
       ids_.push_back(evaluator_.intern(shapes[k]));
       alone_ms_[table] = std::max(alone_ms_[table], evaluator_.shape_cost(ids_[k]));
     }
-    list_targets(cost);
+    targets_.resize(std::min(targets_.size(), kMostTargets));
   }
 
   [[nodiscard]] TableExplanation of(std::int32_t table) {
@@ -65,18 +64,6 @@ class Explanation {
   [[nodiscard]] const std::vector<double>& alone_ms() const { return alone_ms_; }
 
  private:
-  /// Devices from the one with least to do on.
-  void list_targets(const PlanCost& cost) {
-    targets_.resize(static_cast<std::size_t>(plan_.devices));
-    std::iota(targets_.begin(), targets_.end(), 0);
-    std::stable_sort(targets_.begin(), targets_.end(), [&](std::int32_t a, std::int32_t b) {
-      const auto& all = cost.per_device;
-      return all[static_cast<std::size_t>(a)].total_ms() <
-             all[static_cast<std::size_t>(b)].total_ms();
-    });
-    targets_.resize(std::min(targets_.size(), kMostTargets));
-  }
-
   /// Milliseconds of computing on the shard's device with it less those without; on the first where
   /// every device holds it.
   [[nodiscard]] double adds(std::size_t index) const {

@@ -16,6 +16,9 @@ namespace neuroshard {
 /// The shards of one table.
 using TableLayout = std::vector<Shard>;
 
+/// Devices that are worth trying as targets: the idlest, that many at most.
+inline constexpr std::size_t kMostTargets = 16;
+
 /// What else could be done with a table, one change at a time, as far as the space allows it
 /// and the models know what it costs: whole on each of `targets`; each shard of columns on each of
 /// them, or its second half; rows over all devices, or those of the hosts of `targets`; whole on

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -19,30 +18,11 @@ namespace {
 
 /// Smaller gains are noise of sums in another order.
 constexpr double kLeastGain = 1e-6;
-constexpr std::size_t kMostTargets = 16;  // as explain_plan() tries
-constexpr std::size_t kTried = 2;         // devices that a random step tries to move to
+constexpr std::size_t kTried = 2;  // devices that a random step tries to move to
 // How much more regret the walk takes, at its beginning and end. Chosen, not tuned: regrets are
 // some per cent, and plans within a tenth of one are equal.
 constexpr double kHottest = 0.01;
 constexpr double kColdest = 0.0003;
-
-std::size_t bottleneck_of(const PlanCost& cost) {
-  const auto dearest =
-      std::max_element(cost.per_device.begin(), cost.per_device.end(),
-                       [](const auto& a, const auto& b) { return a.total_ms() < b.total_ms(); });
-  return static_cast<std::size_t>(dearest - cost.per_device.begin());
-}
-
-/// Devices from the one with least to do on.
-std::vector<std::int32_t> idle_first(const PlanCost& cost) {
-  std::vector<std::int32_t> devices(cost.per_device.size());
-  std::iota(devices.begin(), devices.end(), 0);
-  std::stable_sort(devices.begin(), devices.end(), [&](std::int32_t a, std::int32_t b) {
-    return cost.per_device[static_cast<std::size_t>(a)].total_ms() <
-           cost.per_device[static_cast<std::size_t>(b)].total_ms();
-  });
-  return devices;
-}
 
 TableLayout layout_in(const Plan& plan, std::int32_t table) {
   TableLayout layout;
@@ -110,7 +90,7 @@ class Descent {
   /// The plan with a table of a bottleneck device otherwise; without shards where none came of it.
   Plan random_neighbour() {
     const PlanCost& by = now_.costs[rng_.below(now_.costs.size())];
-    const auto bottleneck = static_cast<std::int32_t>(bottleneck_of(by));
+    const std::int32_t bottleneck = bottleneck_of(by);
     std::vector<std::size_t> own;
     std::vector<std::size_t> elsewhere;
     for (std::size_t k = 0; k < now_.plan.shards.size(); ++k) {
@@ -148,7 +128,7 @@ class Descent {
   /// Takes the first step found that makes the largest regret smaller. False: there is none.
   bool step() {
     const PlanCost& worst = now_.costs[worst_model()];
-    const auto bottleneck = static_cast<std::int32_t>(bottleneck_of(worst));
+    const std::int32_t bottleneck = bottleneck_of(worst);
     targets_ = idle_first(worst);
     targets_.resize(std::min(targets_.size(), kMostTargets));
     std::set<std::int32_t> tables;
