@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/shipped_models.h"
