@@ -14,7 +14,7 @@
 namespace neuroshard {
 namespace {
 
-ComputeTrainOptions quick_compute() {
+ComputeTrainOptions quick_pretraining() {
   ComputeTrainOptions options = default_compute_options();
   options.table_widths = {24, 8};
   options.head_widths = {12};
@@ -49,14 +49,14 @@ BOOST_AUTO_TEST_SUITE(calibrate)
 
 BOOST_AUTO_TEST_CASE(few_samples_on_top_of_a_base_beat_many_from_scratch) {
   const ComputeDataset base_data = test::made_up_compute(2000, 1);
-  const ComputeModel base = train_compute({&base_data, 1}, quick_compute(), {}).value().model;
+  const ComputeModel base = train_compute({&base_data, 1}, quick_pretraining(), {}).value().model;
   const ComputeDataset few = other_hardware(60, 2);
   const ComputeDataset unseen = other_hardware(400, 3);
   const ComputeCalibration found =
       calibrate_compute(base, {&few, 1}, quick_calibration(), {}).value();
   BOOST_TEST(validate(found.model).ok());
   BOOST_TEST(found.report.before.mse > 100 * found.report.after.mse);
-  const ComputeModel scratch = train_compute({&few, 1}, quick_compute(), {}).value().model;
+  const ComputeModel scratch = train_compute({&few, 1}, quick_pretraining(), {}).value().model;
   BOOST_TEST(mse_of(found.model, unseen) < mse_of(scratch, unseen));
   // The folds' networks side by side.
   BOOST_TEST(found.model.table.outputs() == quick_calibration().folds * base.table.outputs());
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(few_samples_on_top_of_a_base_beat_many_from_scratch) {
 
 BOOST_AUTO_TEST_CASE(the_same_arguments_give_the_same_model) {
   const ComputeDataset base_data = test::made_up_compute(300, 1);
-  ComputeTrainOptions quick = quick_compute();
+  ComputeTrainOptions quick = quick_pretraining();
   quick.fit.epochs = 5;
   const ComputeModel base = train_compute({&base_data, 1}, quick, {}).value().model;
   const ComputeDataset few = other_hardware(40, 2);
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(exchanges_are_calibrated_in_both_directions) {
 
 BOOST_AUTO_TEST_CASE(what_says_too_little_is_refused) {
   const ComputeDataset base_data = test::made_up_compute(300, 1);
-  ComputeTrainOptions quick = quick_compute();
+  ComputeTrainOptions quick = quick_pretraining();
   quick.fit.epochs = 1;
   const ComputeModel base = train_compute({&base_data, 1}, quick, {}).value().model;
   const ComputeDataset few = other_hardware(19, 2);
