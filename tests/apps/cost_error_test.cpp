@@ -28,8 +28,8 @@ Outcome checked(const std::vector<std::string>& words) {
 }
 
 /// A plan of generated tables under a cost model, and what people are told.
-struct Planned {
-  explicit Planned(const std::string& cost_model) : model(cost_model) {
+struct PlannedBy {
+  explicit PlannedBy(const std::string& cost_model) : model(cost_model) {
     checked({"tables", "generate", "--count", "20", "--seed", "1", "--output", tables});
     told = checked(with({"plan", "--tables", tables, "--devices", "4", "--algorithm", "dim-greedy",
                          "--output", plan}));
@@ -52,7 +52,7 @@ struct Planned {
 BOOST_AUTO_TEST_SUITE(cost_error)
 
 BOOST_AUTO_TEST_CASE(every_cost_carries_its_error) {
-  const Planned own("h200_sim");
+  const PlannedBy own("h200_sim");
   const json::object error = own.document().at("cost_error").as_object();
   BOOST_TEST(error.at("share").to_number<double>() > 0);
   const std::string basis(error.at("basis").as_string());
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(every_cost_carries_its_error) {
 }
 
 BOOST_AUTO_TEST_CASE(the_formula_says_that_its_error_is_not_known) {
-  const Planned own("torchrec");
+  const PlannedBy own("torchrec");
   const json::object error = own.document().at("cost_error").as_object();
   BOOST_TEST(error.at("share").is_null());
   BOOST_TEST(has(own.told.out, "error not known: TorchRec's formula"), own.told.out);
@@ -108,7 +108,7 @@ BOOST_AUTO_TEST_CASE(gaps_within_the_error_are_no_savings) {
            "1", "--output", model});
   checked({"train", "comm", "--data", folder.file("comm"), "--epochs", "60", "--base", model,
            "--output", model});
-  const Planned own(model);
+  const PlannedBy own(model);
   const double share = own.document().at("cost_error").at("share").to_number<double>();
   BOOST_TEST(share > 0.1);
   BOOST_TEST(has(own.told.out, "within the model's error ("), own.told.out);
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(calibrate_tells_the_error_before_and_after) {
   const Outcome comm = checked({"calibrate", "comm", "--base", model, "--data",
                                 folder.file("few_comm"), "--epochs", "30", "--output", model});
   BOOST_TEST(has(comm.out, "backward_comm  after"), comm.out);
-  const Planned own(model);
+  const PlannedBy own(model);
   BOOST_TEST(own.document().at("cost_error").at("share").to_number<double>() > 0);
   BOOST_TEST(
       has(std::string(own.document().at("provenance").at("hardware").as_string()), "V100-32G"));

@@ -52,7 +52,9 @@ Outcome replanned(const std::string& plan, const std::vector<std::string>& flags
   return run_command(arguments);
 }
 
-double cost_in(const std::string& plan) { return parsed(slurp(plan)).at("cost_ms").as_double(); }
+double cost_of_plan(const std::string& plan) {
+  return parsed(slurp(plan)).at("cost_ms").as_double();
+}
 
 Plan plan_of(const std::string& path) {
   const auto document = neuroshard::io::parse_plan(slurp(path), path);
@@ -72,7 +74,7 @@ BOOST_AUTO_TEST_CASE(the_plan_is_cheaper_within_the_limit_and_says_what_moves) {
       replanned(now, {"--move-limit", "16GB", "--evaluations", "5000", "--output", next});
   BOOST_TEST(made.exit_code == 0);
   BOOST_TEST(made.err.empty(), made.err);
-  BOOST_TEST(cost_in(next) < 0.8 * cost_in(now));
+  BOOST_TEST(cost_of_plan(next) < 0.8 * cost_of_plan(now));
   const auto tables = neuroshard::io::read_tables(kRunningTables);
   BOOST_TEST_REQUIRE(tables.ok());
   const Workload workload{tables->tables};

@@ -24,12 +24,12 @@ using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
-const std::string kExample = source_file("examples/dlrm_dcnv2.json");
+const std::string kSweptTables = source_file("examples/dlrm_dcnv2.json");
 
 /// A sweep over the example's 26 tables, 97.4 GiB, that gives the same plans on every machine.
 Outcome swept(const std::string& devices, const std::string& memory,
               const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"sweep", "--tables",        kExample, "--devices",
+  std::vector<std::string> arguments{"sweep", "--tables",        kSweptTables, "--devices",
                                      devices, "--device-memory", memory};
   arguments.insert(arguments.end(), {"--evaluations", "1000"});
   arguments.insert(arguments.end(), more.begin(), more.end());
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(each_cluster_costs_what_plan_says_that_it_costs) {
     BOOST_TEST_REQUIRE(clusters.size() == 2U);
     for (const json::value& cluster : clusters) {
       const std::string devices = std::to_string(cluster.at("devices").as_int64());
-      std::vector<std::string> arguments{"plan",      "--tables",      kExample,
+      std::vector<std::string> arguments{"plan",      "--tables",      kSweptTables,
                                          "--devices", devices,         "--device-memory",
                                          "80GB",      "--evaluations", "1000"};
       arguments.insert(arguments.end(), search.begin(), search.end());
@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(fewer_devices_than_a_host_has_are_one_host) {
 }
 
 BOOST_AUTO_TEST_CASE(a_guess_is_told_once_with_the_numbers_of_devices_that_it_is_of) {
-  std::vector<std::string> arguments{"sweep",     "--tables",    kExample,
+  std::vector<std::string> arguments{"sweep",     "--tables",    kSweptTables,
                                      "--devices", "256,8,200",   "--device-memory",
                                      "80GB,40GB", "--algorithm", "size-greedy"};
   BOOST_TEST(run_command(arguments).err ==

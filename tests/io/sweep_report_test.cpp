@@ -12,7 +12,7 @@ SweepCluster planned(std::int32_t devices, std::int64_t memory_bytes, double cos
 }
 
 /// One without a plan, one with everything that a plan may have.
-SweepReport example() {
+SweepReport example_sweep() {
   SweepCluster full{.cluster = {1, 80}, .refusal = "2 tables need 160 B", .seconds = 0.25};
   SweepCluster fits = planned(2, 80, 2.5);
   fits.memory_bytes = 64;
@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(a_cluster_without_a_plan_is_not_worth_it_and_beats_nothing)
 }
 
 BOOST_AUTO_TEST_CASE(the_report_says_of_each_cluster_what_a_plan_costs_or_why_there_is_none) {
-  BOOST_TEST(format_sweep(example()) == R"({
+  BOOST_TEST(format_sweep(example_sweep()) == R"({
   "cost_model": "h200",
   "hardware": "H200, nvswitch",
   "cost_provenance": "simulated",
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(the_report_says_of_each_cluster_what_a_plan_costs_or_why_th
 }
 
 BOOST_AUTO_TEST_CASE(where_hosts_have_memory_clusters_say_what_of_it_plans_take) {
-  SweepReport report = example();
+  SweepReport report = example_sweep();
   report.host_memory_bytes = 320;
   report.clusters[1].offloaded = 1;
   report.clusters[1].host_bytes = 96;

@@ -106,8 +106,8 @@ neuroshard_status search(const Planner& planner, const Workload& workload,
   return status;
 }
 
-neuroshard_status explain(const Planner& planner, const Workload& workload, const Plan& plan,
-                          neuroshard_error* error) {
+neuroshard_status explain_whole(const Planner& planner, const Workload& workload, const Plan& plan,
+                                neuroshard_error* error) {
   const neuroshard_cluster cluster = cluster_of(2).c_struct();
   neuroshard_explanation* explanation = nullptr;
   const neuroshard_status status = neuroshard_planner_explain(
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(in_plans) {
               [&](auto* error) { return export_plan(plan, workload, format, error); });
   }
   fail_each("explanation", NEUROSHARD_OK,
-            [&](auto* error) { return explain(planner, workload, plan, error); });
+            [&](auto* error) { return explain_whole(planner, workload, plan, error); });
   for (const std::string format : {"json", "torchrec"}) {
     const std::string text = must(plan.export_as(workload, format));
     fail_each("import of " + format, NEUROSHARD_OK, [&](auto* error) {
