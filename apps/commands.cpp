@@ -33,15 +33,15 @@ constexpr std::array kCommands{
                  make_explain_command},
     CommandEntry{"check", "everything that is wrong with a plan, ours or another's",
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
-                 "--device-memory 80GB --output plan.json\n"
-                 "  neuroshard check --tables examples/dlrm_dcnv2.json --plan plan.json "
+                 "--device-memory 80GB --target torchrec --output my.json\n"
+                 "  neuroshard check --tables examples/dlrm_dcnv2.json --plan my.json "
                  "--device-memory 80GB --target torchrec\n",
                  make_check_command},
     CommandEntry{"export", "a plan in the format of the trainer that will run it",
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
-                 "--device-memory 80GB --output plan.json\n"
-                 "  neuroshard export --tables examples/dlrm_dcnv2.json --plan plan.json "
-                 "--format torchrec --output torchrec_plan.json\n",
+                 "--device-memory 80GB --target torchrec --output my.json\n"
+                 "  neuroshard export --tables examples/dlrm_dcnv2.json --plan my.json "
+                 "--format torchrec --output torchrec.json\n",
                  make_export_command},
     CommandEntry{"compare", "every algorithm on every task",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"

@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/commands/baselines.h"
 #include "apps/commands/plan_input.h"
@@ -19,6 +21,7 @@
 #include "engine/cost_model/plan_error.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
+#include "io/formats/plan_lint.h"
 #include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
@@ -52,9 +55,9 @@ class ExportCommand final : public Command {
     if (flags_.shows_costs()) {
       NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
     }
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const std::string text,
-        io::export_plan(flags_.format, input.loaded.workload, document, flags_.options));
+    const Result<std::string> text =
+        io::export_plan(flags_.format, input.loaded.workload, document, flags_.options);
+    if (!text.ok()) return with_way_out(text.status(), input.loaded.workload, document.plan);
     note_contradictions(given, input.plan, document.places.devices_per_host);
     note_lost_places(input, document, flags_.format);
     if (hosts_of(flags_.options.devices_per_host, input, document).devices == 0) {
@@ -62,10 +65,25 @@ class ExportCommand final : public Command {
     }
     note_joined_blocks(input, document.plan);
     note_unused_flags(flags, flags_.format, flags_without_costs());
-    return deliver(output_, text);
+    return deliver(output_, *text);
   }
 
  private:
+  /// Plans for any trainer may have rows where this one finds none.
+  [[nodiscard]] Status with_way_out(const Status& refused, const Workload& workload,
+                                    const Plan& plan) const {
+    const std::vector<std::string> targets = io::lint_targets();
+    const bool is_target =
+        std::find(targets.begin(), targets.end(), flags_.format) != targets.end();
+    const bool splits_rows =
+        std::any_of(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
+          return shard.rows() < workload.tables[static_cast<std::size_t>(shard.table)].rows;
+        });
+    if (refused.code() != StatusCode::kInvalidInput || !is_target || !splits_rows) return refused;
+    return invalid_input(refused.message() + "; plan --target " + flags_.format +
+                         " makes plans that it runs");
+  }
+
   /// What this format has no place for, as it shows no costs.
   [[nodiscard]] std::span<const std::string_view> flags_without_costs() const {
     static constexpr std::array<std::string_view, 4> kFlags{"devices-per-host", "device-memory",

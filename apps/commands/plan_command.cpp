@@ -57,7 +57,7 @@ class PlanCommand final : public Command {
                      "baselines' that it has one for",
                  &search_.options.algorithm, algorithm_names());
     declare_search(flags, &search_,
-                   "no more than the format of the plan takes: torchrec even, hugectr off; ");
+                   "no more than --target or --format takes: torchrec even, hugectr off; ");
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
@@ -68,6 +68,7 @@ class PlanCommand final : public Command {
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
+    NEUROSHARD_RETURN_IF_ERROR(check_target());
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
@@ -79,10 +80,10 @@ class PlanCommand final : public Command {
     }
     note_if_any(loaded.batch_note);
     export_.options.table_modules = loaded.modules;
-    if (output_) {
+    if (output_ || search_.target) {
       NEUROSHARD_RETURN_IF_ERROR(Hosts{per_host}.check(cluster_.devices));
       NEUROSHARD_RETURN_IF_ERROR(
-          io::check_exportable(export_.format, loaded.workload, cluster_.devices, export_.options));
+          io::check_exportable(trainer(), loaded.workload, cluster_.devices, export_.options));
     }
     settle(&search_);
     note_unused_flags(flags, export_.format);
@@ -91,14 +92,14 @@ class PlanCommand final : public Command {
                        kept ? "placements of later exports" : changed_by_hosts(export_.format));
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
-    search_.options.trainer = io::trainer_rules(export_.format, export_.options);
+    search_.options.trainer = io::trainer_rules(trainer(), export_.options);
     limit_host_memory(flags, models, host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
     const PlanFile file = file_for(loaded, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
     find_bound(loaded.workload, models.models, best);
     std::vector<ComparedPlan> others;
-    Result<std::string> text = output_ ? plan_text(loaded, models, best, {}) : std::string();
+    Result<std::string> text = written(loaded, models, best);
     if (text.status().code() == StatusCode::kInvalidInput && robust_.empty()) {
       if (flags.given("algorithm")) return with_way_out(text.status());
       const std::string wanted = best.algorithm;
@@ -109,7 +110,7 @@ class PlanCommand final : public Command {
       find_bound(loaded.workload, models.models, best);
       others = std::move(instead.others);
       note_instead(wanted, text.status(), best);
-      text = plan_text(loaded, models, best, {});
+      text = written(loaded, models, best);
     }
     for (std::size_t k = 0; k < models_.size(); ++k) {
       const PlanCost& cost = robust_.empty() ? best.cost : found_.costs[k].cost;
@@ -121,6 +122,22 @@ class PlanCommand final : public Command {
   }
 
  private:
+  /// The format whose trainer runs the plan: by its rules searches go.
+  [[nodiscard]] const std::string& trainer() const {
+    return search_.target ? *search_.target : export_.format;
+  }
+
+  /// A trainer's file is for no other one.
+  [[nodiscard]] Status check_target() const {
+    const TrainerRules of_file = io::trainer_rules(export_.format, {});
+    if (!search_.target || of_file == TrainerRules{} ||
+        of_file == io::trainer_rules(*search_.target, {})) {
+      return {};
+    }
+    return invalid_input("--target: found '" + *search_.target + "' with --format " +
+                         export_.format + ", expected the trainer that reads it, or json");
+  }
+
   /// Those of --robust, or the one of --cost-model.
   Status load_all_models(const FlagSet& flags, const Hosts& hosts) {
     std::vector<std::string> names = robust_;
@@ -206,7 +223,7 @@ class PlanCommand final : public Command {
       return "; with --host-memory, what does not fit goes there";
     }
     if (!search_.options.trainer.equal_columns) return "";
-    return "; more where " + export_.format + " has no place for the plan";
+    return "; more where " + trainer() + " has no place for the plan";
   }
 
   /// Where it is not, something else is to blame for there being no plan.
@@ -251,32 +268,46 @@ class PlanCommand final : public Command {
   /// The format has no place for the plan of the algorithm that was asked for.
   [[nodiscard]] Status with_way_out(const Status& refused) const {
     return invalid_input(refused.message() + "; without --algorithm, plan looks for one that " +
-                         export_.format + " has a place for");
+                         trainer() + " has a place for");
   }
 
   /// Nor for that of the default one.
   void note_instead(const std::string& wanted, const Status& refused,
                     const PlanResult& best) const {
-    print_note(export_.format + " has no place for the plan of " + display_name(wanted) + " (" +
+    print_note(trainer() + " has no place for the plan of " + display_name(wanted) + " (" +
                refused.message() + "): this is that of " + display_name(best.algorithm) +
                ", the cheapest of the others that it has a place for");
   }
 
   PlanFile file_for(const LoadedWorkload& loaded, const NamedCostModels& models) {
-    return {export_.format,
-            [this](Plan plan) { return io::plan_as_written(export_.format, std::move(plan)); },
+    return {trainer(),
+            [this](Plan plan) { return io::plan_as_written(trainer(), std::move(plan)); },
             [&loaded, &models, this](const PlanResult& result) {
-              return plan_text(loaded, models, result, {}).status();
+              return written(loaded, models, result).status();
             }};
   }
 
   [[nodiscard]] std::string host_memory_fault() const {
-    return io::host_memory_fault(export_.format, export_.options);
+    return io::host_memory_fault(trainer(), export_.options);
+  }
+
+  /// The file of a plan that the target's trainer runs, "" where none is asked for. kInvalidInput
+  /// where the trainer's own format, or that of the file, has no place for the plan.
+  Result<std::string> written(const LoadedWorkload& loaded, const NamedCostModels& models,
+                              const PlanResult& best) {
+    if (trainer() != export_.format) {
+      ExportFlags own = export_;
+      own.format = trainer();
+      NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(own.format, loaded.workload, best.plan));
+      NEUROSHARD_RETURN_IF_ERROR(
+          text_of(own, loaded, cluster_, models, best, search_.options.seed).status());
+    }
+    return output_ ? plan_text(loaded, models, best, {}) : std::string();
   }
 
   Result<std::string> plan_text(const LoadedWorkload& loaded, const NamedCostModels& models,
                                 const PlanResult& best, const std::vector<ComparedPlan>& others) {
-    NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(export_.format, loaded.workload, best.plan));
+    NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(trainer(), loaded.workload, best.plan));
     export_.options.baselines = baseline_costs(others);
     io::PlanDocument document;
     if (!found_.costs.empty()) document.by_models = costs_by_models(models_, found_);

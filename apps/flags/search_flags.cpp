@@ -8,6 +8,8 @@
 #include "apps/interrupt.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
+#include "io/formats/plan_formats.h"
+#include "io/formats/plan_lint.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -51,13 +53,20 @@ void declare_threads_and_seed(FlagSet& flags, PlanOptions* out, const std::strin
   flags.seed("seed", seed, &out->seed);
 }
 
-/// --row-splits and --data-parallel.
+/// --row-splits, --data-parallel and --target.
 void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
   flags.choice("row-splits", "NAME",
                "row shards that refine may make: off, even (a table over all devices, "
                "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
-                   limit + "whole rows with cost models that know no row shards",
+                   limit + "no more than the cost model knows, which are whole rows for some",
                &out->row_splits, {"off", "even", "any"});
+  const std::vector<std::string> targets = io::lint_targets();
+  flags
+      .choice("target", "NAME",
+              "make only what this trainer can run, " + join(targets, " or ") +
+                  ": row shards are even at most for torchrec, and off for hugectr",
+              &out->target, targets)
+      .default_text("none: any layout that the cost model knows");
   flags.choice("data-parallel", "NAME",
                "whether refine may have small tables whole on every device (TorchRec's "
                "data_parallel), off or on; " +
@@ -142,6 +151,7 @@ void declare_replanning(FlagSet& flags, PlanOptions* out) {
 void settle(SearchFlags* search) {
   search->options.row_splits = row_splits_of(search->row_splits);
   search->options.data_parallel = search->data_parallel == "on";
+  if (search->target) search->options.trainer = io::trainer_rules(*search->target, {});
   search->options.cancel = &cancel_token();
 }
 
@@ -173,7 +183,7 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   const RowSplits known = capabilities(models.models).row_splits;
   const RowSplits run = search.options.trainer.row_splits;
   if (run < known && run < search.options.row_splits) {
-    print_note("--row-splits " + row_splits + ": " + std::string(format) +
+    print_note("--row-splits " + row_splits + ": " + search.target.value_or(std::string(format)) +
                " has no place for such, " + instead_of_row_splits(run));
     return;
   }

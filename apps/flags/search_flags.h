@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,12 +15,13 @@ namespace neuroshard::apps {
 /// What the flags say about how to search, all but the algorithm. `options` is where they begin.
 struct SearchFlags {
   PlanOptions options{.threads = 0};
-  std::string row_splits = "even";
+  std::string row_splits = "any";
   std::string data_parallel = "off";
+  std::optional<std::string> target{};  ///< the format whose trainer will run the plans
 };
 
-/// --time-limit, --evaluations, --row-splits, --data-parallel, --threads and --seed. `limit` is
-/// what help says of where the command allows fewer row splits; "" where it does not.
+/// --time-limit, --evaluations, --row-splits, --data-parallel, --target, --threads and --seed.
+/// `limit` is what help says of where the command allows fewer row splits; "" where it does not.
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit = "");
 
 /// The same for searches at several settings: the time limit is for all of them.
@@ -36,7 +38,8 @@ void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
 /// --time-limit, --evaluations, --threads and --seed of replan().
 void declare_replanning(FlagSet& flags, PlanOptions* out);
 
-/// Completes the options by the words; from now on an interrupt ends searches, not the command.
+/// Completes the options by the words, the rules of the target's trainer among them; from now on an
+/// interrupt ends searches, not the command.
 void settle(SearchFlags* search);
 
 /// Whether any of the algorithms goes by --row-splits.

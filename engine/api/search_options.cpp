@@ -13,9 +13,9 @@ Result<RowSplits> row_splits_of(std::int32_t given) {
   switch (given) {
     case NEUROSHARD_ROW_SPLITS_OFF:
       return RowSplits::kOff;
-    case NEUROSHARD_ROW_SPLITS_DEFAULT:
     case NEUROSHARD_ROW_SPLITS_EVEN:
       return RowSplits::kEven;
+    case NEUROSHARD_ROW_SPLITS_DEFAULT:
     case NEUROSHARD_ROW_SPLITS_ANY:
       return RowSplits::kAny;
     default:

@@ -27,7 +27,7 @@ struct PlanOptions {
   /// Row shards that "refine" may make, as far as the cost models know them
   /// (Capabilities::row_splits); with other cost models, and in the other algorithms, rows stay
   /// whole.
-  RowSplits row_splits = RowSplits::kEven;
+  RowSplits row_splits = RowSplits::kAny;
   /// Whether "refine" may give every device all of a small table, where the cost models know what
   /// that costs (Capabilities::replicas): TorchRec's data_parallel.
   bool data_parallel = false;

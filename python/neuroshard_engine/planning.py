@@ -27,7 +27,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
          cost_model: Union[CostModels, Path] = "h200_sim", batch_size: Optional[int] = None,
          algorithm: Optional[str] = None, evaluations: Optional[int] = None,
          time_limit_s: Optional[float] = None, seed: int = 0, threads: int = 0,
-         row_splits: str = "even", data_parallel: bool = False, equal_columns: bool = False,
+         row_splits: Optional[str] = None, data_parallel: bool = False, equal_columns: bool = False,
          target: Optional[str] = None, devices_per_host: Optional[int] = None,
          host_memory: Optional[Size] = None, buffers: str = "off", progress: Progress = None,
          cancellation: Optional[Cancellation] = None) -> Plan:
@@ -43,7 +43,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     time_limit_s: seconds after which the search returns its best plan so far.
     seed: of the algorithms that draw random numbers.
     threads: 0 for one per hardware thread.
-    row_splits: "off", "even" (a table over all devices, or those of a host) or "any".
+    row_splits: "off", "even" (a table over all devices, or those of a host) or "any" (also halves,
+        quarters, .. on any devices); as wide as the target has a place for where it is None.
     data_parallel: whether small tables may be whole on every device (cost model "torchrec").
     equal_columns: look for column blocks of one width, as HugeCTR has them.
     target: the format that the plan will be exported in, such as "torchrec": the search keeps to
@@ -64,10 +65,12 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     workload = Workload.of(tables, batch_size)
     models = CostModels.of(cost_model)
     words = [optional_text("algorithm", algorithm), optional_text("target", target)]
-    splits = ROW_SPLITS.index(choice("row_splits", row_splits, ROW_SPLITS))
+    splits = 0  # the engine's default
+    if row_splits is not None:
+        splits = 1 + ROW_SPLITS.index(choice("row_splits", row_splits, ROW_SPLITS))
     options = _options(
         evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),
-        seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=1 + splits,
+        seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=splits,
         data_parallel=flag("data_parallel", data_parallel),
         equal_columns=flag("equal_columns", equal_columns),
         target=structs.text_of(words[1]))

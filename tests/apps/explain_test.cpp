@@ -27,9 +27,9 @@ const std::string kTables = source_file("examples/dlrm_dcnv2.json");
 /// A plan of the example by the algorithm, in the folder.
 std::string example_plan(const TemporaryFolder& folder, const std::string& algorithm) {
   const std::string plan = folder.file(algorithm + ".json");
-  const Outcome made =
-      run_command({"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB",
-                   "--algorithm", algorithm, "--evaluations", "20000", "--output", plan});
+  const Outcome made = run_command(
+      {"plan", "--tables", kTables, "--devices", "8", "--device-memory", "80GB", "--algorithm",
+       algorithm, "--evaluations", "20000", "--row-splits", "even", "--output", plan});
   BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
   return plan;
 }

@@ -175,9 +175,9 @@ BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_h
       folder.write("few.json", R"({"format": "neuroshard-tables", "version": 1, "tables": [
           {"name": "few", "rows": 3, "dim": 4, "pooling_factor": 1}]})");
   for (const std::string format : {"torchrec", "json"}) {
-    const Outcome half =
-        run_command({"plan", "--tables", few, "--devices", "4", "--device-memory", "33B",
-                     "--evaluations", "100", "--format", format, "--output", "-"});
+    const Outcome half = run_command({"plan", "--tables", few, "--devices", "4", "--device-memory",
+                                      "33B", "--evaluations", "100", "--row-splits", "even",
+                                      "--format", format, "--output", "-"});
     BOOST_TEST(half.exit_code == 3);
     BOOST_TEST((half.err.find("it fits with row splits 'any'") != std::string::npos) ==
                (format == "json"));

@@ -68,10 +68,10 @@ void expect_quiet(const Outcome& outcome, const std::string& what) {
 BOOST_AUTO_TEST_SUITE(standalone_plan)
 
 BOOST_AUTO_TEST_CASE(no_command_needs_a_flag_again) {
-  const Words kinds[] = {{},
+  const Words kinds[] = {{"--target", "torchrec"},
                          {"--cost-model", "torchrec", "--bandwidths", "2000,300,25,64",
                           "--devices-per-host", "2", "--buffers", "train_sparse_dist"},
-                         {"--cost-model", "a100_sim"}};
+                         {"--cost-model", "a100_sim", "--target", "torchrec"}};
   for (const Words& flags : kinds) {
     const Standalone made(flags);
     const boost::json::object plan = made.plan();

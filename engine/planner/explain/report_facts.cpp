@@ -32,7 +32,7 @@ std::optional<double> bound_of(const Workload& workload, const io::PlanDocument&
                         .buffers = document.buffers,
                         .devices_per_host = devices_per_host};
   const auto bound =
-      cost_lower_bound(workload, cluster, models, RowSplits::kEven, capabilities(models).replicas);
+      cost_lower_bound(workload, cluster, models, RowSplits::kAny, capabilities(models).replicas);
   if (!bound.ok() || !*bound || **bound > document.cost.cost_ms) return std::nullopt;
   return **bound;
 }

@@ -31,7 +31,7 @@ NEUROSHARD_API void neuroshard_planner_destroy(neuroshard_planner* planner);
 /* Row shards that "refine" may make, as far as the cost models know them ("torchrec": even ones);
    with other cost models, and in other algorithms, rows stay whole. */
 enum {
-  NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* EVEN */
+  NEUROSHARD_ROW_SPLITS_DEFAULT = 0, /* ANY, or what the target has a place for */
   NEUROSHARD_ROW_SPLITS_OFF = 1,
   /* A table over all devices, in blocks of ceil(rows / devices); where costs go by hosts, also
      columns of it over the devices of one. */
