@@ -92,21 +92,43 @@ std::int32_t find_table(const SearchSpace& space, Predicate holds) {
   return static_cast<std::int32_t>(found - space.tables.begin());
 }
 
+/// ", nor of table 3 (user), table 5 (item) and 2 more tables": those behind the first.
+std::string others_like_it(const Workload& workload, const std::vector<std::int32_t>& tables) {
+  constexpr std::size_t kMostNamed = 8;
+  std::string text;
+  for (std::size_t k = 1; k < std::min(tables.size(), kMostNamed + 1); ++k) {
+    text += (k == 1 ? ", nor of " : ", ") + table_label(workload, tables[k]);
+  }
+  if (tables.size() <= kMostNamed + 1) return text;
+  const auto left = static_cast<std::int64_t>(tables.size() - kMostNamed - 1);
+  return text + " and " + counted(left, "more table");
+}
+
 }  // namespace
 
 const SearchSpace& on_more_devices(const Problem& problem) {
   return problem.on_more_devices == nullptr ? problem.space : *problem.on_more_devices;
 }
 
+std::vector<std::int32_t> tables_without_pieces(const Problem& problem, const RowShapes& rows) {
+  std::vector<std::int32_t> found;
+  for (std::size_t table = 0; table < problem.space.tables.size(); ++table) {
+    if (has_pieces(problem.space.tables[table], rows)) continue;
+    found.push_back(static_cast<std::int32_t>(table));
+  }
+  return found;
+}
+
 Status check_pieces(const Problem& problem, const RowShapes& rows) {
-  const std::int32_t none =
-      find_table(problem.space, [&](const TableSpace& own) { return !has_pieces(own, rows); });
-  if (none < 0) return {};
+  const std::vector<std::int32_t> all = tables_without_pieces(problem, rows);
+  if (all.empty()) return {};
+  const std::int32_t none = all.front();
   const Table& table = problem.workload.tables[static_cast<std::size_t>(none)];
   return infeasible(table_label(problem.workload, none) + ": its sharding allows " +
                     limits_of(problem.space.of(none)) +
                     ", of which this search can make nothing with " + counted(table.rows, "row") +
-                    " x " + counted(table.dim, "column") + ": allowing whole would do");
+                    " x " + counted(table.dim, "column") + others_like_it(problem.workload, all) +
+                    ": " + std::string(kAllowWhole));
 }
 
 Status check_whole_tables(const Problem& problem) {

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/core/status.h"
 #include "search/problem.h"
@@ -13,8 +15,14 @@ namespace neuroshard::search {
 /// What there is to place when devices are added.
 const SearchSpace& on_more_devices(const Problem& problem);
 
-/// kInfeasible, naming a table that may not be whole and that columns, or what `rows` allow, do not
-/// divide in a way that it may be: has_pieces().
+/// What check_pieces() proposes.
+inline constexpr std::string_view kAllowWhole = "allowing whole would do";
+
+/// The tables that may not be whole and that columns, or what `rows` allow, do not divide in a way
+/// that they may be, has_pieces(), ascending.
+std::vector<std::int32_t> tables_without_pieces(const Problem& problem, const RowShapes& rows = {});
+
+/// kInfeasible, naming the first of these and how many others there are.
 Status check_pieces(const Problem& problem, const RowShapes& rows = {});
 
 /// kInfeasible, naming a table that may not be whole: for algorithms that split none.

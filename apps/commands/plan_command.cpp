@@ -198,7 +198,7 @@ class PlanCommand final : public Command {
                                   ? make_plan_for(file, workload, cluster_, models, options)
                                   : search_robust(file, workload, options);
     if (best.status().code() == StatusCode::kInfeasible) {
-      return infeasible(best.status().message() + flags_that_help(workload, models));
+      return infeasible(best.status().message() + flags_that_help(workload, models, best.status()));
     }
     return best;
   }
@@ -213,17 +213,17 @@ class PlanCommand final : public Command {
   }
 
   /// What is told of a workload that has no plan beside what the engine says; "" for nothing.
-  [[nodiscard]] std::string flags_that_help(const Workload& workload,
-                                            const CostModels& models) const {
+  [[nodiscard]] std::string flags_that_help(const Workload& workload, const CostModels& models,
+                                            const Status& refused) const {
     const std::string replicas =
         flags_for_replicas(search_.options, workload, cluster_.devices, models);
     if (!replicas.empty()) return replicas;
+    const bool of_memory = refused.message().find(" of memory per device") != std::string::npos;
     const bool more = cluster_.host_memory_bytes == 0 && host_memory_fault().empty();
-    if (more && memory_is_short(workload) && capabilities(models).host_memory) {
+    if (of_memory && more && memory_is_short(workload) && capabilities(models).host_memory) {
       return "; with --host-memory, what does not fit goes there";
     }
-    if (!search_.options.trainer.equal_columns) return "";
-    return "; more where " + trainer() + " has no place for the plan";
+    return "";
   }
 
   /// Where it is not, something else is to blame for there being no plan.

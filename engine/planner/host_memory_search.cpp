@@ -13,7 +13,9 @@
 #include "engine/planner/offload/offload_search.h"
 #include "engine/planner/search_budget.h"
 #include "search/algorithms.h"
+#include "search/feasibility.h"
 #include "search/refine/usual_limit.h"
+#include "search/row_shapes.h"
 
 namespace neuroshard {
 namespace {
@@ -50,6 +52,7 @@ class HostMemorySearch {
     if (fused.ok() && !bounds_all) fused->lower_bound.reset();
     if (fused.ok() && !both) return fused;
     if (!fused.ok() && !may_go_on(fused.status())) return fused;
+    NEUROSHARD_RETURN_IF_ERROR(check_pieces());
     NEUROSHARD_RETURN_IF_ERROR(check_offloaded_bytes(problem_.problem.workload));
     found_on_devices_ = fused.ok();
     stopped_early_ = fused.status().code() == StatusCode::kCancelled;
@@ -66,6 +69,15 @@ class HostMemorySearch {
   }
 
  private:
+  /// A table that cannot be divided as it has to be cannot be in the memory of hosts, either.
+  [[nodiscard]] Status check_pieces() const {
+    if (!algorithm_.splits_columns) return search::check_whole_tables(problem_.problem);
+    const std::int32_t devices = problem_.problem.cluster.devices;
+    return search::check_pieces(problem_.problem, algorithm_.makes_row_shards
+                                                      ? search::row_shapes(given_, devices)
+                                                      : search::RowShapes{});
+  }
+
   [[nodiscard]] bool tight() const {
     const Cluster& cluster = problem_.problem.cluster;
     return static_cast<double>(search::bytes_of_all(problem_.problem.space)) >

@@ -11,6 +11,7 @@
 #include "engine/core/step_memory.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
+#include "engine/planner/tried_advice.h"
 
 namespace neuroshard {
 namespace {
@@ -54,13 +55,37 @@ Status nothing_to_write(const PlanFile& file, const Workload& workload, const Cl
                     " of memory per device would do, with whole tables");
 }
 
+/// The refusal with advice on plans that the file has a place for.
+Status advised(const PlanFile& file, const Workload& workload, const Cluster& cluster,
+               const CostModels& models, const PlanOptions& options, const Status& refusal) {
+  const auto whole = with_wholes(refusal, workload, cluster, models, options);
+  if (whole) {
+    const Status then = make_plan(*whole, cluster, models, options).status();
+    return then.code() == StatusCode::kInfeasible ? with_next_refusal(refusal, then) : refusal;
+  }
+  const Trial trial = [&](const Workload& tables, const Cluster& other) {
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult tried,
+                                make_plan(tables, other, models, for_trials(options)));
+    NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, tables, other, models, tried));
+    return file.refusal(tried);
+  };
+  return with_tried_advice(refusal, {workload, cluster, trial, true});
+}
+
 }  // namespace
 
 Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
                                  const Cluster& cluster, const CostModels& models,
                                  const PlanOptions& options) {
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, make_plan(workload, cluster, models, options));
-  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, best));
+  // Of plans with equal blocks, make_plan() does not know whether the file has a place for them.
+  PlanOptions own = options;
+  own.advise = options.advise && !options.trainer.equal_columns;
+  Result<PlanResult> best = make_plan(workload, cluster, models, own);
+  if (best.status().code() == StatusCode::kInfeasible && options.advise && !own.advise) {
+    return advised(file, workload, cluster, models, options, best.status());
+  }
+  NEUROSHARD_RETURN_IF_ERROR(best.status());
+  NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, *best));
   return best;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "engine/core/bytes.h"
@@ -24,6 +25,7 @@
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
 #include "engine/planner/search_run.h"
+#include "engine/planner/tried_advice.h"
 #include "search/algorithms.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
@@ -107,7 +109,18 @@ double time_left(double limit_s, double all_seconds, std::chrono::steady_clock::
 Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
                              const CostModels& models, const PlanOptions& options) {
   double seconds = 0;
-  return search_plan(workload, cluster, models, options, seconds);
+  Result<PlanResult> found = search_plan(workload, cluster, models, options, seconds);
+  if (found.status().code() != StatusCode::kInfeasible || !options.advise) return found;
+  const Trial trial = [&](const Workload& tables, const Cluster& other) {
+    double unused = 0;
+    return search_plan(tables, other, models, for_trials(options), unused).status();
+  };
+  const std::optional<Workload> whole =
+      with_wholes(found.status(), workload, cluster, models, options);
+  if (!whole) return with_tried_advice(found.status(), {workload, cluster, trial});
+  if (trial(*whole, cluster).ok()) return found;
+  const Status then = make_plan(*whole, cluster, models, options).status();
+  return then.ok() ? found.status() : with_next_refusal(found.status(), then);
 }
 
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
