@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace neuroshard {
+
+/// How the columns that were looked up meet the output of the bottom network.
+enum class Interaction {
+  kDcn,  ///< side by side, then cross layers x0 * (W (V x) + bias) + x of low rank (DCN v2)
+  kDot,  ///< the dot products of every two of them, beside the bottom network's output (DLRM)
+  kCat,  ///< side by side
+};
+
+/// What dense layers compute in; embeddings and gradients travel between devices in it, too.
+enum class Precision { kFp32, kTf32, kFp16, kBf16 };
+
+/// How the weights of the dense layers are updated.
+enum class DenseOptimizer { kSgd, kAdagrad, kAdam };
+
+/// The words of the file format.
+std::string_view to_string(Interaction kind);
+std::string_view to_string(Precision precision);
+std::string_view to_string(DenseOptimizer optimizer);
+std::span<const Interaction> interactions();
+std::span<const Precision> precisions();
+std::span<const DenseOptimizer> dense_optimizers();
+
+/// Bytes of a value that is stored or sent in it.
+double bytes_of(Precision precision);
+
+/// Most layers of a network, and most columns of a layer: far above real models.
+inline constexpr std::int32_t kMaxLayers = 64;
+inline constexpr std::int32_t kMaxLayerWidth = 65536;
+
+/// What a recommendation model computes beside its tables: a bottom network over dense features, an
+/// interaction, a top network, a loss. A plain value; read by io/models/dense_model_file.h.
+struct DenseModel {
+  std::int32_t dense_features = 0;   ///< of a sample; 0: none, and no bottom network
+  std::vector<std::int32_t> bottom;  ///< columns of each layer's output
+  Interaction interaction = Interaction::kCat;
+  std::int32_t cross_layers = 0;  ///< of kDcn
+  std::int32_t cross_rank = 0;    ///< of kDcn
+  std::vector<std::int32_t> top;  ///< columns of each layer's output, at least one layer
+  Precision precision = Precision::kFp32;
+  DenseOptimizer optimizer = DenseOptimizer::kSgd;
+  double bucket_mb = 25;    ///< 10^6 bytes of gradients that one all-reduce takes at least
+  bool cuda_graph = false;  ///< whether a step is launched as a whole, at no cost of the processor
+
+  friend bool operator==(const DenseModel&, const DenseModel&) = default;
+};
+
+}  // namespace neuroshard
