@@ -24,6 +24,8 @@ struct InterconnectProfile {
   /// to each peer. A profile without the two has one rate for all.
   SourcedValue inter_host_small_gbps;
   SourcedValue inter_host_half_mib;
+  /// Of a collective between hosts inside a training step; absent: inter_host_latency_us.
+  SourcedValue inter_host_step_latency_us;
 };
 
 /// Constants of the simulated ground truth (engine/ground_truth/sim): one device kind and its
@@ -66,9 +68,19 @@ struct HardwareProfile {
   /// as trainers do to put columns side by side. Absent: never.
   SourcedValue exchange_copies;
 
+  // Dense layers of a training step (engine/iteration). Absent: the profile knows nothing of them.
+  SourcedValue fp32_tflops;        ///< 10^12 operations a second, data sheet, without tensor units
+  SourcedValue tf32_tflops;        ///< of the tensor units, dense; absent: as fp32
+  SourcedValue fp16_tflops;        ///< the same; bf16 as well
+  SourcedValue gemm_share;         ///< of those that large matrix products reach, (0, 1]
+  SourcedValue elementwise_share;  ///< of dram_gbps that element-wise passes reach, (0, 1]
+  SourcedValue host_gbps;          ///< from the host's memory to the device
+
   /// 90 % of simulated times are at most this share away from measurements that were published.
   /// Absent (no source): nobody has held the profile, or one like it, against any.
   SourcedValue published_error;
+  /// The same of whole training steps.
+  SourcedValue iteration_error;
 
   std::vector<InterconnectProfile> interconnects;  ///< at least one; the first is the default
 };

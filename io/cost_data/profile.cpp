@@ -58,6 +58,9 @@ Status read_interconnect(JsonObject& object, InterconnectProfile& link) {
                                           link.inter_host_small_gbps));
     NEUROSHARD_RETURN_IF_ERROR(
         read_newer(object, "inter_host_half_mib", 0, kHuge, {}, link.inter_host_half_mib));
+    NEUROSHARD_RETURN_IF_ERROR(read_newer(object, "inter_host_step_latency_us", 0, kHuge,
+                                          link.inter_host_latency_us,
+                                          link.inter_host_step_latency_us));
   }
   return object.finish();
 }
@@ -86,6 +89,19 @@ Status read_memory(JsonObject& root, HardwareProfile& profile) {
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "l2_mib", 0, kHuge, profile.l2_mib));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "l2_usable_share", 0, 1, profile.l2_usable_share));
   return read_whole(root, "sector_bytes", 1, 65536, profile.sector_bytes);
+}
+
+Status read_dense_layers(JsonObject& root, HardwareProfile& profile) {
+  for (const auto& [key, constant] : {std::pair{"fp32_tflops", &profile.fp32_tflops},
+                                      {"tf32_tflops", &profile.tf32_tflops},
+                                      {"fp16_tflops", &profile.fp16_tflops},
+                                      {"host_gbps", &profile.host_gbps}}) {
+    NEUROSHARD_RETURN_IF_ERROR(read_newer(root, key, kTiny, kHuge, {}, *constant));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_newer(root, "iteration_error", 0, kHuge, {}, profile.iteration_error));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "gemm_share", kTiny, 1, {}, profile.gemm_share));
+  return read_newer(root, "elementwise_share", kTiny, 1, {}, profile.elementwise_share);
 }
 
 Status read_execution(JsonObject& root, HardwareProfile& profile) {
@@ -130,6 +146,7 @@ Result<HardwareProfile> parse_profile(std::string_view bytes, const std::string&
   NEUROSHARD_ASSIGN_OR_RETURN(profile.description, root.text("description"));
   NEUROSHARD_RETURN_IF_ERROR(read_memory(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(read_execution(root, profile));
+  NEUROSHARD_RETURN_IF_ERROR(read_dense_layers(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(read_interconnects(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   return profile;

@@ -5,12 +5,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/core/quoted_choices.h"
 #include "io/file.h"
 #include "io/json/json.h"
 #include "io/json/json_writer.h"
+#include "io/sha256.h"
 
 namespace neuroshard::io {
 namespace {
@@ -100,9 +102,10 @@ Result<DenseModel> parse_dense_model(std::string_view bytes, const std::string& 
   return model;
 }
 
-Result<DenseModel> read_dense_model(const std::string& path) {
+Result<DenseModelFile> read_dense_model(const std::string& path) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
-  return parse_dense_model(bytes, source_name(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(DenseModel model, parse_dense_model(bytes, source_name(path)));
+  return DenseModelFile{std::move(model), sha256_hex(bytes)};
 }
 
 std::string format_dense_model(const DenseModel& model) {

@@ -26,6 +26,7 @@ const std::vector<std::pair<std::string, int>> kRooms{{"engine/core/", 0},
                                                       {"apps/", 5},
                                                       {"engine/training/", 3},
                                                       {"engine/planner/", 3},
+                                                      {"engine/iteration/", 3},
                                                       {"engine/ground_truth/", 4},
                                                       {"engine/api/", 4},
                                                       {"engine/cost_model/", 2}};

@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_CASE(profiles_have_the_links_that_the_hardware_has) {
                                           "B300-270G",     "GB200-186G",
                                           "H100-80G",      "H100-PCIe-80G",
                                           "H200-141G",     "H200-141G-uncalibrated",
-                                          "H200-NVL-141G", "L40S-48G",
-                                          "V100-32G"};
+                                          "H200-NVL-141G", "L40-48G",
+                                          "L40S-48G",      "V100-32G"};
   BOOST_TEST(simulated_profile_names() == expected, boost::test_tools::per_element());
   for (const std::string& name : expected) {
     const Result<ChosenProfile> chosen = choose_profile(name);

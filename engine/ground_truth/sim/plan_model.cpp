@@ -32,26 +32,6 @@ Status check_optimizer(Optimizer optimizer, const std::string& where) {
   }
 }
 
-Status check_simulated(const ChosenProfile& hardware, const Workload& workload, const Plan& plan) {
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
-  NEUROSHARD_RETURN_IF_ERROR(
-      check_none_offloaded(plan, "simulated devices have all weights in their memory"));
-  for (std::size_t i = 0; i < workload.tables.size(); ++i) {
-    NEUROSHARD_RETURN_IF_ERROR(check_optimizer(
-        workload.tables[i].optimizer, table_label(workload, static_cast<std::int32_t>(i))));
-  }
-  const auto memory = static_cast<std::int64_t>(hardware.profile.memory_gib.value * 0x1p30);
-  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
-  for (std::size_t device = 0; device < bytes.size(); ++device) {
-    if (bytes[device] <= memory) continue;
-    return invalid_input("device " + std::to_string(device) + " holds " +
-                         format_bytes(bytes[device]) + ", expected at most the " +
-                         format_bytes(memory) + " of " + hardware.profile.name);
-  }
-  return {};
-}
-
 void add_memory_and_dims(const Workload& workload, const Plan& plan, PlanCost& cost) {
   cost.per_device.resize(static_cast<std::size_t>(plan.devices));
   const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
@@ -91,6 +71,26 @@ void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
 }
 
 }  // namespace
+
+Status check_simulated(const ChosenProfile& hardware, const Workload& workload, const Plan& plan) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
+  NEUROSHARD_RETURN_IF_ERROR(
+      check_none_offloaded(plan, "simulated devices have all weights in their memory"));
+  for (std::size_t i = 0; i < workload.tables.size(); ++i) {
+    NEUROSHARD_RETURN_IF_ERROR(check_optimizer(
+        workload.tables[i].optimizer, table_label(workload, static_cast<std::int32_t>(i))));
+  }
+  const auto memory = static_cast<std::int64_t>(hardware.profile.memory_gib.value * 0x1p30);
+  const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
+  for (std::size_t device = 0; device < bytes.size(); ++device) {
+    if (bytes[device] <= memory) continue;
+    return invalid_input("device " + std::to_string(device) + " holds " +
+                         format_bytes(bytes[device]) + ", expected at most the " +
+                         format_bytes(memory) + " of " + hardware.profile.name);
+  }
+  return {};
+}
 
 std::string describe(const ChosenProfile& hardware) {
   return hardware.profile.name + ", " + hardware.interconnect.name + " (simulated)";

@@ -30,6 +30,9 @@ bool is_calibrated(const HardwareProfile& profile);
 Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_per_host,
                                  std::int32_t devices);
 
+/// Whether the hardware can be simulated with that plan. Errors: as simulate_plan().
+Status check_simulated(const ChosenProfile& hardware, const Workload& workload, const Plan& plan);
+
 /// What the plan costs on `hardware`, all of it simulated, as measure_plan() takes a plan apart:
 /// lookups of each device, the backward exchange from a common start, the forward one from where
 /// each device is ready for it. Knows what no network does:

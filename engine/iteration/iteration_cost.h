@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/iteration/streams.h"
+
+namespace neuroshard {
+
+/// One task of a step on a device; times from the beginning of the step on, where the step before
+/// is over. What is issued early may begin before.
+struct TimelineEntry {
+  std::string name;
+  StepPhase phase{};
+  Stream stream{};
+  std::int32_t device = 0;
+  double start_ms = 0;
+  double end_ms = 0;
+};
+
+/// How a step's time comes about on the device that is done last.
+struct PhaseTime {
+  double ms = 0;          ///< that its tasks run
+  double exposed_ms = 0;  ///< of those, milliseconds that the step is longer by: see IterationCost
+};
+
+/// What a whole training step takes once batches follow one another.
+struct IterationCost {
+  double iteration_ms = 0;
+  /// Everything that one device does, one after the other: what a model without streams would say.
+  /// The largest of all devices.
+  double sum_ms = 0;
+  std::int32_t slowest_device = 0;
+  /// By StepPhase, of the slowest device. A moment of the step belongs to compute where that runs,
+  /// else to what is sent or copied then: so all exposed times and the waiting add up to the
+  /// iteration. What of a phase is not exposed is hidden.
+  std::array<PhaseTime, kStepPhases> phases{};
+  double waiting_ms = 0;                     ///< nothing runs there: other devices, the processor
+  std::vector<TimelineEntry> timeline;       ///< of all devices, by task, then device
+  std::vector<TimelineEntry> critical_path;  ///< in order of time; each ends where the next begins
+};
+
+/// Runs the step until one is like the next, and takes that apart. Deterministic.
+IterationCost iteration_cost(const StepGraph& graph);
+
+}  // namespace neuroshard
