@@ -105,6 +105,13 @@ constexpr std::array kCommands{
                  "--algorithm size-greedy --output plan.json\n"
                  "  neuroshard measure --tables pool.json --plan plan.json --backend cpu\n",
                  make_measure_command},
+    CommandEntry{"iteration", "what a whole training step takes, dense layers and all",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
+                 "  neuroshard plan --tables pool.json --devices 8 --device-memory 40GB --output "
+                 "plan.json\n"
+                 "  neuroshard iteration --tables pool.json --model "
+                 "examples/dlrm_dcnv2_model.json --plan plan.json --profile H100-80G\n",
+                 make_iteration_command},
     CommandEntry{"tables generate", "a pool of tables shaped like published ones",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n",
                  make_generate_command},

@@ -18,6 +18,7 @@ std::unique_ptr<Command> make_frontier_command();
 std::unique_ptr<Command> make_collect_compute_command();
 std::unique_ptr<Command> make_collect_comm_command();
 std::unique_ptr<Command> make_measure_command();
+std::unique_ptr<Command> make_iteration_command();
 std::unique_ptr<Command> make_train_compute_command();
 std::unique_ptr<Command> make_train_comm_command();
 std::unique_ptr<Command> make_calibrate_compute_command();

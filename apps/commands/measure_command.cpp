@@ -8,6 +8,7 @@
 
 #include "apps/commands/measure_report.h"
 #include "apps/commands/plan_input.h"
+#include "apps/commands/simulated_hardware.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
@@ -123,22 +124,12 @@ class MeasureCommand final : public Command {
 
   Status simulate(const PlanAndTables& input, std::int32_t devices_per_host,
                   MeasureOutcome& outcome) {
-    NEUROSHARD_ASSIGN_OR_RETURN(ChosenProfile hardware, choose_profile(*profile_));
     const std::int32_t devices = outcome.plan.devices;
-    const bool links_chosen = profile_->rfind('+') != std::string::npos;
     // What a plan of ours was made for says nothing against hardware without hosts.
-    const bool no_hosts = hardware.interconnect.devices_per_host.value == 0 &&
-                          devices_per_host_ == 0 && input.plan.format() == io::kNativeFormat;
-    if (devices_per_host == 0 && !links_chosen && between_hosts(hardware, devices)) {
-      print_note(*profile_ + ": hosts have " +
-                 std::to_string(static_cast<int>(hardware.interconnect.devices_per_host.value)) +
-                 " devices, " + std::to_string(devices) + " take its " +
-                 hardware.interconnect.name + " links; +LINKS picks others");
-    }
-    if (devices_per_host > 0 && !no_hosts) {
-      NEUROSHARD_ASSIGN_OR_RETURN(hardware,
-                                  with_hosts(std::move(hardware), devices_per_host, devices));
-    }
+    const bool insists = input.plan.format() != io::kNativeFormat;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const ChosenProfile hardware,
+        simulated_hardware(*profile_, {devices_per_host_, devices_per_host, insists}, devices));
     Result<PlanMeasurement> simulated =
         simulate_plan(hardware, input.loaded.workload, outcome.plan);
     if (!simulated.ok()) return simulated.status().with_context(input.plan.source);
