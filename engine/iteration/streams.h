@@ -70,13 +70,15 @@ struct TaskRun {
 /// All of a step: [task * devices + device].
 using StepRuns = std::vector<TaskRun>;
 
-/// Runs so many steps one after the other on devices whose streams are empty; the last two. A task
-/// starts when its stream, all tasks that it needs and the processor are ready. Costs grow with
-/// tasks x devices. REQUIRES 2 steps at least and a graph whose tasks need earlier ones only.
 struct LastSteps {
   StepRuns before;
   StepRuns last;
 };
+
+/// Runs so many steps one after the other on devices whose streams are empty, and keeps the last
+/// two. A task starts when its stream, all tasks that it needs and the processor are ready. Costs
+/// grow with tasks x devices. REQUIRES 2 steps at least and a graph whose tasks need earlier ones
+/// only.
 LastSteps run_steps(const StepGraph& graph, int steps);
 
 /// When the last compute of a step is over on any device, and on which first.
