@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "engine/core/exchange_format.h"
 #include "engine/core/status.h"
 #include "engine/core/step_buffers.h"
 
@@ -19,6 +20,7 @@ struct Cluster {
   /// Of one host, all of them alike and their devices in order; 0: the usual number (kUsualHost).
   /// Costs that go by hosts (Capabilities::hosts) heed it, others have those they were trained on.
   std::int32_t devices_per_host = 0;
+  ExchangeFormat exchange{};  ///< in which numbers what is looked up travels between the devices
 };
 
 /// Most devices a plan can have; a bound for hostile input, far above real clusters.
