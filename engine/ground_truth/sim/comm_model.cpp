@@ -5,12 +5,13 @@
 #include <numeric>
 #include <vector>
 
+#include "engine/core/exchange_format.h"
 #include "engine/ground_truth/request.h"
 
 namespace neuroshard {
 namespace {
 
-constexpr double kBytesPerValue = 4;
+constexpr double kBytesPerValue = 4;  // on the devices
 
 std::size_t host_of(const InterconnectProfile& link, std::size_t device) {
   const auto per_host = static_cast<std::size_t>(link.devices_per_host.value);
@@ -29,17 +30,49 @@ struct Exchange {
   const ExchangeValues& values;
   std::vector<double> samples;           ///< that each device keeps
   std::vector<double> samples_of_place;  ///< that all devices with one number on their host keep
+  ExchangeFormat format;
   bool backward = false;
 
   /// Forward: q's columns of r's samples. Backward: the gradients of r's columns of q's samples.
   [[nodiscard]] double bytes(std::size_t from, std::size_t to) const {
-    const std::size_t owner = backward ? to : from;
-    const std::size_t keeper = backward ? from : to;
-    return kBytesPerValue * (values.whole[owner] * samples[keeper] +
-                             values.partial[owner] * partial_samples(owner, keeper));
+    return exchange_bytes(whole(from, to), whole_precision()) +
+           exchange_bytes(partial(from, to), partial_precision());
+  }
+
+  /// That a codec on `device` reads and writes of all that it sends, to itself too: fp32 values and
+  /// what travels of them. As much of what it receives: `received`.
+  [[nodiscard]] double codec_bytes(std::size_t device, bool received) const {
+    double own_whole = 0;
+    double own_partial = 0;
+    for (std::size_t peer = 0; peer < samples.size(); ++peer) {
+      const std::size_t from = received ? peer : device;
+      const std::size_t to = received ? device : peer;
+      own_whole += whole(from, to);
+      own_partial += partial(from, to);
+    }
+    return both_sides(own_whole, whole_precision()) + both_sides(own_partial, partial_precision());
   }
 
  private:
+  /// Nothing where what travels is what there is.
+  [[nodiscard]] static double both_sides(double count, Precision precision) {
+    if (precision == Precision::kFp32) return 0;
+    return count * kBytesPerValue + exchange_bytes(count, precision);
+  }
+  [[nodiscard]] Precision whole_precision() const {
+    return backward ? format.backward : format.forward;
+  }
+  [[nodiscard]] Precision partial_precision() const {
+    return backward ? summed_backward(format.backward) : summed_forward(format.forward);
+  }
+  [[nodiscard]] double whole(std::size_t from, std::size_t to) const {
+    return backward ? values.whole[to] * samples[from] : values.whole[from] * samples[to];
+  }
+  [[nodiscard]] double partial(std::size_t from, std::size_t to) const {
+    const std::size_t owner = backward ? to : from;
+    const std::size_t keeper = backward ? from : to;
+    return values.partial[owner] * partial_samples(owner, keeper);
+  }
   [[nodiscard]] double partial_samples(std::size_t owner, std::size_t keeper) const {
     const std::size_t place = place_of(link, keeper);
     if (host_of(link, owner) == host_of(link, keeper)) return samples_of_place[place];
@@ -131,10 +164,34 @@ double copy_ms(const HardwareProfile& profile, const ExchangeValues& values,
          profile.dram_gbps.value * 1e-6;
 }
 
+/// Each device's time on one side of the exchange, at `gbps`; one device exchanges nothing.
+std::vector<double> codec_ms(const Exchange& exchange, bool received, double gbps) {
+  std::vector<double> ms(exchange.samples.size());
+  if (ms.size() < 2) return ms;
+  for (std::size_t device = 0; device < ms.size(); ++device) {
+    ms[device] = exchange.codec_bytes(device, received) / gbps * 1e-6;
+  }
+  return ms;
+}
+
+/// When each device has what it is sent, decoded, if it begins to encode at its start.
+std::vector<double> coded_ends(const Exchange& exchange, std::span<const double> starts_ms,
+                               double codec_gbps) {
+  std::vector<double> starts = codec_ms(exchange, false, codec_gbps);
+  for (std::size_t device = 0; device < starts.size(); ++device)
+    starts[device] += starts_ms[device];
+  const double end = exchange_end(exchange, starts);
+  std::vector<double> ends = codec_ms(exchange, true, codec_gbps);
+  for (double& own : ends) own += end;
+  return ends;
+}
+
+/// `codec_gbps`: of the devices' memory; nothing is asked of it where the format is exact.
 CommTime simulate_network(const InterconnectProfile& link, const ExchangeValues& values,
-                          std::span<const double> starts_ms, std::int64_t batch_size) {
+                          std::span<const double> starts_ms, std::int64_t batch_size,
+                          const ExchangeFormat& format, double codec_gbps) {
   const std::size_t devices = starts_ms.size();
-  Exchange exchange{link, values, {}, std::vector<double>(devices), false};
+  Exchange exchange{link, values, {}, std::vector<double>(devices), format, false};
   for (std::size_t device = 0; device < devices; ++device) {
     const std::int64_t samples = samples_of_device(batch_size, static_cast<std::int64_t>(devices),
                                                    static_cast<std::int64_t>(device));
@@ -142,11 +199,13 @@ CommTime simulate_network(const InterconnectProfile& link, const ExchangeValues&
     exchange.samples_of_place[place_of(link, device)] += exchange.samples.back();
   }
   CommTime time;
-  const double forward_end = exchange_end(exchange, starts_ms);
-  for (const double start : starts_ms) time.forward_ms.push_back(forward_end - start);
+  time.forward_ms = coded_ends(exchange, starts_ms, codec_gbps);
+  for (std::size_t device = 0; device < devices; ++device) {
+    time.forward_ms[device] -= starts_ms[device];
+  }
   exchange.backward = true;
   const std::vector<double> together(devices, 0.0);
-  time.backward_ms.assign(devices, exchange_end(exchange, together));
+  time.backward_ms = coded_ends(exchange, together, codec_gbps);
   return time;
 }
 
@@ -154,8 +213,9 @@ CommTime simulate_network(const InterconnectProfile& link, const ExchangeValues&
 
 CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
                            const ExchangeValues& values, std::span<const double> starts_ms,
-                           std::int64_t batch_size) {
-  CommTime time = simulate_network(link, values, starts_ms, batch_size);
+                           std::int64_t batch_size, const ExchangeFormat& format) {
+  CommTime time =
+      simulate_network(link, values, starts_ms, batch_size, format, profile.dram_gbps.value);
   const double copies = copy_ms(profile, values, batch_size);
   for (double& ms : time.forward_ms) ms += copies;
   for (double& ms : time.backward_ms) ms += copies;
@@ -165,7 +225,7 @@ CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectPro
 CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const std::int64_t> dims,
                              std::span<const double> starts_ms, std::int64_t batch_size) {
   const ExchangeValues values{{dims.begin(), dims.end()}, std::vector<double>(dims.size(), 0.0)};
-  return simulate_network(link, values, starts_ms, batch_size);
+  return simulate_network(link, values, starts_ms, batch_size, {}, 1);
 }
 
 double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes) {

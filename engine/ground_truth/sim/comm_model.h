@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/exchange_format.h"
 #include "engine/core/hardware_profile.h"
 #include "engine/ground_truth/ground_truth.h"
 
@@ -31,10 +32,13 @@ struct ExchangeValues {
 /// an all-gather): inside a host to the device that has the peer's place in it, then between equal
 /// places of the hosts. On one host that sends what an all-to-all of as many columns does; a second
 /// latency comes on top where there are other columns too. `profile` says how often devices copy
-/// what they exchange of whole outputs, at the rate of their memory; one device copies nothing.
+/// what they exchange of whole outputs, at the rate of their memory; one device copies nothing. Of
+/// a `format` other than fp32, bytes are exchange_bytes(), partial sums in summed_forward() and
+/// summed_backward(); at the rate of its memory a device also reads and writes every value that it
+/// sends before, and every one that it has received after the exchange.
 CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
                            const ExchangeValues& values, std::span<const double> starts_ms,
-                           std::int64_t batch_size);
+                           std::int64_t batch_size, const ExchangeFormat& format = {});
 
 /// Milliseconds of the all-reduce of `bytes` that each of `devices` devices has, all starting
 /// together: a reduce-scatter and an all-gather inside hosts and, of each device's part, between

@@ -46,10 +46,10 @@ void add_memory_and_dims(const Workload& workload, const Plan& plan, PlanCost& c
 }
 
 void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
-                        std::int64_t batch_size, PlanCost& cost) {
+                        std::int64_t batch_size, const ExchangeFormat& format, PlanCost& cost) {
   const InterconnectProfile& link = hardware.interconnect;
   const auto exchange = [&](const std::vector<double>& starts) {
-    return simulate_exchange(hardware.profile, link, loads.exchange, starts, batch_size);
+    return simulate_exchange(hardware.profile, link, loads.exchange, starts, batch_size, format);
   };
   std::vector<double> starts(cost.per_device.size(), 0.0);
   const CommTime together = exchange(starts);
@@ -153,7 +153,7 @@ Result<ChosenProfile> with_hosts(ChosenProfile hardware, std::int32_t devices_pe
 }
 
 Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workload& workload,
-                                      const Plan& plan) {
+                                      const Plan& plan, const ExchangeFormat& format) {
   NEUROSHARD_RETURN_IF_ERROR(check_simulated(hardware, workload, plan));
   PlanMeasurement measurement;
   measurement.comm_measured = true;
@@ -166,7 +166,7 @@ Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workl
     measurement.compute.push_back(time);
     measurement.cost.per_device[d].compute_ms = time.total_ms;
   }
-  simulate_exchanges(hardware, loads, workload.batch_size, measurement.cost);
+  simulate_exchanges(hardware, loads, workload.batch_size, format, measurement.cost);
   return measurement;
 }
 

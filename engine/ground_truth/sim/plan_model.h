@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/core/exchange_format.h"
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
@@ -41,11 +42,12 @@ Status check_simulated(const ChosenProfile& hardware, const Workload& workload, 
 /// - several features, lookups with weights, and lookups that are not pooled, each an output of its
 ///   own. Indices are looked up as often as they occur: nothing removes duplicates before that;
 /// - tables on every device: each looks its own samples up, and an all-reduce of the gradients of
-///   all rows is part of the backward exchange.
+///   all rows, in fp32, is part of the backward exchange;
+/// - exchanges in another `format` than fp32, with what their codecs take.
 /// Deterministic. Errors: kInvalidInput when the plan does not cover the workload, has tables in
 /// host memory or with an optimizer that is not simulated, or a device holds more than the
 /// profile's memory.
 Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workload& workload,
-                                      const Plan& plan);
+                                      const Plan& plan, const ExchangeFormat& format = {});
 
 }  // namespace neuroshard
