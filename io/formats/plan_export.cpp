@@ -110,7 +110,7 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
 }
 
 Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
-                        const PlanExportOptions& options) {
+                        const PlanExportOptions& options, const ExchangeFormat& exchange) {
   // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.
   PlanDocument document;
   document.plan.devices = devices;
@@ -118,6 +118,7 @@ Status check_exportable(std::string_view format, const Workload& workload, std::
     document.plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
   }
   document.batch_size = workload.batch_size;
+  document.exchange = exchange;
   document.cost = {1,
                    std::vector<DeviceCost>(static_cast<std::size_t>(devices), {.compute_ms = 1})};
   return export_plan(format, workload, document, options).status();

@@ -40,6 +40,6 @@ std::string lost_places(std::string_view format, const PlanDocument& document);
 /// and dims of the tables. Refuses nothing that some plan of `workload` on `devices` could be
 /// written as.
 Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
-                        const PlanExportOptions& options);
+                        const PlanExportOptions& options, const ExchangeFormat& exchange = {});
 
 }  // namespace neuroshard::io

@@ -150,6 +150,11 @@ Result<std::vector<PlanFault>> lint_plan(const PlanInput& input, const Workload&
       faults.push_back({false, std::move(fault)});
     }
   }
+  const ExchangeFormat& exchange = pieces.document.exchange;
+  if (target.lint != nullptr && !target.lint->takes_exchange && !is_exact(exchange)) {
+    faults.push_back({false, "exchange: found " + to_string(exchange) +
+                                 ", expected fp32: its file has no place for another"});
+  }
   // Tables whose fault is told already must not be called uncovered as well.
   for (const std::int32_t index : pieces.unusable) {
     plan.shards.push_back(whole_table(workload, index, 0));

@@ -82,6 +82,7 @@ TableFaults hugectr_tables(const LintedPlan& plan) {
 }  // namespace
 
 const TrainerLint kTorchRecLint{.places = torchrec_places_of_file, .tables = torchrec_tables};
-const TrainerLint kHugeCtrLint{.places = nullptr, .tables = hugectr_tables};
+const TrainerLint kHugeCtrLint{
+    .places = nullptr, .tables = hugectr_tables, .takes_exchange = false};
 
 }  // namespace neuroshard::io

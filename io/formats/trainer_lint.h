@@ -32,6 +32,8 @@ struct TrainerLint {
                                      std::int32_t devices_per_host) = nullptr;
   /// Why it would not run tables, but those that the pieces call unusable.
   TableFaults (*tables)(const LintedPlan&) = nullptr;
+  /// Whether the trainer can be told of exchanges in other numbers than fp32.
+  bool takes_exchange = true;
 };
 
 /// By torchrec_rules.cpp and torchrec_places.cpp.

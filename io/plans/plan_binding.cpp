@@ -119,6 +119,7 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
     return workload.tables[static_cast<std::size_t>(index)];
   };
   if (const auto* torchrec = std::get_if<TorchRecPlan>(&input.content)) {
+    pieces.document.exchange = torchrec->exchange;
     pieces.document.provenance = torchrec->provenance;
     TrainerPlaces& places = pieces.document.places;
     places = torchrec_places(*torchrec, pieces.document.plan.devices);

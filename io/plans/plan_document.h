@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/cost_error.h"
+#include "engine/core/exchange_format.h"
 #include "engine/core/plan.h"
 #include "engine/core/step_buffers.h"
 
@@ -65,6 +66,7 @@ struct PlanDocument {
   Plan plan;
   std::int64_t batch_size = 0;
   StepBuffers buffers = StepBuffers::kOff;  ///< that its bytes count beside the tables
+  ExchangeFormat exchange{};                ///< that its costs are of, and its trainer is to use
   PlanCost cost;
   std::optional<double> lower_bound_ms;   ///< that no plan for the same cluster costs less than
   std::optional<CostError> cost_error{};  ///< nothing in older files, and of other makers

@@ -207,6 +207,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
   document.plan.devices = static_cast<std::int32_t>(devices);
   NEUROSHARD_ASSIGN_OR_RETURN(document.batch_size, root.integer("batch_size", 1));
   NEUROSHARD_RETURN_IF_ERROR(read_buffers(root, document.buffers));
+  NEUROSHARD_RETURN_IF_ERROR(read_exchange(root, document.exchange));
   NEUROSHARD_RETURN_IF_ERROR(read_cluster(root, document));
   NEUROSHARD_RETURN_IF_ERROR(read_table_names(root, document.setting.table_names));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shards, root.array("shards"));
@@ -234,6 +235,7 @@ void write_plan(JsonWriter& writer, const PlanDocument& document) {
   if (document.buffers != StepBuffers::kOff) {
     writer.key("buffers").text(to_string(document.buffers));
   }
+  write_exchange(writer, document.exchange);
   write_cluster(writer, document);
   const bool has_costs = !document.cost.per_device.empty();
   if (has_costs || document.cost.cost_ms != 0) writer.key("cost_ms").number(document.cost.cost_ms);

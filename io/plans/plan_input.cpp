@@ -31,6 +31,12 @@ PlanSetting PlanInput::setting() const {
   return native == nullptr ? PlanSetting{} : native->setting;
 }
 
+ExchangeFormat PlanInput::exchange() const {
+  if (const auto* native = std::get_if<PlanDocument>(&content)) return native->exchange;
+  if (const auto* torchrec = std::get_if<TorchRecPlan>(&content)) return torchrec->exchange;
+  return {};
+}
+
 PlanProvenance PlanInput::provenance() const {
   if (const auto* native = std::get_if<PlanDocument>(&content)) return native->provenance;
   if (const auto* torchrec = std::get_if<TorchRecPlan>(&content)) return torchrec->provenance;

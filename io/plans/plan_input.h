@@ -28,6 +28,8 @@ struct PlanInput {
   [[nodiscard]] std::int64_t batch_size() const;
   /// Of neuroshard-plans alone; empty where the file says nothing.
   [[nodiscard]] PlanSetting setting() const;
+  /// fp32 where the file says nothing.
+  [[nodiscard]] ExchangeFormat exchange() const;
   /// Empty where the file says nothing of how it was made.
   [[nodiscard]] PlanProvenance provenance() const;
 };

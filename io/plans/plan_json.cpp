@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "engine/core/offload.h"
+#include "engine/core/quoted_choices.h"
 #include "io/tables/table_sharding.h"
 
 namespace neuroshard::io {
@@ -54,6 +55,16 @@ Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   }
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   return offloaded;
+}
+
+/// The word of one way of the exchange.
+Status read_way(JsonObject& object, std::string_view key, Precision& way) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue value, object.at(key));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view word, value.text());
+  const Result<Precision> known = parse_precision(word);
+  if (!known.ok()) return value.unexpected(quoted_choices(all_precisions()));
+  way = *known;
+  return {};
 }
 
 }  // namespace
@@ -227,6 +238,23 @@ Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.seed, object.unsigned_integer("seed"));
   return object.finish();
+}
+
+Status read_exchange(JsonObject& root, ExchangeFormat& exchange) {
+  const std::optional<JsonValue> value = root.find("exchange");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value->object());
+  NEUROSHARD_RETURN_IF_ERROR(read_way(object, "forward", exchange.forward));
+  NEUROSHARD_RETURN_IF_ERROR(read_way(object, "backward", exchange.backward));
+  return object.finish();
+}
+
+void write_exchange(JsonWriter& writer, const ExchangeFormat& exchange) {
+  if (is_exact(exchange)) return;
+  writer.key("exchange").begin_object();
+  writer.key("forward").text(to_string(exchange.forward));
+  writer.key("backward").text(to_string(exchange.backward));
+  writer.end_object();
 }
 
 }  // namespace neuroshard::io

@@ -32,6 +32,12 @@ void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error)
 /// Reads it; absent: none.
 Status read_cost_error(JsonObject& root, std::optional<CostError>& error);
 
+/// The member `exchange` of plans whose exchanges are not fp32 both ways: {"forward": "fp16",
+/// "backward": "bf16"}; nothing for others.
+void write_exchange(JsonWriter& writer, const ExchangeFormat& exchange);
+/// Reads it; absent: fp32.
+Status read_exchange(JsonObject& root, ExchangeFormat& exchange);
+
 /// The member `robust` of plans made for several cost models; nothing for others.
 void write_by_models(JsonWriter& writer, const std::vector<CostByModel>& costs);
 /// Reads it; absent: none.

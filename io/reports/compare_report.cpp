@@ -31,6 +31,7 @@ void write_task(JsonWriter& writer, const CompareTask& task,
   writer.begin_object();
   writer.key("index").integer(task.index);
   writer.key("tables").integer(task.tables);
+  write_exchange(writer, task.exchange);
   writer.key("results").begin_object();
   for (const std::string& algorithm : algorithms) {
     const auto result = task.results.find(algorithm);

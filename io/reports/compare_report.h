@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/core/cost_error.h"
+#include "engine/core/exchange_format.h"
 #include "engine/core/plan.h"
 
 namespace neuroshard::io {
@@ -26,6 +27,7 @@ struct CompareTask {
   std::int64_t index = 0;   ///< line of the task file, from 0
   std::int64_t tables = 0;  ///< tables in the task
   std::map<std::string, CompareResult> results;
+  ExchangeFormat exchange{};  ///< of all its plans
 };
 
 /// Every algorithm on every task, as `neuroshard compare` reports it.

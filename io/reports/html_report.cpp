@@ -63,6 +63,10 @@ std::string heading(const ReportPage& page) {
     text +=
         ", " + std::to_string(offloaded_tables(document.plan).size()) + " tables in host memory";
   }
+  if (!is_exact(document.exchange)) {
+    text += ", exchanges in " + std::string(to_string(document.exchange.forward)) + ", backward " +
+            std::string(to_string(document.exchange.backward)) + " (the trainer has to be told)";
+  }
   const std::optional<CostError>& error = document.cost_error;
   std::string html = "<h1>Sharding plan: " + report_ms(document.cost.cost_ms) +
                      (error && error->share ? " &plusmn; " + report_percent(*error->share) : "") +

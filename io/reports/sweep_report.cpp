@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "io/json/json_writer.h"
+#include "io/plans/plan_json.h"
 
 namespace neuroshard::io {
 namespace {
@@ -25,6 +26,7 @@ void write_cluster(JsonWriter& writer, const SweepCluster& one, bool hosts, bool
   writer.begin_object(JsonWriter::Layout::kLine);
   writer.key("devices").integer(one.cluster.devices);
   writer.key("device_memory_bytes").integer(one.cluster.memory_bytes);
+  write_exchange(writer, one.cluster.exchange);
   writer.key("feasible").boolean(one.feasible);
   if (one.feasible) {
     writer.key("cost_ms").number(one.cost_ms);

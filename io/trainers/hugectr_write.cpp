@@ -16,6 +16,10 @@ struct Lists {
 
 Result<Lists> make_lists(const Workload& workload, const PlanDocument& document,
                          const PlanExportOptions& options) {
+  if (!is_exact(document.exchange)) {
+    return invalid_input("exchange: found " + to_string(document.exchange) +
+                         ", expected fp32: HugeCTR's lists have no place for it");
+  }
   NEUROSHARD_RETURN_IF_ERROR(tables_by_name(workload).status());
   const Plan& plan = document.plan;
   const ShardsByTable by_table(workload, plan);

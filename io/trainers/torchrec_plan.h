@@ -60,6 +60,7 @@ struct TorchRecPlan {
   std::int32_t devices = 0;
   std::int32_t devices_per_host = 0;
   std::int64_t batch_size = 0;
+  ExchangeFormat exchange{};
   PlanProvenance provenance{};
   std::vector<TorchRecTable> tables;
 };
@@ -90,7 +91,7 @@ bool torchrec_rows_elsewhere(std::string_view compute_kernel);
 Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices);
 
 /// Format "torchrec" of export_plan(). Beside "plan" it writes "neuroshard": {"devices",
-/// "batch_size", "devices_per_host", "provenance"}, which TorchRec does not read.
+/// "batch_size", "devices_per_host", "exchange", "provenance"}, which TorchRec does not read.
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options);
 

@@ -181,6 +181,7 @@ Status read_origin(JsonObject& root, TorchRecPlan& plan) {
                               object.integer("devices_per_host", 1, devices));
   plan.devices_per_host = static_cast<std::int32_t>(per_host);
   NEUROSHARD_ASSIGN_OR_RETURN(plan.batch_size, object.integer("batch_size", 1));
+  NEUROSHARD_RETURN_IF_ERROR(read_exchange(object, plan.exchange));
   NEUROSHARD_RETURN_IF_ERROR(read_provenance(object, plan.provenance));
   return object.finish();
 }

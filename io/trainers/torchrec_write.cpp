@@ -108,6 +108,7 @@ void write_origin(const Target& target, const PlanDocument& document) {
   writer.key("devices").integer(document.plan.devices);
   writer.key("devices_per_host").integer(target.host);
   writer.key("batch_size").integer(document.batch_size);
+  write_exchange(writer, document.exchange);
   if (document.provenance != PlanProvenance{}) {
     writer.key("provenance");
     write_provenance(writer, document.provenance);
