@@ -11,6 +11,7 @@ Capabilities of_formula(const TorchRecBandwidths& bandwidths) {
   own.replicas = true;
   own.host_memory = true;
   own.sequences = true;
+  own.exchange = PrecisionSet::all();
   own.fused_is_fastest = fused_is_fastest(bandwidths);
   own.additive = true;
   own.even_samples = true;
@@ -22,6 +23,7 @@ Capabilities of_networks(const CostModels& models) {
   Capabilities own;
   if (models.compute) own.row_parts = models.compute->row_parts;
   if (own.row_parts > 1) own.row_splits = RowSplits::kAny;
+  if (models.device_gbps) own.exchange = PrecisionSet::all();
   if (!models.comm) return own;
   const CommModels& comm = *models.comm;
   if (comm.architecture == CommArchitecture::kFixedDevices) own.only_devices = comm.devices;

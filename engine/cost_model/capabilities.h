@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/core/cluster.h"
+#include "engine/core/exchange_format.h"
 #include "engine/core/plan.h"
 #include "engine/cost_model/cost_models.h"
 
@@ -24,6 +25,8 @@ struct Capabilities {
   bool replicas = false;     ///< whether a table that every device holds has a cost
   bool host_memory = false;  ///< whether kernels that read from the host's memory have one
   bool sequences = false;    ///< whether lookups that are not pooled have one
+  /// In which numbers exchanges may travel, either way, for there to be costs of them.
+  PrecisionSet exchange{Precision::kFp32};
   /// Whether no kernel is ever faster than the fused one: a lower bound of plans with fused tables
   /// then holds for all plans.
   bool fused_is_fastest = true;

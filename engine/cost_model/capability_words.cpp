@@ -16,6 +16,12 @@ std::string lacks_such_rows(std::string_view model) {
   return std::string(model) + " knows no such row shards";
 }
 
+std::string lacks_codecs(std::string_view model) {
+  return std::string(model) +
+         " is of no built-in hardware profile: how fast it copies, which is "
+         "what codecs cost, is not known";
+}
+
 std::string has_its_hosts(std::string_view model) {
   return std::string(model) + " has the hosts it was trained on";
 }

@@ -14,6 +14,8 @@ std::string lacks_host_memory(std::string_view model);
 std::string lacks_replicas(std::string_view model);
 /// "h200_sim knows no such row shards".
 std::string lacks_such_rows(std::string_view model);
+/// "my.safetensors does not say how fast its hardware copies, ..".
+std::string lacks_codecs(std::string_view model);
 /// "h200_sim has the hosts it was trained on".
 std::string has_its_hosts(std::string_view model);
 

@@ -8,14 +8,24 @@
 namespace neuroshard {
 namespace {
 
-/// Starts of one plan's forward all-to-all: compute + backward, less the least of them.
-void fill_starts(std::int32_t devices, const float* compute, const float* backward, float* starts) {
-  double least = std::numeric_limits<double>::infinity();
-  for (std::int32_t d = 0; d < devices; ++d) {
-    least = std::min(least, static_cast<double>(compute[d]) + backward[d]);
+/// Dims of all devices of all plans, as networks see them.
+void fill_dims(const CommBatch& batch, double scale, float* dims) {
+  for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
+    dims[k] = static_cast<float>(static_cast<double>(batch.dim_sums[k]) * scale);
   }
-  for (std::int32_t d = 0; d < devices; ++d) {
-    starts[d] = static_cast<float>(static_cast<double>(compute[d]) + backward[d] - least);
+}
+
+/// Starts of the forward all-to-all of the batch's plan whose devices are from `row` on: compute +
+/// backward + what the codec takes for `codec_ms` a column, less the least of them.
+void fill_starts(const CommBatch& batch, std::int64_t row, double codec_ms, float* starts) {
+  const auto ready = [&](std::int64_t at) {
+    return static_cast<double>(batch.compute_ms[at]) + batch.backward_ms[at] +
+           codec_ms * static_cast<double>(batch.dim_sums[at]);
+  };
+  double least = std::numeric_limits<double>::infinity();
+  for (std::int32_t d = 0; d < batch.devices; ++d) least = std::min(least, ready(row + d));
+  for (std::int32_t d = 0; d < batch.devices; ++d) {
+    starts[row + d] = static_cast<float>(ready(row + d) - least);
   }
 }
 
@@ -76,10 +86,11 @@ CommPredictor::Direction::Direction(const CommModel& model, const CommFeatureSet
       network(reordered(model.mlp, order_of(split)), kernels) {}
 
 CommPredictor::CommPredictor(const CommModels& models, std::int64_t batch_size,
-                             const nn::InferenceKernels& kernels)
+                             const nn::InferenceKernels& kernels, const ExchangeCosts& exchange)
     : architecture_(models.architecture),
       features_(models.features),
       batch_size_(batch_size),
+      exchange_(exchange),
       forward_(models.forward, features_.split(true), kernels),
       backward_(models.backward, features_.split(false), kernels) {}
 
@@ -113,23 +124,39 @@ void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
   float* dims = scratch;
   float* starts = dims + padded_values(batch);
   float* work = starts + padded_values(batch);
-  for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
-    dims[k] = static_cast<float>(batch.dim_sums[k]);
-  }
+  fill_dims(batch, exchange_.backward.dims, dims);
   if (architecture_ == CommArchitecture::kFixedDevices) {
     write_costs(backward_, batch, run_fixed(backward_, batch, dims, nullptr, work),
                 batch.backward_ms);
   } else {
     pooled_backward(batch, dims, work);
   }
+  if (exchange_.has_codecs()) {
+    add_codecs(exchange_.backward, batch, batch.backward_ms);
+    fill_dims(batch, exchange_.forward.dims, dims);
+  }
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
-    const std::int64_t row = plan * batch.devices;
-    fill_starts(batch.devices, batch.compute_ms + row, batch.backward_ms + row, starts + row);
+    fill_starts(batch, plan * batch.devices, codec_of_own_ms(exchange_.forward, 1, batch_size_),
+                starts);
   }
   const bool fixed = architecture_ == CommArchitecture::kFixedDevices;
   const float* outputs = fixed ? run_fixed(forward_, batch, dims, starts, work)
                                : pooled_forward(batch, dims, starts, work);
   write_costs(forward_, batch, outputs, batch.forward_ms);
+  if (exchange_.has_codecs()) add_codecs(exchange_.forward, batch, batch.forward_ms);
+}
+
+/// On a device's own columns at one end of the way, on those of its samples at the other.
+void CommPredictor::add_codecs(const ExchangeCosts::Way& way, const CommBatch& batch,
+                               float* out) const {
+  const auto devices = static_cast<std::size_t>(batch.devices);
+  const std::int64_t* dims = batch.dim_sums;
+  for (std::int64_t plan = 0; plan < batch.plans; ++plan, dims += devices, out += devices) {
+    const double kept = codec_of_kept_ms(way, {dims, devices}, batch_size_);
+    for (std::size_t d = 0; d < devices; ++d) {
+      out[d] += static_cast<float>(kept + codec_of_own_ms(way, dims[d], batch_size_));
+    }
+  }
 }
 
 /// One row of the network a plan: all dims, then all starts unless null. Returns the outputs, of

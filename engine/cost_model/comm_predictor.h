@@ -5,6 +5,7 @@
 #include <span>
 
 #include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/exchange_costs.h"
 #include "nn/inference.h"
 
 namespace neuroshard {
@@ -21,13 +22,15 @@ struct CommBatch {
 
 /// The communication models, evaluated on complete plans: backward from the dims, then each
 /// device's start (its compute + backward, less the least of them), then forward from dims and
-/// starts (NeuroShard, section 4). One device exchanges nothing: where networks for any number of
-/// devices are asked, both its times are 0. Immutable; thread-safe.
+/// starts (NeuroShard, section 4). Of exchanges in other formats than fp32, which the networks have
+/// learned, dims are the fp32 ones of as many bytes, and codecs take their time before and after.
+/// One device exchanges nothing: where networks for any number of devices are asked, both its times
+/// are 0. Immutable; thread-safe.
 class CommPredictor {
  public:
   /// REQUIRES validate(models).ok().
   CommPredictor(const CommModels& models, std::int64_t batch_size,
-                const nn::InferenceKernels& kernels);
+                const nn::InferenceKernels& kernels, const ExchangeCosts& exchange = {});
 
   /// Whether renumbering the devices renumbers the results and changes none.
   [[nodiscard]] bool devices_alike() const {
@@ -60,12 +63,14 @@ class CommPredictor {
   const float* pooled_forward(const CommBatch& batch, const float* dims, const float* starts,
                               float* work) const;
   void pooled_backward(const CommBatch& batch, const float* dims, float* work) const;
+  void add_codecs(const ExchangeCosts::Way& way, const CommBatch& batch, float* out) const;
   void write_costs(const Direction& direction, const CommBatch& batch, const float* outputs,
                    float* out) const;
 
   const CommArchitecture architecture_;
   const CommFeatureSet features_;
   const std::int64_t batch_size_;
+  const ExchangeCosts exchange_;
   const Direction forward_;
   const Direction backward_;
 };

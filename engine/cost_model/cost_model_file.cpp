@@ -9,6 +9,7 @@
 
 #include "engine/core/cluster.h"
 #include "engine/cost_model/cost_model_tensors.h"
+#include "engine/cost_model/known_hardware.h"
 #include "engine/cost_model/validate_models.h"
 #include "io/safetensors.h"
 #include "io/text.h"
@@ -197,6 +198,7 @@ Result<CostModels> read_models(io::TensorFile file) {
   if (metadata.has("comm_hardware") || metadata.has("comm_provenance")) {
     NEUROSHARD_ASSIGN_OR_RETURN(models.comm_origin, read_origin("comm_", metadata));
   }
+  models.device_gbps = copy_gbps_of(models.comm_origin);
   if (tensors.has_prefix("compute.")) {
     NEUROSHARD_ASSIGN_OR_RETURN(models.compute, read_compute(metadata, tensors));
   }

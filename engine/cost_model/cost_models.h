@@ -120,6 +120,9 @@ struct CostModels {
   std::optional<CommModels> comm;
   /// Instead of networks: TorchRec's formula, by these. The hosts are the cluster's.
   std::optional<TorchRecBandwidths> torchrec;
+  /// At which devices of that hardware copy, read and written, GB/s of 10^9 bytes: what codecs of
+  /// exchanges cost. Nothing where it is not known; formulas have their own.
+  std::optional<double> device_gbps{};
 };
 
 }  // namespace neuroshard

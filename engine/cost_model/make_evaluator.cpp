@@ -23,6 +23,13 @@ Status check_pooled(const Workload& workload) {
   return {};
 }
 
+Status check_exchange(const CostModels& models, const ExchangeFormat& exchange) {
+  if (capabilities(models).exchange.has(exchange)) return {};
+  const std::string name = models.source.empty() ? "the cost models" : models.source;
+  return invalid_input("exchange: found " + to_string(exchange) +
+                       ", expected fp32: " + lacks_codecs(name));
+}
+
 class FormulaKernels final : public KernelCostModel {
  public:
   explicit FormulaKernels(const TorchRecFormula& formula) : formula_(formula) {}
@@ -43,25 +50,28 @@ class FormulaKernels final : public KernelCostModel {
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices,
-                                                      std::int32_t devices_per_host) {
+                                                      std::int32_t devices_per_host,
+                                                      const ExchangeFormat& exchange) {
   const Capabilities known = capabilities(models);
   if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
+  NEUROSHARD_RETURN_IF_ERROR(check_exchange(models, exchange));
   if (models.torchrec) {
     return std::unique_ptr<CostEvaluator>(std::make_unique<TorchRecEvaluator>(
-        torchrec_costs(*models.torchrec, devices_per_host), workload, devices));
+        torchrec_costs(*models.torchrec, devices_per_host, exchange), workload, devices));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
   NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
-                              MlpEvaluator::create(models, workload, devices, isa));
+                              MlpEvaluator::create(models, workload, devices, isa, exchange));
   return std::unique_ptr<CostEvaluator>(std::move(evaluator));
 }
 
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
                                                          std::int64_t batch_size,
                                                          std::int32_t devices,
-                                                         std::int32_t devices_per_host) {
-  return std::make_unique<FormulaKernels>(
-      TorchRecFormula(torchrec_costs(*models.torchrec, devices_per_host), batch_size, devices));
+                                                         std::int32_t devices_per_host,
+                                                         const ExchangeFormat& exchange) {
+  return std::make_unique<FormulaKernels>(TorchRecFormula(
+      torchrec_costs(*models.torchrec, devices_per_host, exchange), batch_size, devices));
 }
 
 }  // namespace neuroshard

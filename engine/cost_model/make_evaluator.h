@@ -13,19 +13,22 @@
 namespace neuroshard {
 
 /// The evaluator of these cost models, networks or a formula, for plans of `workload`, which must
-/// outlive it, on `devices` devices, in hosts of `devices_per_host` as a Cluster says it. Errors:
-/// as MlpEvaluator::create().
+/// outlive it, on `devices` devices, in hosts of `devices_per_host`, with exchanges in `exchange`,
+/// as a Cluster says them. Errors: as MlpEvaluator::create(); an exchange that the models know no
+/// cost of.
 Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices,
-                                                      std::int32_t devices_per_host = 0);
+                                                      std::int32_t devices_per_host = 0,
+                                                      const ExchangeFormat& exchange = {});
 
 /// What these cost models have kernels cost, of global batches of that size on so many devices, in
-/// such hosts; it keeps nothing of `models`. REQUIRES capabilities(models).host_memory, batch_size
-/// >= 1 and devices >= 1.
+/// such hosts and exchanges; it keeps nothing of `models`. REQUIRES
+/// capabilities(models).host_memory, batch_size >= 1 and devices >= 1.
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
                                                          std::int64_t batch_size,
                                                          std::int32_t devices,
-                                                         std::int32_t devices_per_host = 0);
+                                                         std::int32_t devices_per_host = 0,
+                                                         const ExchangeFormat& exchange = {});
 
 }  // namespace neuroshard

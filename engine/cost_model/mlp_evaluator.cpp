@@ -38,17 +38,19 @@ Status check(const CostModels& models, const Workload& workload, std::int32_t de
 
 Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& models,
                                                            const Workload& workload,
-                                                           std::int32_t devices, nn::Isa isa) {
+                                                           std::int32_t devices, nn::Isa isa,
+                                                           const ExchangeFormat& exchange) {
   const Status status = check(models, workload, devices);
   if (!status.ok()) return models.source.empty() ? status : status.with_context(models.source);
-  return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(models, workload, devices, isa));
+  return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(
+      models, workload, devices, isa, ExchangeCosts::of(exchange, models.device_gbps.value_or(0))));
 }
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
-                           nn::Isa isa)
+                           nn::Isa isa, const ExchangeCosts& exchange)
     : devices_(devices),
       compute_(*models.compute, workload, nn::inference_kernels(isa)),
-      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa)) {}
+      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
 
 /// The outputs live at the front of the scratch memory, the predictor works behind them.
 CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,

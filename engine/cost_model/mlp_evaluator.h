@@ -10,6 +10,7 @@
 #include "engine/cost_model/compute_predictor.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/exchange_costs.h"
 #include "nn/isa.h"
 #include "search/plan_evaluator.h"
 
@@ -20,10 +21,12 @@ class MlpEvaluator final : public CostEvaluator {
  public:
   /// For plans of `workload`, which must outlive it, on `devices` devices. Errors: kInvalidInput
   /// when a half of the models is missing or malformed, they are for another device count, or for
-  /// another batch size than the workload's while no feature tells them so.
+  /// another batch size than the workload's while no feature tells them so. REQUIRES an exchange
+  /// that capabilities(models) know.
   static Result<std::unique_ptr<MlpEvaluator>> create(const CostModels& models,
                                                       const Workload& workload,
-                                                      std::int32_t devices, nn::Isa isa);
+                                                      std::int32_t devices, nn::Isa isa,
+                                                      const ExchangeFormat& exchange = {});
 
   [[nodiscard]] std::int32_t devices() const override { return devices_; }
   search::ShapeId intern(const ShardShape& shape) override {
@@ -65,7 +68,7 @@ class MlpEvaluator final : public CostEvaluator {
 
  private:
   MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
-               nn::Isa isa);
+               nn::Isa isa, const ExchangeCosts& exchange);
 
   [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
                                        search::Scratch& scratch) const;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "engine/core/cluster.h"
+#include "engine/core/exchange_format.h"
 
 namespace neuroshard {
 
@@ -34,16 +35,18 @@ inline bool fused_is_fastest(const TorchRecBandwidths& bandwidths) {
 inline constexpr double kMinTorchRecGbps = 1e-6;
 inline constexpr double kMaxTorchRecGbps = 1e6;
 
-/// What the estimator counts with: bandwidths of a hardware and the hosts of a cluster, where
-/// host_devices() says that there are several.
+/// What the estimator counts with: bandwidths of a hardware, the hosts of a cluster, where
+/// host_devices() says that there are several, and what its exchanges travel in.
 struct TorchRecCosts : TorchRecBandwidths {
   std::int32_t devices_per_host = kUsualHost;
+  ExchangeFormat exchange{};
 };
 
 /// For hosts of so many devices, 0: of the usual number.
 inline TorchRecCosts torchrec_costs(const TorchRecBandwidths& bandwidths,
-                                    std::int32_t devices_per_host) {
-  return {bandwidths, devices_per_host > 0 ? devices_per_host : kUsualHost};
+                                    std::int32_t devices_per_host,
+                                    const ExchangeFormat& exchange = {}) {
+  return {bandwidths, devices_per_host > 0 ? devices_per_host : kUsualHost, exchange};
 }
 
 /// Devices of one of several hosts of as many, or 0: there is one host.

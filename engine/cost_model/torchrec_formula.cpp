@@ -31,10 +31,28 @@ double both_passes(const Table& table) {
   return 1 + kBackwardFactor + (table.weighted ? kWeightGradients : 0);
 }
 
-/// Of `dim` columns, as they are written and exchanged: an output for each sample and feature or,
-/// of rows that are not pooled, for each lookup.
-double output_bytes(const Table& table, std::int32_t dim, double samples, double lookups) {
-  return (table.pooled ? samples * table.features : lookups) * dim * element_bytes(table);
+/// Of `dim` columns: an output for each sample and feature or, of rows that are not pooled, for
+/// each lookup.
+double output_values(const Table& table, std::int32_t dim, double samples, double lookups) {
+  return (table.pooled ? samples * table.features : lookups) * dim;
+}
+
+/// Bytes of one number as it travels; of rows with scales TorchRec counts the numbers alone.
+double element_bytes(Precision precision) {
+  if (row_values(precision) > 0) return 1;
+  return exchange_bytes(1, precision);
+}
+
+/// Bytes of an output. TorchRec makes codecs unless both directions are fp32: without any, outputs
+/// travel as the tables are.
+double all_to_all_bytes(const Table& table, const ExchangeFormat& format, Precision way) {
+  return is_exact(format) ? element_bytes(table) : element_bytes(way);
+}
+
+/// Of partial sums, where TorchRec takes `instead` for fp8 alone (get_qcomm_codecs_registry()).
+double summed_bytes(const Table& table, const ExchangeFormat& format, Precision way,
+                    Precision instead) {
+  return all_to_all_bytes(table, format, way == Precision::kFp8 ? instead : way);
 }
 
 }  // namespace
@@ -43,13 +61,15 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
                                  std::int32_t devices)
     : devices_(devices),
       host_devices_(neuroshard::host_devices(costs, devices)),
+      format_(costs.exchange),
       samples_(static_cast<double>(batch_size / devices * devices)),
       device_bandwidth_(costs.device_gbps * kBytesPerMs),
       host_bandwidth_(costs.host_memory_gbps * kBytesPerMs) {
   const double near = costs.intra_host_gbps * kBytesPerMs;
   const double far = costs.inter_host_gbps * kBytesPerMs;
   all_ms_per_byte_ = 1 / (host_devices_ == 0 ? near : far);
-  by_host_ms_per_byte_ = 1 / near + (host_devices_ == 0 ? 0 : 1 / (host_devices_ * far));
+  between_ms_per_byte_ = host_devices_ == 0 ? 0 : 1 / (host_devices_ * far);
+  by_host_ms_per_byte_ = 1 / near + between_ms_per_byte_;
   const double on_host = host_devices_ == 0 ? devices : host_devices_;
   const double hosts = std::min(devices / on_host, 2.0);
   const double again = devices > 2 * on_host ? 2 : 1;
@@ -70,41 +90,66 @@ TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& s
                  : block_of_all(table, shape.kernel);
 }
 
+TorchRecFormula::Bytes TorchRecFormula::sent(const Table& table) const {
+  return {all_to_all_bytes(table, format_, format_.forward),
+          all_to_all_bytes(table, format_, format_.backward)};
+}
+
+/// Rows that are not pooled are not added up.
+TorchRecFormula::Bytes TorchRecFormula::summed(const Table& table) const {
+  if (!table.pooled) return sent(table);
+  return {summed_bytes(table, format_, format_.forward, summed_forward(Precision::kFp8)),
+          summed_bytes(table, format_, format_.backward, summed_backward(Precision::kFp8))};
+}
+
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim,
                                               const TableKernel& kernel) const {
   const double lookups = table.pooling_factor * samples_;
   const double rows = lookups * std::max(dim, 32) * element_bytes(table);
-  const double written = output_bytes(table, dim, samples_, lookups);
-  const double bytes = index_bytes(table, lookups) + rows + written;
+  const double values = output_values(table, dim, samples_, lookups);
+  const Bytes each = sent(table);
+  const double bytes = index_bytes(table, lookups) + rows + values * each.forward;
   const double forward = bytes * narrow_penalty(dim) / bandwidth_of(kernel);
-  const double exchange = all_ms_per_byte_ * written;
-  return {forward * both_passes(table), exchange, exchange};
+  return {forward * both_passes(table), all_ms_per_byte_ * (values * each.forward),
+          all_ms_per_byte_ * (values * each.backward)};
 }
 
 /// A block has its share of the lookups, but partial sums of all samples, whose gradients are
 /// copied, which TorchRec has the table's kernel do. Narrow rows cost no more than wide ones here.
 TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                         double exchange_ms_per_byte,
+                                         const BlockExchange& exchange,
                                          const TableKernel& kernel) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
   const double rows = lookups * dim * element_bytes(table);
-  const double written = output_bytes(table, dim, samples_, lookups);
+  const double values = output_values(table, dim, samples_, lookups);
+  const double written = values * exchange.summed.forward;
+  const double returned = values * exchange.summed.backward;
   const double bandwidth = bandwidth_of(kernel);
   const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
-  const double exchange = exchange_ms_per_byte * written;
-  return {forward * both_passes(table) + written * kGradientCopies / bandwidth, exchange, exchange};
+  // As if all went in the format of sums, and what goes on to other hosts in its own.
+  const auto ms = [&](double bytes, double summed, double sent) {
+    return exchange.ms_per_byte * bytes + exchange.more_ms_per_byte * values * (sent - summed);
+  };
+  return {forward * both_passes(table) + returned * kGradientCopies / bandwidth,
+          ms(written, exchange.summed.forward, exchange.sent.forward),
+          ms(returned, exchange.summed.backward, exchange.sent.backward)};
 }
 
 TorchRecShardCost TorchRecFormula::block_of_all(const Table& table,
                                                 const TableKernel& kernel) const {
-  return block(table, table.dim, devices_, all_ms_per_byte_, kernel);
+  const Bytes each = summed(table);
+  return block(table, table.dim, devices_, {all_ms_per_byte_, 0, each, each}, kernel);
 }
 
 /// Partial sums are reduced on the host, each device then has its samples' to send to the others.
 TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim,
                                                  const TableKernel& kernel) const {
-  return block(table, dim, host_devices_, by_host_ms_per_byte_, kernel);
+  // Of rows that are not pooled TorchRec knows no codec here.
+  const double plain = element_bytes(table);
+  const Bytes on_host = table.pooled ? summed(table) : Bytes{plain, plain};
+  return block(table, dim, host_devices_,
+               {by_host_ms_per_byte_, between_ms_per_byte_, on_host, sent(table)}, kernel);
 }
 
 /// Lookups of a device's own samples, nothing to send forward; then all devices add up the gradient
@@ -113,7 +158,8 @@ TorchRecShardCost TorchRecFormula::replica(const Table& table) const {
   const double bandwidth = kDense * device_bandwidth_;
   const double lookups = table.pooling_factor * samples_ / devices_;
   const double rows = lookups * table.dim * element_bytes(table);
-  const double written = output_bytes(table, table.dim, samples_ / devices_, lookups);
+  const double written =
+      output_values(table, table.dim, samples_ / devices_, lookups) * element_bytes(table);
   const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
   const double gradient = static_cast<double>(table.rows) * table.dim * element_bytes(table);
   return {forward * both_passes(table) + gradient * kOptimizerPasses / bandwidth, 0,

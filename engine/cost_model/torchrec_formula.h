@@ -19,9 +19,11 @@ struct TorchRecShardCost {
 
 /// TorchRec's performance estimator (planner/shard_estimators.py) for fused kernels and those that
 /// read host memory, and the dense ones of data-parallel tables: shard by shard, nothing waits, and
-/// nothing knows of skew. Outputs have the tables' data type, also where they are exchanged (no
-/// quantized communication); each lookup of a table that is not pooled has one. A value; const
-/// access is thread-safe.
+/// nothing knows of skew. Outputs have the tables' data type or, where costs.exchange is not fp32
+/// both ways, that of TorchRec's codecs, as its registry has them and its estimator counts them:
+/// int8 and fp8 as one byte, and partial sums of fp8 as fp16 and, backward, bf16. Tables on every
+/// device exchange as they are. Each lookup of a table that is not pooled has an output. A value;
+/// const access is thread-safe.
 class TorchRecFormula {
  public:
   /// REQUIRES batch_size >= 1 and devices >= 1.
@@ -50,17 +52,34 @@ class TorchRecFormula {
   [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
  private:
+  /// Of one output that travels.
+  struct Bytes {
+    double forward = 0;
+    double backward = 0;
+  };
+  /// How a block's outputs travel: all of them added up, some of the way in another format.
+  struct BlockExchange {
+    double ms_per_byte = 0;       ///< of all of the way
+    double more_ms_per_byte = 0;  ///< of its part, in ms_per_byte, between hosts
+    Bytes summed;
+    Bytes sent;
+  };
+
+  [[nodiscard]] Bytes sent(const Table& table) const;
+  [[nodiscard]] Bytes summed(const Table& table) const;
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                        double exchange_ms_per_byte,
+                                        const BlockExchange& exchange,
                                         const TableKernel& kernel) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;
+  ExchangeFormat format_;
   double samples_;              ///< of the batch, as many on each device
   double device_bandwidth_;     ///< bytes per ms
   double host_bandwidth_;       ///< of the host's memory, from a device
   double all_ms_per_byte_;      ///< of outputs in one direction, between all devices
   double by_host_ms_per_byte_;  ///< on a host, and then between hosts, a device each
+  double between_ms_per_byte_;  ///< of those, between hosts
   double reduce_ms_per_byte_;   ///< of gradients, between all devices
 };
 

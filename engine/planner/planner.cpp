@@ -179,8 +179,9 @@ Result<PlanCost> simulate(const Workload& workload, const Plan& plan, const Cost
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   const std::int32_t per_host = cluster.devices_per_host;
   NEUROSHARD_RETURN_IF_ERROR(check_plan(models, workload, plan, per_host));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, plan.devices, per_host));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<CostEvaluator> evaluator,
+      make_evaluator(models, workload, plan.devices, per_host, cluster.exchange));
   Plan canonical = plan;  // so that the order of a file's shards does not show in the last digit
   canonicalize(canonical);
   PlanCost cost = evaluator->evaluate(canonical);
@@ -196,9 +197,9 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
                                                bool data_parallel, search::BoundEffort effort) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      const std::unique_ptr<CostEvaluator> evaluator,
-      make_evaluator(models, workload, cluster.devices, cluster.devices_per_host));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
+                              make_evaluator(models, workload, cluster.devices,
+                                             cluster.devices_per_host, cluster.exchange));
   const search::SearchOptions options =
       search_options({.row_splits = row_splits, .data_parallel = data_parallel}, models, cluster);
   NEUROSHARD_RETURN_IF_ERROR(check_devices(workload, cluster));

@@ -76,9 +76,10 @@ Result<PlanResult> run_search(const search::Problem& problem, const CostModels& 
   NEUROSHARD_RETURN_IF_ERROR(
       check_step_memory(problem.workload, step_memory(problem.workload, problem.cluster)));
   NEUROSHARD_RETURN_IF_ERROR(check_devices(problem.workload, problem.cluster));
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, problem.workload, problem.cluster.devices,
-                                             problem.cluster.devices_per_host));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<CostEvaluator> evaluator,
+      make_evaluator(models, problem.workload, problem.cluster.devices,
+                     problem.cluster.devices_per_host, problem.cluster.exchange));
   search::SearchOptions own = search_options(options, models, problem.cluster);
   std::unique_ptr<ThreadPool> pool;
   if (options.threads != 1) pool = std::make_unique<ThreadPool>(options.threads);

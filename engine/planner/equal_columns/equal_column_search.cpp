@@ -181,7 +181,7 @@ class EqualColumnsSearch {
     NEUROSHARD_ASSIGN_OR_RETURN(
         const std::unique_ptr<CostEvaluator> evaluator,
         make_evaluator(problem_.models, parted.workload, problem_.any.cluster.devices,
-                       problem_.any.cluster.devices_per_host));
+                       problem_.any.cluster.devices_per_host, problem_.any.cluster.exchange));
     Result<search::SearchResult> found =
         algorithm_.run({parted.workload, problem_.any.cluster}, *evaluator, own);
     if (found.ok()) note(*found);

@@ -148,13 +148,14 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
   const Cluster cluster{.devices = plan.devices,
                         .memory_bytes = memory_bytes,
                         .buffers = options.buffers,
-                        .devices_per_host = options.devices_per_host};
+                        .devices_per_host = options.devices_per_host,
+                        .exchange = options.exchange};
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost cost, simulate(workload, plan, models, cluster));
   NEUROSHARD_RETURN_IF_ERROR(check_memory(workload, plan, memory_bytes, options.buffers));
   NEUROSHARD_RETURN_IF_ERROR(check_tables(options.tables, workload.tables.size()));
   NEUROSHARD_ASSIGN_OR_RETURN(
       const std::unique_ptr<CostEvaluator> evaluator,
-      make_evaluator(models, workload, plan.devices, options.devices_per_host));
+      make_evaluator(models, workload, plan.devices, options.devices_per_host, options.exchange));
   Plan canonical = plan;
   canonicalize(canonical);
   Explanation explanation(workload, std::move(canonical), cost, models, *evaluator, cluster,
@@ -177,11 +178,11 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
 }
 
 Result<std::vector<double>> shard_costs(const Workload& workload, const Plan& plan,
-                                        const CostModels& models, std::int32_t devices_per_host) {
-  NEUROSHARD_RETURN_IF_ERROR(
-      simulate(workload, plan, models, {.devices_per_host = devices_per_host}).status());
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::unique_ptr<CostEvaluator> evaluator,
-                              make_evaluator(models, workload, plan.devices, devices_per_host));
+                                        const CostModels& models, const Cluster& cluster) {
+  NEUROSHARD_RETURN_IF_ERROR(simulate(workload, plan, models, cluster).status());
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      const std::unique_ptr<CostEvaluator> evaluator,
+      make_evaluator(models, workload, plan.devices, cluster.devices_per_host, cluster.exchange));
   Plan canonical = plan;
   canonicalize(canonical);
   std::vector<double> costs;

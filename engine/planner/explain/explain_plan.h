@@ -38,6 +38,7 @@ struct ExplainOptions {
   std::size_t most = 20;
   StepBuffers buffers = StepBuffers::kOff;  ///< that count as memory
   std::int32_t devices_per_host = 0;        ///< as in a Cluster
+  ExchangeFormat exchange{};                ///< the same
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
 };
@@ -52,9 +53,9 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
                                                    const ExplainOptions& options);
 
 /// What each shard of the plan, in canonical order, takes in milliseconds of computing on a device
-/// that holds nothing else, on hosts of so many devices (0: as in a Cluster). Errors: as
-/// simulate().
+/// that holds nothing else, with the hosts and exchanges of `cluster`, of which nothing else
+/// counts. Errors: as simulate().
 Result<std::vector<double>> shard_costs(const Workload& workload, const Plan& plan,
-                                        const CostModels& models, std::int32_t devices_per_host);
+                                        const CostModels& models, const Cluster& cluster);
 
 }  // namespace neuroshard

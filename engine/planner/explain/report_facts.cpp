@@ -30,7 +30,8 @@ std::optional<double> bound_of(const Workload& workload, const io::PlanDocument&
   const Cluster cluster{.devices = document.plan.devices,
                         .memory_bytes = kAnyMemory,
                         .buffers = document.buffers,
-                        .devices_per_host = devices_per_host};
+                        .devices_per_host = devices_per_host,
+                        .exchange = document.exchange};
   const auto bound =
       cost_lower_bound(workload, cluster, models, RowSplits::kAny, capabilities(models).replicas);
   if (!bound.ok() || !*bound || **bound > document.cost.cost_ms) return std::nullopt;
@@ -55,13 +56,15 @@ Status add_report_facts(const Workload& workload, const io::PlanDocument& docume
   options.cost_word = word_for(models);
   options.cost_origin = describe_costs(models, document.plan.devices);
   options.lower_bound_ms = bound_of(workload, document, devices_per_host, models.models);
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      options.shard_ms, shard_costs(workload, document.plan, models.models, devices_per_host));
+  NEUROSHARD_ASSIGN_OR_RETURN(options.shard_ms, shard_costs(workload, document.plan, models.models,
+                                                            {.devices_per_host = devices_per_host,
+                                                             .exchange = document.exchange}));
   const std::int64_t limit = options.memory_limit > 0 ? options.memory_limit : kAnyMemory;
   const auto told = explain_plan(workload, document.plan, models.models, limit,
                                  {.most = kExplainedTables,
                                   .buffers = document.buffers,
                                   .devices_per_host = devices_per_host,
+                                  .exchange = document.exchange,
                                   .progress = progress,
                                   .cancel = cancel});
   options.facts.clear();

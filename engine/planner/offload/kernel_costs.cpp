@@ -50,7 +50,7 @@ KernelCosts::KernelCosts(const search::Problem& problem, const CostModels& model
                          const DivisionRules& rules)
     : problem_(problem),
       kernel_costs_(make_kernel_costs(models, problem.workload.batch_size, problem.cluster.devices,
-                                      problem.cluster.devices_per_host)),
+                                      problem.cluster.devices_per_host, problem.cluster.exchange)),
       rules_(rules) {
   for (std::size_t table = 0; table < problem.space.tables.size(); ++table) {
     list_options(static_cast<std::int32_t>(table));

@@ -264,9 +264,9 @@ Result<CostPanel> CostPanel::create(const Workload& workload, const Cluster& clu
                                     std::span<const CostModels* const> models) {
   CostPanel panel(workload, cluster);
   for (const CostModels* one : models) {
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        std::unique_ptr<CostEvaluator> evaluator,
-        make_evaluator(*one, workload, cluster.devices, cluster.devices_per_host));
+    NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<CostEvaluator> evaluator,
+                                make_evaluator(*one, workload, cluster.devices,
+                                               cluster.devices_per_host, cluster.exchange));
     panel.models_.push_back(one);
     panel.evaluators_.push_back(std::move(evaluator));
   }

@@ -1,0 +1,29 @@
+#include "engine/cost_model/exchange_costs.h"
+
+#include <numeric>
+
+namespace neuroshard {
+namespace {
+
+constexpr double kMsPerByte = 1e-6;  // at 1 GB/s
+
+ExchangeCosts::Way way_of(Precision precision, double device_gbps) {
+  if (precision == Precision::kFp32) return {};
+  const double plain = exchange_bytes(1, Precision::kFp32);
+  const double coded = exchange_bytes(1, precision);
+  return {coded / plain, (plain + coded) / device_gbps * kMsPerByte};
+}
+
+}  // namespace
+
+ExchangeCosts ExchangeCosts::of(const ExchangeFormat& format, double device_gbps) {
+  return {way_of(format.forward, device_gbps), way_of(format.backward, device_gbps)};
+}
+
+double codec_of_kept_ms(const ExchangeCosts::Way& way, std::span<const std::int64_t> dims,
+                        std::int64_t batch_size) {
+  const std::int64_t all = std::accumulate(dims.begin(), dims.end(), std::int64_t{0});
+  return codec_of_own_ms(way, all, batch_size) / static_cast<double>(dims.size());
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "engine/core/exchange_format.h"
+
+namespace neuroshard {
+
+/// What networks that have learned exchanges in fp32 need to know of other formats: how many fp32
+/// columns have as many bytes as one column in the format, and how long the codecs take, which read
+/// and write each value once before and once after the exchange, at the rate at which a device
+/// copies. Defaults are fp32: nothing changes.
+struct ExchangeCosts {
+  /// One way of the exchange.
+  struct Way {
+    double dims = 1;          ///< fp32 columns that are as many bytes as one
+    double ms_per_value = 0;  ///< of a codec
+  };
+  Way forward;
+  Way backward;
+
+  /// Of devices that copy at `device_gbps`, 10^9 bytes a second read and written.
+  /// REQUIRES device_gbps > 0, or an exact format.
+  static ExchangeCosts of(const ExchangeFormat& format, double device_gbps);
+
+  [[nodiscard]] bool has_codecs() const {
+    return forward.ms_per_value > 0 || backward.ms_per_value > 0;
+  }
+};
+
+/// Milliseconds that a codec takes on a device for what it owns, `dims` columns of the whole batch.
+inline double codec_of_own_ms(const ExchangeCosts::Way& way, std::int64_t dims,
+                              std::int64_t batch_size) {
+  return way.ms_per_value * static_cast<double>(dims) * static_cast<double>(batch_size);
+}
+
+/// The same for what it keeps: all devices' columns of its own samples.
+double codec_of_kept_ms(const ExchangeCosts::Way& way, std::span<const std::int64_t> dims,
+                        std::int64_t batch_size);
+
+}  // namespace neuroshard
