@@ -12,6 +12,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
@@ -20,6 +21,7 @@
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/planner.h"
 #include "io/reports/compare_report.h"
 #include "io/tables/tables.h"
@@ -65,6 +67,8 @@ class CompareCommand final : public Command {
         .default_text("8: " + torchrec_alone("goes by it"));
     declare_bandwidths(flags, &bandwidths_);
     declare_buffers(flags, &buffers_);
+    declare_exchange(flags, &exchange_,
+                     " for each task's cheapest plan in fp32; all are searched anew in it");
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
@@ -77,6 +81,9 @@ class CompareCommand final : public Command {
   }
 
   Status run(const FlagSet& flags) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    cluster_.exchange = asked.format;
+    any_exchange_ = asked.any;
     cluster_.buffers = buffers_of(buffers_);
     cluster_.devices_per_host = devices_per_host_;
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
@@ -104,11 +111,20 @@ class CompareCommand final : public Command {
       }
     }
     if (bounds_.ms.size() != report.tasks.size()) bounds_.ms.clear();
-    return print("cost model " + describe(models) + "\n\n" +
+    return print("cost model " + describe(models) + "\n" + exchanges_text(report) + "\n" +
                  compare_summary(Console::of(STDOUT_FILENO), report, bounds_));
   }
 
  private:
+  /// A line for each format that tasks have; "" where all have fp32.
+  static std::string exchanges_text(const io::CompareReport& report) {
+    std::set<std::string> lines;
+    for (const io::CompareTask& task : report.tasks) lines.insert(exchange_text(task.exchange));
+    std::string text;
+    for (const std::string& line : lines) text += line;
+    return text;
+  }
+
   [[nodiscard]] Status check_algorithms() const {
     const std::vector<std::string> known = algorithm_names();
     for (const std::string& name : algorithms_) {
@@ -129,7 +145,8 @@ class CompareCommand final : public Command {
       progress.update("comparing", index, total, "tasks");
       const Workload& workload = workloads[static_cast<std::size_t>(index)];
       Result<std::vector<ComparedPlan>> compared =
-          compare_plans(workload, cluster_, models, algorithms_, search_.options);
+          any_exchange_ ? compare_in_cheapest(workload, models)
+                        : compare_plans(workload, cluster_, models, algorithms_, search_.options);
       // A search that was cut short may have returned a plan, which would not compare.
       if (cancel_token().cancelled()) {
         return cancelled("interrupted in task " + std::to_string(index + 1) + " of " +
@@ -148,8 +165,27 @@ class CompareCommand final : public Command {
         if (bound) bounds_.ms.push_back(*bound);
       }
       report.tasks.push_back(task_report(index, workload, models, std::move(compared).value()));
+      report.tasks.back().exchange = cluster_.exchange;
     }
     return any_taken ? Status() : refusal;
+  }
+
+  /// In the format in which the cheapest plan in fp32 costs least, which the cluster then has.
+  Result<std::vector<ComparedPlan>> compare_in_cheapest(const Workload& workload,
+                                                        const CostModels& models) {
+    cluster_.exchange = {};
+    auto plans = compare_plans(workload, cluster_, models, algorithms_, search_.options);
+    if (!plans.ok()) return plans;
+    const PlanResult* best = nullptr;
+    for (const ComparedPlan& one : *plans) {
+      if (!one.result.ok()) continue;
+      if (best == nullptr || one.result->cost.cost_ms < best->cost.cost_ms) best = &*one.result;
+    }
+    if (best == nullptr) return plans;
+    NEUROSHARD_ASSIGN_OR_RETURN(cluster_.exchange,
+                                cheapest_exchange(workload, best->plan, models, cluster_));
+    if (is_exact(cluster_.exchange)) return plans;
+    return compare_plans(workload, cluster_, models, algorithms_, search_.options);
   }
 
   /// What no algorithm takes may be one task's fault: the others are compared.
@@ -217,6 +253,8 @@ class CompareCommand final : public Command {
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   std::optional<std::string> buffers_;
+  std::optional<std::string> exchange_;
+  bool any_exchange_ = false;
   TorchRecBandwidths bandwidths_;
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;

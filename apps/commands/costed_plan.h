@@ -19,6 +19,7 @@ struct CostedPlanFlags {
   std::string cost_model = kDefaultCostModel;
   std::int32_t devices_per_host = 0;
   TorchRecBandwidths bandwidths{};
+  std::optional<std::string> exchange{};
 };
 void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out);
 

@@ -13,6 +13,7 @@
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "io/text.h"
@@ -67,6 +68,7 @@ class ExplainCommand final : public Command {
     ExplainOptions options{.most = static_cast<std::size_t>(most_),
                            .buffers = plan.document.buffers,
                            .devices_per_host = plan.devices_per_host,
+                           .exchange = plan.document.exchange,
                            .progress = &progress,
                            .cancel = &cancel_token()};
     const Workload& workload = plan.workload();
@@ -92,8 +94,9 @@ class ExplainCommand final : public Command {
             workload, {plan.document.buffers, workload.batch_size, plan.document.plan.devices}) +
         ", on " + counted(document.plan.devices, "device") + ": " + cost_text(cost_ms, error) +
         "\ncost model " + describe(models) + other_cost_model(plan.input.plan, models) + "\n" +
-        error_line(error) + "\n" + explanation_table(console, workload, tables, cost_ms, error) +
-        "\n" + cheaper_text(workload, tables, cost_ms, error);
+        error_line(error) + exchange_text(document.exchange) + "\n" +
+        explanation_table(console, workload, tables, cost_ms, error) + "\n" +
+        cheaper_text(workload, tables, cost_ms, error);
     const std::int64_t left = std::ssize(workload.tables) - std::ssize(tables);
     if (tables_.empty() && left > 0) {
       text += "the " + std::to_string(tables.size()) + " dearest of " +

@@ -113,9 +113,10 @@ class ExportCommand final : public Command {
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        document.cost, costs_of(input, document.plan, models,
-                                {.buffers = document.buffers, .devices_per_host = hosts.devices}));
+    NEUROSHARD_ASSIGN_OR_RETURN(document.cost, costs_of(input, document.plan, models,
+                                                        {.buffers = document.buffers,
+                                                         .devices_per_host = hosts.devices,
+                                                         .exchange = document.exchange}));
     document.cost_error = error_of(models.models, document.cost);
     NEUROSHARD_RETURN_IF_ERROR(
         add_report(flags, "export", workload, document, hosts.devices, models, flags_));
@@ -123,7 +124,8 @@ class ExportCommand final : public Command {
     const Cluster cluster{.devices = document.plan.devices,
                           .memory_bytes = flags_.options.memory_limit,
                           .buffers = document.buffers,
-                          .devices_per_host = hosts.devices};
+                          .devices_per_host = hosts.devices,
+                          .exchange = document.exchange};
     ProgressBar progress;
     const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
     NEUROSHARD_ASSIGN_OR_RETURN(

@@ -14,6 +14,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/make_commands.h"
@@ -21,6 +22,7 @@
 #include "engine/core/decimal.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/frontier/frontier.h"
 #include "io/plans/plan_tables.h"
 #include "io/reports/frontier_report.h"
@@ -64,10 +66,16 @@ class FrontierCommand final : public Command {
     declare_devices_per_host(flags, &devices_per_host_, "; fewer devices are one host")
         .default_text("8: " + torchrec_alone("goes by it"));
     declare_bandwidths(flags, &bandwidths_);
+    declare_exchange(
+        flags, &exchange_,
+        " on the most devices, one format for all plans, which takes two searches of a "
+        "second more where no --evaluations limit them");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_flags());
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    like_.exchange = asked.format;
     if (!flags.given("device-memory")) like_.memory_bytes = kAnyMemory;
     FrontierLimits limits;
     if (within_) {
@@ -88,6 +96,7 @@ class FrontierCommand final : public Command {
     note_unknown_bandwidths(flags, models);
     settle(&search_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
+    if (asked.any) choose_exchange(loaded.workload, models.models);
     NEUROSHARD_ASSIGN_OR_RETURN(Frontier frontier, search(loaded.workload, models.models));
     if (least_) NEUROSHARD_RETURN_IF_ERROR(keep_least(limits, frontier));
     note_guesses_of(frontier, loaded.workload, models);
@@ -109,6 +118,19 @@ class FrontierCommand final : public Command {
                            "' without --output, expected a file for the page");
     }
     return {};
+  }
+
+  /// Where no plan is found it stays fp32: the frontier tells why.
+  void choose_exchange(const Workload& workload, const CostModels& models) {
+    Cluster most = like_;
+    most.devices = *std::max_element(devices_.begin(), devices_.end());
+    PlanOptions options = search_.options;
+    options.time_limit_s = options.evaluations > 0 ? 0 : 1;
+    options.advise = false;
+    const auto found = search_any_exchange(
+        workload, models,
+        [&](const Cluster& one) { return make_plan(workload, one, models, options); }, most);
+    like_.exchange = found.ok() ? most.exchange : ExchangeFormat{};
   }
 
   Result<Frontier> search(const Workload& workload, const CostModels& models) {
@@ -158,8 +180,8 @@ class FrontierCommand final : public Command {
         return {};
       }
     }
-    std::string text = described(loaded.workload) + "\ncost model " + describe(models) + "\n\n" +
-                       table_of(frontier) + "\n";
+    std::string text = described(loaded.workload) + "\ncost model " + describe(models) + "\n" +
+                       exchange_text(like_.exchange) + "\n" + table_of(frontier) + "\n";
     if (!least_) {
       text +=
           "each plan has fewer devices, less memory on the fullest or a lower cost than any other "
@@ -223,6 +245,7 @@ class FrontierCommand final : public Command {
   Cluster like_;
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> buffers_;
+  std::optional<std::string> exchange_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   TorchRecBandwidths bandwidths_;

@@ -15,6 +15,7 @@
 #include "apps/console/words.h"
 #include "apps/flags/backend_flag.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/core/plan_bytes.h"
@@ -46,6 +47,7 @@ class MeasureCommand final : public Command {
     declare_devices_per_host(flags, &devices_per_host_,
                              "; sim: of profiles with links between hosts")
         .default_text("the plan's, or the profile's");
+    declare_exchange(flags, &exchange_, " (not here)").default_text("the plan's, or fp32");
     flags
         .text("cost-model", "NAME|FILE",
               "hold the plan's predicted cost beside; cuda takes the communication from it",
@@ -70,7 +72,15 @@ class MeasureCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
     const Workload& workload = input.loaded.workload;
     const Hosts hosts = hosts_of(devices_per_host_, input, document);
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked,
+                                exchange_of(exchange_, document.exchange));
     MeasureOutcome outcome;
+    outcome.exchange = asked.format;
+    if (backend != io::Backend::kSim && !is_exact(outcome.exchange)) {
+      print_note(input.plan.source + ": exchanges in " + to_string(outcome.exchange) +
+                 " are not measured, here they are fp32");
+      outcome.exchange = {};
+    }
     outcome.plan = std::move(document.plan);
     outcome.batch_size = workload.batch_size;
     outcome.runs = options_.timed_runs;
@@ -107,6 +117,9 @@ class MeasureCommand final : public Command {
     const bool sim = backend == io::Backend::kSim;
     if (backend != io::Backend::kCpu && flags.given("threads")) return found("threads", "cpu");
     if (!sim && profile_) return found("profile", "sim");
+    if (!sim && exchange_) return found("exchange", "sim");
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    if (asked.any) return invalid_input("--exchange: found 'auto', expected a format");
     if (!sim) return {};
     if (flags.given("runs")) return found("runs", "cuda or cpu");
     if (flags.given("seed")) return found("seed", "cuda or cpu");
@@ -131,7 +144,7 @@ class MeasureCommand final : public Command {
         const ChosenProfile hardware,
         simulated_hardware(*profile_, {devices_per_host_, devices_per_host, insists}, devices));
     Result<PlanMeasurement> simulated =
-        simulate_plan(hardware, input.loaded.workload, outcome.plan);
+        simulate_plan(hardware, input.loaded.workload, outcome.plan, outcome.exchange);
     if (!simulated.ok()) return simulated.status().with_context(input.plan.source);
     outcome.measurement = std::move(*simulated);
     outcome.runs = 1;
@@ -161,7 +174,8 @@ class MeasureCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.models,
                                 load_models_for_hosts(*cost_model_, hosts, outcome.plan.devices));
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.predicted, costs_of(input, outcome.plan, *outcome.models,
-                                                            {.devices_per_host = hosts.devices}));
+                                                            {.devices_per_host = hosts.devices,
+                                                             .exchange = outcome.exchange}));
     return {};
   }
 
@@ -210,6 +224,7 @@ class MeasureCommand final : public Command {
   std::optional<std::string> profile_;
   std::optional<std::string> output_;
   std::int32_t devices_per_host_ = 0;
+  std::optional<std::string> exchange_;
   GroundTruthOptions options_;
 };
 

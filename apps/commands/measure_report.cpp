@@ -7,6 +7,7 @@
 #include "apps/commands/plan_report.h"
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
+#include "apps/flags/exchange_flag.h"
 #include "engine/core/decimal.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
@@ -58,7 +59,7 @@ std::string origin_lines(const MeasureOutcome& outcome) {
     const bool hosts = outcome.devices_per_host < outcome.plan.devices;
     return "compute and communication SIMULATED for " + outcome.profile +
            (hosts ? ", hosts of " + std::to_string(outcome.devices_per_host) : "") + "\n" +
-           outcome.description + batch + "\n";
+           outcome.description + batch + "\n" + exchange_text(outcome.exchange);
   }
   return "compute measured on " + outcome.hardware +
          (outcome.measurement.at_once ? ", a GPU for every device, all at once"
@@ -99,6 +100,7 @@ std::string measure_json(const MeasureOutcome& outcome, const std::string& backe
   if (outcome.devices_per_host > 0) {
     json.key("devices_per_host").integer(outcome.devices_per_host);
   }
+  io::write_exchange(json, outcome.exchange);
   json.key("runs").integer(outcome.runs);
   json.key("seed").unsigned_integer(outcome.seed);
   json.key("plan_sha256").text(outcome.plan_sha256);

@@ -20,6 +20,7 @@ struct MeasureOutcome {
   std::string plan_sha256;
   std::string tables_sha256;
   std::int32_t devices_per_host = 0;  ///< of a simulation; 0: nobody says
+  ExchangeFormat exchange{};          ///< the same; measured ones are fp32
   bool calibrated = false;            ///< whether it was fitted to published measurements
   PlanMeasurement measurement;
   std::optional<NamedCostModels> models;

@@ -15,6 +15,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
@@ -26,6 +27,7 @@
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "engine/planner/robust/robust_plan.h"
@@ -64,11 +66,13 @@ class PlanCommand final : public Command {
         .writes();
     declare_export_flags(flags, &export_, "");
     declare_bandwidths(flags, &bandwidths_);
+    declare_exchange(flags, &exchange_, "; limits are then those of each of two searches");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
     NEUROSHARD_RETURN_IF_ERROR(check_target());
+    NEUROSHARD_RETURN_IF_ERROR(read_exchange());
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
@@ -82,8 +86,9 @@ class PlanCommand final : public Command {
     export_.options.table_modules = loaded.modules;
     if (output_ || search_.target) {
       NEUROSHARD_RETURN_IF_ERROR(Hosts{per_host}.check(cluster_.devices));
-      NEUROSHARD_RETURN_IF_ERROR(
-          io::check_exportable(trainer(), loaded.workload, cluster_.devices, export_.options));
+      NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(
+          trainer(), loaded.workload, cluster_.devices, export_.options, cluster_.exchange));
+      keep_to_written_exchange(loaded.workload);
     }
     settle(&search_);
     note_unused_flags(flags, export_.format);
@@ -138,6 +143,28 @@ class PlanCommand final : public Command {
                          export_.format + ", expected the trainer that reads it, or json");
   }
 
+  Status read_exchange() {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    if (asked.any && !robust_.empty()) {
+      return invalid_input("--exchange: found 'auto' with --robust, expected a format");
+    }
+    cluster_.exchange = asked.format;
+    any_exchange_ = asked.any;
+    return {};
+  }
+
+  /// Where the file has a place for fp32 alone, nothing else is looked for.
+  void keep_to_written_exchange(const Workload& workload) {
+    constexpr ExchangeFormat kOther{Precision::kFp16, Precision::kFp16};
+    if (!any_exchange_ ||
+        io::check_exportable(trainer(), workload, cluster_.devices, export_.options, kOther)
+            .ok()) {
+      return;
+    }
+    any_exchange_ = false;
+    print_note("--exchange: fp32, " + trainer() + " has no place for others");
+  }
+
   /// Those of --robust, or the one of --cost-model.
   Status load_all_models(const FlagSet& flags, const Hosts& hosts) {
     std::vector<std::string> names = robust_;
@@ -178,6 +205,7 @@ class PlanCommand final : public Command {
       io::PlanDocument document;
       document.plan = best.plan;
       document.buffers = cluster_.buffers;
+      document.exchange = cluster_.exchange;
       document.cost = best.cost;
       export_.options.memory_limit = cluster_.memory_bytes;
       NEUROSHARD_RETURN_IF_ERROR(add_report(flags, "plan", loaded.workload, document,
@@ -194,9 +222,12 @@ class PlanCommand final : public Command {
     ProgressBar progress;
     PlanOptions options = search_.options;
     options.progress = &progress;
-    Result<PlanResult> best = robust_.empty()
-                                  ? make_plan_for(file, workload, cluster_, models, options)
-                                  : search_robust(file, workload, options);
+    const ClusterSearch one = [&](const Cluster& cluster) {
+      return make_plan_for(file, workload, cluster, models, options);
+    };
+    Result<PlanResult> best = !robust_.empty() ? search_robust(file, workload, options)
+                              : any_exchange_ ? search_any_exchange(workload, models, one, cluster_)
+                                              : one(cluster_);
     if (best.status().code() == StatusCode::kInfeasible) {
       return infeasible(best.status().message() + flags_that_help(workload, models, best.status()));
     }
@@ -320,7 +351,7 @@ class PlanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
-    text += offloaded_text(workload, best.plan);
+    text += offloaded_text(workload, best.plan) + exchange_text(cluster_.exchange);
     if (!robust_.empty()) {
       text += robust_text(console, models_, found_);
       if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
@@ -341,6 +372,8 @@ class PlanCommand final : public Command {
   Cluster cluster_;
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> buffers_;
+  std::optional<std::string> exchange_;
+  bool any_exchange_ = false;
   std::string cost_model_ = kDefaultCostModel;
   std::vector<std::string> robust_;
   std::vector<NamedCostModels> models_;  ///< the first one's costs are the plan's

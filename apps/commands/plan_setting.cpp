@@ -95,6 +95,11 @@ std::optional<TorchRecBandwidths> bandwidths_given(const FlagSet& flags,
   return bandwidths;
 }
 
+std::optional<ExchangeFormat> exchange_given(const std::optional<std::string>& word,
+                                             const ExchangeFormat& format) {
+  return word ? std::optional(format) : std::nullopt;
+}
+
 void note_contradictions(const GivenSetting& given, const io::PlanInput& plan,
                          std::int32_t plan_hosts) {
   const io::PlanSetting own = plan.setting();
@@ -103,6 +108,10 @@ void note_contradictions(const GivenSetting& given, const io::PlanInput& plan,
   if (given.devices_per_host > 0 && plan_hosts > 0 && given.devices_per_host != plan_hosts) {
     note_contradiction(plan, "hosts of " + std::to_string(plan_hosts) + " devices",
                        "--devices-per-host", std::to_string(given.devices_per_host));
+  }
+  if (given.exchange && !(*given.exchange == plan.exchange())) {
+    note_contradiction(plan, "exchanges in " + to_string(plan.exchange()), "--exchange",
+                       to_string(*given.exchange));
   }
   const std::optional<TorchRecBandwidths> made = bandwidths_of(plan.provenance());
   if (made && given.bandwidths && !(*made == *given.bandwidths)) {

@@ -39,7 +39,11 @@ struct GivenSetting {
   std::int64_t host_memory_bytes = 0;
   std::int32_t devices_per_host = 0;
   std::optional<TorchRecBandwidths> bandwidths{};
+  std::optional<ExchangeFormat> exchange{};
 };
+/// The format, where --exchange is given.
+std::optional<ExchangeFormat> exchange_given(const std::optional<std::string>& word,
+                                             const ExchangeFormat& format);
 /// The bandwidths, where the flag is given and the models count with them.
 std::optional<TorchRecBandwidths> bandwidths_given(const FlagSet& flags,
                                                    const NamedCostModels& models,

@@ -16,6 +16,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
@@ -25,6 +26,7 @@
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/plan_for_file.h"
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
@@ -58,10 +60,13 @@ class ReplanCommand final : public Command {
         .writes("plan");
     declare_export_flags(flags, &export_, "the plan's, or ");
     declare_bandwidths(flags, &bandwidths_).default_text(kPlansBandwidths);
+    declare_exchange(flags, &exchange_, "; limits are then those of each of two searches")
+        .default_text("the plan's, or fp32");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
+    NEUROSHARD_RETURN_IF_ERROR(exchange_of(exchange_).status());
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
@@ -78,11 +83,14 @@ class ReplanCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     cluster_.devices = document.plan.devices;
     cluster_.buffers = document.buffers;
+    cluster_.exchange = document.exchange;  // of the plan that runs
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked,
+                                exchange_of(exchange_, document.exchange));
     export_.options.table_modules = input.loaded.modules;
     if (output_) {
       NEUROSHARD_RETURN_IF_ERROR(Hosts{export_.options.devices_per_host}.check(cluster_.devices));
-      NEUROSHARD_RETURN_IF_ERROR(
-          io::check_exportable(export_.format, workload, cluster_.devices, export_.options));
+      NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(export_.format, workload, cluster_.devices,
+                                                      export_.options, asked.format));
     }
     const Hosts hosts = hosts_of(export_.options.devices_per_host, input, document);
     cluster_.devices_per_host = hosts.devices;
@@ -97,8 +105,10 @@ class ReplanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         document.cost,
         costs_of(input, with_missing_tables(workload, document.plan), models, cluster_));
+    cluster_.exchange = asked.format;
     const PlanFile file = file_for(input, document, models);
-    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(input, file, document.plan, models.models));
+    NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
+                                search(input, file, document.plan, models.models, asked.any));
     note_setting(flags, given, models, input, document);
     if (cancel_token().cancelled()) print_note("interrupted: this is the best plan so far");
     if (!output_) return report(input, document, models, best);
@@ -146,6 +156,7 @@ class ReplanCommand final : public Command {
   void note_setting(const FlagSet& flags, GivenSetting given, const NamedCostModels& models,
                     const PlanAndTables& input, const io::PlanDocument& document) const {
     given.bandwidths = bandwidths_given(flags, models, bandwidths_);
+    given.exchange = exchange_given(exchange_, cluster_.exchange);
     note_contradictions(given, input.plan, document.places.devices_per_host);
   }
 
@@ -156,19 +167,24 @@ class ReplanCommand final : public Command {
     io::PlanDocument next = now;
     next.plan = best.plan;
     next.cost = best.cost;
+    next.exchange = cluster_.exchange;
     export_.options.memory_limit = cluster_.memory_bytes;
     return add_report(flags, "replan", workload, next, cluster_.devices_per_host, models, export_);
   }
 
   Result<PlanResult> search(const PlanAndTables& input, const PlanFile& file, const Plan& now,
-                            const CostModels& models) {
+                            const CostModels& models, bool any_exchange) {
     ProgressBar progress;
     PlanOptions options = options_;
     options.progress = &progress;
     options.cancel = &cancel_token();
     options.trainer = io::trainer_rules(export_.format, export_.options);
-    Result<PlanResult> best = replan_for(file, input.loaded.workload, cluster_, models, now,
-                                         {.bytes = move_limit_}, options);
+    const Workload& workload = input.loaded.workload;
+    const ClusterSearch one = [&](const Cluster& cluster) {
+      return replan_for(file, workload, cluster, models, now, {.bytes = move_limit_}, options);
+    };
+    Result<PlanResult> best =
+        any_exchange ? search_any_exchange(workload, models, one, cluster_) : one(cluster_);
     return best.ok() ? std::move(best) : best.status().with_context(input.plan.source);
   }
 
@@ -213,6 +229,7 @@ class ReplanCommand final : public Command {
     const Workload& workload = input.loaded.workload;
     const Console console = Console::of(STDOUT_FILENO);
     std::string text = result_text(console, workload, cluster_, models, best);
+    text += exchange_text(cluster_.exchange);
     if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";
     text += "\n" + change_text(input, now, models.models, best.cost) +
             moves_text(console, workload, now.plan, best.plan, move_limit_);
@@ -223,6 +240,7 @@ class ReplanCommand final : public Command {
   PlanInputFlags input_;
   Cluster cluster_;
   std::optional<std::string> buffers_;
+  std::optional<std::string> exchange_;
   std::int64_t move_limit_ = 0;
   std::string cost_model_ = kDefaultCostModel;
   TorchRecBandwidths bandwidths_;

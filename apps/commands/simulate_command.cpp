@@ -8,6 +8,7 @@
 #include "apps/commands/plan_setting.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/make_commands.h"
 #include "io/formats/plan_export.h"
 #include "io/plans/plan_file.h"
@@ -48,12 +49,12 @@ class SimulateCommand final : public Command {
                 const NamedCostModels& models, const std::string& other) const {
     const PlanCost& cost = document.cost;
     const Console console = Console::of(STDOUT_FILENO);
-    return print("cost model " + describe(models) + other + "\nbatch " +
-                 with_commas(workload.batch_size) + "\n\n" +
-                 plan_table(console, document.plan, cost, document.setting.memory_bytes) + "\n" +
-                 console.paint(cost_text(cost.cost_ms, *document.cost_error), Style::kBold) +
-                 " (simulated by the cost model)\n" + error_line(*document.cost_error) +
-                 (output_ ? "plan written to " + *output_ + "\n" : ""));
+    return print(
+        "cost model " + describe(models) + other + "\nbatch " + with_commas(workload.batch_size) +
+        "\n\n" + plan_table(console, document.plan, cost, document.setting.memory_bytes) + "\n" +
+        console.paint(cost_text(cost.cost_ms, *document.cost_error), Style::kBold) +
+        " (simulated by the cost model)\n" + error_line(*document.cost_error) +
+        exchange_text(document.exchange) + (output_ ? "plan written to " + *output_ + "\n" : ""));
   }
 
   CostedPlanFlags flags_;

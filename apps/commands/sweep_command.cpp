@@ -12,6 +12,7 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
@@ -20,6 +21,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/step_memory.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "engine/planner/frontier/plan_archive.h"
 #include "engine/planner/planner.h"
 
@@ -52,10 +54,15 @@ class SweepCommand final : public Command {
     declare_devices_per_host(flags, &devices_per_host_, "; fewer devices are one host")
         .default_text("8: " + torchrec_alone("goes by it"));
     declare_bandwidths(flags, &bandwidths_);
+    declare_exchange(flags, &exchange_,
+                     " with the most memory, a format for each number of devices, which takes two "
+                     "searches more");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_count());
+    NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked, exchange_of(exchange_));
+    like_.exchange = asked.format;
     like_.buffers = buffers_of(buffers_);
     like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
@@ -67,7 +74,7 @@ class SweepCommand final : public Command {
     note_unknown_bandwidths(flags, models);
     settle(&search_);
     limit_host_memory(flags, models, "", &like_);
-    const std::vector<Cluster> clusters = clusters_asked_for();
+    std::vector<Cluster> clusters = clusters_asked_for();
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models);
     const Workload& workload = loaded.workload;
     const ModelOrigin origin = origin_of(models.models);
@@ -79,6 +86,7 @@ class SweepCommand final : public Command {
                like_.host_memory_bytes,
                {}};
     archive_.emplace(workload, like_.buffers);
+    if (asked.any) choose_exchanges(workload, models.models, clusters);
     NEUROSHARD_RETURN_IF_ERROR(sweep(workload, clusters, models));
     NEUROSHARD_RETURN_IF_ERROR(share_plans(workload, models.models));
     note_guesses(models, planned_devices(), workload, {&least_, 1});
@@ -109,6 +117,25 @@ class SweepCommand final : public Command {
       }
     }
     return clusters;
+  }
+
+  /// Of as many devices all clusters get the same, so that their plans compare. Where no plan is
+  /// found it stays fp32: their rows tell why.
+  void choose_exchanges(const Workload& workload, const CostModels& models,
+                        std::vector<Cluster>& clusters) {
+    Cluster last;
+    for (auto cluster = clusters.rbegin(); cluster != clusters.rend(); ++cluster) {
+      if (cluster->devices != last.devices) {
+        last = *cluster;
+        const auto found = search_any_exchange(
+            workload, models,
+            [&](const Cluster& one) { return make_plan(workload, one, models, search_.options); },
+            last);
+        if (!found.ok()) last.exchange = {};
+        if (found.ok()) archive_->keep(found->plan, found->cost.cost_ms);
+      }
+      cluster->exchange = last.exchange;
+    }
   }
 
   /// A plan for each cluster. What only some of them are refused is their outcome.
@@ -230,9 +257,19 @@ class SweepCommand final : public Command {
     }
     const Cluster& largest = report_.clusters.back().cluster;
     return print(describe_workload(workload, step_memory(workload, largest)) + "\ncost model " +
-                 describe(models) + "\n\n" +
+                 describe(models) + "\n" + exchanges_text() + "\n" +
                  sweep_summary(Console::of(STDOUT_FILENO), report_,
                                bounded_plans(models.models, largest, search_.options)));
+  }
+
+  /// A line for each format that clusters have; "" where all have fp32.
+  [[nodiscard]] std::string exchanges_text() const {
+    std::string text;
+    for (const io::SweepCluster& row : report_.clusters) {
+      const std::string line = exchange_text(row.cluster.exchange);
+      if (text.find(line) == std::string::npos) text += line;
+    }
+    return text;
   }
 
   /// kInfeasible where no cluster has a plan, with what the largest that was searched would need.
@@ -247,6 +284,7 @@ class SweepCommand final : public Command {
   std::vector<std::int64_t> memory_bytes_;
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> buffers_;
+  std::optional<std::string> exchange_;
   std::string cost_model_ = kDefaultCostModel;
   std::int32_t devices_per_host_ = 0;
   Cluster like_;  ///< what all clusters have

@@ -23,6 +23,7 @@ io::PlanDocument document_of(const LoadedWorkload& loaded, const Cluster& cluste
   document.plan = result.plan;
   document.batch_size = loaded.workload.batch_size;
   document.buffers = cluster.buffers;
+  document.exchange = cluster.exchange;
   document.setting.memory_bytes = cluster.memory_bytes;
   document.setting.host_memory_bytes = cluster.host_memory_bytes;
   document.cost = result.cost;
