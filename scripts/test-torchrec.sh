@@ -126,6 +126,8 @@ TABLES
 # are for GPUs: no rank here can run them.
 test_program formula.py "$work"
 test_program offload.py "$work"
+# And with exchanges in fewer bits.
+test_program exchange.py "$work"
 # So are the bytes of lookups and outputs.
 test_program buffers.py "$work"
 

@@ -81,9 +81,11 @@ neuroshard_status neuroshard_planner_explain(const neuroshard_planner* planner,
     const io::PlanDocument& document = plan->document;
     NEUROSHARD_RETURN_IF_ERROR(check_same_batch(*workload, *plan));
     NEUROSHARD_RETURN_IF_ERROR(check_same_devices(given, *plan));
+    NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(given));
     const Cluster devices = given.like(document);
     own.buffers = devices.buffers;
     own.devices_per_host = devices.devices_per_host;
+    own.exchange = devices.exchange;
     CallbackSink progress(wanted.progress, wanted.progress_user_data);
     own.progress = &progress;
     warn_of_guesses(*planner, document.plan.devices, workload->workload);

@@ -17,6 +17,28 @@ Result<std::optional<StepBuffers>> read_buffers(std::int32_t given) {
                        ", expected 0 to 4 (NEUROSHARD_BUFFERS_..)");
 }
 
+Result<Precision> read_precision(std::int32_t given, const std::string& field) {
+  for (const Precision precision : all_precisions()) {
+    if (number_of(precision) == given) return precision;
+  }
+  return invalid_input("cluster." + field + ": found " + std::to_string(given) +
+                       ", expected 0 to 6 (NEUROSHARD_EXCHANGE_..), AUTO alone and forward");
+}
+
+Status read_exchange(const neuroshard_cluster& local, GivenCluster& given) {
+  const std::int32_t forward = local.exchange_forward;
+  const std::int32_t backward = local.exchange_backward;
+  given.any_exchange = forward == NEUROSHARD_EXCHANGE_AUTO && backward == 0;
+  given.says_exchange = forward != 0 || backward != 0;
+  if (given.any_exchange || !given.says_exchange) return {};
+  ExchangeFormat& format = given.devices.exchange;
+  NEUROSHARD_ASSIGN_OR_RETURN(format.forward, read_precision(forward, "exchange_forward"));
+  format.backward = format.forward;
+  if (backward == 0) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(format.backward, read_precision(backward, "exchange_backward"));
+  return {};
+}
+
 }  // namespace
 
 Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
@@ -42,18 +64,30 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* given) {
   cluster.host_memory_bytes = local.host_memory_bytes;
   cluster.buffers = buffers.value_or(StepBuffers::kOff);
   cluster.devices_per_host = per_host;
-  return GivenCluster{cluster, buffers.has_value()};
+  GivenCluster read{cluster, buffers.has_value()};
+  NEUROSHARD_RETURN_IF_ERROR(read_exchange(local, read));
+  return read;
 }
 
 Cluster GivenCluster::like(const io::PlanDocument& plan) const {
   Cluster cluster = devices;
   if (!says_buffers) cluster.buffers = plan.buffers;
+  if (!says_exchange) cluster.exchange = plan.exchange;
   if (cluster.devices_per_host == 0) cluster.devices_per_host = plan.places.devices_per_host;
   return cluster;
 }
 
 std::int32_t number_of(StepBuffers buffers) {
   return static_cast<std::int32_t>(buffers) + NEUROSHARD_BUFFERS_OFF;
+}
+
+std::int32_t number_of(Precision precision) {
+  return static_cast<std::int32_t>(precision) + NEUROSHARD_EXCHANGE_FP32;
+}
+
+Status check_one_exchange(const GivenCluster& cluster) {
+  if (!cluster.any_exchange) return {};
+  return invalid_input("cluster.exchange_forward: found AUTO, expected a format here");
 }
 
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan) {

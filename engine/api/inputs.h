@@ -15,6 +15,8 @@ namespace neuroshard::api {
 struct GivenCluster {
   Cluster devices;  ///< without buffers where they are not said, and without hosts
   bool says_buffers = false;
+  bool says_exchange = false;
+  bool any_exchange = false;  ///< NEUROSHARD_EXCHANGE_AUTO; the devices have fp32
 
   /// With what it does not say as a plan remembers it.
   [[nodiscard]] Cluster like(const io::PlanDocument& plan) const;
@@ -25,6 +27,12 @@ Result<GivenCluster> read_cluster(const neuroshard_cluster* cluster);
 
 /// NEUROSHARD_BUFFERS_.. of those.
 std::int32_t number_of(StepBuffers buffers);
+
+/// NEUROSHARD_EXCHANGE_.. of that.
+std::int32_t number_of(Precision precision);
+
+/// kInvalidInput for NEUROSHARD_EXCHANGE_AUTO, where nothing is searched.
+Status check_one_exchange(const GivenCluster& cluster);
 
 /// kInvalidInput unless plan and workload have the same batch size.
 Status check_same_batch(const neuroshard_workload& workload, const neuroshard_plan& plan);

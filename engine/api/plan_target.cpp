@@ -25,10 +25,12 @@ Result<PlanFile> file_of(const PlanTarget& target, const neuroshard_workload& wo
   written.table_modules = workload.modules;
   written.devices_per_host = cluster.devices_per_host;
   const Workload& tables = workload.workload;
-  NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(target.format, tables, cluster.devices, written));
+  NEUROSHARD_RETURN_IF_ERROR(
+      io::check_exportable(target.format, tables, cluster.devices, written, cluster.exchange));
   io::PlanDocument document;
   document.batch_size = tables.batch_size;
   document.buffers = cluster.buffers;
+  document.exchange = cluster.exchange;
   document.places = places;
   return PlanFile{
       target.format,

@@ -16,6 +16,7 @@
 #include "engine/api/search_options.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/planner/exchange/exchange_choice.h"
 #include "search/algorithms.h"
 
 namespace neuroshard::api {
@@ -23,17 +24,18 @@ namespace {
 
 using PlanHandle = std::unique_ptr<neuroshard_plan>;
 
-using Search = std::function<Result<PlanResult>(const CostModels&, const PlanOptions&)>;
+/// It may give the cluster an exchange format.
+using Search = std::function<Result<PlanResult>(const CostModels&, const PlanOptions&, Cluster&)>;
 
 /// What `search` finds, with all that plans know of themselves.
 Result<PlanHandle> search_plan(const neuroshard_planner& planner,
-                               const neuroshard_workload& workload, const Cluster& cluster,
+                               const neuroshard_workload& workload, Cluster cluster,
                                PlanOptions options, CallbackSink progress, const Search& search) {
   const NamedCostModels& models = *planner.models;
   warn_of_guesses(planner, cluster.devices, workload.workload);
   warn_of_host_memory(planner, cluster);
   options.progress = &progress;
-  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models.models, options));
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult result, search(models.models, options, cluster));
   auto plan = std::make_unique<neuroshard_plan>();
   const std::int32_t per_host = cluster.devices_per_host;
   plan->document.provenance = provenance_of(models, per_host, "", result.algorithm, options.seed);
@@ -46,6 +48,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   plan->document.plan = std::move(result.plan);
   plan->document.batch_size = workload.workload.batch_size;
   plan->document.buffers = cluster.buffers;
+  plan->document.exchange = cluster.exchange;
   plan->document.setting.memory_bytes = cluster.memory_bytes;
   plan->document.setting.host_memory_bytes = cluster.host_memory_bytes;
   plan->document.cost = std::move(result.cost);
@@ -103,9 +106,13 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
     warn_of_target(*planner, devices, given.row_splits, search.options);
     return search_plan(
         *planner, *workload, devices, search.options, {given.progress, given.progress_user_data},
-        [&](const CostModels& models, const PlanOptions& own) {
-          return plan_for_target(search.target, *workload, devices, models, own,
-                                 [&](const std::string& note) { warn_if_any(*planner, note); });
+        [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
+          const ClusterSearch one = [&](const Cluster& tried) {
+            return plan_for_target(search.target, *workload, tried, models, own,
+                                   [&](const std::string& note) { warn_if_any(*planner, note); });
+          };
+          if (!places.any_exchange) return one(place);
+          return search_any_exchange(workload->workload, models, one, place);
         });
   });
 }
@@ -121,6 +128,7 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
     NEUROSHARD_REQUIRE(workload);
     NEUROSHARD_REQUIRE(now);
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster places, read_cluster(cluster));
+    NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(places));
     const Cluster devices = places.like(now->document);
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
@@ -130,9 +138,9 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
         PlanHandle found,
         search_plan(*planner, *workload, devices, search.options,
                     {given.progress, given.progress_user_data},
-                    [&](const CostModels& models, const PlanOptions& own) {
+                    [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
                       return replan_for_target(
-                          search.target, *workload, devices, models, now->document, limit, own,
+                          search.target, *workload, place, models, now->document, limit, own,
                           [&](const std::string& note) { warn_if_any(*planner, note); });
                     }));
     found->document.places = now->document.places;
@@ -154,9 +162,10 @@ neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
     const io::PlanDocument& own = plan->document;
     const NamedCostModels& models = *planner->models;
     const std::int32_t per_host = own.places.devices_per_host;
-    NEUROSHARD_ASSIGN_OR_RETURN(result->document.cost,
-                                simulate(workload->workload, own.plan, models.models,
-                                         {.buffers = own.buffers, .devices_per_host = per_host}));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        result->document.cost,
+        simulate(workload->workload, own.plan, models.models,
+                 {.buffers = own.buffers, .devices_per_host = per_host, .exchange = own.exchange}));
     result->document.by_models.clear();
     result->document.cost_error = error_of(models.models, result->document.cost);
     warn_of_guesses(*planner, own.plan.devices, workload->workload);
@@ -180,6 +189,7 @@ neuroshard_status neuroshard_planner_lower_bound(const neuroshard_planner* plann
     NEUROSHARD_REQUIRE(workload);
     NEUROSHARD_REQUIRE(bound_ms);
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenCluster devices, read_cluster(cluster));
+    NEUROSHARD_RETURN_IF_ERROR(check_one_exchange(devices));
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));

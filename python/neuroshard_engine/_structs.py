@@ -45,7 +45,8 @@ class CostModelsInfo(ctypes.Structure):
 class Cluster(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("memory_bytes", c_int64), ("devices", c_int32),
                 ("devices_per_host", c_int32), ("host_memory_bytes", c_int64),
-                ("buffers", c_int32), ("reserved", c_int32)]
+                ("buffers", c_int32), ("reserved", c_int32), ("exchange_forward", c_int32),
+                ("exchange_backward", c_int32)]
 
 
 LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_int32, Text)
@@ -86,7 +87,8 @@ class PlanInfo(ctypes.Structure):
                 ("devices_per_host", c_int32), ("reserved_2", c_int32), ("memory_bytes", c_int64),
                 ("host_memory_bytes", c_int64), ("cost_model", Text), ("cost_model_sha256", Text),
                 ("device_gbps", c_double), ("intra_host_gbps", c_double),
-                ("inter_host_gbps", c_double), ("host_memory_gbps", c_double)]
+                ("inter_host_gbps", c_double), ("host_memory_gbps", c_double),
+                ("exchange_forward", c_int32), ("exchange_backward", c_int32)]
 
 
 class ExplainOptions(ctypes.Structure):

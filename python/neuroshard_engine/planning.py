@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from typing import Any, Optional, Union
 
 from . import _binding as binding
@@ -29,8 +30,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
          time_limit_s: Optional[float] = None, seed: int = 0, threads: int = 0,
          row_splits: Optional[str] = None, data_parallel: bool = False, equal_columns: bool = False,
          target: Optional[str] = None, devices_per_host: Optional[int] = None,
-         host_memory: Optional[Size] = None, buffers: str = "off", progress: Progress = None,
-         cancellation: Optional[Cancellation] = None) -> Plan:
+         host_memory: Optional[Size] = None, buffers: str = "off", exchange: str = "fp32",
+         progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """The plan of `tables` on `devices` devices whose slowest device takes least.
 
     tables: a Workload, a path, a dict or a list of dicts, see Workload.of().
@@ -53,6 +54,10 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     host_memory: bytes of each host for tables that are read from there (cost model "torchrec").
     buffers: lookups and outputs of a step that count as device memory: "off", "train_base",
         "train_sparse_dist" or "train_prefetch_sparse_dist", TorchRec's pipelines.
+    exchange: in which numbers pooled embeddings travel, "fp32", "fp16", "bf16", "fp8" or "int8", and,
+        behind a comma, their gradients. Less precision changes what is trained, which no cost says,
+        and TorchRec has to be told (torchrec.qcomm_registry()). "auto": those that cost least, by
+        two searches with these limits each.
     progress: a function of phase, done, total and unit, called by a thread of the search; True for
         a bar of tqdm, or lines where there is no tqdm, on standard error.
     cancellation: ends the search from another thread.
@@ -61,7 +66,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     are SIMULATED, say) goes to the logger "neuroshard_engine". Raises InvalidInputError,
     InfeasibleError, CancelledError, or another EngineError, with one line.
     """
-    cluster = _cluster(devices, device_memory, devices_per_host, host_memory, buffers)
+    cluster = _cluster(devices, device_memory, devices_per_host, host_memory, buffers, exchange)
     workload = Workload.of(tables, batch_size)
     models = CostModels.of(cost_model)
     words = [optional_text("algorithm", algorithm), optional_text("target", target)]
@@ -77,7 +82,9 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     handle = search("planner_plan", (planner_of(models), workload._handle,
                                      ctypes.byref(cluster.struct())),
                     options, progress, cancellation)
-    return Plan(handle, workload, models, cluster)
+    found = Plan(handle, workload, models, cluster)
+    found.cluster = dataclasses.replace(cluster, exchange=found.exchange)  # "auto" is a format now
+    return found
 
 
 def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
@@ -105,7 +112,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
     own = now.cluster
     cluster = _cluster(own.devices if devices is None else devices,
                        own.device_memory if device_memory is None else device_memory,
-                       own.devices_per_host or None, own.host_memory or None, own.buffers)
+                       own.devices_per_host or None, own.host_memory or None, own.buffers,
+                       own.exchange)
     words = optional_text("target", target)
     options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
                        whole_tables=flag("whole_tables", whole_tables))
@@ -117,14 +125,14 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
 
 
 def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
-             host_memory: Optional[Size], buffers: str) -> Cluster:
+             host_memory: Optional[Size], buffers: str, exchange: str) -> Cluster:
     per_host = devices_per_host
     return Cluster(
         devices=integer("devices", devices, 1, MAX_DEVICES),
         device_memory=parse_bytes(device_memory, "device_memory"),
         devices_per_host=0 if per_host is None else integer("devices_per_host", per_host, 1, MAX_DEVICES),
         host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
-        buffers=buffers)
+        buffers=buffers, exchange=exchange)
 
 
 def _options(evaluations: Optional[int], time_limit_s: Optional[float], threads: int,

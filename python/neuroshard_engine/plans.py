@@ -19,7 +19,7 @@ from .command import output_of
 from .cost_models import CostModels
 from .errors import InvalidInputError
 from .sizes import parse_bytes
-from .values import BUFFERS, Cluster, DeviceCost, Shard, shard_of
+from .values import BUFFERS, Cluster, DeviceCost, Shard, exchange_words, shard_of
 from .workload import Tables, Workload
 
 DEFAULT_COST_MODEL = "h200_sim"
@@ -71,7 +71,8 @@ class Plan:
                               found)
         return cls(costed, workload, models, Cluster(
             int(info.devices), memory, per_host or int(info.devices_per_host),
-            int(info.host_memory_bytes), BUFFERS[max(0, info.buffers - 1)]))
+            int(info.host_memory_bytes), BUFFERS[max(0, info.buffers - 1)],
+            exchange_words(info.exchange_forward, info.exchange_backward)))
 
     @classmethod
     def parse(cls, content: bytes, source: str, workload: Workload, cost_models: CostModels,
@@ -134,6 +135,12 @@ class Plan:
     def buffers(self) -> str:
         """What memory counts beside tables: "off", "train_base", .., TorchRec's pipelines."""
         return BUFFERS[max(0, self._info.buffers - 1)]
+
+    @property
+    def exchange(self) -> str:
+        """In which numbers pooled embeddings, and their gradients, travel, which its costs are of:
+        "fp32", "fp16", .., or "int8,bf16" where the two differ."""
+        return exchange_words(self._info.exchange_forward, self._info.exchange_backward)
 
     @property
     def shards(self) -> List[Shard]:

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any, Optional, Tuple
 
 from . import _structs as structs
-from ._arguments import MAX_DEVICES, MAX_INT64, choice, integer
+from ._arguments import MAX_DEVICES, MAX_INT64, choice, integer, shown
+from .errors import InvalidInputError
 
 KERNELS = {0: "dense", 1: "fused", 2: "fused_uvm_caching", 4: "fused_uvm"}
 BUFFERS = ("off", "train_base", "train_sparse_dist", "train_prefetch_sparse_dist")
+PRECISIONS = ("fp32", "fp16", "bf16", "fp8", "int8")
+AUTO_EXCHANGE = 6  # NEUROSHARD_EXCHANGE_AUTO
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Cluster:
     devices_per_host: int = 0
     host_memory: int = 0  # of each host, for tables that are read from there; 0: none
     buffers: str = "off"
+    exchange: str = "fp32"  # "FORWARD" or "FORWARD,BACKWARD" of PRECISIONS; for plan() also "auto"
 
     def __post_init__(self) -> None:
         integer("devices", self.devices, 1, MAX_DEVICES)
@@ -57,12 +61,32 @@ class Cluster:
         integer("devices_per_host", self.devices_per_host, 0, MAX_DEVICES)
         integer("host_memory", self.host_memory, 0, MAX_INT64)
         choice("buffers", self.buffers, BUFFERS)
+        exchange_numbers(self.exchange)
 
     def struct(self) -> Any:
+        forward, backward = exchange_numbers(self.exchange)
         return structs.sized(
             structs.Cluster, memory_bytes=self.device_memory, devices=self.devices,
             devices_per_host=self.devices_per_host, host_memory_bytes=self.host_memory,
-            buffers=1 + BUFFERS.index(self.buffers))
+            buffers=1 + BUFFERS.index(self.buffers), exchange_forward=forward,
+            exchange_backward=backward)
+
+
+def exchange_numbers(words: Any) -> Tuple[int, int]:
+    """NEUROSHARD_EXCHANGE_.. forward and backward of "auto", "fp16" or "int8,bf16"."""
+    if isinstance(words, str) and words == "auto":
+        return AUTO_EXCHANGE, 0
+    ways = words.split(",") if isinstance(words, str) else []
+    if len(ways) not in (1, 2) or not all(way in PRECISIONS for way in ways):
+        raise InvalidInputError(f"exchange: found {shown(words)}, expected FORMAT or FORMAT,BACKWARD of "
+                                f"{', '.join(PRECISIONS)}, or auto")
+    return 1 + PRECISIONS.index(ways[0]), 1 + PRECISIONS.index(ways[-1])
+
+
+def exchange_words(forward: int, backward: int) -> str:
+    """The same back, of a plan."""
+    ways = [PRECISIONS[max(0, way - 1)] for way in (forward, backward)]
+    return ways[0] if ways[0] == ways[1] else ",".join(ways)
 
 
 def shard_of(each: structs.Shard, table: str) -> Shard:

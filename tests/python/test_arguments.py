@@ -83,7 +83,7 @@ class ArgumentTest(unittest.TestCase):
                 "devices": 38, "device_memory": 30, "cost_model": 38, "batch_size": 30,
                 "algorithm": 35, "evaluations": 30, "time_limit_s": 25, "seed": 30, "threads": 30,
                 "row_splits": 44, "data_parallel": 40, "equal_columns": 40, "target": 30,
-                "devices_per_host": 30, "host_memory": 30, "buffers": 44, "progress": 35,
+                "devices_per_host": 30, "host_memory": 30, "buffers": 44, "exchange": 44, "progress": 35,
                 "cancellation": 42}.items():
             self.assertGreaterEqual(
                 self.answered(name, lambda value, name=name: few(**{name: value}),
@@ -142,7 +142,8 @@ class ArgumentTest(unittest.TestCase):
                 "cluster.device_memory": lambda v: ns.Cluster(1, v),
                 "cluster.devices_per_host": lambda v: ns.Cluster(1, 1, v),
                 "cluster.host_memory": lambda v: ns.Cluster(1, 1, 1, v),
-                "cluster.buffers": lambda v: ns.Cluster(1, 1, 1, 1, v)}.items():
+                "cluster.buffers": lambda v: ns.Cluster(1, 1, 1, 1, v),
+                "cluster.exchange": lambda v: ns.Cluster(1, 1, 1, 1, "off", v)}.items():
             self.assertGreater(self.answered(what, call), 20, what)
 
     def test_integers_are_not_cut_off(self):

@@ -44,6 +44,22 @@ class PlanTest(unittest.TestCase):
         self.assertEqual([each.total_ms for each in plan.per_device],
                          [each["total_ms"] for each in expected["per_device"]])
 
+    def test_plans_keep_their_exchange(self):
+        plain = few(devices=16)
+        half = few(devices=16, exchange="fp16")
+        mixed = few(devices=16, exchange="int8,bf16")
+        cheapest = few(devices=16, exchange="auto")
+        self.assertEqual([plain.exchange, half.exchange, mixed.exchange],
+                         ["fp32", "fp16", "int8,bf16"])
+        self.assertLess(half.cost_ms, plain.cost_ms)
+        self.assertNotIn(cheapest.exchange, ("auto", "fp32"))
+        self.assertEqual(cheapest.cluster.exchange, cheapest.exchange)
+        self.assertLess(cheapest.cost_ms, plain.cost_ms)
+        self.assertEqual(mixed.replan(move_limit=0, evaluations=50).exchange, "int8,bf16")
+        self.assertEqual(json.loads(mixed.to_json())["exchange"],
+                         {"forward": "int8", "backward": "bf16"})
+        self.assertNotIn("exchange", json.loads(plain.to_json()))
+
     def test_costs_and_shards_agree(self):
         plan = few()
         self.assertEqual(plan.cost_ms, max(each.total_ms for each in plan.per_device))
@@ -181,6 +197,8 @@ class RefusalTest(unittest.TestCase):
         self.refused(bad, "time_limit_s: found nan", time_limit_s=float("nan"))
         self.refused(bad, "row_splits: found 'some'", row_splits="some")
         self.refused(bad, "buffers: found 'all'", buffers="all")
+        self.refused(bad, "exchange: found 'fp4'", exchange="fp4")
+        self.refused(bad, "exchange: found 'fp16,'", exchange="fp16,")
         self.refused(bad, "magic", algorithm="magic")
         self.refused(bad, "cost model: found 'h900'", cost_model="h900")
         self.refused(bad, "algorithm: found 7", algorithm=7)

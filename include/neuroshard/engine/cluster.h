@@ -19,6 +19,18 @@ enum {
   NEUROSHARD_BUFFERS_TRAIN_PREFETCH_SPARSE_DIST = 4
 };
 
+/* In which numbers pooled embeddings, and their gradients backward, travel between devices. */
+enum {
+  NEUROSHARD_EXCHANGE_DEFAULT =
+      0, /* of a plan that is replanned or explained: its own; else FP32 */
+  NEUROSHARD_EXCHANGE_FP32 = 1,
+  NEUROSHARD_EXCHANGE_FP16 = 2,
+  NEUROSHARD_EXCHANGE_BF16 = 3,
+  NEUROSHARD_EXCHANGE_FP8 = 4,  /* rows of 128 values, 8 bytes more each */
+  NEUROSHARD_EXCHANGE_INT8 = 5, /* rows of 32 values, 8 bytes more each */
+  NEUROSHARD_EXCHANGE_AUTO = 6  /* both ways whichever costs least; for neuroshard_planner_plan() */
+};
+
 /* The devices to place tables on. */
 typedef struct neuroshard_cluster {
   size_t struct_size;
@@ -36,6 +48,12 @@ typedef struct neuroshard_cluster {
   int64_t host_memory_bytes;
   int32_t buffers;  /* NEUROSHARD_BUFFERS_..: plans that are made remember it */
   int32_t reserved; /* 0 */
+  /* NEUROSHARD_EXCHANGE_..: plans that are made remember it, and costs are of it. Less precision
+     changes what is trained, which no cost says; the trainer has to be told (TorchRec: a
+     qcomm_codecs_registry of its sharders). AUTO never costs more than FP32; it takes two searches,
+     with the limits of the options each. */
+  int32_t exchange_forward;
+  int32_t exchange_backward; /* DEFAULT: as forward */
 } neuroshard_cluster;
 
 #ifdef __cplusplus

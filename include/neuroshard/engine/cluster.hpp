@@ -17,6 +17,8 @@ struct Cluster {
   std::int32_t devices_per_host = 0;
   std::int64_t host_memory_bytes = 0;  ///< of each host, for tables; 0: none, or not watched
   std::int32_t buffers = NEUROSHARD_BUFFERS_DEFAULT;
+  std::int32_t exchange_forward = NEUROSHARD_EXCHANGE_DEFAULT;
+  std::int32_t exchange_backward = NEUROSHARD_EXCHANGE_DEFAULT;
 
   [[nodiscard]] neuroshard_cluster c_struct() const {
     auto value = detail::versioned<neuroshard_cluster>();
@@ -25,6 +27,8 @@ struct Cluster {
     value.devices_per_host = devices_per_host;
     value.host_memory_bytes = host_memory_bytes;
     value.buffers = buffers;
+    value.exchange_forward = exchange_forward;
+    value.exchange_backward = exchange_backward;
     return value;
   }
 };

@@ -6,7 +6,8 @@
     model = DistributedModelParallel(model, plan=plan, sharders=sharders)
 
 statistics_from_kjt() counts what the planner should know of lookups from real batches;
-save_tables() and load_plan() go by files, for plans that are made elsewhere.
+save_tables() and load_plan() go by files, for plans that are made elsewhere; qcomm_registry() is
+for the sharders of trainers whose plans have an exchange in fewer bits than fp32.
 NeuroShardPlannerProvider is for the dry-run orchestrator of TorchRec 1.9.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 from typing import Any
 
 from .describe import save_tables
+from .exchange import qcomm_registry
 from .in_trainer import make_plan
 from .lookup_statistics import LookupStatistics, statistics_from_kjt
 from .plan_files import load_plan, plan_of
@@ -35,4 +37,4 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = ["LookupStatistics", "NeuroShardPlanner", "load_plan", "make_plan", "plan_of",
-           "save_tables", "statistics_from_kjt"]
+           "qcomm_registry", "save_tables", "statistics_from_kjt"]
