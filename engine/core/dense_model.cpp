@@ -16,15 +16,15 @@ std::string_view to_string(Interaction kind) {
   return "";
 }
 
-std::string_view to_string(Precision precision) {
+std::string_view to_string(DensePrecision precision) {
   switch (precision) {
-    case Precision::kFp32:
+    case DensePrecision::kFp32:
       return "fp32";
-    case Precision::kTf32:
+    case DensePrecision::kTf32:
       return "tf32";
-    case Precision::kFp16:
+    case DensePrecision::kFp16:
       return "fp16";
-    case Precision::kBf16:
+    case DensePrecision::kBf16:
       return "bf16";
   }
   return "";
@@ -47,9 +47,9 @@ std::span<const Interaction> interactions() {
   return kAll;
 }
 
-std::span<const Precision> precisions() {
-  static constexpr std::array kAll{Precision::kFp32, Precision::kTf32, Precision::kFp16,
-                                   Precision::kBf16};
+std::span<const DensePrecision> dense_precisions() {
+  static constexpr std::array kAll{DensePrecision::kFp32, DensePrecision::kTf32,
+                                   DensePrecision::kFp16, DensePrecision::kBf16};
   return kAll;
 }
 
@@ -59,8 +59,8 @@ std::span<const DenseOptimizer> dense_optimizers() {
   return kAll;
 }
 
-double bytes_of(Precision precision) {
-  return precision == Precision::kFp32 || precision == Precision::kTf32 ? 4 : 2;
+double bytes_of(DensePrecision precision) {
+  return precision == DensePrecision::kFp32 || precision == DensePrecision::kTf32 ? 4 : 2;
 }
 
 }  // namespace neuroshard

@@ -15,21 +15,21 @@ enum class Interaction {
 };
 
 /// What dense layers compute in; embeddings and gradients travel between devices in it, too.
-enum class Precision { kFp32, kTf32, kFp16, kBf16 };
+enum class DensePrecision { kFp32, kTf32, kFp16, kBf16 };
 
 /// How the weights of the dense layers are updated.
 enum class DenseOptimizer { kSgd, kAdagrad, kAdam };
 
 /// The words of the file format.
 std::string_view to_string(Interaction kind);
-std::string_view to_string(Precision precision);
+std::string_view to_string(DensePrecision precision);
 std::string_view to_string(DenseOptimizer optimizer);
 std::span<const Interaction> interactions();
-std::span<const Precision> precisions();
+std::span<const DensePrecision> dense_precisions();
 std::span<const DenseOptimizer> dense_optimizers();
 
 /// Bytes of a value that is stored or sent in it.
-double bytes_of(Precision precision);
+double bytes_of(DensePrecision precision);
 
 /// Most layers of a network, and most columns of a layer: far above real models.
 inline constexpr std::int32_t kMaxLayers = 64;
@@ -44,7 +44,7 @@ struct DenseModel {
   std::int32_t cross_layers = 0;  ///< of kDcn
   std::int32_t cross_rank = 0;    ///< of kDcn
   std::vector<std::int32_t> top;  ///< columns of each layer's output, at least one layer
-  Precision precision = Precision::kFp32;
+  DensePrecision precision = DensePrecision::kFp32;
   DenseOptimizer optimizer = DenseOptimizer::kSgd;
   double bucket_mb = 25;    ///< 10^6 bytes of gradients that one all-reduce takes at least
   bool cuda_graph = false;  ///< whether a step is launched as a whole, at no cost of the processor

@@ -32,9 +32,9 @@ double move_ms(const KernelRates& rates, double values) {
 
 }  // namespace
 
-Result<KernelRates> kernel_rates(const HardwareProfile& profile, Precision precision) {
-  const bool half = precision == Precision::kFp16 || precision == Precision::kBf16;
-  const bool tf32 = precision == Precision::kTf32 && is_said(profile.tf32_tflops);
+Result<KernelRates> kernel_rates(const HardwareProfile& profile, DensePrecision precision) {
+  const bool half = precision == DensePrecision::kFp16 || precision == DensePrecision::kBf16;
+  const bool tf32 = precision == DensePrecision::kTf32 && is_said(profile.tf32_tflops);
   const SourcedValue& tflops = half   ? profile.fp16_tflops
                                : tf32 ? profile.tf32_tflops
                                       : profile.fp32_tflops;

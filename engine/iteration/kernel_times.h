@@ -23,7 +23,7 @@ inline constexpr double kGraphLaunchUs = 0.5;
 
 /// Those of the profile, whose kernels take launch_us each. Errors: kInvalidInput where it does not
 /// say what the precision needs.
-Result<KernelRates> kernel_rates(const HardwareProfile& profile, Precision precision);
+Result<KernelRates> kernel_rates(const HardwareProfile& profile, DensePrecision precision);
 
 /// Milliseconds of one kernel that multiplies [rows, inner] by [inner, columns]: the slower of its
 /// operations and its bytes. Tiles of 128 x 128 results go to multiprocessors in waves, of which

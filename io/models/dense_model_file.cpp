@@ -90,7 +90,7 @@ Result<DenseModel> parse_dense_model(std::string_view bytes, const std::string& 
   NEUROSHARD_RETURN_IF_ERROR(root.format("neuroshard-model", 1));
   DenseModel model;
   NEUROSHARD_RETURN_IF_ERROR(read_networks(root, model));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(root, "precision", precisions(), model.precision));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(root, "precision", dense_precisions(), model.precision));
   NEUROSHARD_RETURN_IF_ERROR(read_word(root, "optimizer", dense_optimizers(), model.optimizer));
   if (root.has("bucket_mb")) {
     NEUROSHARD_ASSIGN_OR_RETURN(model.bucket_mb, root.number("bucket_mb", 1, kMostBucketMb));

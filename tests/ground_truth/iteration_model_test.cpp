@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(half_the_bytes_are_sent_in_half_the_time) {
   DenseModel model = dcnv2();
   const auto exchange = static_cast<std::size_t>(StepPhase::kExchangeBackward);
   const double half = simulate_iteration(hardware, workload, plan, model)->phases[exchange].ms;
-  model.precision = Precision::kTf32;
+  model.precision = DensePrecision::kTf32;
   const double full = simulate_iteration(hardware, workload, plan, model)->phases[exchange].ms;
   BOOST_TEST(full == 2 * half, boost::test_tools::tolerance(1e-9));
 }

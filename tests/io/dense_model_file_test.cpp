@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(the_example_is_mlperfs_model) {
   BOOST_TEST(model->cross_layers == 3);
   BOOST_TEST(model->cross_rank == 512);
   BOOST_TEST((model->top == std::vector<std::int32_t>{1024, 1024, 512, 256, 1}));
-  BOOST_TEST((model->precision == Precision::kFp16));
+  BOOST_TEST((model->precision == DensePrecision::kFp16));
   BOOST_TEST((model->optimizer == DenseOptimizer::kAdagrad));
   BOOST_TEST(model->cuda_graph);
 }
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
   cat.cross_layers = cat.cross_rank = 0;
   cat.dense_features = 0;
   cat.bottom.clear();
-  cat.precision = Precision::kTf32;
+  cat.precision = DensePrecision::kTf32;
   cat.bucket_mb = 12.5;
   BOOST_TEST((parse_dense_model(format_dense_model(cat), "m").value() == cat));
 }

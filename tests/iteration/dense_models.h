@@ -15,7 +15,7 @@ inline DenseModel dcnv2() {
   model.cross_layers = 3;
   model.cross_rank = 512;
   model.top = {1024, 1024, 512, 256, 1};
-  model.precision = Precision::kFp16;
+  model.precision = DensePrecision::kFp16;
   model.optimizer = DenseOptimizer::kAdagrad;
   model.cuda_graph = true;
   return model;

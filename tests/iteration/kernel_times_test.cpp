@@ -77,31 +77,33 @@ BOOST_AUTO_TEST_CASE(passes_over_what_the_l2_holds_are_faster) {
 }
 
 BOOST_AUTO_TEST_CASE(rates_are_those_of_the_precision) {
-  const KernelRates half = kernel_rates(dense_profile(), Precision::kFp16).value();
+  const KernelRates half = kernel_rates(dense_profile(), DensePrecision::kFp16).value();
   BOOST_TEST(half.flops_per_ms == 40e9, tools::tolerance(1e-12));
   BOOST_TEST(half.value_bytes == 2);
   BOOST_TEST(half.dram_bytes_per_ms == 800e6, tools::tolerance(1e-12));
   BOOST_TEST(half.l2_bytes == 5 * 0x1p20);
   BOOST_TEST(half.launch_ms == 0.002, tools::tolerance(1e-12));
-  const KernelRates full = kernel_rates(dense_profile(), Precision::kFp32).value();
+  const KernelRates full = kernel_rates(dense_profile(), DensePrecision::kFp32).value();
   BOOST_TEST(full.flops_per_ms == 5e9, tools::tolerance(1e-12));
   BOOST_TEST(full.value_bytes == 4);
   // Without such units as with fp32.
-  BOOST_TEST(kernel_rates(dense_profile(), Precision::kTf32)->flops_per_ms == full.flops_per_ms);
+  BOOST_TEST(kernel_rates(dense_profile(), DensePrecision::kTf32)->flops_per_ms ==
+             full.flops_per_ms);
   HardwareProfile tf32 = dense_profile();
   tf32.tf32_tflops = {40, "s"};
-  BOOST_TEST(kernel_rates(tf32, Precision::kTf32)->flops_per_ms == 20e9, tools::tolerance(1e-12));
+  BOOST_TEST(kernel_rates(tf32, DensePrecision::kTf32)->flops_per_ms == 20e9,
+             tools::tolerance(1e-12));
 }
 
 BOOST_AUTO_TEST_CASE(a_profile_that_knows_nothing_of_them_is_refused) {
   HardwareProfile profile = dense_profile();
   profile.fp16_tflops = {};
-  const Status status = kernel_rates(profile, Precision::kBf16).status();
+  const Status status = kernel_rates(profile, DensePrecision::kBf16).status();
   BOOST_TEST((status.code() == StatusCode::kInvalidInput));
   BOOST_TEST(status.message().find("profile X says nothing of dense layers in bf16") == 0U);
-  BOOST_TEST(kernel_rates(profile, Precision::kFp32).ok());
+  BOOST_TEST(kernel_rates(profile, DensePrecision::kFp32).ok());
   profile.gemm_share = {};
-  BOOST_TEST(!kernel_rates(profile, Precision::kFp32).ok());
+  BOOST_TEST(!kernel_rates(profile, DensePrecision::kFp32).ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
