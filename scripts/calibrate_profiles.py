@@ -19,7 +19,6 @@ from published_cases import ROOT, PublishedCases
 
 PROFILES = os.path.join(ROOT, "engine", "ground_truth", "sim", "profiles")
 FIT = os.path.join(ROOT, "bench", "published", "fit.json")
-UNFITTED = "-uncalibrated"  # profiles whose constants stay as they are
 
 CALIBRATED = ("V100-32G", "A100-80G", "H100-80G")
 # Links of Hopper and what followed: one latency.
@@ -103,8 +102,8 @@ class Profiles:
             with open(os.path.join(PROFILES, file), encoding="utf-8") as opened:
                 self.texts[file[:-len(".json")]] = opened.read()
 
-    def fitted(self):
-        return sorted(name for name in self.texts if not name.endswith(UNFITTED))
+    def names(self):
+        return sorted(self.texts)
 
     def set(self, constants, values, groups):
         for constant, value in zip(constants, values):
@@ -196,29 +195,11 @@ def set_published_errors(profiles, published, folder):
     """Has every profile say how far it is from published figures, or profiles like it are."""
     own, count = half_width(published.figures, published.simulate(folder))
     measured_on = "V100, A100 and H100 (docs/VALIDATION.md)"
-    for name in profiles.fitted():
+    for name in profiles.names():
         told = f"{count} published figures of " + measured_on
         if name not in CALIBRATED:
             told += ", which it follows: none is of this hardware"
         profiles.texts[name] = rewrite(profiles.texts[name], None, "published_error", own, told)
-    # Constants of before calibration: of two devices, one of which has published lookups.
-    before = "A100-80G" + UNFITTED
-    lookups = [figure.profile == "A100-80G" for figure in published.figures]
-    links = json.loads(profiles.texts["A100-80G"])["interconnects"]
-    old = json.loads(profiles.texts[before])
-    old["interconnects"] = links  # exchanges are not compared here, but are asked for
-    old["name"] = "A100-80G"
-    with open(os.path.join(folder, "A100-80G.json"), "w", encoding="utf-8") as file:
-        json.dump(old, file)
-    pairs = [(figure, ms) for figure, ms, one in
-             zip(published.figures, published.simulate(folder), lookups) if one]
-    share, count = half_width(*zip(*pairs))
-    for name in profiles.texts:
-        if name.endswith(UNFITTED):
-            told = f"{count} published lookups of A100 (a guess) by its constants of before calibration"
-            if name != before:
-                told += ": none is of this hardware"
-            profiles.texts[name] = rewrite(profiles.texts[name], None, "published_error", share, told)
     profiles.write(folder)
 
 
@@ -238,7 +219,7 @@ def main():
                          "tables/dlrm856_table_configs.json: nothing is fitted")
             profiles = Profiles()
             constants = {}
-            for stage, weights in stages(profiles.fitted()):
+            for stage, weights in stages(profiles.names()):
                 constants.update(fit_stage(stage, weights, profiles, published, folder))
             profiles.write(folder)
             set_published_errors(profiles, published, folder)

@@ -46,7 +46,7 @@ def source_of(name, of):
 
 
 def set_constant(profiles, links, key, value, of):
-    for name in profiles.fitted():
+    for name in profiles.names():
         profiles.texts[name] = rewrite(profiles.texts[name], links, key, value, source_of(name, of))
 
 
@@ -64,7 +64,7 @@ def set_error(profiles, predictions):
                     if step.use == "held out" for result in step.entry["results"])
     share = shares[-(-9 * (len(shares) + 1) // 10) - 1]
     compared = {step.profile.split("+")[0] for step in read_steps()}
-    for name in profiles.fitted():
+    for name in profiles.names():
         told = f"{len(shares)} published steps of MLPerf's DLRM-DCNv2 (docs/VALIDATION.md)"
         if name not in compared:
             told += ", none of this hardware"
@@ -102,7 +102,7 @@ def main():
     if not os.access(arguments.command, os.X_OK):
         sys.exit(f"calibrate_steps.py: no program {arguments.command}, expected a build of neuroshard")
     profiles = Profiles()
-    for name in profiles.fitted():
+    for name in profiles.names():
         profiles.texts[name] = add_latency(profiles.texts[name])
     fit(arguments.command, profiles)
     profiles.write(PROFILES)

@@ -86,8 +86,8 @@ class PlanCommand final : public Command {
     export_.options.table_modules = loaded.modules;
     if (output_ || search_.target) {
       NEUROSHARD_RETURN_IF_ERROR(Hosts{per_host}.check(cluster_.devices));
-      NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(
-          trainer(), loaded.workload, cluster_.devices, export_.options, cluster_.exchange));
+      NEUROSHARD_RETURN_IF_ERROR(io::check_exportable(trainer(), loaded.workload, cluster_.devices,
+                                                      export_.options, cluster_.exchange));
       keep_to_written_exchange(loaded.workload);
     }
     settle(&search_);
@@ -157,8 +157,7 @@ class PlanCommand final : public Command {
   void keep_to_written_exchange(const Workload& workload) {
     constexpr ExchangeFormat kOther{Precision::kFp16, Precision::kFp16};
     if (!any_exchange_ ||
-        io::check_exportable(trainer(), workload, cluster_.devices, export_.options, kOther)
-            .ok()) {
+        io::check_exportable(trainer(), workload, cluster_.devices, export_.options, kOther).ok()) {
       return;
     }
     any_exchange_ = false;

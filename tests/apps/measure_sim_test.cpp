@@ -88,9 +88,9 @@ BOOST_AUTO_TEST_CASE(replicas_and_row_shards_of_half_precision_are_costed) {
 
 BOOST_AUTO_TEST_CASE(a_cost_model_s_prediction_stands_beside) {
   const Generated made("4");
-  const Outcome outcome = run_command({"measure", "--tables", made.tables, "--plan", made.plan,
-                                       "--backend", "sim", "--profile", "A100-80G-uncalibrated",
-                                       "--cost-model", "a100_sim", "--output", "-"});
+  const Outcome outcome =
+      run_command({"measure", "--tables", made.tables, "--plan", made.plan, "--backend", "sim",
+                   "--profile", "A100-80G", "--cost-model", "a100_sim", "--output", "-"});
   BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   const json::object report = json::parse(outcome.out).as_object();
   BOOST_TEST(report.at("cost_model").as_string() == "a100_sim");

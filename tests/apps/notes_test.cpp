@@ -103,12 +103,12 @@ BOOST_AUTO_TEST_CASE(recorded_histograms_taken_for_other_batches_are_told_of) {
 
 BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_called_a_guess) {
   const std::string note =
-      "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess\n";
+      "h200_sim: trained on 2 to 1024 devices, what it says of 1025 is a guess\n";
   const TemporaryFolder folder;
   const std::string plan = folder.file("plan.json");
   const std::vector<std::string> tables{"--tables", source_file("examples/dlrm_dcnv2.json"),
                                         "--device-memory", "80GB"};
-  std::vector<std::string> search{"plan",        "--devices", "129", "--algorithm",
+  std::vector<std::string> search{"plan",        "--devices", "1025", "--algorithm",
                                   "size-greedy", "--output",  plan};
   std::vector<std::string> costs{"simulate", "--plan", plan};
   search.insert(search.end(), tables.begin(), tables.end());
@@ -117,8 +117,8 @@ BOOST_AUTO_TEST_CASE(costs_of_more_devices_than_the_cost_model_has_seen_are_call
   BOOST_TEST(run_command(costs).err == note);
   search.insert(search.end(), {"--format", "html"});
   BOOST_TEST(run_command(search).exit_code == 0);
-  BOOST_TEST(slurp(plan).find("what it says of 129 is a guess") != std::string::npos);
-  search[2] = "128";
+  BOOST_TEST(slurp(plan).find("what it says of 1025 is a guess") != std::string::npos);
+  search[2] = "1024";
   BOOST_TEST(run_command(search).err.empty());
 }
 

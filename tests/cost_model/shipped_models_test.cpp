@@ -100,13 +100,13 @@ BOOST_AUTO_TEST_CASE(numbers_of_devices_beyond_the_training_data_are_said_to_be_
   const NamedCostModels named = load_shipped_models("h200_sim").value();
   BOOST_TEST(device_guess(named, 1).empty());  // exchanges nothing: no network is asked
   BOOST_TEST(device_guess(named, 2).empty());
-  BOOST_TEST(device_guess(named, 128).empty());
-  BOOST_TEST(device_guess(named, 129) ==
-             "h200_sim: trained on 2 to 128 devices, what it says of 129 is a guess");
-  const std::vector<std::int32_t> several{1, 8, 129, 256};
+  BOOST_TEST(device_guess(named, 1024).empty());
+  BOOST_TEST(device_guess(named, 1025) ==
+             "h200_sim: trained on 2 to 1024 devices, what it says of 1025 is a guess");
+  const std::vector<std::int32_t> several{1, 8, 1025, 2048};
   BOOST_TEST(device_guess(named, several) ==
-             "h200_sim: trained on 2 to 128 devices, what it says of 129, 256 is a guess");
-  BOOST_TEST(device_guess(load_shipped_models("torchrec").value(), 129).empty());
+             "h200_sim: trained on 2 to 1024 devices, what it says of 1025, 2048 is a guess");
+  BOOST_TEST(device_guess(load_shipped_models("torchrec").value(), 1025).empty());
   NamedCostModels one = named;
   one.models.comm->min_devices = one.models.comm->max_devices = 4;
   BOOST_TEST(device_guess(one, 8) ==

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(small_problems_get_the_plan_with_the_smallest_largest_regre
     for (const auto& costs : all) least = std::min(least, largest_regret(costs, best_ms));
     const RobustPlan found =
         make_robust_plan(kAnyFile, workload, kTwo, models.both, repeatable()).value();
-    BOOST_TEST(found.largest_regret() <= least + 1e-3, "seed " << seed);
+    BOOST_TEST(found.largest_regret() <= least + 1e-3,
+               "seed " << seed << ": " << found.largest_regret() << ", least " << least);
     for (std::size_t k = 0; k < 2; ++k) {
       BOOST_TEST(found.costs[k].best_ms == best_ms[k], boost::test_tools::tolerance(1e-6));
     }

@@ -16,7 +16,7 @@ BOOST_AUTO_TEST_SUITE(cost_models)
 
 BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
   const std::vector<std::string> names = CostModels::shipped_names();
-  BOOST_TEST(names == (std::vector<std::string>{"a100_sim", "h200_cal", "h200_sim", "torchrec"}),
+  BOOST_TEST(names == (std::vector<std::string>{"a100_sim", "h100_sim", "h200_sim", "torchrec"}),
              boost::test_tools::per_element());
   for (const std::string& name : names) {
     BOOST_TEST_CONTEXT(name) {
@@ -25,9 +25,9 @@ BOOST_AUTO_TEST_CASE(every_listed_cost_model_says_what_it_knows) {
       const bool formula = name == "torchrec";
       BOOST_TEST(info.row_parts == (formula ? 65536 : 128));
       BOOST_TEST(info.min_devices == (formula ? 0 : 2));
-      BOOST_TEST(info.max_devices == (formula ? 0 : 128));
-      BOOST_TEST(info.min_batch_size == (formula ? 1 : 4096));
-      BOOST_TEST(info.max_batch_size == (formula ? INT64_MAX : 131072));
+      BOOST_TEST(info.max_devices == (formula ? 0 : 1024));
+      BOOST_TEST(info.min_batch_size == (formula ? 1 : 1024));
+      BOOST_TEST(info.max_batch_size == (formula ? INT64_MAX : 1048576));
     }
   }
 }
@@ -37,12 +37,12 @@ BOOST_AUTO_TEST_CASE(a_log_hears_of_costs_that_are_guesses) {
   const neuroshard_planner_options options = log.options();
   const Planner planner = must(Planner::create(must(CostModels::shipped()), &options));
   const Workload workload = make_workload(3);
-  for (const std::int32_t devices : {128, 129}) {
+  for (const std::int32_t devices : {1024, 1025}) {
     const PlanOptions greedy{.algorithm = "size-greedy", .threads = 1};
     const Plan plan = must(planner.plan(workload, cluster_of(devices), greedy));
-    BOOST_TEST(log.take("what it says of 129 is a guess") == (devices == 129));
+    BOOST_TEST(log.take("what it says of 1025 is a guess") == (devices == 1025));
     BOOST_TEST(planner.simulate(workload, plan).ok());
-    BOOST_TEST(log.take("what it says of 129 is a guess") == (devices == 129));
+    BOOST_TEST(log.take("what it says of 1025 is a guess") == (devices == 1025));
   }
   Workload half = make_workload(1);
   BOOST_REQUIRE(half.add({.name = "half", .rows = 10, .dim = 4, .data_type = "fp16"}).ok());

@@ -28,7 +28,7 @@ const PlanOptions kFew{.evaluations = 100, .threads = 1};
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(exchanges)
+BOOST_AUTO_TEST_SUITE(exchange)
 
 BOOST_AUTO_TEST_CASE(plans_cost_and_remember_them) {
   const Planner planner = make_planner();

@@ -44,7 +44,7 @@ for row in table:
 # The constants of whole steps are what is fitted to them today.
 from calibrate_steps import add_latency, fit
 profiles = Profiles()
-for name in profiles.fitted():
+for name in profiles.names():
     assert add_latency(profiles.texts[name]) == profiles.texts[name], name
 fit(sys.argv[4], profiles)
 assert profiles.texts == Profiles().texts, "scripts/calibrate_steps.py says something else by now"
