@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Makes build/release-files/neuroshard-VERSION-linux-MACHINE.tar.gz of the last commit, and its
 # sha256: static command, libengine (static; shared, needing the C library alone), headers, models,
-# manual pages, completion, licence, checksums. Beside it, with their sha256 in one file: a .deb of the
-# command, an OCI image of it alone, its SBOM (SPDX) and the notices of what is linked into it. The same
-# commit, compiler and C library give the same bytes, wherever the tree lies.
+# manual pages, completion, licence, notices, checksums. Beside it, with their sha256 in one file: a .deb
+# of the command, an OCI image of it alone, its SBOM (SPDX) and the notices of what is linked into it.
+# The same commit, compiler and C library give the same bytes, wherever the tree lies.
 #   release.sh            makes it
 #   release.sh --verify   makes it, makes it again in a clone elsewhere, and compares
 set -euo pipefail
@@ -32,6 +32,9 @@ mkdir -p "$files"
 build static
 quietly release.log cmake --install build/static --prefix "$files/$name" --strip
 
+packages=$(scripts/release/packages.sh "$files/$name" "$(cat VERSION)" "$files")
+cp "$files/$name.third-party-notices.txt" "$files/$name/share/doc/neuroshard/THIRD_PARTY_NOTICES.txt"
+
 # Checksums of all that is in it, checked by: sha256sum --check SHA256SUMS
 (
   cd "$files/$name"
@@ -41,7 +44,6 @@ tar --create --directory "$files" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --ow
   --numeric-owner --format=ustar "$name" | gzip --no-name -9 > "$files/$name.tar.gz"
 (cd "$files" && sha256sum "$name.tar.gz" > "$name.tar.gz.sha256")
 cat "$files/$name.tar.gz.sha256"
-packages=$(scripts/release/packages.sh "$files/$name" "$(cat VERSION)" "$files")
 (cd "$files" && xargs sha256sum <<< "$packages" > "$name.packages.sha256")
 cat "$files/$name.packages.sha256"
 scripts/release/try_packages.sh "$files"/neuroshard_*.deb "$files/$name.oci.tar"
