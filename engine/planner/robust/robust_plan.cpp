@@ -107,12 +107,16 @@ class RobustSearch {
   }
 
   /// Steps of the next walk, where so many are left. Each costs as much as hundreds of a search's
-  /// estimates, so that a share of its evaluations takes about as long.
+  /// estimates, so that a share of its evaluations takes about as long; of few
+  /// evaluations, walks have some steps all the same.
   [[nodiscard]] std::int64_t steps_for(std::int64_t walks) const {
     constexpr std::int64_t kSearchSteps = 50;
+    constexpr std::int64_t kFewestSteps = 1000;
+    constexpr std::int64_t kMostShare = 8;  // of the evaluations, for those
     constexpr std::int64_t kUsualSteps = 20'000;
     if (options_.evaluations == 0) return kUsualSteps;
-    return std::max<std::int64_t>(1, options_.evaluations / kSearchSteps / walks);
+    const std::int64_t few = std::min(kFewestSteps, options_.evaluations / kMostShare / walks);
+    return std::max<std::int64_t>({1, few, options_.evaluations / kSearchSteps / walks});
   }
 
   [[nodiscard]] double seconds() const {
