@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/core/bytes.h"
-#include "engine/core/elapsed.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "engine/planner/search_run.h"
@@ -20,8 +18,12 @@
 namespace neuroshard {
 namespace {
 
-constexpr double kSeconds = 2;  // for all trials together
-constexpr int kHalvings = 4;    // of the last step
+// Trials for each word of advice. A count, not a time: the same input is refused in the same words.
+// One takes 5 us a table (measured on two cores of an AMD EPYC), so that all together take seconds.
+constexpr std::size_t kMostTrials = 20;
+constexpr std::size_t kFewestTrials = 4;
+constexpr std::size_t kTablesOfAll = 100'000;  // in all trials for one word
+constexpr int kHalvings = 4;                   // of the last step
 constexpr std::array kSteps{1.0, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 3.0};
 constexpr double kBeyond = 2;  // then times as much a step
 
@@ -56,12 +58,16 @@ class Trials {
   /// `least`: memory per device below which nothing need be tried.
   Trials(const TrialSetting& setting, std::int64_t least) : setting_(setting), least_(least) {
     bytes_ = workload_bytes(setting.workload, step_memory(setting.workload, setting.cluster));
+    const std::size_t tables = std::max<std::size_t>(1, setting.workload.tables.size());
+    most_ = std::clamp(kTablesOfAll / tables, kFewestTrials, kMostTrials);
+    // Fewer trials go up in larger steps.
+    stride_ = most_ < kSteps.size() ? kSteps.size() / 2 : 1;
   }
 
-  std::optional<std::int64_t> memory_per_device() const {
+  std::optional<std::int64_t> memory_per_device() {
     return least_of(std::max(setting_.cluster.memory_bytes, least_), &Cluster::memory_bytes);
   }
-  std::optional<std::int64_t> memory_per_host() const {
+  std::optional<std::int64_t> memory_per_host() {
     if (setting_.cluster.host_memory_bytes == 0) return std::nullopt;
     return least_of(setting_.cluster.host_memory_bytes, &Cluster::host_memory_bytes);
   }
@@ -69,12 +75,13 @@ class Trials {
  private:
   /// About the least from `start` on with which there is a plan.
   [[nodiscard]] std::optional<std::int64_t> least_of(std::int64_t start,
-                                                     std::int64_t Cluster::*memory) const {
+                                                     std::int64_t Cluster::*memory) {
     // With room for all tables on every device, more brings nothing.
     const std::int64_t most = scaled_bytes(std::max(start, bytes_), 2);
     std::int64_t too_little = start;
     double step = 1;
-    for (std::size_t k = 0; !out_of_time(); ++k) {
+    left_ = most_;
+    for (std::size_t k = 0; left_ > 0; k += stride_) {
       step = k < kSteps.size() ? kSteps[k] : kBeyond * step;
       const std::int64_t bytes = as_told(std::min(most, scaled_bytes(start, step)));
       if (works(memory, bytes)) return narrowed(memory, too_little, bytes);
@@ -85,8 +92,8 @@ class Trials {
   }
 
   [[nodiscard]] std::int64_t narrowed(std::int64_t Cluster::*memory, std::int64_t too_little,
-                                      std::int64_t enough) const {
-    for (int halving = 0; halving < kHalvings && !out_of_time(); ++halving) {
+                                      std::int64_t enough) {
+    for (int halving = 0; halving < kHalvings && left_ > 0; ++halving) {
       const std::int64_t middle = as_told(too_little + (enough - too_little) / 2);
       if (middle <= too_little || middle >= enough) break;
       (works(memory, middle) ? enough : too_little) = middle;
@@ -94,7 +101,8 @@ class Trials {
     return enough;
   }
 
-  [[nodiscard]] bool works(std::int64_t Cluster::*memory, std::int64_t bytes) const {
+  [[nodiscard]] bool works(std::int64_t Cluster::*memory, std::int64_t bytes) {
+    --left_;
     Cluster own = setting_.cluster;
     own.*memory = bytes;
     return setting_.trial(setting_.workload, own).ok();
@@ -105,19 +113,20 @@ class Trials {
     const Result<std::int64_t> parsed = parse_bytes(format_bytes_at_least(bytes));
     return parsed.ok() ? *parsed : bytes;
   }
-  [[nodiscard]] bool out_of_time() const { return seconds_since(start_) > kSeconds; }
 
   const TrialSetting& setting_;
   const std::int64_t least_;
   std::int64_t bytes_ = 0;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::size_t most_ = 0;
+  std::size_t stride_ = 1;
+  std::size_t left_ = 0;
 };
 
 /// REQUIRES that advice begins at `place` of the refusal's message.
 Status with_memory(const Status& refusal, std::size_t place, const TrialSetting& setting) {
   const std::string& message = refusal.message();
   const std::size_t wider = message.find(kWider, place);
-  const Trials trials(setting, memory_said(std::string_view(message).substr(place)));
+  Trials trials(setting, memory_said(std::string_view(message).substr(place)));
   const auto device = trials.memory_per_device();
   const auto host = trials.memory_per_host();
   if (!device && !host) return refusal;

@@ -26,7 +26,8 @@ struct TrialSetting {
 /// finds it out; elsewhere ("needs at least ..", "more may do") they state what they could prove,
 /// which is often too little. Here such words give way to the least memory per device, and per host
 /// where hosts have some, with which the trial finds a plan, to a few percent. Other refusals, and
-/// those for which nothing helps within two seconds, stay as they are.
+/// those for which nothing helps within some twenty trials (fewer of thousands of tables), stay as
+/// they are.
 Status with_tried_advice(const Status& refusal, const TrialSetting& setting);
 
 /// Of a refusal that wants tables to be allowed whole: the tables with that allowed. Nothing for

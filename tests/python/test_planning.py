@@ -102,7 +102,7 @@ class PlanTest(unittest.TestCase):
         self.assertIn("rank:0/cpu", json.dumps(tables))
 
     def test_a_saved_plan_is_read_back_with_its_costs(self):
-        plan = few()
+        plan = few(target="torchrec")
         with tempfile.TemporaryDirectory() as folder:
             for format in ("json", "torchrec"):
                 path = os.path.join(folder, format)
@@ -111,6 +111,26 @@ class PlanTest(unittest.TestCase):
                 self.assertEqual(again.shards, plan.shards)
                 self.assertEqual(again.cost_ms, plan.cost_ms)
             self.assertEqual(sorted(os.listdir(folder)), ["json", "torchrec"])
+
+    def test_a_formula_of_an_older_release_stays_it(self):
+        few_lookups = [dict(FEW[0], pooling_factor=0.25)]
+        costs = {}
+        for model in ns.CostModels.names()[-2:]:
+            models = ns.CostModels.torchrec(device_gbps=2000, model=model)
+            self.assertEqual(models.name, model)
+            plan = ns.plan(few_lookups, devices=2, device_memory="1GB", batch_size=32768,
+                           evaluations=1000, cost_model=models)
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "plan.json")
+                plan.save(path)
+                again = ns.Plan.read(path, few_lookups, batch_size=32768)
+            self.assertEqual(again.cost_models.name, model)
+            self.assertEqual(again.cost_ms, plan.cost_ms)
+            self.assertIn(model, plan.explain())
+            costs[model] = plan.cost_ms
+        self.assertLess(costs["torchrec"], costs["torchrec-1.4"])
+        with self.assertRaisesRegex(ns.InvalidInputError, "bandwidths.model: found 'torchrec-2'"):
+            ns.CostModels.torchrec(model="torchrec-2")
 
     def test_explains_without_being_told_again(self):
         plan = ns.plan(FEW, devices=2, device_memory="1GB", batch_size=32768, evaluations=2000,
