@@ -105,6 +105,21 @@ class CollectCommand : public Command {
     return print(summary(report, truth));
   }
   virtual void declare_kind(FlagSet& flags) = 0;
+  void declare_pool(FlagSet& flags) {
+    flags.bytes("max-memory", "tables of a device take at most this", &options_.max_memory_bytes)
+        .default_text(format_bytes(options_.max_memory_bytes));
+    options_.row_parts = 128;
+    flags.integer("row-parts",
+                  "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
+                  &options_.row_parts, 1, kMaxDevices);
+  }
+  /// Sets the batch size, too.
+  Result<std::vector<Table>> read_pool(const std::string& path) {
+    NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size_));
+    note_if_any(io::other_batch_note(file, io::source_name(path)));
+    options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
+    return std::move(file.tables);
+  }
   [[nodiscard]] virtual std::string default_batch_size() const {
     return std::to_string(io::kDefaultBatchSize);
   }
@@ -144,12 +159,7 @@ class CollectComputeCommand final : public CollectCommand {
     flags.text("tables", "FILE", "tables to draw sets from", &tables_)
         .default_text("856 generated ones, seed 0");
     flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
-    flags.bytes("max-memory", "a set's tables take at most this", &options_.max_memory_bytes)
-        .default_text(format_bytes(options_.max_memory_bytes));
-    options_.row_parts = 128;
-    flags.integer("row-parts",
-                  "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
-                  &options_.row_parts, 1, kMaxDevices);
+    declare_pool(flags);
   }
 
   [[nodiscard]] std::string default_batch_size() const override {
@@ -157,19 +167,14 @@ class CollectComputeCommand final : public CollectCommand {
   }
 
   Result<CollectReport> collect(GroundTruth& truth) override {
-    std::vector<Table> tables;
     if (tables_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
-      note_if_any(io::other_batch_note(file, io::source_name(*tables_)));
-      tables = std::move(file.tables);
-      options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
-    } else {
-      GenerateOptions generate;
-      generate.batch_size = options_.batch_size;
-      NEUROSHARD_ASSIGN_OR_RETURN(Workload pool, generate_tables(generate));
-      tables = std::move(pool.tables);
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool(*tables_));
+      return collect_compute(truth, tables, options_);
     }
-    return collect_compute(truth, tables, options_);
+    GenerateOptions generate;
+    generate.batch_size = options_.batch_size;
+    NEUROSHARD_ASSIGN_OR_RETURN(const Workload pool, generate_tables(generate));
+    return collect_compute(truth, pool.tables, options_);
   }
 
  private:
@@ -181,14 +186,29 @@ class CollectCommCommand final : public CollectCommand {
   void declare_kind(FlagSet& flags) override {
     flags.integer("devices", "devices of the all-to-all", &options_.devices, 1, 1024)
         .default_text("4; for cuda, the processes of the launcher");
+    flags
+        .text("tables", "FILE",
+              "exchanges of random placements of these, begun when compute is done", &tables_)
+        .default_text("sums of dims and starts at random");
+    flags.integer("max-tables", "with --tables: a device has 1/2 to this many in the mean",
+                  &options_.max_tables, 1, 1000);
+    declare_pool(flags);
   }
 
   /// On GPUs a process each, started by a launcher; rank 0 writes.
   Status run_on(io::Backend backend, const GroundTruthOptions& truth_options,
                 const FlagSet& flags) override {
+    for (const char* flag : {"max-tables", "max-memory", "row-parts"}) {
+      if (!tables_ && flags.given(flag)) {
+        return invalid_input("--" + std::string(flag) +
+                             ": found without --tables, expected with it");
+      }
+    }
     if (backend != io::Backend::kCuda) {
       return CollectCommand::run_on(backend, truth_options, flags);
     }
+    if (tables_)
+      return invalid_input("--tables: found with --backend cuda, expected with cpu or sim");
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t world, RankGroup::world_from_environment());
     if (world < 2 || (flags.given("devices") && options_.devices != world)) {
       return invalid_input("--backend cuda: found " + std::to_string(world) +
@@ -205,8 +225,12 @@ class CollectCommCommand final : public CollectCommand {
   }
 
   Result<CollectReport> collect(GroundTruth& truth) override {
-    return collect_comm(truth, options_);
+    if (!tables_) return collect_comm(truth, options_);
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool(*tables_));
+    return collect_comm(truth, tables, options_);
   }
+
+  std::optional<std::string> tables_;
 };
 
 }  // namespace

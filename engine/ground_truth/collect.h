@@ -20,10 +20,11 @@ struct CollectOptions {
   std::int32_t max_dim = 128;       ///< a multiple of 4; dims are max_dim, its half, .. while / 4
   std::int64_t batch_size = 65536;  ///< global
   std::uint64_t seed = 0;
-  std::int32_t max_tables = 15;                           ///< compute: sets have 1..max_tables
-  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< compute: fp32 bytes of a set
-  /// compute: every pool entry gets a twin that is one of 2 to this many parts of its rows; 1:
-  /// none.
+  /// Where shards are drawn from a pool: compute sets have 1..max_tables, a device of a placement
+  /// up to so many in the mean.
+  std::int32_t max_tables = 15;
+  std::int64_t max_memory_bytes = std::int64_t{4} << 30;  ///< fp32 bytes of a set
+  /// Every pool entry gets a twin that is one of 2 to this many parts of its rows; 1: none.
   std::int32_t row_parts = 1;
   std::int32_t devices = 4;  ///< comm
   /// Further settings to keep in collection.json and to compare on resume, by flag name, e.g.
@@ -59,5 +60,11 @@ Result<CollectReport> collect_compute(GroundTruth& truth, const std::vector<Tabl
 /// s in 1..19, start times whole milliseconds in 0..s-1 shifted to a minimum of 0. Files, resuming
 /// and errors as above.
 Result<CollectReport> collect_comm(GroundTruth& truth, const CollectOptions& options);
+
+/// Measures the exchanges of placements that are drawn from the pool of `tables` (PlacementDraw) as
+/// measure_plan() measures those of plans: each device starts when its compute and its backward
+/// exchange are done. Also writes the pool.
+Result<CollectReport> collect_comm(GroundTruth& truth, const std::vector<Table>& tables,
+                                   const CollectOptions& options);
 
 }  // namespace neuroshard

@@ -5,6 +5,9 @@
 #include <filesystem>
 
 #include "engine/cost_model/features.h"
+#include "engine/ground_truth/measure.h"
+#include "engine/ground_truth/random_placement.h"
+#include "engine/ground_truth/shard_pool.h"
 #include "io/cost_data/collection.h"
 #include "tests/ground_truth/collecting.h"
 
@@ -201,6 +204,45 @@ BOOST_AUTO_TEST_CASE(bad_options_and_tables_are_refused_before_anything_is_writt
                 {"tables[0]", "adam", "expected sgd or rowwise_adagrad"});
   check_refused(collect_compute(*sim(), {}, options_for(folder, 5)).status(), {"no tables"});
   BOOST_TEST(folder.entries() == 0);
+}
+
+// What networks learn of exchanges is what plans have: here every line is a plan that
+// measure_plan() measures the same way.
+BOOST_AUTO_TEST_CASE(exchanges_of_placements_are_those_of_plans) {
+  const TemporaryFolder folder;
+  CollectOptions options = options_for(folder, 40);
+  options.devices = 3;
+  const auto truth = sim();
+  const CollectReport report = value_of(collect_comm(*truth, some_tables(), options));
+  BOOST_TEST(report.added == 40);
+  const io::CommData data = value_of(io::read_comm_directory(options.output));
+  BOOST_REQUIRE(data.samples.size() == 40U);
+
+  const ShardPool pool = value_of(ShardPool::make(some_tables(), options.max_dim, 1));
+  const PlacementDraw draw =
+      value_of(PlacementDraw::make(pool.entries, 3, options.max_tables, options.max_memory_bytes));
+  for (std::size_t s = 0; s < data.samples.size(); ++s) {
+    Workload workload{{}, options.batch_size};
+    Plan plan;
+    plan.devices = 3;
+    std::int32_t device = 0;
+    for (const std::vector<std::int32_t>& ids :
+         draw.draw(options.seed, static_cast<std::int64_t>(s))) {
+      for (const std::int32_t id : ids) {
+        pool.add(id, workload, plan.shards);
+        plan.shards.back().device = device;
+      }
+      ++device;
+    }
+    const PlanMeasurement measured =
+        value_of(measure_plan(*truth, workload, plan, {.measure_comm = true}));
+    for (std::size_t d = 0; d < 3; ++d) {
+      const DeviceCost& cost = measured.cost.per_device[d];
+      BOOST_TEST(data.samples[s].dims[d] == cost.dim_sum);
+      BOOST_TEST(data.samples[s].backward_ms[d] == cost.backward_comm_ms);
+      BOOST_TEST(data.samples[s].forward_ms[d] == cost.forward_comm_ms);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

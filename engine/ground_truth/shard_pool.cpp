@@ -1,0 +1,55 @@
+#include "engine/ground_truth/shard_pool.h"
+
+#include <string>
+#include <utility>
+
+#include "engine/ground_truth/random_sets.h"
+#include "engine/ground_truth/request.h"
+
+namespace neuroshard {
+namespace {
+
+Status check(const std::vector<Table>& pool, std::size_t tables) {
+  for (std::size_t index = 0; index < pool.size(); ++index) {
+    const Table& table = pool[index];
+    const std::string where = "tables[" + std::to_string(index % tables) + "]";
+    NEUROSHARD_RETURN_IF_ERROR(validate(table).with_context(where));
+    if (table.data_type != DataType::kFp32) {
+      return invalid_input(where + ": data_type is " + std::string(to_string(table.data_type)) +
+                           ", expected fp32: cost data is collected in fp32");
+    }
+    NEUROSHARD_RETURN_IF_ERROR(check_has_kernels(table, where));
+    if (table.optimizer != pool.front().optimizer) {
+      return invalid_input(where + ": optimizer is " + std::string(to_string(table.optimizer)) +
+                           ", expected " + std::string(to_string(pool.front().optimizer)) +
+                           " like the first table's: a collection has one");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ShardPool> ShardPool::make(const std::vector<Table>& tables, std::int32_t max_dim,
+                                  std::int32_t row_parts) {
+  ShardPool pool;
+  pool.whole = augmented_pool(tables, max_dim);
+  NEUROSHARD_RETURN_IF_ERROR(check(pool.whole, tables.size()));
+  pool.entries = pool.whole;
+  if (row_parts < 2) return pool;
+  const std::vector<std::int32_t> parts = draw_row_parts(pool.whole, row_parts);
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    pool.entries.push_back(row_part(pool.whole[k], parts[k]));
+  }
+  return pool;
+}
+
+void ShardPool::add(std::int32_t id, Workload& workload, std::vector<Shard>& shards) const {
+  const auto index = static_cast<std::size_t>(id);
+  workload.tables.push_back(whole[index % whole.size()]);
+  Shard shard = whole_table(workload, static_cast<std::int32_t>(shards.size()), 0);
+  shard.row_end = entries[index].rows;
+  shards.push_back(shard);
+}
+
+}  // namespace neuroshard
