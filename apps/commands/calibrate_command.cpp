@@ -68,7 +68,7 @@ class CalibrateCommand : public Command {
 
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const ModelOrigin origin, origin_of(data_, hardware_, provenance_));
-    if (base_ == kTorchRecCostModel) {
+    if (release_of_model(base_)) {
       return invalid_input("--base: found '" + base_ +
                            "', expected trained cost models: a formula learns nothing");
     }

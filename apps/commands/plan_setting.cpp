@@ -69,7 +69,7 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
   const bool as_given = flags.given("cost-model") || made.cost_model.empty();
   const std::string name = as_given || !is_shipped(made.cost_model) ? cost_model : made.cost_model;
   const std::optional<TorchRecBandwidths> own = bandwidths_of(made);
-  const bool takes_own = own && !flags.given("bandwidths") && name == kTorchRecCostModel;
+  const bool takes_own = own && !flags.given("bandwidths") && release_of_model(name);
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
       load_models_for_hosts(name, hosts, document.plan.devices, takes_own ? *own : bandwidths));

@@ -54,7 +54,7 @@ class TrainCommand : public Command {
   Status run(const FlagSet&) override {
     NEUROSHARD_ASSIGN_OR_RETURN(const ModelOrigin origin, origin_of(data_, hardware_, provenance_));
     CostModels models;
-    if (base_ == kTorchRecCostModel) {
+    if (base_ && release_of_model(*base_)) {
       return invalid_input("--base: found '" + *base_ +
                            "', expected trained cost models: there is no half of it to keep");
     }

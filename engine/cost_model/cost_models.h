@@ -118,8 +118,8 @@ struct CostModels {
   ModelOrigin comm_origin;
   std::optional<ComputeModel> compute;
   std::optional<CommModels> comm;
-  /// Instead of networks: TorchRec's formula, by these. The hosts are the cluster's.
-  std::optional<TorchRecBandwidths> torchrec;
+  /// Instead of networks: TorchRec's formula, by this estimator. The hosts are the cluster's.
+  std::optional<TorchRecEstimator> torchrec;
   /// At which devices of that hardware copy, read and written, GB/s of 10^9 bytes: what codecs of
   /// exchanges cost. Nothing where it is not known; formulas have their own.
   std::optional<double> device_gbps{};

@@ -51,23 +51,25 @@ std::string bandwidths_text(const TorchRecBandwidths& costs) {
 
 /// Of its constants, and of what the formula counts, which has another name here when it changes.
 std::string formula_sha256(const TorchRecCosts& costs) {
-  return io::sha256_hex("torchrec 1.4, outputs as tables: " + bandwidths_text(costs) +
-                        ", hosts of " + std::to_string(costs.devices_per_host));
+  return io::sha256_hex("torchrec " + std::string(version_of(costs.release)) +
+                        ", outputs as tables: " + bandwidths_text(costs) + ", hosts of " +
+                        std::to_string(costs.devices_per_host));
 }
 
 void name_constants(NamedCostModels& named) {
-  const TorchRecBandwidths& costs = *named.models.torchrec;
+  const TorchRecEstimator& costs = *named.models.torchrec;
   named.sha256 = formula_sha256(torchrec_costs(costs, 0));
   const bool own = TorchRecBandwidths{} == costs;
   named.models.compute_origin.hardware =
-      "TorchRec 1.4's estimator with " + (own ? "its default bandwidths" : bandwidths_text(costs));
+      "TorchRec " + std::string(version_of(costs.release)) + "'s estimator" +
+      (own ? ", default bandwidths" : " with " + bandwidths_text(costs));
   named.models.comm_origin = named.models.compute_origin;
 }
 
 /// TorchRec's formula under its name.
-NamedCostModels torchrec_models() {
-  NamedCostModels named{std::string(kTorchRecCostModel), {}, {}};
-  named.models.torchrec.emplace();
+NamedCostModels torchrec_models(TorchRecRelease release) {
+  NamedCostModels named{std::string(model_name(release)), {}, {}};
+  named.models.torchrec.emplace().release = release;
   name_constants(named);
   named.models.min_batch_size = 1;
   named.models.batch_size = std::numeric_limits<std::int64_t>::max();
@@ -87,7 +89,7 @@ bool looks_shipped(const NamedCostModels& named) {
 
 void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named) {
   if (!named.models.torchrec) return;
-  named.models.torchrec = bandwidths;
+  static_cast<TorchRecBandwidths&>(*named.models.torchrec) = bandwidths;
   name_constants(named);
 }
 
@@ -120,7 +122,7 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
                                  const std::string& input_sha256, const std::string& algorithm,
                                  std::uint64_t seed) {
   const ModelOrigin origin = origin_of(models.models);
-  const std::optional<TorchRecBandwidths>& formula = models.models.torchrec;
+  const std::optional<TorchRecEstimator>& formula = models.models.torchrec;
   std::vector<double> bandwidths;
   if (formula) {
     bandwidths = {formula->device_gbps, formula->intra_host_gbps, formula->inter_host_gbps,
@@ -237,12 +239,14 @@ std::string describe_costs(const NamedCostModels& named, std::int32_t devices) {
   return describe(named) + (guess.empty() ? "" : "; ") + guess;
 }
 
-std::size_t shipped_model_count() { return embedded_models().size() + 1; }
+std::size_t shipped_model_count() { return embedded_models().size() + torchrec_releases().size(); }
 
 std::string_view shipped_model_name(std::size_t index) {
   const std::span<const EmbeddedFile> files = embedded_models();
   if (index < files.size()) return files[index].name;
-  return index == files.size() ? kTorchRecCostModel : std::string_view("");
+  const std::size_t release = index - files.size();
+  return release < torchrec_releases().size() ? model_name(torchrec_releases()[release])
+                                              : std::string_view("");
 }
 
 std::string_view shipped_model_bytes(std::string_view name) {
@@ -255,7 +259,7 @@ std::string_view shipped_model_bytes(std::string_view name) {
 Result<NamedCostModels> load_shipped_models(const std::string& name) {
   const std::string_view bytes = shipped_model_bytes(name);
   if (!bytes.empty()) return parse_named_models(name, bytes);
-  if (name == kTorchRecCostModel) return torchrec_models();
+  if (const auto release = release_of_model(name)) return torchrec_models(*release);
   return invalid_input("cost model: found '" + name +
                        "', expected a shipped one: " + shipped_names());
 }
@@ -263,7 +267,7 @@ Result<NamedCostModels> load_shipped_models(const std::string& name) {
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
   const std::string_view shipped = shipped_model_bytes(name_or_path);
   if (!shipped.empty()) return parse_named_models(name_or_path, shipped);
-  if (name_or_path == kTorchRecCostModel) return torchrec_models();
+  if (const auto release = release_of_model(name_or_path)) return torchrec_models(*release);
   if (!is_file(name_or_path)) {
     return invalid_input("cost model '" + name_or_path + "': neither a file nor a shipped model (" +
                          shipped_names() + ")");

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "engine/core/cluster.h"
@@ -8,11 +10,34 @@
 
 namespace neuroshard {
 
-/// The name that stands for TorchRec's own cost model where cost models are named.
+/// Whose estimator the formula is, the newest first.
+enum class TorchRecRelease { k1_9, k1_4 };
+constexpr std::array<TorchRecRelease, 2> torchrec_releases() {
+  return {TorchRecRelease::k1_9, TorchRecRelease::k1_4};
+}
+
+/// "1.9", "1.4".
+constexpr std::string_view version_of(TorchRecRelease release) {
+  return release == TorchRecRelease::k1_9 ? "1.9" : "1.4";
+}
+
+/// The name that stands for TorchRec's own cost model where cost models are named: the newest
+/// release's, and below those of older ones.
 inline constexpr std::string_view kTorchRecCostModel = "torchrec";
+constexpr std::string_view model_name(TorchRecRelease release) {
+  return release == TorchRecRelease::k1_9 ? kTorchRecCostModel : "torchrec-1.4";
+}
+
+/// Nothing for other cost models' names.
+constexpr std::optional<TorchRecRelease> release_of_model(std::string_view name) {
+  for (const TorchRecRelease release : torchrec_releases()) {
+    if (name == model_name(release)) return release;
+  }
+  return std::nullopt;
+}
 
 /// What TorchRec's performance estimator counts bytes with, in GB/s of 2^30 bytes; the defaults are
-/// those of TorchRec 1.4 (torchrec/distributed/planner/constants.py).
+/// those of TorchRec 1.4 and 1.9 (torchrec/distributed/planner/constants.py).
 struct TorchRecBandwidths {
   double device_gbps = 897;      ///< memory of a device
   double intra_host_gbps = 600;  ///< all-to-all on one host
@@ -35,18 +60,23 @@ inline bool fused_is_fastest(const TorchRecBandwidths& bandwidths) {
 inline constexpr double kMinTorchRecGbps = 1e-6;
 inline constexpr double kMaxTorchRecGbps = 1e6;
 
-/// What the estimator counts with: bandwidths of a hardware, the hosts of a cluster, where
-/// host_devices() says that there are several, and what its exchanges travel in.
-struct TorchRecCosts : TorchRecBandwidths {
+/// The estimator of a release, on a hardware.
+struct TorchRecEstimator : TorchRecBandwidths {
+  TorchRecRelease release = TorchRecRelease::k1_9;
+};
+
+/// What the estimator counts with: beside its own the hosts of a cluster, where host_devices() says
+/// that there are several, and what its exchanges travel in.
+struct TorchRecCosts : TorchRecEstimator {
   std::int32_t devices_per_host = kUsualHost;
   ExchangeFormat exchange{};
 };
 
 /// For hosts of so many devices, 0: of the usual number.
-inline TorchRecCosts torchrec_costs(const TorchRecBandwidths& bandwidths,
+inline TorchRecCosts torchrec_costs(const TorchRecEstimator& estimator,
                                     std::int32_t devices_per_host,
                                     const ExchangeFormat& exchange = {}) {
-  return {bandwidths, devices_per_host > 0 ? devices_per_host : kUsualHost, exchange};
+  return {estimator, devices_per_host > 0 ? devices_per_host : kUsualHost, exchange};
 }
 
 /// Devices of one of several hosts of as many, or 0: there is one host.

@@ -31,12 +31,6 @@ double both_passes(const Table& table) {
   return 1 + kBackwardFactor + (table.weighted ? kWeightGradients : 0);
 }
 
-/// Of `dim` columns: an output for each sample and feature or, of rows that are not pooled, for
-/// each lookup.
-double output_values(const Table& table, std::int32_t dim, double samples, double lookups) {
-  return (table.pooled ? samples * table.features : lookups) * dim;
-}
-
 /// Bytes of one number as it travels; of rows with scales TorchRec counts the numbers alone.
 double element_bytes(Precision precision) {
   if (row_values(precision) > 0) return 1;
@@ -61,6 +55,7 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
                                  std::int32_t devices)
     : devices_(devices),
       host_devices_(neuroshard::host_devices(costs, devices)),
+      release_(costs.release),
       format_(costs.exchange),
       samples_(static_cast<double>(batch_size / devices * devices)),
       device_bandwidth_(costs.device_gbps * kBytesPerMs),
@@ -88,6 +83,16 @@ TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& s
   const bool of_host = shape.row_blocks > 0 && shape.row_blocks == host_devices_;
   return of_host ? block_of_host(table, shape.dim, shape.kernel)
                  : block_of_all(table, shape.kernel);
+}
+
+/// Of `dim` columns: an output for each sample and feature or, of rows that are not pooled, for
+/// each lookup.
+double TorchRecFormula::output_values(const Table& table, std::int32_t dim, double samples,
+                                      double lookups) const {
+  if (!table.pooled) return lookups * dim;
+  const double a_feature = table.pooling_factor / table.features;
+  const bool fewer = release_ == TorchRecRelease::k1_9 && a_feature < 1;
+  return samples * table.features * (fewer ? a_feature : 1) * dim;
 }
 
 TorchRecFormula::Bytes TorchRecFormula::sent(const Table& table) const {

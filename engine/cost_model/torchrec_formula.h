@@ -22,8 +22,9 @@ struct TorchRecShardCost {
 /// nothing knows of skew. Outputs have the tables' data type or, where costs.exchange is not fp32
 /// both ways, that of TorchRec's codecs, as its registry has them and its estimator counts them:
 /// int8 and fp8 as one byte, and partial sums of fp8 as fp16 and, backward, bf16. Tables on every
-/// device exchange as they are. Each lookup of a table that is not pooled has an output. A value;
-/// const access is thread-safe.
+/// device exchange as they are. Each lookup of a table that is not pooled has an output, and each
+/// sample of one that is, of which 1.9 counts P where features have P < 1 lookups a sample. A
+/// value; const access is thread-safe.
 class TorchRecFormula {
  public:
   /// REQUIRES batch_size >= 1 and devices >= 1.
@@ -65,6 +66,8 @@ class TorchRecFormula {
     Bytes sent;
   };
 
+  [[nodiscard]] double output_values(const Table& table, std::int32_t dim, double samples,
+                                     double lookups) const;
   [[nodiscard]] Bytes sent(const Table& table) const;
   [[nodiscard]] Bytes summed(const Table& table) const;
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
@@ -73,6 +76,7 @@ class TorchRecFormula {
 
   std::int32_t devices_;
   std::int32_t host_devices_;
+  TorchRecRelease release_;
   ExchangeFormat format_;
   double samples_;              ///< of the batch, as many on each device
   double device_bandwidth_;     ///< bytes per ms

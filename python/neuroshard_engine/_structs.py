@@ -31,7 +31,7 @@ class Table(ctypes.Structure):
 class Bandwidths(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("device_gbps", c_double),
                 ("intra_host_gbps", c_double), ("inter_host_gbps", c_double),
-                ("host_memory_gbps", c_double)]
+                ("host_memory_gbps", c_double), ("model", Text)]
 
 
 class CostModelsInfo(ctypes.Structure):

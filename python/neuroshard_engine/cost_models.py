@@ -12,6 +12,9 @@ from ._arguments import Path, number, shown, text
 from ._files import read_whole
 from .errors import InvalidInputError
 
+# The formulas of TorchRec's estimator, the newest release's first.
+TORCHREC_MODELS = ("torchrec", "torchrec-1.4")
+
 
 class CostModels:
     """A set of cost models; made by shipped(), read() or torchrec(). Shared by threads freely."""
@@ -46,8 +49,11 @@ class CostModels:
 
     @classmethod
     def torchrec(cls, device_gbps: float = 0, intra_host_gbps: float = 0,
-                 inter_host_gbps: float = 0, host_memory_gbps: float = 0) -> CostModels:
+                 inter_host_gbps: float = 0, host_memory_gbps: float = 0,
+                 model: str = "torchrec") -> CostModels:
         """The formula of TorchRec's performance estimator with these bandwidths.
+
+        model: of which release: "torchrec", the newest known, or "torchrec-1.4".
 
         All in GB/s of 2^30 bytes, 0 for TorchRec's own: a device's memory (897), all-to-all on one
         host (600), between hosts (12.5), between a device and its host's memory (32).
@@ -56,9 +62,10 @@ class CostModels:
                  "inter_host_gbps": inter_host_gbps, "host_memory_gbps": host_memory_gbps}
         numbers = [number(what, each, 0, 1e300, "GB/s above 0, or 0 for TorchRec's own")
                    for what, each in given.items()]
+        words = text("model", model)
         bandwidths = structs.sized(
             structs.Bandwidths, device_gbps=numbers[0], intra_host_gbps=numbers[1],
-            inter_host_gbps=numbers[2], host_memory_gbps=numbers[3])
+            inter_host_gbps=numbers[2], host_memory_gbps=numbers[3], model=structs.text_of(words))
         defaults = (897.0, 600.0, 12.5, 32.0)
         return cls(binding.make("cost_models", "cost_models_torchrec", ctypes.byref(bandwidths)),
                    bandwidths=[each or own for each, own in zip(numbers, defaults)])
@@ -118,7 +125,7 @@ class CostModels:
     def _flags(self, folder: str) -> List[str]:
         """How the command is told to use them; a file of theirs is written to `folder`."""
         if self._bandwidths:
-            return ["--cost-model", "torchrec",
+            return ["--cost-model", self.name,
                     "--bandwidths", ",".join(map(repr, self._bandwidths))]
         if self._content is None:
             return ["--cost-model", self.name]

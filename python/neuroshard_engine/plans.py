@@ -16,7 +16,7 @@ from ._arguments import (MAX_DEVICES, Path, content as checked_content, instance
 from ._files import read_whole, write_whole
 from ._searching import logger, planner_of
 from .command import output_of
-from .cost_models import CostModels
+from .cost_models import TORCHREC_MODELS, CostModels
 from .errors import InvalidInputError
 from .sizes import parse_bytes
 from .values import BUFFERS, Cluster, DeviceCost, Shard, exchange_words, shard_of
@@ -264,9 +264,9 @@ def _names(tables: Any) -> List[str]:
 def _models_of(info: Any) -> CostModels:
     """Those that the costs of a plan are of, where they are inside the package."""
     name = info.cost_model.text()
-    if name == "torchrec" and info.device_gbps > 0:
+    if name in TORCHREC_MODELS and info.device_gbps > 0:
         return CostModels.torchrec(info.device_gbps, info.intra_host_gbps, info.inter_host_gbps,
-                                   info.host_memory_gbps)
+                                   info.host_memory_gbps, model=name)
     if name in CostModels.names():
         return CostModels.shipped(name)
     if name:

@@ -18,7 +18,7 @@ namespace neuroshard::test {
 BOOST_AUTO_TEST_SUITE(shipped_models)
 
 BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
-  std::set<std::string> names{std::string(kTorchRecCostModel)};
+  std::set<std::string> names{"torchrec", "torchrec-1.4"};
   for (const auto& entry :
        std::filesystem::directory_iterator(std::string(NEUROSHARD_SOURCE_DIR) + "/models")) {
     if (entry.path().extension() != ".safetensors") continue;
@@ -51,29 +51,35 @@ BOOST_AUTO_TEST_CASE(the_formula_is_for_any_batch_size) {
 BOOST_AUTO_TEST_CASE(the_formula_is_known_by_its_constants) {
   const NamedCostModels own = load_shipped_models("torchrec").value();
   BOOST_TEST(own.sha256 ==
-             io::sha256_hex("torchrec 1.4, outputs as tables: 897, 600 and 12.5 GB/s, hosts of 8"));
+             io::sha256_hex("torchrec 1.9, outputs as tables: 897, 600 and 12.5 GB/s, hosts of 8"));
   NamedCostModels other = own;
   set_bandwidths({2000, 450, 0.1}, other);
   BOOST_TEST(other.sha256 ==
-             io::sha256_hex("torchrec 1.4, outputs as tables: 2000, 450 and 0.1 GB/s, hosts of 8"));
+             io::sha256_hex("torchrec 1.9, outputs as tables: 2000, 450 and 0.1 GB/s, hosts of 8"));
   BOOST_TEST(describe(other) ==
-             "torchrec: SIMULATED hardware TorchRec 1.4's estimator with 2000, 450 and 0.1 GB/s");
+             "torchrec: SIMULATED hardware TorchRec 1.9's estimator with 2000, 450 and 0.1 GB/s");
   // Plans of other hosts have another formula.
   const auto planned = [&](std::int32_t devices_per_host) {
     return provenance_of(other, devices_per_host, "", "refine", 0).cost_model_sha256;
   };
   BOOST_TEST(planned(4) ==
-             io::sha256_hex("torchrec 1.4, outputs as tables: 2000, 450 and 0.1 GB/s, hosts of 4"));
+             io::sha256_hex("torchrec 1.9, outputs as tables: 2000, 450 and 0.1 GB/s, hosts of 4"));
   BOOST_TEST(planned(8) == other.sha256);
   BOOST_TEST(planned(0) == other.sha256);
   set_bandwidths({2000, 450, 0.1, 64}, other);
-  BOOST_TEST(other.sha256 == io::sha256_hex("torchrec 1.4, outputs as tables: 2000, 450 and 0.1 "
+  BOOST_TEST(other.sha256 == io::sha256_hex("torchrec 1.9, outputs as tables: 2000, 450 and 0.1 "
                                             "GB/s, to host memory 64 GB/s, hosts of 8"));
   BOOST_TEST(describe(other) ==
-             "torchrec: SIMULATED hardware TorchRec 1.4's estimator with 2000, 450 and 0.1 GB/s, "
+             "torchrec: SIMULATED hardware TorchRec 1.9's estimator with 2000, 450 and 0.1 GB/s, "
              "to host memory 64 GB/s");
   set_bandwidths({}, other);
   BOOST_TEST(other.sha256 == own.sha256);
+  NamedCostModels older = load_cost_models("torchrec-1.4").value();
+  set_bandwidths({}, older);
+  BOOST_TEST(older.sha256 ==
+             io::sha256_hex("torchrec 1.4, outputs as tables: 897, 600 and 12.5 GB/s, hosts of 8"));
+  BOOST_TEST(describe(older) ==
+             "torchrec-1.4: SIMULATED hardware TorchRec 1.4's estimator, default bandwidths");
   BOOST_TEST(describe(other) == describe(own));
 
   NamedCostModels networks = load_shipped_models("h200_sim").value();

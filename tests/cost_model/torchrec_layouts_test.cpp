@@ -4,6 +4,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/cost_model/torchrec_evaluator.h"
+#include "engine/cost_model/torchrec_formula.h"
 #include "engine/cost_model/torchrec_rows.h"
 #include "engine/planner/planner.h"
 #include "search/plan_cost.h"
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_CASE(data_parallel_tables_cost_what_torchrecs_estimator_says) {
 // inter_host_bw=50 * GB), GB being 2^30 bytes a second in bytes a millisecond.
 BOOST_AUTO_TEST_CASE(other_bandwidths_cost_what_torchrecs_estimator_says) {
   const Workload workload = example();
-  const TorchRecCosts costs{{2000, 450, 50}, 8};
+  const TorchRecCosts costs{{{2000, 450, 50}}, 8};
   const auto check = [&](std::int32_t devices, const ShardShape& shape, double expected) {
     TorchRecEvaluator evaluator(costs, workload, devices);
     BOOST_TEST(evaluator.shape_cost(evaluator.intern(shape)) == expected,
@@ -91,6 +92,40 @@ BOOST_AUTO_TEST_CASE(other_bandwidths_cost_what_torchrecs_estimator_says) {
   check(16, {0, 63, 128}, 1.3441607666015625);
   check(16, {0, 125, 128, 8}, 0.3982260470920139);
   check(16, {0, 1000, 128, 0, true}, 0.02989673614501953);
+}
+
+// What TorchRec 1.9 says of 1, 2 and 3 lookups a sample for three features, and of few for one.
+BOOST_AUTO_TEST_CASE(features_of_less_than_one_lookup_have_fewer_outputs_since_1_9) {
+  TorchRecCosts newest;
+  TorchRecCosts older;
+  older.release = TorchRecRelease::k1_4;
+  Table table = example().tables[0];
+  const std::vector<ShardShape> shapes{
+      {0, 1000, 128}, {0, 125, 128}, {0, 125, 128, 8}, {0, 1000, 128, 0, true}};
+  const auto costs = [&](const TorchRecCosts& given, const ShardShape& shape) {
+    return TorchRecFormula(given, 65536, 16).shard(table, shape);
+  };
+  table.pooling_factor = 0.25;
+  for (const ShardShape& shape : shapes) {
+    const TorchRecShardCost now = costs(newest, shape);
+    const TorchRecShardCost before = costs(older, shape);
+    BOOST_TEST(now.compute_ms < before.compute_ms);
+    BOOST_TEST(now.forward_ms == before.forward_ms / 4, boost::test_tools::tolerance(1e-12));
+    const double backward = shape.replicated ? before.backward_ms : before.backward_ms / 4;
+    BOOST_TEST(now.backward_ms == backward, boost::test_tools::tolerance(1e-12));
+  }
+  table.features = 3;
+  table.pooling_factor = 2;
+  BOOST_TEST(costs(newest, shapes[0]).forward_ms == costs(older, shapes[0]).forward_ms * 2 / 3,
+             boost::test_tools::tolerance(1e-12));
+  // Of a lookup and more, and of sequences, nothing has changed.
+  for (const bool pooled : {true, false}) {
+    table.pooled = pooled;
+    table.pooling_factor = pooled ? 3 : 0.25;
+    for (const ShardShape& shape : shapes) {
+      BOOST_TEST(costs(newest, shape).total_ms() == costs(older, shape).total_ms());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(replicated_tables_cost_every_device) {

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(offloaded_tables_cost_what_torchrecs_estimator_says) {
 // The same of Topology(hbm_mem_bw=2000 * GB, intra_host_bw=450 * GB, inter_host_bw=50 * GB,
 // hbm_to_ddr_mem_bw=100 * GB).
 BOOST_AUTO_TEST_CASE(other_bandwidths_of_host_memory_cost_what_torchrecs_estimator_says) {
-  const TorchRecCosts costs{{2000, 450, 50, 100}, 8};
+  const TorchRecCosts costs{{{2000, 450, 50, 100}}, 8};
   const auto tolerance = boost::test_tools::tolerance(1e-12);
   const auto check = [&](std::int32_t devices, const ShardShape& shape, double uvm, double third) {
     BOOST_TEST(shape_cost(costs, kUvm, devices, shape) == uvm, tolerance);

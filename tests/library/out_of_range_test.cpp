@@ -110,6 +110,12 @@ BOOST_AUTO_TEST_CASE(bandwidths_out_of_range) {
       BOOST_TEST(models == nullptr);
     }
   };
+  Bandwidths other{};
+  other.struct_size = sizeof other;
+  other.model = text("torchrec-1.5");
+  neuroshard_cost_models* models = nullptr;
+  EXPECT_REFUSED(neuroshard_cost_models_torchrec(&other, &models, error.handle),
+                 "bandwidths.model: found 'torchrec-1.5', expected 'torchrec' or 'torchrec-1.4'");
   refused(&Bandwidths::device_gbps, "bandwidths.device_gbps: found");
   refused(&Bandwidths::intra_host_gbps, "bandwidths.intra_host_gbps: found");
   refused(&Bandwidths::inter_host_gbps, "bandwidths.inter_host_gbps: found");

@@ -54,7 +54,8 @@ def check_registry(path, ways):
 
 def main():
     study = load("torchrec_study", "scripts", "torchrec_study.py")
-    random_tables = load("formula", "tests", "torchrec", "formula.py").random_tables
+    formula = load("formula", "tests", "torchrec", "formula.py")
+    random_tables = formula.random_tables
     path = os.path.join(sys.argv[1], "exchange.json")
     plan = os.path.join(sys.argv[1], "exchange-plan.json")
     kinds = random.Random(3)
@@ -68,12 +69,12 @@ def main():
             for words in FORMATS:
                 ways = (words.split(",") * 2)[:2]
                 study.neuroshard("plan", "--tables", path, "--devices", devices, "--device-memory",
-                                 MEMORY, "--cost-model", "torchrec", "--data-parallel", "on",
+                                 MEMORY, "--cost-model", formula.MODEL, "--data-parallel", "on",
                                  "--evaluations", 5000, "--exchange", words, "--format", "torchrec",
                                  "--output", plan)
                 own = json.loads(study.neuroshard(
                     "simulate", "--tables", path, "--plan", plan, "--device-memory", MEMORY,
-                    "--cost-model", "torchrec", "--output", "-")[0])["cost_ms"]
+                    "--cost-model", formula.MODEL, "--output", "-")[0])["cost_ms"]
                 with open(plan, encoding="utf-8") as file:
                     written = json.load(file)
                 check_registry(plan, ways)

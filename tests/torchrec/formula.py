@@ -1,6 +1,6 @@
-"""Whether `--cost-model torchrec` is TorchRec's estimator: plans of random tables, of both data types,
-some with weights or several features, some of sequences, cost what TorchRec says. Features of less
-than one lookup a sample are tried on TorchRec 1.4 alone.
+"""Whether `--cost-model torchrec`, or `torchrec-1.4` under that release, is TorchRec's estimator: plans of
+random tables, of both data types, some with weights or several features, some with less than one
+lookup a sample, some of sequences, cost what TorchRec says.
 
     python tests/torchrec/formula.py FOLDER
 """
@@ -15,9 +15,7 @@ from importlib import metadata
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 ROUNDS = 4
-# The formula is that of TorchRec 1.4. Newer ones count features with less than one lookup a sample
-# otherwise, which their tables here have not.
-LIKE_1_4 = metadata.version("torchrec").startswith("1.4.")
+MODEL = "torchrec-1.4" if metadata.version("torchrec").startswith("1.4.") else "torchrec"
 MEMORY = 1 << 40
 
 
@@ -48,12 +46,10 @@ def even_rows(tables):
 
 def random_table(index, weighted, kinds):
     table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(3, 7)),
-             "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(0, 2), 3),
+             "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(-1, 2), 3),
              "data_type": kinds.choice(["fp32", "fp16"])}
     if kinds.random() < 0.3:
         table["features"] = kinds.randint(2, 5)
-        if not LIKE_1_4:
-            table["pooling_factor"] = max(table["pooling_factor"], table["features"])
     return {**table, "weighted": weighted}
 
 
@@ -70,10 +66,10 @@ def main():
             json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
                        "tables": tables}, file)
         study.neuroshard("plan", "--tables", path, "--devices", devices, "--device-memory", MEMORY,
-                         "--cost-model", "torchrec", "--data-parallel", "on", "--evaluations",
+                         "--cost-model", MODEL, "--data-parallel", "on", "--evaluations",
                          20000, "--format", "torchrec", "--output", plan)
         own = json.loads(study.neuroshard("simulate", "--tables", path, "--plan", plan,
-                                          "--device-memory", MEMORY, "--cost-model", "torchrec",
+                                          "--device-memory", MEMORY, "--cost-model", MODEL,
                                           "--output", "-")[0])["cost_ms"]
         with open(plan, encoding="utf-8") as file:
             written = json.load(file)

@@ -26,6 +26,7 @@ typedef struct neuroshard_torchrec_bandwidths {
   double intra_host_gbps;  /* all-to-all on one host; 600 */
   double inter_host_gbps;  /* between hosts; 12.5 */
   double host_memory_gbps; /* between a device and its host's memory, for tables there; 32 */
+  neuroshard_text model; /* of which release: "torchrec-1.4", or "torchrec": the newest; also "" */
 } neuroshard_torchrec_bandwidths;
 
 /* The cost model "torchrec" of a hardware with these bandwidths; NULL means TorchRec's own, as

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any, Optional, Union
 
 from .._arguments import Path
-from ..cost_models import CostModels
+from ..cost_models import TORCHREC_MODELS, CostModels
 from ..errors import InvalidInputError
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
@@ -51,7 +52,7 @@ def devices_of(topology: Any, goes_to_hosts: bool) -> Devices:
 
 def cost_models_of(which: Union[None, CostModels, Path], topology: Any) -> CostModels:
     """TorchRec's formula with the topology's bandwidths where nothing else is asked for."""
-    if which is not None and which != "torchrec":
+    if which is not None and which not in TORCHREC_MODELS:
         logger.info("topology: its bandwidths change nothing, the cost model has a hardware of its own")
         return CostModels.of(which)
     _log_unused(topology)
@@ -60,7 +61,14 @@ def cost_models_of(which: Union[None, CostModels, Path], topology: Any) -> CostM
     return CostModels.torchrec(
         device_gbps=device * _GBPS, intra_host_gbps=comms.intra_host_bw * _GBPS,
         inter_host_gbps=comms.inter_host_bw * _GBPS,
-        host_memory_gbps=topology.hbm_to_ddr_mem_bw * _GBPS)
+        host_memory_gbps=topology.hbm_to_ddr_mem_bw * _GBPS,
+        model=which if isinstance(which, str) else _of_installed_torchrec())
+
+
+def _of_installed_torchrec() -> str:
+    """The formula that its planner counts with: 1.9 counts fewer outputs of few lookups."""
+    release = metadata.version("torchrec").split(".")[:2]
+    return "torchrec" if tuple(map(int, release)) >= (1, 9) else "torchrec-1.4"
 
 
 def _log_unused(topology: Any) -> None:

@@ -24,7 +24,7 @@ from torchrec.distributed.types import ModuleSharder, ShardingPlan
 from .._arguments import (MAX_INT64, MAX_THREADS, Path, choice, instance, integer,
                           path as checked_path)
 from .._files import write_whole
-from ..cost_models import CostModels
+from ..cost_models import TORCHREC_MODELS, CostModels
 from ..errors import EngineError, InvalidInputError, error_of
 from ..planning import DEFAULT_EVALUATIONS, plan as search_plan
 from ..plans import Plan
@@ -55,8 +55,9 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
 
     pooling_factors: mean lookups per sample, by feature; else those of the constraints.
     statistics: of real batches, from statistics_from_kjt(): pooling factors and reuse of rows.
-    cost_model: TorchRec's formula with the topology's bandwidths where it is None; else CostModels,
-        a shipped name or a file.
+    cost_model: where it is None, the formula of the TorchRec that runs, with the topology's
+        bandwidths, as also for "torchrec" and "torchrec-1.4"; else CostModels, a shipped name or a
+        file.
     evaluations: plans to put a cost on: the same model gives the same plan in every run, unless
         `timeout_seconds` ends the search.
     previous_plan: a ShardingPlan, a Plan, the folder of an earlier `save_to`, or a file in it: what
@@ -193,7 +194,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
 
     def _search(self, document: Dict[str, Any], reserved: Any) -> Plan:
         models = cost_models_of(self._cost_model, self._topology)
-        formula = models.name == "torchrec"
+        formula = models.name in TORCHREC_MODELS
         devices = devices_of(reserved, goes_to_hosts=formula)
         limits: Dict[str, Any] = {"evaluations": self._evaluations, "threads": self._threads,
                                   "time_limit_s": self._timeout_seconds, "target": "torchrec"}
