@@ -113,10 +113,10 @@ class CollectCommand : public Command {
                   "half of the shards are one of 2 to this many parts of a table's rows; 1: none",
                   &options_.row_parts, 1, kMaxDevices);
   }
-  /// Sets the batch size, too.
-  Result<std::vector<Table>> read_pool(const std::string& path) {
-    NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size_));
-    note_if_any(io::other_batch_note(file, io::source_name(path)));
+  /// The tables of --tables; sets the batch size, too. REQUIRES that there is one.
+  Result<std::vector<Table>> read_pool() {
+    NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(*tables_, batch_size_));
+    note_if_any(io::other_batch_note(file, io::source_name(*tables_)));
     options_.batch_size = file.batch_size.value_or(io::kDefaultBatchSize);
     return std::move(file.tables);
   }
@@ -127,6 +127,7 @@ class CollectCommand : public Command {
 
   CollectOptions options_;
   std::optional<std::int64_t> batch_size_;
+  std::optional<std::string> tables_;
 
  private:
   Result<CollectReport> collect_with_progress(GroundTruth& truth) {
@@ -168,7 +169,7 @@ class CollectComputeCommand final : public CollectCommand {
 
   Result<CollectReport> collect(GroundTruth& truth) override {
     if (tables_) {
-      NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool(*tables_));
+      NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool());
       return collect_compute(truth, tables, options_);
     }
     GenerateOptions generate;
@@ -176,9 +177,6 @@ class CollectComputeCommand final : public CollectCommand {
     NEUROSHARD_ASSIGN_OR_RETURN(const Workload pool, generate_tables(generate));
     return collect_compute(truth, pool.tables, options_);
   }
-
- private:
-  std::optional<std::string> tables_;
 };
 
 class CollectCommCommand final : public CollectCommand {
@@ -207,8 +205,9 @@ class CollectCommCommand final : public CollectCommand {
     if (backend != io::Backend::kCuda) {
       return CollectCommand::run_on(backend, truth_options, flags);
     }
-    if (tables_)
+    if (tables_) {
       return invalid_input("--tables: found with --backend cuda, expected with cpu or sim");
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int32_t world, RankGroup::world_from_environment());
     if (world < 2 || (flags.given("devices") && options_.devices != world)) {
       return invalid_input("--backend cuda: found " + std::to_string(world) +
@@ -226,11 +225,9 @@ class CollectCommCommand final : public CollectCommand {
 
   Result<CollectReport> collect(GroundTruth& truth) override {
     if (!tables_) return collect_comm(truth, options_);
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool(*tables_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<Table> tables, read_pool());
     return collect_comm(truth, tables, options_);
   }
-
-  std::optional<std::string> tables_;
 };
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -6,6 +5,7 @@
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/collect_directory.h"
 #include "engine/ground_truth/collect_samples.h"
+#include "engine/ground_truth/measure.h"
 #include "engine/ground_truth/random_placement.h"
 #include "engine/ground_truth/random_sets.h"
 #include "engine/ground_truth/shard_pool.h"
@@ -37,24 +37,6 @@ Result<PlacedDevices> measure_devices(GroundTruth& truth, const ShardPool& pool,
     devices.compute_ms.push_back(time.total_ms);
   }
   return devices;
-}
-
-/// Both ways of the exchange as measure_plan() has them: the forward one begins on a device when
-/// its compute and its backward exchange are done.
-Result<io::CommSample> measure_exchange(GroundTruth& truth, PlacedDevices devices,
-                                        std::int64_t batch_size) {
-  std::vector<double> starts(devices.dims.size(), 0.0);
-  NEUROSHARD_ASSIGN_OR_RETURN(CommTime together,
-                              truth.measure_all_to_all(devices.dims, starts, batch_size));
-  for (std::size_t d = 0; d < starts.size(); ++d) {
-    starts[d] = devices.compute_ms[d] + together.backward_ms[d];
-  }
-  const double first = *std::min_element(starts.begin(), starts.end());
-  for (double& start : starts) start -= first;
-  NEUROSHARD_ASSIGN_OR_RETURN(CommTime staggered,
-                              truth.measure_all_to_all(devices.dims, starts, batch_size));
-  return io::CommSample{std::move(devices.dims), std::move(starts), std::move(staggered.forward_ms),
-                        std::move(together.backward_ms)};
 }
 
 }  // namespace
@@ -92,8 +74,9 @@ Result<CollectReport> collect_comm(GroundTruth& truth, const std::vector<Table>&
     NEUROSHARD_ASSIGN_OR_RETURN(
         PlacedDevices devices,
         measure_devices(truth, pool, draw.draw(options.seed, sample), options.batch_size));
-    NEUROSHARD_ASSIGN_OR_RETURN(const io::CommSample measured,
-                                measure_exchange(truth, std::move(devices), options.batch_size));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const io::CommSample measured,
+        measure_exchange(truth, std::move(devices.dims), devices.compute_ms, options.batch_size));
     return io::format_line(measured);
   });
 }

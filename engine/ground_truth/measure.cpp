@@ -43,20 +43,16 @@ Status measure_compute(GroundTruth& truth, const Workload& workload, const Plan&
 
 Status measure_comm(GroundTruth& truth, std::int64_t batch_size, PlanCost& cost) {
   std::vector<std::int64_t> dims;
-  for (const DeviceCost& device : cost.per_device) dims.push_back(device.dim_sum);
-  std::vector<double> starts(dims.size(), 0.0);
-  NEUROSHARD_ASSIGN_OR_RETURN(const CommTime together,
-                              truth.measure_all_to_all(dims, starts, batch_size));
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    cost.per_device[d].backward_comm_ms = together.backward_ms[d];
-    starts[d] = cost.per_device[d].compute_ms + together.backward_ms[d];
+  std::vector<double> compute;
+  for (const DeviceCost& device : cost.per_device) {
+    dims.push_back(device.dim_sum);
+    compute.push_back(device.compute_ms);
   }
-  const double earliest = *std::min_element(starts.begin(), starts.end());
-  for (double& start : starts) start -= earliest;
-  NEUROSHARD_ASSIGN_OR_RETURN(const CommTime staggered,
-                              truth.measure_all_to_all(dims, starts, batch_size));
-  for (std::size_t d = 0; d < dims.size(); ++d) {
-    cost.per_device[d].forward_comm_ms = staggered.forward_ms[d];
+  NEUROSHARD_ASSIGN_OR_RETURN(const io::CommSample measured,
+                              measure_exchange(truth, std::move(dims), compute, batch_size));
+  for (std::size_t d = 0; d < cost.per_device.size(); ++d) {
+    cost.per_device[d].backward_comm_ms = measured.backward_ms[d];
+    cost.per_device[d].forward_comm_ms = measured.forward_ms[d];
   }
   return {};
 }
@@ -88,6 +84,22 @@ Status predict_comm(const CostModels& models, std::int64_t batch_size, PlanCost&
 }
 
 }  // namespace
+
+Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int64_t> dims,
+                                        std::span<const double> compute_ms,
+                                        std::int64_t batch_size) {
+  std::vector<double> starts(dims.size(), 0.0);
+  NEUROSHARD_ASSIGN_OR_RETURN(CommTime together,
+                              truth.measure_all_to_all(dims, starts, batch_size));
+  for (std::size_t d = 0; d < starts.size(); ++d)
+    starts[d] = compute_ms[d] + together.backward_ms[d];
+  const double earliest = *std::min_element(starts.begin(), starts.end());
+  for (double& start : starts) start -= earliest;
+  NEUROSHARD_ASSIGN_OR_RETURN(CommTime staggered,
+                              truth.measure_all_to_all(dims, starts, batch_size));
+  return io::CommSample{std::move(dims), std::move(starts), std::move(staggered.forward_ms),
+                        std::move(together.backward_ms)};
+}
 
 Status check_measurable(const Workload& workload, const Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));

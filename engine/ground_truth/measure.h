@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "engine/core/plan.h"
@@ -8,6 +9,7 @@
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/ground_truth/ground_truth.h"
+#include "io/cost_data/cost_data.h"
 
 namespace neuroshard {
 
@@ -26,6 +28,13 @@ struct PlanMeasurement {
   bool at_once = false;  ///< every device on hardware of its own, all of them at the same time
   std::vector<ComputeTime> compute;  ///< per device: the two directions apart
 };
+
+/// Both ways of one exchange between devices that compute so long: the backward one from a common
+/// start, the forward one on each device from where its compute and backward exchange end, as
+/// starts less the earliest. REQUIRES a compute time for each device. Errors: the ground truth's.
+Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int64_t> dims,
+                                        std::span<const double> compute_ms,
+                                        std::int64_t batch_size);
 
 /// kInvalidInput when the plan does not cover the workload, has a replicated table, or has one in
 /// host memory.

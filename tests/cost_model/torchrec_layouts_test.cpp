@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(other_bandwidths_cost_what_torchrecs_estimator_says) {
   check(16, {0, 1000, 128, 0, true}, 0.02989673614501953);
 }
 
-// What TorchRec 1.9 says of 1, 2 and 3 lookups a sample for three features, and of few for one.
+// Held against TorchRec's own estimators by tests/torchrec/formula.py; here only the rule.
 BOOST_AUTO_TEST_CASE(features_of_less_than_one_lookup_have_fewer_outputs_since_1_9) {
   TorchRecCosts newest;
   TorchRecCosts older;
