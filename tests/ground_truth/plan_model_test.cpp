@@ -2,8 +2,10 @@
 // by hand where it does not.
 #include "engine/ground_truth/sim/plan_model.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/ground_truth/make_ground_truth.h"
@@ -118,6 +120,29 @@ BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {
   BOOST_TEST(backward(whole) == all_far + latency + copies, boost::test_tools::tolerance(1e-9));
 }
 
+BOOST_AUTO_TEST_CASE(a_reduce_scatter_is_a_second_collective_where_trainers_have_one) {
+  Workload workload = one_table(1'000'000, 64, 20);
+  const auto collectives = [&](Plan plan, bool others) {
+    workload.tables.resize(others ? 2 : 1, workload.tables[0]);
+    if (others) plan.shards.push_back(whole_table(workload, 1, 3));
+    const ExchangeValues sent = plan_loads(workload, plan, 4).exchange;
+    for (const Shard& shard : plan.shards) {
+      const auto d = static_cast<std::size_t>(shard.device);
+      BOOST_TEST((shard.table == 0 ? sent.partial[d] : sent.whole[d]) == 64);
+    }
+    return sent.collectives;
+  };
+  const Plan everywhere = row_blocks(workload, 8, 0, 8);
+  BOOST_TEST(collectives(everywhere, false) == 1);
+  BOOST_TEST(collectives(everywhere, true) == 2);
+  BOOST_TEST(collectives(row_blocks(workload, 8, 4, 4), true) == 2);  // over a host
+  BOOST_TEST(collectives(row_blocks(workload, 8, 2, 4), true) == 1);  // over parts of two
+  BOOST_TEST(collectives(row_blocks(workload, 8, 0, 2), true) == 1);
+  Plan swapped = everywhere;
+  std::swap(swapped.shards[2].device, swapped.shards[3].device);
+  BOOST_TEST(collectives(swapped, true) == 1);
+}
+
 BOOST_AUTO_TEST_CASE(replicas_look_up_their_own_samples_and_reduce_all_gradients) {
   const ChosenProfile hardware = profile_of("H100-80G");
   const Workload workload = one_table(10'000, 64, 20);
@@ -173,25 +198,25 @@ BOOST_AUTO_TEST_CASE(features_and_sequences_send_more) {
   const ChosenProfile hardware = profile_of("H100-80G");
   Workload workload = one_table(1'000'000, 64, 20);
   const Plan plan{4, {whole_table(workload, 0, 0)}};
-  const auto one = plan_loads(workload, plan);
+  const auto one = plan_loads(workload, plan, 4);
   workload.tables[0].features = 2;
-  const auto two = plan_loads(workload, plan);
+  const auto two = plan_loads(workload, plan, 4);
   BOOST_TEST(one.exchange.whole[0] == 64);
   BOOST_TEST(two.exchange.whole[0] == 2 * 64);
   BOOST_TEST(two.lookups[0][0].bags == 2 * one.lookups[0][0].bags);
   BOOST_TEST(two.lookups[0][0].lookups == one.lookups[0][0].lookups);
   workload.tables[0].features = 1;
   workload.tables[0].weighted = true;
-  BOOST_TEST(plan_loads(workload, plan).lookups[0][0].lookup_bytes == 12);
+  BOOST_TEST(plan_loads(workload, plan, 4).lookups[0][0].lookup_bytes == 12);
   workload.tables[0].weighted = false;
   const double pooled = cost_of(hardware, workload, plan).cost.cost_ms;
   workload.tables[0].pooled = false;
-  const auto sequence = plan_loads(workload, plan);
+  const auto sequence = plan_loads(workload, plan, 4);
   BOOST_TEST(sequence.exchange.whole[0] == 20 * 64);
   BOOST_TEST(sequence.lookups[0][0].bags == 20 * 65536);
   BOOST_TEST(cost_of(hardware, workload, plan).cost.cost_ms > 2 * pooled);
   // Rows of sequences are no partial sums: each block sends what it has looked up.
-  const auto blocks = plan_loads(workload, row_blocks(workload, 4, 0, 4));
+  const auto blocks = plan_loads(workload, row_blocks(workload, 4, 0, 4), 4);
   double sent = 0;
   for (std::size_t d = 0; d < 4; ++d) {
     BOOST_TEST(blocks.exchange.partial[d] == 0);

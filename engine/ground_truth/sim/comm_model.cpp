@@ -127,10 +127,6 @@ double device_end(const Exchange& exchange, std::span<const double> starts_ms,
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
 }
 
-bool any(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double value) { return value > 0; });
-}
-
 double latency_ms(const InterconnectProfile& link, std::size_t devices) {
   const bool far = host_of(link, devices - 1) != 0;
   return 1e-3 * (far ? link.inter_host_latency_us.value : link.intra_host_latency_us.value);
@@ -148,9 +144,7 @@ double exchange_end(const Exchange& exchange, std::span<const double> starts_ms)
     end = std::max(end, device_end(exchange, starts_ms, by_start, device));
   }
   if (devices == 1) return end;
-  // Partial sums go by a collective of their own.
-  const bool both = any(exchange.values.whole) && any(exchange.values.partial);
-  return end + (both ? 2 : 1) * latency_ms(exchange.link, devices);
+  return end + exchange.values.collectives * latency_ms(exchange.link, devices);
 }
 
 /// Of what one device keeps, read and written.

@@ -26,16 +26,17 @@ CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const st
 struct ExchangeValues {
   std::vector<double> whole;
   std::vector<double> partial;
+  int collectives = 1;  ///< one after the other: 2 where partial sums wait for a reduce-scatter
 };
 
-/// The same of both kinds, over `link`. Partial sums go by a reduce-scatter of their own (backward:
-/// an all-gather): inside a host to the device that has the peer's place in it, then between equal
-/// places of the hosts. On one host that sends what an all-to-all of as many columns does; a second
-/// latency comes on top where there are other columns too. `profile` says how often devices copy
-/// what they exchange of whole outputs, at the rate of their memory; one device copies nothing. Of
-/// a `format` other than fp32, bytes are exchange_bytes(), partial sums in summed_forward() and
-/// summed_backward(); at the rate of its memory a device also reads and writes every value that it
-/// sends before, and every one that it has received after the exchange.
+/// The same of both kinds, over `link`. Partial sums go inside a host to the device that has the
+/// peer's place in it, then between equal places of the hosts (backward: the other way round): what
+/// HugeCTR's hierarchical exchange and TorchRec's reduce-scatter do. On one host that sends what an
+/// all-to-all of as many columns does. Each collective has a latency. `profile` says how often
+/// devices copy what they exchange of whole outputs, at the rate of their memory; one device copies
+/// nothing. Of a `format` other than fp32, bytes are exchange_bytes(), partial sums in
+/// summed_forward() and summed_backward(); at the rate of its memory a device also reads and writes
+/// every value that it sends before, and every one that it has received after the exchange.
 CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectProfile& link,
                            const ExchangeValues& values, std::span<const double> starts_ms,
                            std::int64_t batch_size, const ExchangeFormat& format = {});

@@ -8,7 +8,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr double kIndexBytes = 8;     // FBGEMM's 64-bit indices and offsets
 constexpr double kSortedBytes = 12;   // a 64-bit row and a 32-bit bag
 constexpr double kWarpColumns = 128;  // floats a warp moves in one step: 32 lanes of 16 bytes
 constexpr double kGiga = 1e9;

@@ -10,6 +10,9 @@
 
 namespace neuroshard {
 
+/// Bytes of the index of a row to look up, or of an offset: FBGEMM's have 64 bits.
+inline constexpr double kIndexBytes = 8;
+
 /// What one shard asks of the device, before anything overlaps.
 struct ShardDemand {
   double lookups = 0;   ///< of the batch that reach the shard

@@ -20,7 +20,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr double kIndexBytes = 8;      // of a row to look up
 constexpr double kFeatureBytes = 4;    // of a dense feature, and of a sample's label
 constexpr double kSimulatedBytes = 4;  // of a value as comm_model.h exchanges it
 
@@ -65,7 +64,7 @@ double input_copy_ms(const HardwareProfile& profile, const Workload& workload,
 EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& workload,
                              const Plan& plan, const DenseModel& model, double samples) {
   const HardwareProfile& profile = hardware.profile;
-  const PlanLoads loads = plan_loads(workload, plan);
+  const PlanLoads loads = plan_loads(workload, plan, devices_on_a_host(hardware, plan.devices));
   EmbeddingStep step;
   for (const std::vector<ShardLoad>& lookups : loads.lookups) {
     const ComputeTime time = simulate_compute(profile, lookups, workload.batch_size);

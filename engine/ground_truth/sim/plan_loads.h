@@ -19,8 +19,10 @@ struct PlanLoads {
 /// Even blocks of a table's rows have the skew of block_skews(). Which block is the hottest is not
 /// known: the order begins at another one for every table, so that the hottest do not all meet on
 /// one device. Even blocks of pooled tables give partial sums, other rows values that are added up
-/// where they arrive. REQUIRES a plan that is valid for the workload.
-PlanLoads plan_loads(const Workload& workload, const Plan& plan);
+/// where they arrive. Partial sums of tables that have a block on each device, or on each of one
+/// host, in the devices' order go by a collective of their own. REQUIRES a plan that is valid for
+/// the workload. devices_per_host: all devices where there is one host.
+PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t devices_per_host);
 
 /// Whether every device holds the shard's table whole.
 inline bool is_replica(const Shard& shard) { return shard.device == kEveryDevice; }

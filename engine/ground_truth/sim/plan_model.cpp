@@ -159,7 +159,7 @@ Result<PlanMeasurement> simulate_plan(const ChosenProfile& hardware, const Workl
   measurement.comm_measured = true;
   measurement.at_once = true;
   add_memory_and_dims(workload, plan, measurement.cost);
-  const PlanLoads loads = plan_loads(workload, plan);
+  const PlanLoads loads = plan_loads(workload, plan, devices_on_a_host(hardware, plan.devices));
   for (std::size_t d = 0; d < loads.lookups.size(); ++d) {
     const ComputeTime time =
         simulate_compute(hardware.profile, loads.lookups[d], workload.batch_size);
