@@ -1,5 +1,6 @@
 # One room of the code = one static library made of every source in its folder.
-#   neuroshard_room(NAME [FOLDERS sub...] [LINK target...])
+#   neuroshard_room(NAME [FOLDERS sub...] [READING folder] [LINK target...])
+# READING: the only folder that reads files (default: all may), whose branches fuzzing follows.
 # Files named *_avx2.cpp and *_avx512.cpp are compiled for that instruction set and reached only
 # through run-time dispatch. Files with avx2, avx512 or neon in their names are left out where
 # processors cannot have it. -ffp-contract=off keeps scalar results equal on every compiler.
@@ -76,8 +77,37 @@ function(neuroshard_no_coverage)
   endif()
 endfunction()
 
+# Under sanitizers, the files of a folder are one for the compiler: most of the time that it takes a
+# file goes to what the others include, too. A folder is therefore what a helper's name is unique in.
+# Not in other builds, so that a missing #include is found. Changes the list.
+function(neuroshard_join_folders list)
+  if(NOT NEUROSHARD_SANITIZE)
+    return()
+  endif()
+  set(joined "")
+  foreach(source IN LISTS ${list})
+    get_filename_component(folder ${source} DIRECTORY)
+    if(source MATCHES "_(avx2|avx512|neon)\\.cpp$")  # compiled for another processor
+      list(APPEND joined ${source})
+    else()
+      list(APPEND folders ${folder})
+      list(APPEND sources_${folder} ${source})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  foreach(folder IN LISTS folders)
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
+    set(file ${CMAKE_CURRENT_BINARY_DIR}/folders/${name}/all.cpp)
+    list(TRANSFORM sources_${folder} REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
+    list(JOIN includes "\n" text)
+    file(CONFIGURE OUTPUT ${file} CONTENT "${text}\n" @ONLY)
+    list(APPEND joined ${file})
+  endforeach()
+  set(${list} ${joined} PARENT_SCOPE)
+endfunction()
+
 function(neuroshard_room name)
-  cmake_parse_arguments(ROOM "" "" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "READING" "FOLDERS;LINK" ${ARGN})
   set(patterns *.cpp)
   foreach(folder IN LISTS ROOM_FOLDERS)
     list(APPEND patterns ${folder}/*.cpp)
@@ -88,6 +118,12 @@ function(neuroshard_room name)
   endif()
   list(SORT sources)
   neuroshard_simd_sources(sources)
+  neuroshard_join_folders(sources)
+  foreach(source IN LISTS sources)
+    if(ROOM_READING AND NOT source MATCHES "/${ROOM_READING}/[^/]*$")
+      neuroshard_no_coverage(${source})
+    endif()
+  endforeach()
   add_library(neuroshard_${name} STATIC ${sources})
   target_link_libraries(neuroshard_${name} PUBLIC neuroshard_flags Threads::Threads ${ROOM_LINK})
   neuroshard_precompile(neuroshard_${name})

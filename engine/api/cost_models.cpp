@@ -12,9 +12,9 @@
 namespace neuroshard::api {
 namespace {
 
-using Handle = std::unique_ptr<neuroshard_cost_models>;
+using ModelsHandle = std::unique_ptr<neuroshard_cost_models>;
 
-Result<Handle> wrap(Result<NamedCostModels> models) {
+Result<ModelsHandle> wrap(Result<NamedCostModels> models) {
   if (!models.ok()) return models.status();
   auto handle = std::make_unique<neuroshard_cost_models>();
   handle->models = std::make_shared<const NamedCostModels>(std::move(models).value());
@@ -68,7 +68,7 @@ neuroshard_text neuroshard_shipped_model_name(size_t index) {
 neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
                                                  neuroshard_cost_models** models,
                                                  neuroshard_error* error) {
-  return make_handle(models, error, [&]() -> Result<Handle> {
+  return make_handle(models, error, [&]() -> Result<ModelsHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view given, view_of(name, "name"));
     return wrap(load_shipped_models(given.empty() ? kDefaultCostModel : std::string(given)));
   });
@@ -77,7 +77,7 @@ neuroshard_status neuroshard_cost_models_shipped(neuroshard_text name,
 neuroshard_status neuroshard_cost_models_torchrec(const neuroshard_torchrec_bandwidths* bandwidths,
                                                   neuroshard_cost_models** models,
                                                   neuroshard_error* error) {
-  return make_handle(models, error, [&]() -> Result<Handle> {
+  return make_handle(models, error, [&]() -> Result<ModelsHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_torchrec_bandwidths given,
                                 read_optional_struct(bandwidths, "bandwidths"));
     NEUROSHARD_ASSIGN_OR_RETURN(const TorchRecBandwidths own, read_bandwidths(given));
@@ -96,7 +96,7 @@ neuroshard_status neuroshard_cost_models_torchrec(const neuroshard_torchrec_band
 neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes, neuroshard_text source,
                                                neuroshard_cost_models** models,
                                                neuroshard_error* error) {
-  return make_handle(models, error, [&]() -> Result<Handle> {
+  return make_handle(models, error, [&]() -> Result<ModelsHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
     return wrap(parse_named_models(std::string(name), view));
@@ -106,7 +106,7 @@ neuroshard_status neuroshard_cost_models_parse(neuroshard_text bytes, neuroshard
 neuroshard_status neuroshard_cost_models_read_file(neuroshard_text path,
                                                    neuroshard_cost_models** models,
                                                    neuroshard_error* error) {
-  return make_handle(models, error, [&]() -> Result<Handle> {
+  return make_handle(models, error, [&]() -> Result<ModelsHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
     return wrap(parse_named_models(file, bytes));

@@ -22,7 +22,7 @@
 namespace neuroshard::api {
 namespace {
 
-using Handle = std::unique_ptr<neuroshard_plan>;
+using PlanHandle = std::unique_ptr<neuroshard_plan>;
 
 constexpr std::size_t kMaxShards = std::size_t{1} << 24;
 
@@ -73,8 +73,8 @@ Status check_shard(const neuroshard_shard& shard, std::size_t index, std::int32_
   return {};
 }
 
-Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neuroshard_shard* shards,
-                    std::size_t count) {
+Result<PlanHandle> make(std::int32_t devices, std::int64_t batch_size,
+                        const neuroshard_shard* shards, std::size_t count) {
   NEUROSHARD_RETURN_IF_ERROR(validate(Cluster{.devices = devices, .memory_bytes = 1}));
   if (batch_size < 1) {
     return invalid_input("batch_size: found " + std::to_string(batch_size) +
@@ -101,7 +101,7 @@ Result<Handle> make(std::int32_t devices, std::int64_t batch_size, const neurosh
   return handle;
 }
 
-Result<Handle> parse(std::string_view bytes, const std::string& source) {
+Result<PlanHandle> parse(std::string_view bytes, const std::string& source) {
   auto handle = std::make_unique<neuroshard_plan>();
   NEUROSHARD_ASSIGN_OR_RETURN(handle->document, io::parse_plan(bytes, source));
   canonicalize(handle->document.plan);
@@ -132,7 +132,7 @@ neuroshard_status neuroshard_plan_create(int32_t devices, int64_t batch_size,
 
 neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text source,
                                         neuroshard_plan** plan, neuroshard_error* error) {
-  return make_handle(plan, error, [&]() -> Result<Handle> {
+  return make_handle(plan, error, [&]() -> Result<PlanHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
     return parse(view, std::string(name));
@@ -141,7 +141,7 @@ neuroshard_status neuroshard_plan_parse(neuroshard_text bytes, neuroshard_text s
 
 neuroshard_status neuroshard_plan_read_file(neuroshard_text path, neuroshard_plan** plan,
                                             neuroshard_error* error) {
-  return make_handle(plan, error, [&]() -> Result<Handle> {
+  return make_handle(plan, error, [&]() -> Result<PlanHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));
     return parse(bytes, file);

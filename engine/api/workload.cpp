@@ -16,7 +16,7 @@
 namespace neuroshard::api {
 namespace {
 
-using Handle = std::unique_ptr<neuroshard_workload>;
+using WorkloadHandle = std::unique_ptr<neuroshard_workload>;
 
 Status check_batch_size(std::int64_t batch_size, std::int64_t low) {
   if (batch_size >= low) return {};
@@ -24,7 +24,8 @@ Status check_batch_size(std::int64_t batch_size, std::int64_t low) {
                        std::to_string(low));
 }
 
-Result<Handle> parse(std::string_view bytes, const std::string& source, std::int64_t batch_size) {
+Result<WorkloadHandle> parse(std::string_view bytes, const std::string& source,
+                             std::int64_t batch_size) {
   std::optional<std::int64_t> batch;
   if (batch_size != 0) batch = batch_size;
   NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile file, io::parse_tables(bytes, source, batch));
@@ -44,7 +45,7 @@ using namespace neuroshard::api;
 
 neuroshard_status neuroshard_workload_create(int64_t batch_size, neuroshard_workload** workload,
                                              neuroshard_error* error) {
-  return make_handle(workload, error, [&]() -> Result<Handle> {
+  return make_handle(workload, error, [&]() -> Result<WorkloadHandle> {
     NEUROSHARD_RETURN_IF_ERROR(check_batch_size(batch_size, 1));
     auto handle = std::make_unique<neuroshard_workload>();
     handle->workload.batch_size = batch_size;
@@ -78,7 +79,7 @@ neuroshard_status neuroshard_workload_add_table(neuroshard_workload* workload,
 neuroshard_status neuroshard_workload_parse(neuroshard_text bytes, neuroshard_text source,
                                             int64_t batch_size, neuroshard_workload** workload,
                                             neuroshard_error* error) {
-  return make_handle(workload, error, [&]() -> Result<Handle> {
+  return make_handle(workload, error, [&]() -> Result<WorkloadHandle> {
     NEUROSHARD_RETURN_IF_ERROR(check_batch_size(batch_size, 0));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view view, view_of(bytes, "bytes"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view name, view_of(source, "source"));
@@ -89,7 +90,7 @@ neuroshard_status neuroshard_workload_parse(neuroshard_text bytes, neuroshard_te
 neuroshard_status neuroshard_workload_read_file(neuroshard_text path, int64_t batch_size,
                                                 neuroshard_workload** workload,
                                                 neuroshard_error* error) {
-  return make_handle(workload, error, [&]() -> Result<Handle> {
+  return make_handle(workload, error, [&]() -> Result<WorkloadHandle> {
     NEUROSHARD_RETURN_IF_ERROR(check_batch_size(batch_size, 0));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_text_file(file));

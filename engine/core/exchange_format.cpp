@@ -7,13 +7,13 @@
 namespace neuroshard {
 namespace {
 
-constexpr std::array kAll{Precision::kFp32, Precision::kFp16, Precision::kBf16, Precision::kFp8,
-                          Precision::kInt8};
+constexpr std::array kAllPrecisions{Precision::kFp32, Precision::kFp16, Precision::kBf16,
+                                    Precision::kFp8, Precision::kInt8};
 constexpr double kScaleBytes = 8;  // two fp32 numbers a row
 
 }  // namespace
 
-std::span<const Precision> all_precisions() { return kAll; }
+std::span<const Precision> all_precisions() { return kAllPrecisions; }
 
 std::string_view to_string(Precision precision) {
   switch (precision) {
@@ -31,7 +31,7 @@ std::string_view to_string(Precision precision) {
 }
 
 Result<Precision> parse_precision(std::string_view word) {
-  for (const Precision precision : kAll) {
+  for (const Precision precision : kAllPrecisions) {
     if (word == to_string(precision)) return precision;
   }
   return invalid_input("found '" + std::string(word) + "', expected " +
@@ -65,14 +65,14 @@ Precision summed_backward(Precision precision) {
 
 PrecisionSet PrecisionSet::all() {
   PrecisionSet set(Precision::kFp32);
-  for (const Precision precision : kAll) set.bits_ |= bit(precision);
+  for (const Precision precision : kAllPrecisions) set.bits_ |= bit(precision);
   return set;
 }
 
 std::vector<ExchangeFormat> exchange_formats_of(const PrecisionSet& known) {
   std::vector<ExchangeFormat> formats;
-  for (const Precision forward : kAll) {
-    for (const Precision backward : kAll) {
+  for (const Precision forward : kAllPrecisions) {
+    for (const Precision backward : kAllPrecisions) {
       if (known.has({forward, backward})) formats.push_back({forward, backward});
     }
   }

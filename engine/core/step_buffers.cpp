@@ -7,12 +7,13 @@
 namespace neuroshard {
 namespace {
 
-constexpr std::array kAll{StepBuffers::kOff, StepBuffers::kTrainBase, StepBuffers::kTrainSparseDist,
-                          StepBuffers::kTrainPrefetchSparseDist};
+constexpr std::array kAllStepBuffers{StepBuffers::kOff, StepBuffers::kTrainBase,
+                                     StepBuffers::kTrainSparseDist,
+                                     StepBuffers::kTrainPrefetchSparseDist};
 
 }  // namespace
 
-std::span<const StepBuffers> all_step_buffers() { return kAll; }
+std::span<const StepBuffers> all_step_buffers() { return kAllStepBuffers; }
 
 std::string_view to_string(StepBuffers buffers) {
   switch (buffers) {
@@ -28,7 +29,7 @@ std::string_view to_string(StepBuffers buffers) {
 }
 
 Result<StepBuffers> parse_step_buffers(std::string_view text) {
-  for (const StepBuffers buffers : kAll) {
+  for (const StepBuffers buffers : kAllStepBuffers) {
     if (text == to_string(buffers)) return buffers;
   }
   return invalid_input("buffers '" + std::string(text) + "', expected " +

@@ -15,10 +15,6 @@
 namespace neuroshard {
 namespace {
 
-std::vector<nn::DenseSpec> layers_of(const nn::Mlp& mlp) {
-  return {mlp.layers().begin(), mlp.layers().end()};
-}
-
 /// Sample by sample, the fold whose network does not learn from it.
 std::vector<std::int32_t> deal_out(std::size_t samples, std::int32_t folds, std::uint64_t seed) {
   std::vector<std::int32_t> fold(samples);

@@ -19,10 +19,6 @@ std::vector<double> to_costs(std::span<const float> outputs, CostTarget target) 
   return costs;
 }
 
-std::vector<nn::DenseSpec> layers_of(const nn::Mlp& mlp) {
-  return {mlp.layers().begin(), mlp.layers().end()};
-}
-
 const CommModel& half(const CommModels& models, CommDirection direction) {
   return direction == CommDirection::kForward ? models.forward : models.backward;
 }

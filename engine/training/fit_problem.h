@@ -41,4 +41,9 @@ struct FitProblem {
   std::vector<float> start{};
 };
 
+/// Of a network that there is, for a problem that begins with it or judges it.
+inline std::vector<nn::DenseSpec> layers_of(const nn::Mlp& mlp) {
+  return {mlp.layers().begin(), mlp.layers().end()};
+}
+
 }  // namespace neuroshard

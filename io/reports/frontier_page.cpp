@@ -25,8 +25,6 @@ constexpr int kTicks = 5;
 /// Of the style sheet; a line each, again from the first where there are more.
 constexpr std::array kColours{"compute", "forward", "backward", "limit"};
 
-std::string decimal(double value) { return fixed_decimals(value, 1); }
-
 std::string milliseconds(double value) { return general_decimals(value, 4) + " ms"; }
 
 /// Where values are: costs from 0, memory from none to a little more than the most.
@@ -54,13 +52,13 @@ struct Axes {
 };
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return "<line x1=\"" + decimal(x1) + "\" y1=\"" + decimal(y1) + "\" x2=\"" + decimal(x2) +
-         "\" y2=\"" + decimal(y2) + "\" style=\"" + style + "\"/>\n";
+  return "<line x1=\"" + svg_number(x1) + "\" y1=\"" + svg_number(y1) + "\" x2=\"" +
+         svg_number(x2) + "\" y2=\"" + svg_number(y2) + "\" style=\"" + style + "\"/>\n";
 }
 
 std::string label(double x, double y, const std::string& anchor, const std::string& text) {
-  return "<text x=\"" + decimal(x) + "\" y=\"" + decimal(y) + "\" style=\"text-anchor:" + anchor +
-         "\">" + html_text(text) + "</text>\n";
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) +
+         "\" style=\"text-anchor:" + anchor + "\">" + html_text(text) + "</text>\n";
 }
 
 std::string grid(const Axes& axes) {
@@ -94,7 +92,7 @@ std::string steps(const Axes& axes, const Plans& plans, const std::string& colou
       svg += line(axes.x(end), axes.y(cost), axes.x(end),
                   axes.y(plans[k + 1]->document.cost.cost_ms), stroke);
     }
-    svg += "<circle cx=\"" + decimal(axes.x(bytes)) + "\" cy=\"" + decimal(axes.y(cost)) +
+    svg += "<circle cx=\"" + svg_number(axes.x(bytes)) + "\" cy=\"" + svg_number(axes.y(cost)) +
            "\" r=\"4\" style=\"fill:var(--" + colour + ")\"><title>" +
            html_text(milliseconds(cost) + " in " + format_bytes(plans[k]->memory_bytes) + " on " +
                      std::to_string(plans[k]->document.plan.devices) + " devices") +
@@ -119,7 +117,7 @@ std::vector<Plans> by_devices(const FrontierReport& report) {
 
 std::string chart(const FrontierReport& report) {
   const Axes axes(report);
-  std::string svg = "<svg viewBox=\"0 0 " + decimal(kWidth) + " " + decimal(kHeight) +
+  std::string svg = "<svg viewBox=\"0 0 " + svg_number(kWidth) + " " + svg_number(kHeight) +
                     "\" role=\"img\" aria-label=\"cost of a step against memory\">\n" + grid(axes);
   std::size_t group = 0;
   for (const Plans& plans : by_devices(report)) {

@@ -10,22 +10,22 @@ namespace neuroshard::io {
 namespace {
 
 // Geometry in user units of the view box, which the browser scales to the page.
-constexpr int kWidth = 960;
-constexpr int kLeft = 150;   // labels
-constexpr int kRight = 190;  // notes
+constexpr int kBarsWidth = 960;
+constexpr int kBarsLeft = 150;   // labels
+constexpr int kBarsRight = 190;  // notes
 constexpr int kRowHeight = 24;
 constexpr int kBarHeight = 18;
-constexpr int kTop = 18;          // the mark's label
+constexpr int kBarsTop = 18;      // the mark's label
 constexpr double kCharacter = 7;  // about one character of the captions
 
-std::string decimal(double value) { return fixed_decimals(value, 1); }
-
 std::string text_at(double x, double y, std::string_view css_class, std::string_view text) {
-  return "<text x=\"" + decimal(x) + "\" y=\"" + decimal(y) + "\" class=\"" +
+  return "<text x=\"" + svg_number(x) + "\" y=\"" + svg_number(y) + "\" class=\"" +
          std::string(css_class) + "\">" + html_text(text) + "</text>";
 }
 
 }  // namespace
+
+std::string svg_number(double value) { return fixed_decimals(value, 1); }
 
 std::string html_text(std::string_view text) {
   constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -60,24 +60,24 @@ RowChart::RowChart(std::string_view title, double largest)
 
 double RowChart::scaled(double value) const {
   const double share = std::clamp(value / largest_, 0.0, 1.0);
-  return share * (kWidth - kLeft - kRight);
+  return share * (kBarsWidth - kBarsLeft - kBarsRight);
 }
 
 void RowChart::row(std::string_view label) {
   ++rows_;
   end_ = 0;
-  const double y = kTop + (rows_ - 1) * kRowHeight + kBarHeight - 5;
-  body_ += "\n" + text_at(kLeft - 8, y, "label", label);
+  const double y = kBarsTop + (rows_ - 1) * kRowHeight + kBarHeight - 5;
+  body_ += "\n" + text_at(kBarsLeft - 8, y, "label", label);
 }
 
 void RowChart::bar(double value, std::string_view css_class, std::string_view hint,
                    std::string_view caption) {
-  const double from = kLeft + scaled(end_);
+  const double from = kBarsLeft + scaled(end_);
   end_ += std::max(0.0, value);
-  const double width = kLeft + scaled(end_) - from;
-  const double y = kTop + (rows_ - 1) * kRowHeight;
-  body_ += "\n<g><title>" + html_text(hint) + "</title><rect x=\"" + decimal(from) + "\" y=\"" +
-           decimal(y) + "\" width=\"" + decimal(width) + "\" height=\"" +
+  const double width = kBarsLeft + scaled(end_) - from;
+  const double y = kBarsTop + (rows_ - 1) * kRowHeight;
+  body_ += "\n<g><title>" + html_text(hint) + "</title><rect x=\"" + svg_number(from) + "\" y=\"" +
+           svg_number(y) + "\" width=\"" + svg_number(width) + "\" height=\"" +
            std::to_string(kBarHeight) + "\" class=\"" + std::string(css_class) + "\"/>";
   if (!caption.empty() && kCharacter * static_cast<double>(caption.size()) + 6 < width) {
     body_ += text_at(from + width / 2, y + kBarHeight - 5, "caption", caption);
@@ -86,8 +86,8 @@ void RowChart::bar(double value, std::string_view css_class, std::string_view hi
 }
 
 void RowChart::note(std::string_view text) {
-  const double y = kTop + (rows_ - 1) * kRowHeight + kBarHeight - 5;
-  body_ += text_at(kLeft + scaled(end_) + 8, y, "note", text);
+  const double y = kBarsTop + (rows_ - 1) * kRowHeight + kBarHeight - 5;
+  body_ += text_at(kBarsLeft + scaled(end_) + 8, y, "note", text);
 }
 
 void RowChart::mark(double value, std::string_view label) {
@@ -96,14 +96,15 @@ void RowChart::mark(double value, std::string_view label) {
 }
 
 std::string RowChart::render() const {
-  const int height = kTop + rows_ * kRowHeight;
-  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(kWidth) + " " + std::to_string(height) +
-                    "\" role=\"img\" aria-label=\"" + html_text(title_) + "\">" + body_;
+  const int height = kBarsTop + rows_ * kRowHeight;
+  std::string svg = "<svg viewBox=\"0 0 " + std::to_string(kBarsWidth) + " " +
+                    std::to_string(height) + "\" role=\"img\" aria-label=\"" + html_text(title_) +
+                    "\">" + body_;
   if (mark_ >= 0) {
-    const std::string x = decimal(kLeft + scaled(mark_));
-    svg += "\n<line x1=\"" + x + "\" x2=\"" + x + "\" y1=\"" + std::to_string(kTop - 3) +
+    const std::string x = svg_number(kBarsLeft + scaled(mark_));
+    svg += "\n<line x1=\"" + x + "\" x2=\"" + x + "\" y1=\"" + std::to_string(kBarsTop - 3) +
            "\" y2=\"" + std::to_string(height) + "\" class=\"mark\"/>" +
-           text_at(kLeft + scaled(mark_), kTop - 6, "mark-label", mark_label_);
+           text_at(kBarsLeft + scaled(mark_), kBarsTop - 6, "mark-label", mark_label_);
   }
   return svg + "\n</svg>\n";
 }

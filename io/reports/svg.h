@@ -9,6 +9,9 @@ namespace neuroshard::io {
 /// not UTF-8 as U+FFFD. Safe in attributes in double quotes too.
 std::string html_text(std::string_view text);
 
+/// A coordinate as SVG has it, to a tenth of a unit.
+std::string svg_number(double value);
+
 /// A chart of one labelled row of rectangles after another, as inline SVG without scripts. Widths
 /// are in the units of the data; colours come from CSS classes of the page. Not thread-safe.
 class RowChart {

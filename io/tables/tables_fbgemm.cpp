@@ -6,7 +6,7 @@
 namespace neuroshard::io {
 namespace {
 
-constexpr std::int64_t kMaxTables = 100000;
+constexpr std::int64_t kMaxFbgemmTables = 100000;
 
 /// An optional number or null; `what` says why anything but null (or 0) is refused.
 Status refuse_spread(JsonObject& object, std::string_view key, const std::string& what) {
@@ -134,7 +134,7 @@ Result<bool> read_flags(JsonObject& root, bool has_dims) {
 Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch_size,
                        TableFile& file) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, value.object());
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t tables, root.integer("T", 1, kMaxTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t tables, root.integer("T", 1, kMaxFbgemmTables));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::int64_t> rows,
                               read_sizes(root, "E", "Es", tables, kMaxInteger / 2));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::int64_t> dims,

@@ -5,8 +5,8 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kGain = 1e-9;   // of a column, for it to enter
-constexpr double kPivot = 1e-9;  // the least that is divided by
+constexpr double kColumnGain = 1e-9;  // of a column, for it to enter
+constexpr double kPivot = 1e-9;       // the least that is divided by
 
 }  // namespace
 
@@ -69,7 +69,7 @@ void CoveringLp::set_prices() {
 /// The one that gains most for each unit of it, -1 for none.
 int CoveringLp::column_to_enter() const {
   int best = -1;
-  double most = kGain;
+  double most = kColumnGain;
   for (std::size_t r = 0; r < rows(); ++r) {
     const double gain = -raw_prices_[r] * needs_[r];
     if (gain <= most || is_basic_[rows() + r]) continue;

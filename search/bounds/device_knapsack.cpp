@@ -10,7 +10,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr std::int32_t kEmpty = -2;  // the item of a slot without a state
-constexpr double kRounding = 1e-12;
+constexpr double kKnapsackRounding = 1e-12;
 
 /// From one item of a class to the next one that is worth more for its weight than those between.
 struct Increment {
@@ -43,7 +43,7 @@ class Knapsack {
     relax();
     price();
     if (options_.slots == 0) {
-      found_.most = bound_ * (1 + kRounding);
+      found_.most = bound_ * (1 + kKnapsackRounding);
     } else if (!go_through()) {
       optimistic_ = false;  // what is found so is a choice, if not always the best
       go_through();
@@ -183,7 +183,7 @@ class Knapsack {
         for (const State& item : kept_[k]) {
           const State next{before[s].weight + item.weight, before[s].value + item.value,
                            static_cast<std::int32_t>(s), item.item};
-          if (next.weight > capacity_ * (1 + kRounding)) continue;
+          if (next.weight > capacity_ * (1 + kKnapsackRounding)) continue;
           if (next.value + rest + price_ * (capacity_ - next.weight) <= limit_) continue;
           put(next);
         }
@@ -200,7 +200,7 @@ class Knapsack {
       most = value;
       last = static_cast<std::int32_t>(s);
     }
-    if (optimistic_) found_.most = std::max(limit_, most * (1 + kRounding));
+    if (optimistic_) found_.most = std::max(limit_, most * (1 + kKnapsackRounding));
     return last < 0 || keep_if_better(trace(layers, last));
   }
 
@@ -224,7 +224,7 @@ class Knapsack {
       weight += classes_[k][static_cast<std::size_t>(chosen[k])].weight;
       value += classes_[k][static_cast<std::size_t>(chosen[k])].value;
     }
-    if (weight > capacity_ * (1 + kRounding)) return false;
+    if (weight > capacity_ * (1 + kKnapsackRounding)) return false;
     value += options_.filler * (capacity_ - weight);
     if (value <= found_.value) return true;
     found_.value = value;

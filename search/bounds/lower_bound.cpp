@@ -10,7 +10,7 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr double kRounding = 1e-6;  // share that sums of floats in plans may be off by
+constexpr double kPlanRounding = 1e-6;  // share that sums of floats in plans may be off by
 constexpr double kQuickWork = 2e7;
 constexpr double kFullWork = 1e8;
 constexpr double kMostPieces = 8e6;  // to ask the cost of: some tenths of a second
@@ -35,7 +35,7 @@ std::optional<double> lower_bound(const Problem& problem, PlanEvaluator& evaluat
     bound = configuration_bound(problem, evaluator, rows, options.within_memory, area.table_costs(),
                                 bound, work);
   }
-  return bound * (1 - kRounding);
+  return bound * (1 - kPlanRounding);
 }
 
 std::optional<std::vector<double>> least_table_costs(const Problem& problem,
@@ -43,7 +43,7 @@ std::optional<std::vector<double>> least_table_costs(const Problem& problem,
                                                      const RowShapes& rows) {
   if (!has_bound(problem, evaluator, rows)) return std::nullopt;
   std::vector<double> costs = AreaBound(problem, evaluator, rows, false).table_costs();
-  for (double& cost : costs) cost *= 1 - kRounding;
+  for (double& cost : costs) cost *= 1 - kPlanRounding;
   return costs;
 }
 

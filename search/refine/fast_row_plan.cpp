@@ -16,7 +16,7 @@ namespace {
 // golden_costs_bench: 2 or 8 plans are within 0.1 % on nine of ten settings, 8 are 0.3 % costlier
 // on dcnv2_networks_8; without rules formula_64 is 1.21 % costlier, with four of them 0.72, with
 // eight 0.03 (formula_16 0.11, 0.06, 0.06).
-constexpr int kPatience = 4;        // plans in a row that are no cheaper
+constexpr int kRowPatience = 4;     // plans in a row that are no cheaper
 constexpr double kRounding = 1e-5;  // share above the balanced load that no other plan may gain
 /// Where costs add up: the heaviest piece, of the balanced load, what load on all devices counts,
 /// and above how much of that columns are too heavy. first_plan() has that load itself and 1.
@@ -125,7 +125,7 @@ class FastRowPlans {
   /// With the first of the tables, the first two, ..
   void more_and_more(std::span<const std::int32_t> tables, Division division) {
     int failures = 0;
-    for (std::size_t count = 1; count <= tables.size() && failures < kPatience && !over();
+    for (std::size_t count = 1; count <= tables.size() && failures < kRowPatience && !over();
          count += best_ ? 1 : 1 + count / 2) {
       const bool gained = attempt(divisions_of(catalog_, tables.first(count), division));
       failures = gained || !best_ ? 0 : failures + 1;

@@ -13,7 +13,7 @@ namespace neuroshard::search {
 namespace {
 
 // Tables that are tried alone; each takes as long as the plan has shards.
-constexpr std::int64_t kMostTables = 50;
+constexpr std::int64_t kMostJoinedTables = 50;
 constexpr std::size_t kMostShards = 10'000;
 
 /// What devices hold of a table's columns, one block each; those of no multiple of 4 columns last.
@@ -96,7 +96,7 @@ Plan with_joined_columns(Plan plan, const Problem& problem, PlanEvaluator& evalu
   taken.assign(joints.size(), false);
   if (plan.shards.size() > kMostShards) return plan;
   std::int64_t tried = 0;
-  for (std::size_t k = 0; k < joints.size() && tried < kMostTables; ++k, ++tried) {
+  for (std::size_t k = 0; k < joints.size() && tried < kMostJoinedTables; ++k, ++tried) {
     taken[k] = true;
     const double other = plan_cost(with(plan, joints, taken), evaluator);
     taken[k] = other <= cost;

@@ -11,8 +11,8 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr std::int64_t kLarge = 4;      // a table is large from a fourth of a device's memory on
-constexpr std::size_t kMostTables = 8;  // that are tried in blocks
+constexpr std::int64_t kLarge = 4;  // a table is large from a fourth of a device's memory on
+constexpr std::size_t kMostBlockTables = 8;  // that are tried in blocks
 
 class PackedPlans {
  public:
@@ -49,7 +49,7 @@ class PackedPlans {
       return catalog_.block(table) == kNoEntry ||
              catalog_.entry(catalog_.whole(table)).bytes < problem_.cluster.memory_bytes / kLarge;
     });
-    if (tables.size() > kMostTables) tables.resize(kMostTables);
+    if (tables.size() > kMostBlockTables) tables.resize(kMostBlockTables);
     return tables;
   }
 

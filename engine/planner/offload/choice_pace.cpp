@@ -13,7 +13,7 @@ namespace {
 constexpr int kMostWorse = 12;   // tries in a row that are no better, of few tables
 constexpr int kNeighbours = 60;  // that are tried in any case, of few tables
 constexpr std::size_t kFewTables = 100;
-constexpr int kSteps = 2000;                    // of a walk, in any case, of few tables
+constexpr int kWalkSteps = 2000;                // of a walk, in any case, of few tables
 constexpr std::int64_t kTryEvaluations = 2000;  // of refine: some milliseconds
 constexpr std::int64_t kStepEvaluations = 500;  // of refine, that take about as long
 constexpr std::int64_t kNeighboursShare = 4;    // they get one in so many evaluations, or seconds
@@ -112,7 +112,7 @@ std::int64_t ChoicePace::neighbours_for_evaluations() const {
 }
 
 std::int64_t ChoicePace::steps_for_evaluations() const {
-  const std::int64_t steps = std::max<std::int64_t>(fewer_for_many_tables(kSteps),
+  const std::int64_t steps = std::max<std::int64_t>(fewer_for_many_tables(kWalkSteps),
                                                     options_.evaluations / kStepEvaluations);
   return evaluations_.limited() ? std::min(steps, evaluations_.share_of_rest(1)) : steps;
 }

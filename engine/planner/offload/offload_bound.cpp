@@ -70,7 +70,7 @@ std::vector<TableKernel> kernels_of_bound() {
 }
 
 /// What is known of a table.
-struct Options {
+struct BoundOptions {
   std::vector<KernelOption> all;
   std::optional<Cached> last;  ///< the largest cache so far
 
@@ -93,7 +93,7 @@ struct Options {
 /// would take long.
 bool add_options(const KernelCosts& costs, search::PlanEvaluator& evaluator,
                  const TableKernel& kernel, const search::RowShapes& rows,
-                 std::vector<Options>& options) {
+                 std::vector<BoundOptions>& options) {
   search::Problem problem = costs.problem();
   for (search::TableSpace& own : problem.space.tables) own.kernel = own_kernel(*own.table, kernel);
   const auto least = search::least_table_costs(problem, evaluator, rows);
@@ -123,14 +123,14 @@ std::optional<double> offload_lower_bound(const KernelCosts& costs,
   }
   const auto times = static_cast<double>(kernels.size());
   if (shapes * times > kMostShapes || work * times > kMostWork) return std::nullopt;
-  std::vector<Options> options(costs.tables());
+  std::vector<BoundOptions> options(costs.tables());
   for (const TableKernel& kernel : kernels) {
     search::RowShapes own = rows;
     if (kernel.offloaded()) own.replicas = 0;
     if (!add_options(costs, evaluator, kernel, own, options)) return std::nullopt;
   }
   std::vector<std::vector<KernelOption>> of_tables;
-  for (Options& one : options) of_tables.push_back(std::move(one.all));
+  for (BoundOptions& one : options) of_tables.push_back(std::move(one.all));
   return search::least_choice_cost(of_tables, limits) / costs.cluster().devices;
 }
 

@@ -35,7 +35,7 @@ constexpr std::size_t kMostKept = 100;  // candidates, but for better and better
 constexpr std::size_t kWalks = 4;
 constexpr double kInTurn = 0.5;  // of all steps
 constexpr std::string_view kOtherChoices = "other choices of what the hosts hold";
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoPlan = std::numeric_limits<double>::infinity();
 
 /// A choice, and the best plan that is known for it.
 struct Candidate {
@@ -111,7 +111,7 @@ class OffloadSearch {
   }
 
   Status try_shares(Divided divided) {
-    double least = kInfinity;
+    double least = kNoPlan;
     int worse = 0;
     for (const double share : kShares) {
       if (!candidates_.empty() && worse >= pace_.most_worse()) break;
@@ -122,7 +122,7 @@ class OffloadSearch {
       if (cost < least) {
         least = cost;
         worse = 0;
-      } else if (cost < kInfinity) {
+      } else if (cost < kNoPlan) {
         ++worse;
       }
     }
@@ -161,18 +161,18 @@ class OffloadSearch {
 
   /// What a quick plan of that choice costs; infinity where there is none, or was before.
   Result<double> attempt(const OffloadChoice& choice) {
-    if (!tried_.insert(choice).second) return kInfinity;
+    if (!tried_.insert(choice).second) return kNoPlan;
     Result<Candidate> found = search(choice, quick_algorithm(), pace_.of_try(patient_));
     if (found.ok()) return keep(std::move(*found));
     const StatusCode code = found.status().code();
     // A search may also call it a day when time ends before it has a plan.
     if (code == StatusCode::kCancelled && !(pace_.cancelled() && candidates_.empty())) {
       tries_cut_short_ = stopped_early_ = true;
-      return kInfinity;
+      return kNoPlan;
     }
     if (code != StatusCode::kInfeasible) return found.status();
     if (last_refusal_.ok()) last_refusal_ = found.status();
-    return kInfinity;
+    return kNoPlan;
   }
 
   /// Its cost.

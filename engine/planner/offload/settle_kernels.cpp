@@ -10,15 +10,15 @@ namespace neuroshard {
 namespace {
 
 /// Caches grow by ten-thousandths of their rows, which plans are easy to read with.
-constexpr int kSteps = 10'000;
-constexpr int kMostSteps = static_cast<int>(kMostCache * kSteps + 0.5);
-constexpr int kLeastSteps = static_cast<int>(kLeastCache * kSteps + 0.5);
+constexpr int kCacheSteps = 10'000;
+constexpr int kMostSteps = static_cast<int>(kMostCache * kCacheSteps + 0.5);
+constexpr int kLeastSteps = static_cast<int>(kLeastCache * kCacheSteps + 0.5);
 
 /// Better kernels that a device gets: few take all memory, and each is looked for among all tables.
 constexpr int kMostTaken = 32;
 
 TableKernel cache_of(int steps) {
-  return {ComputeKernel::kFusedUvmCaching, static_cast<double>(steps) / kSteps};
+  return {ComputeKernel::kFusedUvmCaching, static_cast<double>(steps) / kCacheSteps};
 }
 
 class Settling {
@@ -122,10 +122,10 @@ class Settling {
     const auto [begin, end] = ranges_[table];
     const Table& given = costs_.workload().tables[table];
     for (std::size_t k = begin; k < end; ++k) per_step_[device_of(k)] = 0;
-    double least = kSteps;
+    double least = kCacheSteps;
     for (std::size_t k = begin; k < end; ++k) {
       const std::size_t device = device_of(k);
-      per_step_[device] += static_cast<double>(shapes_[k].rows) / kSteps *
+      per_step_[device] += static_cast<double>(shapes_[k].rows) / kCacheSteps *
                            static_cast<double>(cached_row_bytes(given, shapes_[k].dim));
       const std::int64_t room = std::max<std::int64_t>(0, settled_.left[device]) - needed_[device];
       least = std::min(least, static_cast<double>(room) / per_step_[device]);
@@ -136,7 +136,7 @@ class Settling {
   /// The largest cache that fits; nothing where none does that is larger than the table has.
   std::optional<TableKernel> largest_cache(std::size_t table) {
     const double now = settled_.kernels[table].load_factor;
-    const int least = std::max(kLeastSteps, static_cast<int>(now * kSteps) + 1);
+    const int least = std::max(kLeastSteps, static_cast<int>(now * kCacheSteps) + 1);
     if (least > kMostSteps || !fits(table, cache_of(least))) return std::nullopt;
     int low = least;            // fits
     int high = kMostSteps + 1;  // does not
