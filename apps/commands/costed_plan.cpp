@@ -23,7 +23,7 @@ void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out) {
   declare_cost_model(flags, &out->cost_model).default_text(kPlansCostModel);
   declare_devices_per_host(flags, &out->devices_per_host)
       .default_text("the plan's, or 8: " + torchrec_alone("goes by it"));
-  declare_bandwidths(flags, &out->bandwidths).default_text(kPlansBandwidths);
+  declare_bandwidths(flags, &out->bandwidths, true);
   declare_exchange(flags, &out->exchange).default_text("the plan's, or fp32");
 }
 
@@ -60,7 +60,7 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   document.by_models.clear();
   note_contradictions({.memory_bytes = given.memory_bytes,
                        .devices_per_host = given.devices_per_host,
-                       .bandwidths = bandwidths_given(flags, models, given.bandwidths),
+                       .bandwidths = bandwidths_given(flags, models),
                        .exchange = exchange_given(given.exchange, cluster.exchange)},
                       input.plan, document.places.devices_per_host);
   document.setting.memory_bytes = memory_bytes;

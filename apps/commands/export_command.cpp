@@ -38,7 +38,7 @@ class ExportCommand final : public Command {
                &flags_.options.memory_limit)
         .default_text("the plan's, or not known");
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
-    declare_bandwidths(flags, &bandwidths_).default_text(kPlansBandwidths);
+    declare_bandwidths(flags, &bandwidths_, true);
     flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
   }
 

@@ -40,7 +40,17 @@ bool same_models(const io::PlanProvenance& made, const NamedCostModels& models) 
 std::optional<TorchRecBandwidths> bandwidths_of(const io::PlanProvenance& made) {
   const std::vector<double>& own = made.bandwidths_gbps;
   if (own.size() != 4) return std::nullopt;
-  return TorchRecBandwidths{own[0], own[1], own[2], own[3]};
+  TorchRecBandwidths bandwidths{own[0], own[1], own[2], own[3]};
+  if (made.cache_hits == to_string(CacheHits::kCurve)) bandwidths.cache_hits = CacheHits::kCurve;
+  return bandwidths;
+}
+
+/// What flags give of them, and for the rest what the plan was made with.
+TorchRecBandwidths flags_over_plan(const FlagSet& flags, const TorchRecBandwidths& given,
+                                   const TorchRecBandwidths& plans) {
+  TorchRecBandwidths both = flags.given("bandwidths") ? given : plans;
+  both.cache_hits = flags.given("cache-hits") ? given.cache_hits : plans.cache_hits;
+  return both;
 }
 
 }  // namespace
@@ -69,10 +79,11 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
   const bool as_given = flags.given("cost-model") || made.cost_model.empty();
   const std::string name = as_given || !is_shipped(made.cost_model) ? cost_model : made.cost_model;
   const std::optional<TorchRecBandwidths> own = bandwidths_of(made);
-  const bool takes_own = own && !flags.given("bandwidths") && release_of_model(name);
+  const bool takes_own = own && release_of_model(name);
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
-      load_models_for_hosts(name, hosts, document.plan.devices, takes_own ? *own : bandwidths));
+      load_models_for_hosts(name, hosts, document.plan.devices,
+                            takes_own ? flags_over_plan(flags, bandwidths, *own) : bandwidths));
   if (!flags.given("cost-model") && !made.cost_model.empty() && !same_models(made, models)) {
     const std::string other = made.cost_model == models.name ? " (its sha256 differs)" : "";
     print_note(plan.source + ": was made by the cost model " + io::printable(made.cost_model) +
@@ -89,10 +100,10 @@ std::string other_cost_model(const io::PlanInput& plan, const NamedCostModels& m
 }
 
 std::optional<TorchRecBandwidths> bandwidths_given(const FlagSet& flags,
-                                                   const NamedCostModels& models,
-                                                   const TorchRecBandwidths& bandwidths) {
-  if (!flags.given("bandwidths") || !models.models.torchrec) return std::nullopt;
-  return bandwidths;
+                                                   const NamedCostModels& models) {
+  const bool given = flags.given("bandwidths") || flags.given("cache-hits");
+  if (!given || !models.models.torchrec) return std::nullopt;
+  return *models.models.torchrec;
 }
 
 std::optional<ExchangeFormat> exchange_given(const std::optional<std::string>& word,
@@ -115,7 +126,12 @@ void note_contradictions(const GivenSetting& given, const io::PlanInput& plan,
   }
   const std::optional<TorchRecBandwidths> made = bandwidths_of(plan.provenance());
   if (made && given.bandwidths && !(*made == *given.bandwidths)) {
-    print_note(plan.source + ": was made for other bandwidths than --bandwidths says");
+    const bool hits = made->cache_hits != given.bandwidths->cache_hits;
+    print_note(plan.source +
+               (hits ? ": was made with cache hits by " + std::string(to_string(made->cache_hits)) +
+                           ", --cache-hits says " +
+                           std::string(to_string(given.bandwidths->cache_hits))
+                     : ": was made for other bandwidths than --bandwidths says"));
   }
 }
 

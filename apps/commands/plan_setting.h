@@ -44,10 +44,9 @@ struct GivenSetting {
 /// The format, where --exchange is given.
 std::optional<ExchangeFormat> exchange_given(const std::optional<std::string>& word,
                                              const ExchangeFormat& format);
-/// The bandwidths, where the flag is given and the models count with them.
+/// What the models count with, where a flag says some of it.
 std::optional<TorchRecBandwidths> bandwidths_given(const FlagSet& flags,
-                                                   const NamedCostModels& models,
-                                                   const TorchRecBandwidths& bandwidths);
+                                                   const NamedCostModels& models);
 /// A remark on standard error for each that says otherwise than the plan. `plan_hosts` are those of
 /// the plan, 0: not said.
 void note_contradictions(const GivenSetting& given, const io::PlanInput& plan,

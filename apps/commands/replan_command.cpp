@@ -59,7 +59,7 @@ class ReplanCommand final : public Command {
               &output_)
         .writes("plan");
     declare_export_flags(flags, &export_, "the plan's, or ");
-    declare_bandwidths(flags, &bandwidths_).default_text(kPlansBandwidths);
+    declare_bandwidths(flags, &bandwidths_, true);
     declare_exchange(flags, &exchange_, "; limits are then those of each of two searches")
         .default_text("the plan's, or fp32");
   }
@@ -155,7 +155,7 @@ class ReplanCommand final : public Command {
 
   void note_setting(const FlagSet& flags, GivenSetting given, const NamedCostModels& models,
                     const PlanAndTables& input, const io::PlanDocument& document) const {
-    given.bandwidths = bandwidths_given(flags, models, bandwidths_);
+    given.bandwidths = bandwidths_given(flags, models);
     given.exchange = exchange_given(exchange_, cluster_.exchange);
     note_contradictions(given, input.plan, document.places.devices_per_host);
   }

@@ -24,7 +24,6 @@ FlagSet::Flag& declare_device_memory(FlagSet& flags, std::int64_t* out);
 FlagSet::Flag& declare_plan_memory(FlagSet& flags, std::int64_t* out);
 /// What help says of cost models and bandwidths that plans may say.
 inline constexpr const char* kPlansCostModel = "the plan's, or h200_sim";
-inline constexpr const char* kPlansBandwidths = "the plan's, or 897,600,12.5,32";
 FlagSet::Flag& declare_threads(FlagSet& flags, int* out);
 /// Remarks when the cost models were trained on fewer or more devices, or other data types, only,
 /// or do not count all samples of the batch, put costs in a poor order, and when `costs`, which are

@@ -133,6 +133,23 @@ class FlagSet {
     flag.words_ = std::move(words);
     return flag;
   }
+  /// The to_string() of one of `values`, which must outlive the flags.
+  template <typename Value>
+  Flag& value_of(std::string name, std::string value_name, std::string help, Value* out,
+                 std::span<const Value> values) {
+    std::vector<std::string> words;
+    for (const Value& value : values) words.emplace_back(to_string(value));
+    Flag& flag = add(std::move(name), std::move(value_name), std::move(help),
+                     std::string(to_string(*out)), [out, values, words](const std::string& word) {
+                       const Status status = check_word(word, words);
+                       for (std::size_t k = 0; k < words.size(); ++k) {
+                         if (words[k] == word) *out = values[k];
+                       }
+                       return status;
+                     });
+    flag.words_ = std::move(words);
+    return flag;
+  }
   /// Words separated by commas, none empty, none twice.
   Flag& list(std::string name, std::string value_name, std::string help,
              std::vector<std::string>* out);

@@ -14,14 +14,23 @@ FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out,
                        kMaxDevices);
 }
 
-FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out) {
-  return flags.numbers(
+void declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out, bool of_plan) {
+  FlagSet::Flag& bandwidths = flags.numbers(
       "bandwidths", "HBM,INTRA,INTER[,HOST]",
       "what the cost model torchrec counts with, in GB/s of 2^30 bytes: a "
       "device's memory, all-to-all on one host, between hosts, and, of tables in "
       "host memory, between a device and that",
       {&out->device_gbps, &out->intra_host_gbps, &out->inter_host_gbps, &out->host_memory_gbps},
       {kMinTorchRecGbps, kMaxTorchRecGbps, true}, 1);
+  FlagSet::Flag& hits = flags.value_of(
+      "cache-hits", "NAME",
+      "of tables in host memory, what the cost model torchrec takes a cache of 5 % of the rows to "
+      "serve: load-factor (5 % of the lookups, as TorchRec's planner does) or curve (what the "
+      "table's histogram tells of its hot rows)",
+      &out->cache_hits, all_cache_hits());
+  if (!of_plan) return;
+  bandwidths.default_text("the plan's, or 897,600,12.5,32");
+  hits.default_text("the plan's, or load-factor");
 }
 
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,
@@ -74,8 +83,13 @@ std::string_view changed_by_hosts(std::string_view format) {
 }
 
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models) {
-  if (!flags.given("bandwidths") || capabilities(models.models).settable_bandwidths) return;
-  print_note("--bandwidths: changes nothing, " + only_torchrec("counts with them"));
+  if (capabilities(models.models).settable_bandwidths) return;
+  if (flags.given("bandwidths")) {
+    print_note("--bandwidths: changes nothing, " + only_torchrec("counts with them"));
+  }
+  if (flags.given("cache-hits")) {
+    print_note("--cache-hits: changes nothing, " + only_torchrec("knows tables in host memory"));
+  }
 }
 
 }  // namespace neuroshard::apps

@@ -14,8 +14,9 @@ namespace neuroshard::apps {
 FlagSet::Flag& declare_devices_per_host(FlagSet& flags, std::int32_t* out,
                                         const std::string& more = "");
 
-/// --bandwidths; what it holds stays when it is not given.
-FlagSet::Flag& declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out);
+/// --bandwidths and --cache-hits; what is not given stays. `of_plan`: whether a plan's are then
+/// taken.
+void declare_bandwidths(FlagSet& flags, TorchRecBandwidths* out, bool of_plan = false);
 
 /// load_cost_models(); TorchRec's formula counts with those bandwidths.
 Result<NamedCostModels> load_models_with(const std::string& name_or_path,
@@ -40,7 +41,7 @@ Result<NamedCostModels> load_models_for_hosts(const std::string& name_or_path, c
 /// is what does beside costs, as of changed_by_hosts().
 void note_unknown_hosts(const FlagSet& flags, const NamedCostModels& models,
                         std::string_view changed = {});
-/// The same of --bandwidths.
+/// The same of --bandwidths and --cache-hits.
 void note_unknown_bandwidths(const FlagSet& flags, const NamedCostModels& models);
 
 /// A remark on standard error on the hosts that a plan for `devices` is written for in that format

@@ -5,6 +5,7 @@
 
 #include "engine/api/boundary.h"
 #include "engine/api/handles.h"
+#include "engine/core/quoted_choices.h"
 #include "engine/cost_model/capabilities.h"
 #include "io/file.h"
 #include "io/text.h"
@@ -50,7 +51,14 @@ Result<TorchRecBandwidths> read_bandwidths(const neuroshard_torchrec_bandwidths&
       read_bandwidth(given.inter_host_gbps, "inter_host_gbps", own.inter_host_gbps));
   NEUROSHARD_RETURN_IF_ERROR(
       read_bandwidth(given.host_memory_gbps, "host_memory_gbps", own.host_memory_gbps));
-  return own;
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view hits,
+                              view_of(given.cache_hits, "bandwidths.cache_hits"));
+  for (const CacheHits each : all_cache_hits()) {
+    if (hits == to_string(each)) own.cache_hits = each;
+  }
+  if (hits.empty() || hits == to_string(own.cache_hits)) return own;
+  return invalid_input("bandwidths.cache_hits: found " + io::excerpt(hits) + ", expected " +
+                       quoted_choices(all_cache_hits()));
 }
 
 }  // namespace

@@ -178,6 +178,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
       local.inter_host_gbps = own[2];
       local.host_memory_gbps = own[3];
     }
+    local.cache_hits = text_of(document.provenance.cache_hits);
     local.exchange_forward = number_of(document.exchange.forward);
     local.exchange_backward = number_of(document.exchange.backward);
     return write_struct(info, local, "info");

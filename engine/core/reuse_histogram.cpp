@@ -94,13 +94,32 @@ double ZipfWeights::sum(double rows) const {
          alpha * (of(kExact) / (q * begin) - of(rows) / (q * end)) / 12;
 }
 
+using LogFactorials = std::array<double, kTails>;  ///< of the thresholds
+
+LogFactorials log_factorials() {
+  LogFactorials logs{};
+  for (int k = 0; k < kTails; ++k) logs[static_cast<std::size_t>(k)] = log_factorial(1 << k);
+  return logs;
+}
+
+/// Of a row of mean count `mean`: how likely it is in each bin.
+ReuseHistogram shares_of(double mean, const LogFactorials& log_factorials) {
+  ReuseHistogram shares{};
+  const double log_mean = std::log(mean);
+  double above = -std::expm1(-mean);  // P(N > 0)
+  for (int k = 0; k < kTails && above > 0; ++k) {
+    const auto bin = static_cast<std::size_t>(k);
+    const double tail = poisson_tail(1 << k, mean, log_mean, log_factorials[bin]);
+    shares[bin] = std::max(0.0, above - tail);
+    above = tail;
+  }
+  shares[kTails] = above;
+  return shares;
+}
+
 /// Expected numbers of rows per bin, collected from rows of equal mean count.
 class ExpectedCounts {
  public:
-  ExpectedCounts() {
-    for (int k = 0; k < kTails; ++k) log_factorial_[k] = log_factorial(1 << k);
-  }
-
   /// `rows` rows (a weight, not necessarily whole) of mean count `mean`.
   void add(double mean, double rows) {
     if (mean != mean_) find_shares(mean);
@@ -119,21 +138,12 @@ class ExpectedCounts {
   }
 
  private:
-  /// Of a row of mean count `mean`: how likely it is in each bin.
   void find_shares(double mean) {
     mean_ = mean;
-    shares_ = {};
-    const double log_mean = std::log(mean);
-    double above = -std::expm1(-mean);  // P(N > 0)
-    for (int k = 0; k < kTails && above > 0; ++k) {
-      const double tail = poisson_tail(1 << k, mean, log_mean, log_factorial_[k]);
-      shares_[static_cast<std::size_t>(k)] = std::max(0.0, above - tail);
-      above = tail;
-    }
-    shares_[kTails] = above;
+    shares_ = shares_of(mean, log_factorial_);
   }
 
-  double log_factorial_[kTails];
+  const LogFactorials log_factorial_ = log_factorials();
   double mean_ = 0;  ///< of shares_; uniform lookups have one for all rows
   ReuseHistogram shares_{};
   ReuseHistogram bins_{};
@@ -233,6 +243,8 @@ ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLa
   }
   return counts.expectation(n, lookups);
 }
+
+ReuseHistogram poisson_bins(double mean) { return shares_of(mean, log_factorials()); }
 
 double mean_reuse(const ReuseHistogram& histogram) {
   double mean = 0;

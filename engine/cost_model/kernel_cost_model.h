@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "engine/core/compute_kernel.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
@@ -12,8 +14,9 @@ namespace neuroshard {
 class KernelCostModel {
  public:
   virtual ~KernelCostModel() = default;
-  /// Bytes per ms that a kernel reads and writes.
-  [[nodiscard]] virtual double bandwidth_of(const TableKernel& kernel) const = 0;
+  /// Bytes per ms that a kernel of that table reads and writes.
+  [[nodiscard]] virtual double bandwidth_of(std::int32_t table,
+                                            const TableKernel& kernel) const = 0;
   /// Milliseconds of a shard of `table`.
   [[nodiscard]] virtual double shard_ms(const Table& table, const ShardShape& shape) const = 0;
 };

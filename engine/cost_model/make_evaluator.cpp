@@ -4,6 +4,7 @@
 
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
+#include "engine/cost_model/kernel_bandwidths.h"
 #include "engine/cost_model/mlp_evaluator.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "engine/cost_model/torchrec_formula.h"
@@ -32,17 +33,19 @@ Status check_exchange(const CostModels& models, const ExchangeFormat& exchange) 
 
 class FormulaKernels final : public KernelCostModel {
  public:
-  explicit FormulaKernels(const TorchRecFormula& formula) : formula_(formula) {}
+  FormulaKernels(const TorchRecCosts& costs, const Workload& workload, std::int32_t devices)
+      : formula_(costs, workload.batch_size, devices), bandwidths_(costs, workload) {}
 
-  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const override {
-    return formula_.bandwidth_of(kernel);
+  [[nodiscard]] double bandwidth_of(std::int32_t table, const TableKernel& kernel) const override {
+    return bandwidths_.of(table, kernel);
   }
   [[nodiscard]] double shard_ms(const Table& table, const ShardShape& shape) const override {
-    return formula_.shard(table, shape).total_ms();
+    return formula_.shard(table, shape, bandwidth_of(shape.table, shape.kernel)).total_ms();
   }
 
  private:
   const TorchRecFormula formula_;
+  const KernelBandwidths bandwidths_;
 };
 
 }  // namespace
@@ -66,12 +69,12 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
 }
 
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
-                                                         std::int64_t batch_size,
+                                                         const Workload& workload,
                                                          std::int32_t devices,
                                                          std::int32_t devices_per_host,
                                                          const ExchangeFormat& exchange) {
-  return std::make_unique<FormulaKernels>(TorchRecFormula(
-      torchrec_costs(*models.torchrec, devices_per_host, exchange), batch_size, devices));
+  return std::make_unique<FormulaKernels>(
+      torchrec_costs(*models.torchrec, devices_per_host, exchange), workload, devices);
 }
 
 }  // namespace neuroshard

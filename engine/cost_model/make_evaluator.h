@@ -22,11 +22,11 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       std::int32_t devices_per_host = 0,
                                                       const ExchangeFormat& exchange = {});
 
-/// What these cost models have kernels cost, of global batches of that size on so many devices, in
-/// such hosts and exchanges; it keeps nothing of `models`. REQUIRES
-/// capabilities(models).host_memory, batch_size >= 1 and devices >= 1.
+/// What these cost models have kernels of the workload's tables cost on so many devices, in such
+/// hosts and exchanges; it keeps nothing of `models` and `workload`. REQUIRES
+/// capabilities(models).host_memory, a valid workload and devices >= 1.
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
-                                                         std::int64_t batch_size,
+                                                         const Workload& workload,
                                                          std::int32_t devices,
                                                          std::int32_t devices_per_host = 0,
                                                          const ExchangeFormat& exchange = {});

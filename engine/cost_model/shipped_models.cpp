@@ -46,6 +46,7 @@ std::string bandwidths_text(const TorchRecBandwidths& costs) {
   if (costs.host_memory_gbps != TorchRecBandwidths{}.host_memory_gbps) {
     bandwidths += ", to host memory " + io::format_number(costs.host_memory_gbps) + " GB/s";
   }
+  if (costs.cache_hits == CacheHits::kCurve) bandwidths += ", cache hits by access curves";
   return bandwidths;
 }
 
@@ -124,7 +125,9 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
   const ModelOrigin origin = origin_of(models.models);
   const std::optional<TorchRecEstimator>& formula = models.models.torchrec;
   std::vector<double> bandwidths;
+  std::string cache_hits;
   if (formula) {
+    if (formula->cache_hits == CacheHits::kCurve) cache_hits = to_string(formula->cache_hits);
     bandwidths = {formula->device_gbps, formula->intra_host_gbps, formula->inter_host_gbps,
                   formula->host_memory_gbps};
   }
@@ -137,7 +140,8 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
           .input_sha256 = input_sha256,
           .algorithm = algorithm,
           .seed = seed,
-          .bandwidths_gbps = std::move(bandwidths)};
+          .bandwidths_gbps = std::move(bandwidths),
+          .cache_hits = cache_hits};
 }
 
 std::string hardware_of(const ModelOrigin& origin) {

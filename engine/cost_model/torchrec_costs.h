@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "engine/core/cluster.h"
@@ -36,6 +37,15 @@ constexpr std::optional<TorchRecRelease> release_of_model(std::string_view name)
   return std::nullopt;
 }
 
+/// How many lookups a cache of a table's rows serves: as many percent as it holds rows, which is
+/// TorchRec's formula, or what the table's AccessCurve says.
+enum class CacheHits { kLoadFactor, kCurve };
+/// "load-factor", "curve".
+constexpr std::string_view to_string(CacheHits hits) {
+  return hits == CacheHits::kCurve ? "curve" : "load-factor";
+}
+std::span<const CacheHits> all_cache_hits();
+
 /// What TorchRec's performance estimator counts bytes with, in GB/s of 2^30 bytes; the defaults are
 /// those of TorchRec 1.4 and 1.9 (torchrec/distributed/planner/constants.py).
 struct TorchRecBandwidths {
@@ -43,17 +53,22 @@ struct TorchRecBandwidths {
   double intra_host_gbps = 600;  ///< all-to-all on one host
   double inter_host_gbps = 12.5;
   double host_memory_gbps = 32;  ///< between a device and its host's memory
+  CacheHits cache_hits = CacheHits::kLoadFactor;
 
   friend bool operator==(const TorchRecBandwidths&, const TorchRecBandwidths&) = default;
 };
 
-/// Of the bandwidth, what kernels that read host memory have.
+/// Of the bandwidth, what kernels that read host memory have by TorchRec's formula.
 inline constexpr double kOffloadedShare = 0.1;
 
 /// Whether no such kernel has more bandwidth than those of tables on the devices.
 inline bool fused_is_fastest(const TorchRecBandwidths& bandwidths) {
-  return kOffloadedShare * bandwidths.host_memory_gbps <= bandwidths.device_gbps;
+  const double share = bandwidths.cache_hits == CacheHits::kCurve ? 1 : kOffloadedShare;
+  return share * bandwidths.host_memory_gbps <= bandwidths.device_gbps;
 }
+
+/// Of GB/s of 2^30 bytes.
+constexpr double bytes_per_ms(double gbps) { return gbps * (1024.0 * 1024.0 * 1024.0 / 1000.0); }
 
 /// Each of them: costs stay finite. What TorchRec's own Topology takes is bytes a millisecond, a
 /// million times as much, and above this whatever hardware is meant.

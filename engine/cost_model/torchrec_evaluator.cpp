@@ -8,7 +8,10 @@ namespace neuroshard {
 
 TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload& workload,
                                      std::int32_t devices)
-    : workload_(workload), devices_(devices), formula_(costs, workload.batch_size, devices) {}
+    : workload_(workload),
+      devices_(devices),
+      formula_(costs, workload.batch_size, devices),
+      bandwidths_(costs, workload) {}
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
   const auto [place, is_new] = ids_.try_emplace(
@@ -85,9 +88,10 @@ PlanCost TorchRecEvaluator::evaluate(const Plan& plan) {
   const auto columns = dealt_columns(workload_, plan, formula_.host_devices()).value();
   for (const DealtColumns& dealt : columns) {
     const Table& table = table_of(dealt.table);
+    const double bandwidth = bandwidths_.of(dealt.table, dealt.kernel);
     const TorchRecShardCost block = dealt.devices == devices_
-                                        ? formula_.block_of_all(table, dealt.kernel)
-                                        : formula_.block_of_host(table, dealt.dim, dealt.kernel);
+                                        ? formula_.block_of_all(table, bandwidth)
+                                        : formula_.block_of_host(table, dealt.dim, bandwidth);
     for (std::int32_t rank = 0; rank < dealt.devices; ++rank) {
       add(dealt.first_device + rank, block);
     }

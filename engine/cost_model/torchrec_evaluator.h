@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cost_model/cost_evaluator.h"
+#include "engine/cost_model/kernel_bandwidths.h"
 #include "engine/cost_model/torchrec_formula.h"
 
 namespace neuroshard {
@@ -48,7 +49,7 @@ class TorchRecEvaluator final : public CostEvaluator {
   static constexpr std::size_t kStateSize = 8;  // milliseconds, then padding
 
   [[nodiscard]] TorchRecShardCost cost_of(const ShardShape& shape) const {
-    return formula_.shard(table_of(shape.table), shape);
+    return formula_.shard(table_of(shape.table), shape, bandwidths_.of(shape.table, shape.kernel));
   }
   [[nodiscard]] const Table& table_of(std::int32_t table) const {
     return workload_.tables[static_cast<std::size_t>(table)];
@@ -57,6 +58,7 @@ class TorchRecEvaluator final : public CostEvaluator {
   const Workload& workload_;
   const std::int32_t devices_;
   const TorchRecFormula formula_;
+  const KernelBandwidths bandwidths_;
   /// By table, rows, dim, row_blocks, replicated, kernel.
   std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t, bool, TableKernel>,
            search::ShapeId>

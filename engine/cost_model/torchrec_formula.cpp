@@ -6,7 +6,6 @@
 namespace neuroshard {
 namespace {
 
-constexpr double kBytesPerMs = 1024.0 * 1024.0 * 1024.0 / 1000.0;  // of 1 GB/s
 constexpr double kIndexBytes = 8;
 constexpr double kBackwardFactor = 2;
 constexpr double kWeightGradients = 1.1;   // of the forward pass, of lookups with weights
@@ -58,10 +57,9 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
       release_(costs.release),
       format_(costs.exchange),
       samples_(static_cast<double>(batch_size / devices * devices)),
-      device_bandwidth_(costs.device_gbps * kBytesPerMs),
-      host_bandwidth_(costs.host_memory_gbps * kBytesPerMs) {
-  const double near = costs.intra_host_gbps * kBytesPerMs;
-  const double far = costs.inter_host_gbps * kBytesPerMs;
+      device_bandwidth_(bytes_per_ms(costs.device_gbps)) {
+  const double near = bytes_per_ms(costs.intra_host_gbps);
+  const double far = bytes_per_ms(costs.inter_host_gbps);
   all_ms_per_byte_ = 1 / (host_devices_ == 0 ? near : far);
   between_ms_per_byte_ = host_devices_ == 0 ? 0 : 1 / (host_devices_ * far);
   by_host_ms_per_byte_ = 1 / near + between_ms_per_byte_;
@@ -71,18 +69,12 @@ TorchRecFormula::TorchRecFormula(const TorchRecCosts& costs, std::int64_t batch_
   reduce_ms_per_byte_ = again * (2 * hosts - 1) / hosts / (far * on_host);
 }
 
-double TorchRecFormula::bandwidth_of(const TableKernel& kernel) const {
-  if (!kernel.offloaded()) return device_bandwidth_;
-  const double cached = kernel.load_factor;
-  return kOffloadedShare * (cached * device_bandwidth_ + (1 - cached) * host_bandwidth_);
-}
-
-TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& shape) const {
+TorchRecShardCost TorchRecFormula::shard(const Table& table, const ShardShape& shape,
+                                         double bandwidth) const {
   if (shape.replicated) return replica(table);
-  if (shape.rows == table.rows) return whole_rows(table, shape.dim, shape.kernel);
+  if (shape.rows == table.rows) return whole_rows(table, shape.dim, bandwidth);
   const bool of_host = shape.row_blocks > 0 && shape.row_blocks == host_devices_;
-  return of_host ? block_of_host(table, shape.dim, shape.kernel)
-                 : block_of_all(table, shape.kernel);
+  return of_host ? block_of_host(table, shape.dim, bandwidth) : block_of_all(table, bandwidth);
 }
 
 /// Of `dim` columns: an output for each sample and feature or, of rows that are not pooled, for
@@ -109,13 +101,13 @@ TorchRecFormula::Bytes TorchRecFormula::summed(const Table& table) const {
 
 /// Indices and rows read and outputs written, forward; twice that, backward.
 TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t dim,
-                                              const TableKernel& kernel) const {
+                                              double bandwidth) const {
   const double lookups = table.pooling_factor * samples_;
   const double rows = lookups * std::max(dim, 32) * element_bytes(table);
   const double values = output_values(table, dim, samples_, lookups);
   const Bytes each = sent(table);
   const double bytes = index_bytes(table, lookups) + rows + values * each.forward;
-  const double forward = bytes * narrow_penalty(dim) / bandwidth_of(kernel);
+  const double forward = bytes * narrow_penalty(dim) / bandwidth;
   return {forward * both_passes(table), all_ms_per_byte_ * (values * each.forward),
           all_ms_per_byte_ * (values * each.backward)};
 }
@@ -123,14 +115,12 @@ TorchRecShardCost TorchRecFormula::whole_rows(const Table& table, std::int32_t d
 /// A block has its share of the lookups, but partial sums of all samples, whose gradients are
 /// copied, which TorchRec has the table's kernel do. Narrow rows cost no more than wide ones here.
 TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                         const BlockExchange& exchange,
-                                         const TableKernel& kernel) const {
+                                         const BlockExchange& exchange, double bandwidth) const {
   const double lookups = table.pooling_factor * samples_ / blocks;
   const double rows = lookups * dim * element_bytes(table);
   const double values = output_values(table, dim, samples_, lookups);
   const double written = values * exchange.summed.forward;
   const double returned = values * exchange.summed.backward;
-  const double bandwidth = bandwidth_of(kernel);
   const double forward = (index_bytes(table, lookups) + rows + written) / bandwidth;
   // As if all went in the format of sums, and what goes on to other hosts in its own.
   const auto ms = [&](double bytes, double summed, double sent) {
@@ -141,20 +131,19 @@ TorchRecShardCost TorchRecFormula::block(const Table& table, std::int32_t dim, s
           ms(returned, exchange.summed.backward, exchange.sent.backward)};
 }
 
-TorchRecShardCost TorchRecFormula::block_of_all(const Table& table,
-                                                const TableKernel& kernel) const {
+TorchRecShardCost TorchRecFormula::block_of_all(const Table& table, double bandwidth) const {
   const Bytes each = summed(table);
-  return block(table, table.dim, devices_, {all_ms_per_byte_, 0, each, each}, kernel);
+  return block(table, table.dim, devices_, {all_ms_per_byte_, 0, each, each}, bandwidth);
 }
 
 /// Partial sums are reduced on the host, each device then has its samples' to send to the others.
 TorchRecShardCost TorchRecFormula::block_of_host(const Table& table, std::int32_t dim,
-                                                 const TableKernel& kernel) const {
+                                                 double bandwidth) const {
   // Of rows that are not pooled TorchRec knows no codec here.
   const double plain = element_bytes(table);
   const Bytes on_host = table.pooled ? summed(table) : Bytes{plain, plain};
   return block(table, dim, host_devices_,
-               {by_host_ms_per_byte_, between_ms_per_byte_, on_host, sent(table)}, kernel);
+               {by_host_ms_per_byte_, between_ms_per_byte_, on_host, sent(table)}, bandwidth);
 }
 
 /// Lookups of a device's own samples, nothing to send forward; then all devices add up the gradient

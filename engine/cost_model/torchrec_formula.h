@@ -33,22 +33,20 @@ class TorchRecFormula {
   /// Devices of one of several hosts, or 0: one host.
   [[nodiscard]] std::int32_t host_devices() const { return host_devices_; }
 
-  /// Bytes per ms that a kernel reads and writes.
-  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const;
-
   /// Whichever of those below `shape`, of `table`, is: a part of a table's rows is a block over one
-  /// host's devices when its row_blocks are as many, else one over all devices.
-  [[nodiscard]] TorchRecShardCost shard(const Table& table, const ShardShape& shape) const;
+  /// host's devices when its row_blocks are as many, else one over all devices. `bandwidth`, here
+  /// and below: bytes per ms that the table's kernel reads and writes, as of KernelBandwidths.
+  [[nodiscard]] TorchRecShardCost shard(const Table& table, const ShardShape& shape,
+                                        double bandwidth) const;
   /// `dim` columns with all rows: table_wise, column_wise.
   [[nodiscard]] TorchRecShardCost whole_rows(const Table& table, std::int32_t dim,
-                                             const TableKernel& kernel = {}) const;
+                                             double bandwidth) const;
   /// One of the blocks of a table's rows over all devices, however many rows it has: row_wise.
-  [[nodiscard]] TorchRecShardCost block_of_all(const Table& table,
-                                               const TableKernel& kernel = {}) const;
+  [[nodiscard]] TorchRecShardCost block_of_all(const Table& table, double bandwidth) const;
   /// One of the blocks of the rows of `dim` columns over the devices of one host: table_row_wise,
   /// grid_shard. REQUIRES host_devices() > 0.
   [[nodiscard]] TorchRecShardCost block_of_host(const Table& table, std::int32_t dim,
-                                                const TableKernel& kernel = {}) const;
+                                                double bandwidth) const;
   /// A table that every device holds, of each of them: data_parallel.
   [[nodiscard]] TorchRecShardCost replica(const Table& table) const;
 
@@ -71,8 +69,7 @@ class TorchRecFormula {
   [[nodiscard]] Bytes sent(const Table& table) const;
   [[nodiscard]] Bytes summed(const Table& table) const;
   [[nodiscard]] TorchRecShardCost block(const Table& table, std::int32_t dim, std::int32_t blocks,
-                                        const BlockExchange& exchange,
-                                        const TableKernel& kernel) const;
+                                        const BlockExchange& exchange, double bandwidth) const;
 
   std::int32_t devices_;
   std::int32_t host_devices_;
@@ -80,7 +77,6 @@ class TorchRecFormula {
   ExchangeFormat format_;
   double samples_;              ///< of the batch, as many on each device
   double device_bandwidth_;     ///< bytes per ms
-  double host_bandwidth_;       ///< of the host's memory, from a device
   double all_ms_per_byte_;      ///< of outputs in one direction, between all devices
   double by_host_ms_per_byte_;  ///< on a host, and then between hosts, a device each
   double between_ms_per_byte_;  ///< of those, between hosts

@@ -25,6 +25,8 @@ struct PlanProvenance {
   /// What TorchRec's formula counted with, in GB/s: a device's memory, all-to-all on one host,
   /// between hosts, host memory; empty of networks, and in older files.
   std::vector<double> bandwidths_gbps{};
+  /// How it counted what caches serve: "curve", or "" where that is their share of the rows.
+  std::string cache_hits{};
   friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
 };
 

@@ -39,6 +39,13 @@ Status read_bandwidths(JsonObject& object, PlanProvenance& provenance) {
   return {};
 }
 
+Status read_cache_hits(JsonObject& object, PlanProvenance& provenance) {
+  const std::optional<JsonValue> value = object.find("cache_hits");
+  if (!value) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.cache_hits, value->text());
+  return provenance.cache_hits == "curve" ? Status() : value->unexpected("'curve'");
+}
+
 Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
@@ -215,6 +222,7 @@ void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
     for (const double gbps : provenance.bandwidths_gbps) writer.number(gbps);
     writer.end_array();
   }
+  if (!provenance.cache_hits.empty()) writer.key("cache_hits").text(provenance.cache_hits);
   if (!provenance.cost_provenance.empty()) {
     writer.key("hardware").text(provenance.hardware);
     writer.key("cost_provenance").text(provenance.cost_provenance);
@@ -233,6 +241,7 @@ Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model, object.text("cost_model"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.cost_model_sha256, object.text("cost_model_sha256"));
   NEUROSHARD_RETURN_IF_ERROR(read_bandwidths(object, provenance));
+  NEUROSHARD_RETURN_IF_ERROR(read_cache_hits(object, provenance));
   NEUROSHARD_RETURN_IF_ERROR(read_cost_origin(object, provenance));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));

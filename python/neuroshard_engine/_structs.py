@@ -31,7 +31,7 @@ class Table(ctypes.Structure):
 class Bandwidths(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("device_gbps", c_double),
                 ("intra_host_gbps", c_double), ("inter_host_gbps", c_double),
-                ("host_memory_gbps", c_double), ("model", Text)]
+                ("host_memory_gbps", c_double), ("model", Text), ("cache_hits", Text)]
 
 
 class CostModelsInfo(ctypes.Structure):
@@ -88,7 +88,8 @@ class PlanInfo(ctypes.Structure):
                 ("host_memory_bytes", c_int64), ("cost_model", Text), ("cost_model_sha256", Text),
                 ("device_gbps", c_double), ("intra_host_gbps", c_double),
                 ("inter_host_gbps", c_double), ("host_memory_gbps", c_double),
-                ("exchange_forward", c_int32), ("exchange_backward", c_int32)]
+                ("exchange_forward", c_int32), ("exchange_backward", c_int32),
+                ("cache_hits", Text)]
 
 
 class ExplainOptions(ctypes.Structure):

@@ -20,10 +20,12 @@ class CostModels:
     """A set of cost models; made by shipped(), read() or torchrec(). Shared by threads freely."""
 
     def __init__(self, handle: binding.Handle, content: Optional[bytes] = None,
-                 bandwidths: Optional[List[float]] = None) -> None:
+                 bandwidths: Optional[List[float]] = None,
+                 cache_hits: str = "load-factor") -> None:
         self._handle = handle
         self._content = content  # of a file, for the command
         self._bandwidths = bandwidths or []
+        self._cache_hits = cache_hits
         info = structs.sized(structs.CostModelsInfo)
         binding.call("cost_models_get_info", handle, ctypes.byref(info))
         self._info = info
@@ -50,10 +52,12 @@ class CostModels:
     @classmethod
     def torchrec(cls, device_gbps: float = 0, intra_host_gbps: float = 0,
                  inter_host_gbps: float = 0, host_memory_gbps: float = 0,
-                 model: str = "torchrec") -> CostModels:
+                 model: str = "torchrec", cache_hits: str = "load-factor") -> CostModels:
         """The formula of TorchRec's performance estimator with these bandwidths.
 
         model: of which release: "torchrec", the newest known, or "torchrec-1.4".
+        cache_hits: what a cache of 5 % of a table's rows serves: "load-factor", 5 % of the lookups as
+        in TorchRec's planner, or "curve", what the reuse histogram tells of the table's hot rows.
 
         All in GB/s of 2^30 bytes, 0 for TorchRec's own: a device's memory (897), all-to-all on one
         host (600), between hosts (12.5), between a device and its host's memory (32).
@@ -63,12 +67,15 @@ class CostModels:
         numbers = [number(what, each, 0, 1e300, "GB/s above 0, or 0 for TorchRec's own")
                    for what, each in given.items()]
         words = text("model", model)
+        hits = text("cache_hits", cache_hits)
         bandwidths = structs.sized(
             structs.Bandwidths, device_gbps=numbers[0], intra_host_gbps=numbers[1],
-            inter_host_gbps=numbers[2], host_memory_gbps=numbers[3], model=structs.text_of(words))
+            inter_host_gbps=numbers[2], host_memory_gbps=numbers[3], model=structs.text_of(words),
+            cache_hits=structs.text_of(hits))
         defaults = (897.0, 600.0, 12.5, 32.0)
         return cls(binding.make("cost_models", "cost_models_torchrec", ctypes.byref(bandwidths)),
-                   bandwidths=[each or own for each, own in zip(numbers, defaults)])
+                   bandwidths=[each or own for each, own in zip(numbers, defaults)],
+                   cache_hits=cache_hits)
 
     @classmethod
     def of(cls, which: Union[CostModels, Path]) -> CostModels:
@@ -126,7 +133,8 @@ class CostModels:
         """How the command is told to use them; a file of theirs is written to `folder`."""
         if self._bandwidths:
             return ["--cost-model", self.name,
-                    "--bandwidths", ",".join(map(repr, self._bandwidths))]
+                    "--bandwidths", ",".join(map(repr, self._bandwidths)),
+                    "--cache-hits", self._cache_hits]
         if self._content is None:
             return ["--cost-model", self.name]
         path = os.path.join(folder, os.path.basename(self.name))

@@ -266,7 +266,8 @@ def _models_of(info: Any) -> CostModels:
     name = info.cost_model.text()
     if name in TORCHREC_MODELS and info.device_gbps > 0:
         return CostModels.torchrec(info.device_gbps, info.intra_host_gbps, info.inter_host_gbps,
-                                   info.host_memory_gbps, model=name)
+                                   info.host_memory_gbps, model=name,
+                                   cache_hits=info.cache_hits.text() or "load-factor")
     if name in CostModels.names():
         return CostModels.shipped(name)
     if name:

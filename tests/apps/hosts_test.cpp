@@ -199,11 +199,13 @@ BOOST_AUTO_TEST_CASE(bandwidths_that_change_nothing_are_told) {
       {"compare", "--tasks", tasks, "--devices", "8", "--algorithms", "size-greedy"}};
   for (std::vector<std::string> arguments : commands) {
     arguments.insert(arguments.end(), {"--tables", kHostTables, "--device-memory", "80GB",
-                                       "--bandwidths", "3000,450,50"});
+                                       "--bandwidths", "3000,450,50", "--cache-hits", "curve"});
     const Outcome outcome = run_command(arguments);
     BOOST_TEST(outcome.exit_code == 0);
     BOOST_TEST(outcome.err ==
-               "--bandwidths: changes nothing, only the cost model torchrec counts with them\n");
+               "--bandwidths: changes nothing, only the cost model torchrec counts with them\n"
+               "--cache-hits: changes nothing, only the cost model torchrec knows tables in host "
+               "memory\n");
   }
 }
 

@@ -116,6 +116,34 @@ BOOST_AUTO_TEST_CASE(hosts_and_their_memory_are_kept) {
   BOOST_TEST(made.run("check").exit_code == 3);
 }
 
+BOOST_AUTO_TEST_CASE(cache_hits_are_kept_and_a_flag_wins) {
+  const Standalone made(
+      {"--cost-model", "torchrec", "--cache-hits", "curve", "--host-memory", "2GB"}, "20MB");
+  const double cost = made.plan().at("cost_ms").as_double();
+  BOOST_TEST(made.plan().at("provenance").at("cache_hits").as_string() == "curve");
+  const auto costed = [&](const Words& flags) {
+    const std::string file = made.file("costed.json");
+    Words all{"--output", file};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const Outcome outcome = made.run("simulate", all);
+    BOOST_TEST(outcome.exit_code == 0, outcome.err);
+    return std::pair(parsed(slurp(file)).at("cost_ms").as_double(), outcome.err);
+  };
+  BOOST_TEST(costed({}).first == cost);
+  BOOST_TEST(costed({}).second.empty());
+  // Bandwidths alone leave it as it is.
+  BOOST_TEST(costed({"--bandwidths", "897,600,12.5,32"}).first == cost);
+  const auto [by_load_factor, note] = costed({"--cache-hits", "load-factor"});
+  BOOST_TEST(by_load_factor > cost);
+  BOOST_TEST(note.find("was made with cache hits by curve, --cache-hits says load-factor\n") !=
+                 std::string::npos,
+             note);
+  const Outcome refused = made.run("simulate", {"--cache-hits", "all"});
+  BOOST_TEST(refused.exit_code == 2);
+  BOOST_TEST(refused.err.find("--cache-hits: found 'all', expected ") != std::string::npos,
+             refused.err);
+}
+
 BOOST_AUTO_TEST_CASE(memory_that_is_too_small_is_told_without_a_flag) {
   const Standalone made({});
   made.edit("\"device_memory_bytes\": 1000000000", "\"device_memory_bytes\": 1000000");

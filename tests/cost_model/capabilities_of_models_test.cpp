@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(kernels_cost_what_the_evaluator_says) {
   const CostModels models = torchrec();
   const Workload workload = example();
   const TableKernel cached{ComputeKernel::kFusedUvmCaching, 0.25};
-  const auto kernels = make_kernel_costs(models, workload.batch_size, 2);
+  const auto kernels = make_kernel_costs(models, workload, 2);
   const auto evaluator = make_evaluator(models, workload, 2).value();
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(kernels_cost_what_the_evaluator_says) {
     if (index == 1) shape.kernel = cached;
     BOOST_TEST(kernels->shard_ms(table, shape) == evaluator->shape_cost(evaluator->intern(shape)));
   }
-  BOOST_TEST(kernels->bandwidth_of(cached) < kernels->bandwidth_of({}));
+  BOOST_TEST(kernels->bandwidth_of(1, cached) < kernels->bandwidth_of(1, {}));
 }
 
 BOOST_AUTO_TEST_CASE(words_name_the_model) {

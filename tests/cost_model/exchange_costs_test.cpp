@@ -22,6 +22,8 @@ using boost::test_tools::tolerance;
 constexpr double kGb = 1024.0 * 1024 * 1024 / 1000;
 constexpr double kBatch = 65536;
 
+const double kBandwidth = bytes_per_ms(897);
+
 TorchRecFormula formula_of(const std::string& format, std::int32_t devices) {
   return {torchrec_costs({}, 0, parse_exchange_format(format).value()), 65536, devices};
 }
@@ -65,7 +67,7 @@ BOOST_AUTO_TEST_CASE(the_formula_counts_whole_tables_as_torchrec_does) {
                                            {"int8", 1, 1},
                                            {"int8,bf16", 1, 2},
                                            {"fp32,fp16", 4, 2}}) {
-    const TorchRecShardCost cost = formula_of(one.format, 2).whole_rows(table_a(), 128);
+    const TorchRecShardCost cost = formula_of(one.format, 2).whole_rows(table_a(), 128, kBandwidth);
     const double values = kBatch * 128;
     BOOST_TEST(cost.compute_ms == 3 * (read + values * one.forward) / (897 * kGb),
                tolerance(1e-12));
@@ -77,18 +79,18 @@ BOOST_AUTO_TEST_CASE(the_formula_counts_whole_tables_as_torchrec_does) {
 BOOST_AUTO_TEST_CASE(the_formula_takes_other_numbers_for_fp8_where_sums_are_added_up) {
   const double values = kBatch * 128;
   // Row-wise: everything is summed. fp8 is fp16 forward and bf16 backward there, int8 stays.
-  const TorchRecShardCost fp8 = formula_of("fp8", 4).block_of_all(table_a());
+  const TorchRecShardCost fp8 = formula_of("fp8", 4).block_of_all(table_a(), kBandwidth);
   const double read = kBatch / 4 * 3 * 8 + kBatch / 4 * 3 * 128 * 4;
   BOOST_TEST(fp8.forward_ms == near_ms(values * 2), tolerance(1e-12));
   BOOST_TEST(fp8.backward_ms == near_ms(values * 2), tolerance(1e-12));
   BOOST_TEST(fp8.compute_ms == (3 * (read + values * 2) + 2.455 * values * 2) / (897 * kGb),
              tolerance(1e-12));
-  const TorchRecShardCost int8 = formula_of("int8,fp32", 4).block_of_all(table_a());
+  const TorchRecShardCost int8 = formula_of("int8,fp32", 4).block_of_all(table_a(), kBandwidth);
   BOOST_TEST(int8.forward_ms == near_ms(values), tolerance(1e-12));
   BOOST_TEST(int8.backward_ms == near_ms(values * 4), tolerance(1e-12));
 
   // Over the devices of one of two hosts: summed on it, then an all-to-all of the sums between.
-  const TorchRecShardCost host = formula_of("fp8,int8", 16).block_of_host(table_a(), 128);
+  const TorchRecShardCost host = formula_of("fp8,int8", 16).block_of_host(table_a(), 128, kBandwidth);
   BOOST_TEST(host.forward_ms == near_ms(values * 2) + far_ms(values * 1 / 8), tolerance(1e-12));
   BOOST_TEST(host.backward_ms == near_ms(values) + far_ms(values / 8), tolerance(1e-12));
 }
@@ -97,10 +99,10 @@ BOOST_AUTO_TEST_CASE(without_codecs_outputs_travel_as_the_tables_are) {
   Table half = table_a();
   half.data_type = DataType::kFp16;
   const double values = kBatch * 128;
-  BOOST_TEST(formula_of("fp32", 2).whole_rows(half, 128).forward_ms == near_ms(values * 2),
+  BOOST_TEST(formula_of("fp32", 2).whole_rows(half, 128, kBandwidth).forward_ms == near_ms(values * 2),
              tolerance(1e-12));
   // One direction with a codec gives the other one, too, of fp32.
-  const TorchRecShardCost mixed = formula_of("fp32,int8", 2).whole_rows(half, 128);
+  const TorchRecShardCost mixed = formula_of("fp32,int8", 2).whole_rows(half, 128, kBandwidth);
   BOOST_TEST(mixed.forward_ms == near_ms(values * 4), tolerance(1e-12));
   BOOST_TEST(mixed.backward_ms == near_ms(values), tolerance(1e-12));
   // Tables on every device have no exchange that a codec is for.

@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(features_of_less_than_one_lookup_have_fewer_outputs_since_1
   const std::vector<ShardShape> shapes{
       {0, 1000, 128}, {0, 125, 128}, {0, 125, 128, 8}, {0, 1000, 128, 0, true}};
   const auto costs = [&](const TorchRecCosts& given, const ShardShape& shape) {
-    return TorchRecFormula(given, 65536, 16).shard(table, shape);
+    return TorchRecFormula(given, 65536, 16).shard(table, shape, bytes_per_ms(given.device_gbps));
   };
   table.pooling_factor = 0.25;
   for (const ShardShape& shape : shapes) {

@@ -63,6 +63,44 @@ BOOST_AUTO_TEST_CASE(other_bandwidths_of_host_memory_cost_what_torchrecs_estimat
   check(16, {0, 125, 128, 8}, 20.91257052951389, 3.372367491967248);
 }
 
+// Caches serve what the table's access curve says: the time of a byte is that of either memory.
+BOOST_AUTO_TEST_CASE(by_access_curves_caches_serve_what_hot_rows_are_looked_up) {
+  Workload workload;
+  workload.batch_size = 65536;
+  Table& table = workload.tables.emplace_back();
+  table.rows = 1'000'000;
+  table.dim = 128;
+  table.pooling_factor = 10;
+  table.reuse_histogram = expected_reuse(table.rows, 655360, 1.05).histogram;
+  table.kernels.fused_uvm_caching = true;
+  TorchRecCosts costs;
+  const auto ms = [&](const TableKernel& kernel) {
+    TorchRecEvaluator evaluator(costs, workload, 2);
+    const double exchange = [&] {
+      const TorchRecFormula formula(costs, workload.batch_size, 2);
+      const TorchRecShardCost cost = formula.whole_rows(table, 128, 1);
+      return cost.forward_ms + cost.backward_ms;
+    }();
+    return evaluator.shape_cost(
+               evaluator.intern({.table = 0, .rows = table.rows, .dim = 128, .kernel = kernel})) -
+           exchange;
+  };
+  const double on_device = ms({});
+  const double five_percent = ms(cache_of(0.05));
+  costs.cache_hits = CacheHits::kCurve;
+  BOOST_TEST(ms({}) == on_device);
+  const double on_host = ms(kUvm);
+  BOOST_TEST(on_host == on_device * 897 / 32, boost::test_tools::tolerance(1e-9));
+  const AccessCurve curve(table.reuse_histogram, 655360, table.rows);
+  BOOST_TEST(curve.hits(0.05) > 0.7);
+  for (const double cached : {0.01, 0.05, 0.123, 0.5, 0.99}) {
+    const double hits = curve.hits(cached);
+    BOOST_TEST(ms(cache_of(cached)) == hits * on_device + (1 - hits) * on_host,
+               boost::test_tools::tolerance(1e-9));
+  }
+  BOOST_TEST(ms(cache_of(0.05)) < 0.1 * five_percent);
+}
+
 // Of its EmbeddingStorageEstimator.
 BOOST_AUTO_TEST_CASE(kernels_take_the_bytes_that_torchrecs_estimator_says) {
   const Table table = example().tables[0];

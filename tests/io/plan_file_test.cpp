@@ -107,6 +107,7 @@ PlanDocument told_example() {
   document.setting = {{"user", "ad, \"new\"", ""}, 1'000'000, 2'000'000};
   document.places.devices_per_host = 2;
   document.provenance.bandwidths_gbps = {897, 600, 12.5, 32};
+  document.provenance.cache_hits = "curve";
   return document;
 }
 
@@ -116,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_plan_says_what_it_was_made_for) {
        {"  \"device_memory_bytes\": 1000000,\n  \"host_memory_bytes\": 2000000,\n"
         "  \"devices_per_host\": 2,\n",
         "  \"table_names\": [\n    \"user\",\n    \"ad, \\\"new\\\"\",\n    \"\"\n  ],\n",
-        "    \"bandwidths_gbps\": [897, 600, 12.5, 32],\n"}) {
+        "    \"bandwidths_gbps\": [897, 600, 12.5, 32],\n    \"cache_hits\": \"curve\",\n"}) {
     BOOST_TEST(text.find(part) != std::string::npos, part << " is not in " << text);
   }
   const PlanDocument again = value_of(parse(text));
@@ -148,6 +149,11 @@ BOOST_AUTO_TEST_CASE(what_no_plan_was_made_for_is_refused) {
     const std::string text =
         changed("\"hardware\"", std::string("\"bandwidths_gbps\": ") + list + ", \"hardware\"");
     check_refused(parse(text).status(), {"bandwidths_gbps"});
+  }
+  for (const char* word : {"\"load-factor\"", "\"\"", "1"}) {
+    const std::string text =
+        changed("\"hardware\"", std::string("\"cache_hits\": ") + word + ", \"hardware\"");
+    check_refused(parse(text).status(), {"cache_hits"});
   }
 }
 

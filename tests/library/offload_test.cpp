@@ -204,6 +204,21 @@ BOOST_AUTO_TEST_CASE(the_bandwidth_of_host_memory_is_the_formulas) {
   BOOST_TEST(must(fast.export_as(workload)).find("to host memory 64 GB/s") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(caches_serve_hot_rows_where_that_is_asked_for) {
+  const Workload workload = large_tables(4, NEUROSHARD_KERNEL_FUSED | NEUROSHARD_KERNEL_FUSED_UVM);
+  const Planner curves = formula_planner({.cache_hits = "curve"});
+  const Plan plan = must(curves.plan(workload, kSmall, kFewEvaluations));
+  BOOST_TEST(detail::view(plan.info().cache_hits) == "curve");
+  const Plan same = must(formula_planner({.cache_hits = "load-factor"}).simulate(workload, plan));
+  BOOST_TEST(same.cost_ms() == must(formula_planner().simulate(workload, plan)).cost_ms());
+  BOOST_TEST(same.cost_ms() > plan.cost_ms());
+  BOOST_TEST(detail::view(same.info().cache_hits).empty());
+  const Result<CostModels> unknown = CostModels::torchrec({.cache_hits = "all"});
+  BOOST_REQUIRE(!unknown.ok());
+  BOOST_TEST(unknown.error().message ==
+             "bandwidths.cache_hits: found 'all', expected 'load-factor' or 'curve'");
+}
+
 BOOST_AUTO_TEST_CASE(networks_plan_nothing_there_and_say_so) {
   Log log;
   const neuroshard_planner_options options = log.options();

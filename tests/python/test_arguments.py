@@ -129,7 +129,7 @@ class ArgumentTest(unittest.TestCase):
                 "of": ns.CostModels.of,
                 **{name: lambda v, name=name: ns.CostModels.torchrec(**{name: v})
                    for name in ("device_gbps", "intra_host_gbps", "inter_host_gbps",
-                                "host_memory_gbps")},
+                                "host_memory_gbps", "cache_hits")},
                 "tables": lambda v: ns.Workload.of(v, 4096), "file": ns.Workload.read,
                 "batch_size": lambda v: ns.Workload.of(FEW, v),
                 "other_batch_size": lambda v: ns.Workload.of(self.plan.workload, v),

@@ -132,6 +132,21 @@ class PlanTest(unittest.TestCase):
         with self.assertRaisesRegex(ns.InvalidInputError, "bandwidths.model: found 'torchrec-2'"):
             ns.CostModels.torchrec(model="torchrec-2")
 
+    def test_cache_hits_by_curves_stay_with_a_plan(self):
+        tables = [dict(FEW[0], compute_kernels=["fused_uvm_caching"])] + FEW[1:]
+        models = ns.CostModels.torchrec(cache_hits="curve")
+        plan = ns.plan(tables, devices=2, device_memory="1GB", host_memory="10GB", batch_size=32768,
+                       evaluations=1000, cost_model=models)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            plan.save(path)
+            again = ns.Plan.read(path, tables, batch_size=32768)
+        self.assertEqual(again.cost_ms, plan.cost_ms)
+        self.assertIn("cache hits by access curves", plan.explain())
+        self.assertIn("cache hits by access curves", again.explain())
+        with self.assertRaisesRegex(ns.InvalidInputError, "bandwidths.cache_hits: found 'all'"):
+            ns.CostModels.torchrec(cache_hits="all")
+
     def test_explains_without_being_told_again(self):
         plan = ns.plan(FEW, devices=2, device_memory="1GB", batch_size=32768, evaluations=2000,
                        cost_model=ns.CostModels.torchrec(device_gbps=2000))

@@ -49,7 +49,7 @@ bool is_replica(const search::TableSpace& table) {
 KernelCosts::KernelCosts(const search::Problem& problem, const CostModels& models,
                          const DivisionRules& rules)
     : problem_(problem),
-      kernel_costs_(make_kernel_costs(models, problem.workload.batch_size, problem.cluster.devices,
+      kernel_costs_(make_kernel_costs(models, problem.workload, problem.cluster.devices,
                                       problem.cluster.devices_per_host, problem.cluster.exchange)),
       rules_(rules) {
   for (std::size_t table = 0; table < problem.space.tables.size(); ++table) {

@@ -75,8 +75,8 @@ class KernelCosts {
   [[nodiscard]] TableKernel kernel_of(std::size_t table, std::size_t kernel) const;
 
   /// Bytes per ms.
-  [[nodiscard]] double bandwidth_of(const TableKernel& kernel) const {
-    return kernel_costs_->bandwidth_of(kernel);
+  [[nodiscard]] double bandwidth_of(std::int32_t table, const TableKernel& kernel) const {
+    return kernel_costs_->bandwidth_of(table, kernel);
   }
   /// Milliseconds of a shard with that kernel, and bytes on its device and its host.
   [[nodiscard]] double shard_ms(ShardShape shape, const TableKernel& kernel) const;

@@ -79,7 +79,7 @@ struct BoundOptions {
     all.push_back(option_of(space, table, cost));
     const TableKernel& kernel = space.of(table).kernel;
     if (kernel.kernel != ComputeKernel::kFusedUvmCaching) return;
-    const Cached cached{costs.bandwidth_of(kernel), all.back()};
+    const Cached cached{costs.bandwidth_of(table, kernel), all.back()};
     if (last) all.push_back(between(*last, cached));
     last = cached;
   }

@@ -27,6 +27,9 @@ typedef struct neuroshard_torchrec_bandwidths {
   double inter_host_gbps;  /* between hosts; 12.5 */
   double host_memory_gbps; /* between a device and its host's memory, for tables there; 32 */
   neuroshard_text model; /* of which release: "torchrec-1.4", or "torchrec": the newest; also "" */
+  /* What a cache of 5 % of a table's rows serves: "load-factor", also "": 5 % of the lookups;
+     "curve": what the table's reuse histogram tells of its hot rows. */
+  neuroshard_text cache_hits;
 } neuroshard_torchrec_bandwidths;
 
 /* The cost model "torchrec" of a hardware with these bandwidths; NULL means TorchRec's own, as

@@ -19,7 +19,8 @@ struct TorchRecBandwidths {
   double intra_host_gbps = 0;
   double inter_host_gbps = 0;
   double host_memory_gbps = 0;
-  std::string_view model{};  ///< "torchrec", also "", or "torchrec-1.4"
+  std::string_view model{};       ///< "torchrec", also "", or "torchrec-1.4"
+  std::string_view cache_hits{};  ///< "load-factor", also "", or "curve"
 };
 
 /// What knows what a hardware costs: networks, or TorchRec's formula.
@@ -49,6 +50,7 @@ class CostModels {
     given.inter_host_gbps = bandwidths.inter_host_gbps;
     given.host_memory_gbps = bandwidths.host_memory_gbps;
     given.model = detail::text(bandwidths.model);
+    given.cache_hits = detail::text(bandwidths.cache_hits);
     return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
       return neuroshard_cost_models_torchrec(&given, out, error);
     });

@@ -75,6 +75,7 @@ typedef struct neuroshard_plan_info {
   double host_memory_gbps;
   int32_t exchange_forward; /* NEUROSHARD_EXCHANGE_FP32 and above, that its costs are of */
   int32_t exchange_backward;
+  neuroshard_text cache_hits; /* "curve", or "": as neuroshard_torchrec_bandwidths has them */
 } neuroshard_plan_info;
 
 /* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each
