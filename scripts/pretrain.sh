@@ -24,8 +24,6 @@ mkdir -p "$work" models
 # Plans may have any global batch size between the first and the last. Between two of these, which are
 # a factor of 2 apart, costs are as close as at them (held out: 40,000 and 500,000).
 batch_sizes=(1024 2048 4096 8192 16384 32768 65536 131072 262144 524288 1048576)
-# Exchanges follow the bytes of a message, which a few sizes cover.
-comm_batch_sizes=(1024 4096 16384 65536 262144 1048576)
 # Two pools: one shaped like a production model's 856 tables, and one with what that lacks: tables of
 # 40 million rows, of a few rows, and of 100 lookups a sample.
 for batch in "${batch_sizes[@]}"; do
@@ -54,21 +52,28 @@ collect_compute() {
   done
 }
 
-# collect_comm NAME PROFILE: eight devices a host behind one NVSwitch, hosts behind their network
-# cards. Wide dims stand for devices that hold hundreds of tables.
+# collect_comm NAME PROFILE MEMORY: for each batch size and number of devices the exchanges of random
+# placements of either pool, begun when their compute is done as in plans, and some as the paper draws
+# them. Eight devices a host behind one NVSwitch, hosts behind their network cards. Networks of
+# sums of dims and starts alone were up to 26 % off the simulator's costs of whole plans,
+# these 2.7 % (random and greedy plans of scripts/plan_errors.py).
 collect_comm() {
-  local devices max_dim batch data samples
-  for devices in 2 3 4 6 8 12 16 24 32 64 128 256 512 1024; do
-    samples=$((devices <= 128 ? 1000 : 128000 / devices))
-    for max_dim in 128 1024; do
-      for batch in "${comm_batch_sizes[@]}"; do
-        data=$work/$1_comm_${devices}_${max_dim}_$batch
-        "$neuroshard" collect comm --backend sim --profile "$2+cluster" --devices "$devices" \
-          --max-dim "$max_dim" --batch-size "$batch" --samples $((samples / part + 1)) \
-          --seed "$draw$devices$batch" \
-          --output "$data"
-        comm+=(--data "$data")
-      done
+  local devices batch samples tables data
+  for devices in 2 3 4 5 6 8 10 12 16 20 24 32 40 48 64 96 128 192 256 384 512 768 1024; do
+    samples=$((devices <= 64 ? 400 : 25600 / devices))
+    tables=$((devices <= 16 ? 120 : devices <= 128 ? 40 : 12))
+    for batch in "${batch_sizes[@]}"; do
+      data=$work/$1_comm_${devices}_$batch
+      local collect=("$neuroshard" collect comm --backend sim --profile "$2+cluster"
+        --devices "$devices" --batch-size "$batch")
+      local pool=("${collect[@]}" --max-memory "$3" --max-tables "$tables" --tables)
+      "${pool[@]}" "$work/pool_$batch.json" --samples $((samples / part + 1)) \
+        --seed "${draw}4$devices$batch" --output "${data}_paper"
+      "${pool[@]}" examples/dlrm_dcnv2.json --samples $((samples / 2 / part + 1)) \
+        --seed "${draw}5$devices$batch" --output "${data}_large"
+      "${collect[@]}" --max-dim 1024 --samples $((samples / 4 / part + 1)) \
+        --seed "${draw}6$devices$batch" --output "${data}_drawn"
+      comm+=(--data "${data}_paper" --data "${data}_large" --data "${data}_drawn")
     done
   done
 }
@@ -79,7 +84,7 @@ for recipe in "${recipes[@]}"; do
   began=$SECONDS
   compute=() comm=()
   collect_compute "$name" "$profile" "$memory" > "$work/$name.log"
-  collect_comm "$name" "$profile" >> "$work/$name.log"
+  collect_comm "$name" "$profile" "$memory" >> "$work/$name.log"
   if "$errors"; then
     "$neuroshard" evaluate compute "${compute[@]}" --cost-model "models/$name.safetensors" \
       --model-output "$work/$name.safetensors"

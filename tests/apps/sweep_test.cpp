@@ -190,13 +190,13 @@ BOOST_AUTO_TEST_CASE(fewer_devices_than_a_host_has_are_one_host) {
 
 BOOST_AUTO_TEST_CASE(a_guess_is_told_once_with_the_numbers_of_devices_that_it_is_of) {
   std::vector<std::string> arguments{"sweep",     "--tables",    kSweptTables,
-                                     "--devices", "1280,8,2000", "--device-memory",
+                                     "--devices", "1280,8,1100", "--device-memory",
                                      "80GB,40GB", "--algorithm", "size-greedy"};
   BOOST_TEST(run_command(arguments).err ==
-             "h200_sim: trained on 2 to 1024 devices, what it says of 1280, 2000 is a guess\n");
-  arguments.insert(arguments.end(), {"--cost-model", "torchrec", "--batch-size", "2000"});
+             "h200_sim: trained on 2 to 1024 devices, what it says of 1100, 1280 is a guess\n");
+  arguments.insert(arguments.end(), {"--cost-model", "torchrec", "--batch-size", "2200"});
   BOOST_TEST(run_command(arguments).err ==
-             "torchrec: batch 2000 is no multiple of 1280 devices, the formula counts 1280, 1 on "
+             "torchrec: batch 2200 is no multiple of 1280 devices, the formula counts 1280, 1 on "
              "each\n");
 }
 

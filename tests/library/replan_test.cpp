@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(whole_tables_move_where_that_is_asked_for) {
       workload.add({.name = "hot", .rows = 1'000'000, .dim = 128, .pooling_factor = 100}).ok());
   const Planner planner = make_planner();
   const Plan now = crowded(workload, 4);
-  PlanOptions options{.evaluations = 1000};
+  PlanOptions options{.evaluations = 20'000};
   const Plan cut = must(planner.replan(workload, cluster_of(4), now, INT64_MAX, options));
   BOOST_TEST(cut.shards().size() > workload.table_count());
   options.whole_tables = true;
