@@ -34,14 +34,6 @@ Status read_bandwidth(double given, const std::string& name, double& out) {
                        io::format_number(kMaxTorchRecGbps) + ", or 0");
 }
 
-std::string quoted_torchrec_models() {
-  std::string names;
-  for (const TorchRecRelease release : torchrec_releases()) {
-    names += (names.empty() ? "'" : " or '") + std::string(model_name(release)) + "'";
-  }
-  return names;
-}
-
 Result<TorchRecBandwidths> read_bandwidths(const neuroshard_torchrec_bandwidths& given) {
   TorchRecBandwidths own;
   NEUROSHARD_RETURN_IF_ERROR(read_bandwidth(given.device_gbps, "device_gbps", own.device_gbps));
@@ -93,7 +85,7 @@ neuroshard_status neuroshard_cost_models_torchrec(const neuroshard_torchrec_band
     if (name.empty()) name = kTorchRecCostModel;
     if (!release_of_model(name)) {
       return invalid_input("bandwidths.model: found " + io::excerpt(name) + ", expected " +
-                           quoted_torchrec_models());
+                           quoted_choices<TorchRecRelease>(torchrec_releases()));
     }
     NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels formula, load_shipped_models(std::string(name)));
     set_bandwidths(own, formula);

@@ -69,7 +69,7 @@ void name_constants(NamedCostModels& named) {
 
 /// TorchRec's formula under its name.
 NamedCostModels torchrec_models(TorchRecRelease release) {
-  NamedCostModels named{std::string(model_name(release)), {}, {}};
+  NamedCostModels named{std::string(to_string(release)), {}, {}};
   named.models.torchrec.emplace().release = release;
   name_constants(named);
   named.models.min_batch_size = 1;
@@ -249,7 +249,7 @@ std::string_view shipped_model_name(std::size_t index) {
   const std::span<const EmbeddedFile> files = embedded_models();
   if (index < files.size()) return files[index].name;
   const std::size_t release = index - files.size();
-  return release < torchrec_releases().size() ? model_name(torchrec_releases()[release])
+  return release < torchrec_releases().size() ? to_string(torchrec_releases()[release])
                                               : std::string_view("");
 }
 

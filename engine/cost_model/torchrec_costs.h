@@ -25,14 +25,14 @@ constexpr std::string_view version_of(TorchRecRelease release) {
 /// The name that stands for TorchRec's own cost model where cost models are named: the newest
 /// release's, and below those of older ones.
 inline constexpr std::string_view kTorchRecCostModel = "torchrec";
-constexpr std::string_view model_name(TorchRecRelease release) {
+constexpr std::string_view to_string(TorchRecRelease release) {
   return release == TorchRecRelease::k1_9 ? kTorchRecCostModel : "torchrec-1.4";
 }
 
 /// Nothing for other cost models' names.
 constexpr std::optional<TorchRecRelease> release_of_model(std::string_view name) {
   for (const TorchRecRelease release : torchrec_releases()) {
-    if (name == model_name(release)) return release;
+    if (name == to_string(release)) return release;
   }
   return std::nullopt;
 }
