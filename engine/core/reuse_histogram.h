@@ -44,8 +44,8 @@ struct IndexLaw {
 /// rounding), fewer of them than rows, zipf_q > 0, zipf_s >= 0, all finite.
 ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLaw& law);
 
-/// How likely the count of a row is in each bin when it is Poisson with that mean; what they lack of
-/// 1 is the likelihood of no lookup. REQUIRES mean > 0.
+/// How likely the count of a row is in each bin when it is Poisson with that mean; what they lack
+/// of 1 is the likelihood of no lookup. REQUIRES mean > 0.
 ReuseHistogram poisson_bins(double mean);
 
 /// Mean count of a distinct index, read off a histogram (bin centres are geometric means; the last

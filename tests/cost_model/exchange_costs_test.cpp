@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(the_formula_takes_other_numbers_for_fp8_where_sums_are_adde
   BOOST_TEST(int8.backward_ms == near_ms(values * 4), tolerance(1e-12));
 
   // Over the devices of one of two hosts: summed on it, then an all-to-all of the sums between.
-  const TorchRecShardCost host = formula_of("fp8,int8", 16).block_of_host(table_a(), 128, kBandwidth);
+  const TorchRecShardCost host =
+      formula_of("fp8,int8", 16).block_of_host(table_a(), 128, kBandwidth);
   BOOST_TEST(host.forward_ms == near_ms(values * 2) + far_ms(values * 1 / 8), tolerance(1e-12));
   BOOST_TEST(host.backward_ms == near_ms(values) + far_ms(values / 8), tolerance(1e-12));
 }
@@ -99,8 +100,9 @@ BOOST_AUTO_TEST_CASE(without_codecs_outputs_travel_as_the_tables_are) {
   Table half = table_a();
   half.data_type = DataType::kFp16;
   const double values = kBatch * 128;
-  BOOST_TEST(formula_of("fp32", 2).whole_rows(half, 128, kBandwidth).forward_ms == near_ms(values * 2),
-             tolerance(1e-12));
+  BOOST_TEST(
+      formula_of("fp32", 2).whole_rows(half, 128, kBandwidth).forward_ms == near_ms(values * 2),
+      tolerance(1e-12));
   // One direction with a codec gives the other one, too, of fp32.
   const TorchRecShardCost mixed = formula_of("fp32,int8", 2).whole_rows(half, 128, kBandwidth);
   BOOST_TEST(mixed.forward_ms == near_ms(values * 4), tolerance(1e-12));
