@@ -40,7 +40,7 @@ struct RateGrid {
 
   RateGrid() {
     for (std::size_t g = 0; g < kRates; ++g) {
-      rates[g] = std::exp2((kFirstHalfOctave + static_cast<double>(g)) / 2);
+      rates[g] = std::pow(2.0, (kFirstHalfOctave + static_cast<double>(g)) / 2);
       const ReuseHistogram bins = poisson_bins(rates[g]);
       chances[g][0] = std::exp(-rates[g]);
       std::copy(bins.begin(), bins.end(), chances[g].begin() + 1);
@@ -66,7 +66,7 @@ double slope_of(const Counts& rows) {
   double rank = 0;
   for (std::size_t bin = kReuseBins - 1; bin >= 1; --bin) {
     rank += rows[bin + 1];
-    const double least = std::exp2(static_cast<double>(bin) - 1) + 0.5;
+    const double least = std::pow(2.0, static_cast<double>(bin) - 1) + 0.5;
     if (rank >= 1) points.push_back({std::log(rank), std::log(least)});
   }
   std::reverse(points.begin(), points.end());
@@ -170,7 +170,7 @@ AccessCurve::AccessCurve(const ReuseHistogram& histogram, double lookups, std::i
   std::size_t at = 1;
   for (int step = -20 * 4; at + 1 < kShares.size(); ++step) {
     const bool last = step > 24 * 4;
-    const Point next = last ? Point{1, 1} : cache_for(shares, std::exp2(step / kSteps));
+    const Point next = last ? Point{1, 1} : cache_for(shares, std::pow(2.0, step / kSteps));
     for (; at + 1 < kShares.size() && (last || next.rows >= kShares[at]); ++at) {
       hits_[at] = std::clamp(on_line(before, next, kShares[at]), kShares[at], 1.0);
     }
