@@ -79,7 +79,8 @@ endfunction()
 
 # Under sanitizers, the files of a folder are one for the compiler: most of the time that it takes a
 # file goes to what the others include, too. A folder is therefore what a helper's name is unique in.
-# Not in other builds, so that a missing #include is found. Changes the list.
+# Not in other builds, so that a missing #include is found. Not by UNITY_BUILD, which leaves out files
+# with options of their own, as most have here. Changes the list.
 function(neuroshard_join_folders list)
   if(NOT NEUROSHARD_SANITIZE)
     return()

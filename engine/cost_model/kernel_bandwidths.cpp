@@ -11,27 +11,27 @@ std::span<const CacheHits> all_cache_hits() {
 }
 
 KernelBandwidths::KernelBandwidths(const TorchRecCosts& costs, const Workload& workload)
-    : device_(bytes_per_ms(costs.device_gbps)),
+    : workload_(workload),
+      device_(bytes_per_ms(costs.device_gbps)),
       host_(bytes_per_ms(costs.host_memory_gbps)),
-      cache_hits_(costs.cache_hits) {
-  if (cache_hits_ != CacheHits::kCurve) return;
-  for (const Table& table : workload.tables) {
-    std::optional<AccessCurve>& curve = curves_.emplace_back();
-    if (!table.kernels.fused_uvm_caching) continue;
-    const double lookups = table.pooling_factor * static_cast<double>(workload.batch_size);
-    curve.emplace(table.reuse_histogram, lookups, table.rows);
-  }
-}
+      curves_(costs.cache_hits == CacheHits::kCurve ? workload.tables.size() : 0) {}
 
 double KernelBandwidths::of(std::int32_t table, const TableKernel& kernel) const {
   if (!kernel.offloaded()) return device_;
   const double cached = kernel.load_factor;
-  if (cache_hits_ == CacheHits::kLoadFactor) {
-    return kOffloadedShare * (cached * device_ + (1 - cached) * host_);
-  }
-  const auto& curve = curves_[static_cast<std::size_t>(table)];
-  const double hits = curve ? curve->hits(cached) : cached;
-  return 1 / (hits / device_ + (1 - hits) / host_);
+  if (curves_.empty()) return kOffloadedShare * (cached * device_ + (1 - cached) * host_);
+  const double served = cached > 0 ? hits(table, cached) : 0;
+  return 1 / (served / device_ + (1 - served) / host_);
+}
+
+double KernelBandwidths::hits(std::int32_t table, double cached) const {
+  LateCurve& late = curves_[static_cast<std::size_t>(table)];
+  std::call_once(late.made, [&] {
+    const Table& own = workload_.tables[static_cast<std::size_t>(table)];
+    const double lookups = own.pooling_factor * static_cast<double>(workload_.batch_size);
+    late.curve.emplace(own.reuse_histogram, lookups, own.rows);
+  });
+  return late.curve->hits(cached);
 }
 
 }  // namespace neuroshard

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -15,19 +16,26 @@ namespace neuroshard {
 /// TorchRec's estimator: a cache of 5 % of the rows serves 5 % of the lookups, and whatever reads
 /// host memory has a tenth of the bandwidths. With CacheHits::kCurve a cache serves what the
 /// table's AccessCurve says, and the time of a byte is that of device memory for those and that of
-/// the host's for the others. A value; const access is thread-safe.
+/// the host's for the others. A curve is made when a cache of its table is first asked about: most
+/// searches ask about none. Const access is thread-safe.
 class KernelBandwidths {
  public:
-  /// Keeps nothing of `workload`.
+  /// `workload` must outlive it.
   KernelBandwidths(const TorchRecCosts& costs, const Workload& workload);
 
   [[nodiscard]] double of(std::int32_t table, const TableKernel& kernel) const;
 
  private:
+  struct LateCurve {
+    std::once_flag made;
+    std::optional<AccessCurve> curve;
+  };
+  [[nodiscard]] double hits(std::int32_t table, double cached) const;
+
+  const Workload& workload_;
   double device_;
   double host_;
-  CacheHits cache_hits_;
-  std::vector<std::optional<AccessCurve>> curves_;  ///< of tables that may have a cache
+  mutable std::vector<LateCurve> curves_;  ///< one a table; empty: by load factors
 };
 
 }  // namespace neuroshard

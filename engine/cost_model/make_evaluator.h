@@ -23,7 +23,7 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
                                                       const ExchangeFormat& exchange = {});
 
 /// What these cost models have kernels of the workload's tables cost on so many devices, in such
-/// hosts and exchanges; it keeps nothing of `models` and `workload`. REQUIRES
+/// hosts and exchanges; it keeps nothing of `models`, and `workload` must outlive it. REQUIRES
 /// capabilities(models).host_memory, a valid workload and devices >= 1.
 std::unique_ptr<const KernelCostModel> make_kernel_costs(const CostModels& models,
                                                          const Workload& workload,
