@@ -53,7 +53,7 @@ class ReplanCommand final : public Command {
                &move_limit_)
         .required();
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
-    declare_replanning(flags, &options_);
+    declare_replanning(flags, &search_);
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
@@ -67,6 +67,7 @@ class ReplanCommand final : public Command {
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
     NEUROSHARD_RETURN_IF_ERROR(exchange_of(exchange_).status());
+    settle(&search_);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
@@ -97,7 +98,9 @@ class ReplanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         const NamedCostModels models,
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
+    search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     note_unused_flags(flags, export_.format);
+    note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
     note_unknown_hosts(flags, models, changed_by_hosts(export_.format));
     if (hosts.devices == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
@@ -150,7 +153,7 @@ class ReplanCommand final : public Command {
 
   Result<std::string> plan_text(const PlanAndTables& input, const io::PlanDocument& now,
                                 const NamedCostModels& models, const PlanResult& result) {
-    return text_of(export_, input.loaded, cluster_, models, result, options_.seed, now);
+    return text_of(export_, input.loaded, cluster_, models, result, search_.options.seed, now);
   }
 
   void note_setting(const FlagSet& flags, GivenSetting given, const NamedCostModels& models,
@@ -175,10 +178,8 @@ class ReplanCommand final : public Command {
   Result<PlanResult> search(const PlanAndTables& input, const PlanFile& file, const Plan& now,
                             const CostModels& models, bool any_exchange) {
     ProgressBar progress;
-    PlanOptions options = options_;
+    PlanOptions options = search_.options;
     options.progress = &progress;
-    options.cancel = &cancel_token();
-    options.trainer = io::trainer_rules(export_.format, export_.options);
     const Workload& workload = input.loaded.workload;
     const ClusterSearch one = [&](const Cluster& cluster) {
       return replan_for(file, workload, cluster, models, now, {.bytes = move_limit_}, options);
@@ -246,7 +247,7 @@ class ReplanCommand final : public Command {
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
   ExportFlags export_;
-  PlanOptions options_{.threads = 0};
+  SearchFlags search_;
 };
 
 }  // namespace

@@ -53,13 +53,29 @@ void declare_threads_and_seed(FlagSet& flags, PlanOptions* out, const std::strin
   flags.seed("seed", seed, &out->seed);
 }
 
-/// --row-splits, --data-parallel and --target.
-void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
+/// --row-splits of a search in words, `limit` as in declare_search().
+void declare_row_splits(FlagSet& flags, SearchFlags* out, const std::string& search,
+                        const std::string& limit) {
   flags.choice("row-splits", "NAME",
-               "row shards that refine may make: off, even (a table over all devices, "
-               "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
+               "row shards that " + search +
+                   " may make: off, even (a table over all devices, "
+                   "TorchRec's row_wise) or any (also halves, quarters, .. on any devices); " +
                    limit + "no more than the cost model knows, which are whole rows for some",
                &out->row_splits, {"off", "even", "any"});
+}
+
+void declare_data_parallel(FlagSet& flags, SearchFlags* out, const std::string& search) {
+  flags.choice("data-parallel", "NAME",
+               "whether " + search +
+                   " may have small tables whole on every device (TorchRec's "
+                   "data_parallel), off or on; " +
+                   torchrec_alone("knows their cost"),
+               &out->data_parallel, {"off", "on"});
+}
+
+/// --row-splits, --data-parallel and --target.
+void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
+  declare_row_splits(flags, out, "refine", limit);
   const std::vector<std::string> targets = io::lint_targets();
   flags
       .choice("target", "NAME",
@@ -67,11 +83,7 @@ void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit)
                   ": row shards are even at most for torchrec, and off for hugectr",
               &out->target, targets)
       .default_text("none: any layout that the cost model knows");
-  flags.choice("data-parallel", "NAME",
-               "whether refine may have small tables whole on every device (TorchRec's "
-               "data_parallel), off or on; " +
-                   torchrec_alone("knows their cost"),
-               &out->data_parallel, {"off", "on"});
+  declare_data_parallel(flags, out, "refine");
 }
 
 }  // namespace
@@ -132,10 +144,10 @@ void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
   print_note("--host-memory: changes nothing, " + why);
 }
 
-void declare_replanning(FlagSet& flags, PlanOptions* out) {
+void declare_replanning(FlagSet& flags, SearchFlags* out) {
   flags
       .number("time-limit", "SECONDS", "then the search stops with the best plan so far",
-              &out->time_limit_s, {0, kLongest})
+              &out->options.time_limit_s, {0, kLongest})
       .default_text("1, or no limit with --evaluations");
   flags
       .integer(
@@ -143,9 +155,11 @@ void declare_replanning(FlagSet& flags, PlanOptions* out) {
           "plans, costed in full or estimated, after which the search stops, some more for what "
           "it ends with, instead of after a time: then the plan depends on "
           "neither the machine's speed nor --threads, only on its instruction set",
-          &out->evaluations, 1, kMostEvaluations)
+          &out->options.evaluations, 1, kMostEvaluations)
       .default_text("no limit");
-  declare_threads_and_seed(flags, out, "of the random numbers");
+  declare_row_splits(flags, out, "the search", "");
+  declare_data_parallel(flags, out, "the search");
+  declare_threads_and_seed(flags, &out->options, "of the random numbers");
 }
 
 void settle(SearchFlags* search) {

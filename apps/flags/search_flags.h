@@ -35,8 +35,8 @@ FlagSet::Flag& declare_host_memory(FlagSet& flags, std::int64_t* out);
 void limit_host_memory(const FlagSet& flags, const NamedCostModels& models,
                        const std::string& fault, Cluster* out);
 
-/// --time-limit, --evaluations, --threads and --seed of replan().
-void declare_replanning(FlagSet& flags, PlanOptions* out);
+/// The same for replan(), but --target.
+void declare_replanning(FlagSet& flags, SearchFlags* out);
 
 /// Completes the options by the words, the rules of the target's trainer among them; from now on an
 /// interrupt ends searches, not the command.

@@ -134,6 +134,7 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
                                 read_optional_struct(options, "options"));
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));
     const MoveLimit limit{.bytes = move_limit_bytes, .whole_tables = search.whole_tables};
+    warn_of_target(*planner, devices, given.row_splits, search.options);
     NEUROSHARD_ASSIGN_OR_RETURN(
         PlanHandle found,
         search_plan(*planner, *workload, devices, search.options,

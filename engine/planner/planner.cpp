@@ -125,7 +125,8 @@ Result<PlanResult> make_plan(const Workload& workload, const Cluster& cluster,
 
 Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
                           const CostModels& models, const Plan& now, const MoveLimit& given,
-                          const PlanOptions& options) {
+                          const PlanOptions& asked) {
+  const PlanOptions options = as_trainer_runs(asked);
   MoveLimit limit = given;
   limit.whole_tables |= only_whole_tables_move(options.trainer, workload);
   if (limit.bytes < 0) {

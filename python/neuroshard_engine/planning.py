@@ -70,12 +70,9 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     workload = Workload.of(tables, batch_size)
     models = CostModels.of(cost_model)
     words = [optional_text("algorithm", algorithm), optional_text("target", target)]
-    splits = 0  # the engine's default
-    if row_splits is not None:
-        splits = 1 + ROW_SPLITS.index(choice("row_splits", row_splits, ROW_SPLITS))
     options = _options(
         evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),
-        seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=splits,
+        seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=_splits(row_splits),
         data_parallel=flag("data_parallel", data_parallel),
         equal_columns=flag("equal_columns", equal_columns),
         target=structs.text_of(words[1]))
@@ -91,7 +88,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
            devices: Optional[int] = None, device_memory: Optional[Size] = None,
            cost_model: Union[None, CostModels, Path] = None, batch_size: Optional[int] = None,
            evaluations: Optional[int] = None, time_limit_s: Optional[float] = None,
-           threads: int = 0, target: Optional[str] = None, whole_tables: bool = False,
+           threads: int = 0, row_splits: Optional[str] = None, data_parallel: bool = False,
+           target: Optional[str] = None, whole_tables: bool = False,
            progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """A plan that costs no more than `now` does for `tables`, and brings at most `move_limit` bytes
     (such as "4GB") to devices that do not hold them.
@@ -103,7 +101,9 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
     target: the format that the plan will be exported in: `now` is taken as a file in it has it, and
         so is the plan.
     whole_tables: whether only whole tables move, and none is cut anew.
-    The others are as in plan(). Row shards and tables on every device stay where they are.
+    row_splits, data_parallel: what tables may become, as in plan(). With row_splits "off", those
+        with row shards or on every device stay as they are.
+    The others are as in plan().
     Raises, too, InfeasibleError where nothing is found that fits and moves no more than the limit.
     """
     instance("now", now, Plan)
@@ -116,6 +116,8 @@ def replan(now: Plan, tables: Optional[Tables] = None, *, move_limit: Size,
                        own.exchange)
     words = optional_text("target", target)
     options = _options(evaluations, time_limit_s, threads, target=structs.text_of(words),
+                       row_splits=_splits(row_splits),
+                       data_parallel=flag("data_parallel", data_parallel),
                        whole_tables=flag("whole_tables", whole_tables))
     limit = ctypes.c_int64(parse_bytes(move_limit, "move_limit"))
     handle = search("planner_replan", (planner_of(models), workload._handle,
@@ -133,6 +135,12 @@ def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
         devices_per_host=0 if per_host is None else integer("devices_per_host", per_host, 1, MAX_DEVICES),
         host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
         buffers=buffers, exchange=exchange)
+
+
+def _splits(row_splits: Optional[str]) -> int:
+    if row_splits is None:
+        return 0  # the engine's default
+    return 1 + ROW_SPLITS.index(choice("row_splits", row_splits, ROW_SPLITS))
 
 
 def _options(evaluations: Optional[int], time_limit_s: Optional[float], threads: int,

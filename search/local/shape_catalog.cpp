@@ -15,14 +15,17 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
                            const RowShapes& rows, const CancelToken* cancel)
     : ShapeCatalog(space, evaluator, rows, Around{}, cancel) {}
 
-ShapeCatalog ShapeCatalog::around(const Plan& plan, bool whole_tables, const SearchSpace& space,
-                                  PlanEvaluator& evaluator, const CancelToken* cancel) {
-  return {space, evaluator, RowShapes(), Around{shapes_of(plan), whole_tables}, cancel};
+ShapeCatalog ShapeCatalog::around(std::vector<ShardShape> shapes, bool whole_tables,
+                                  const SearchSpace& space, PlanEvaluator& evaluator,
+                                  const CancelToken* cancel) {
+  std::stable_sort(shapes.begin(), shapes.end(),
+                   [](const ShardShape& a, const ShardShape& b) { return a.table < b.table; });
+  return {space, evaluator, RowShapes(), Around{std::move(shapes), whole_tables}, cancel};
 }
 
 ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
                            const RowShapes& rows, const Around& around, const CancelToken* cancel)
-    : rows_(rows) {
+    : rows_(rows), whole_tables_(around.whole_tables) {
   std::span<const ShardShape> left = around.shapes;
   std::size_t interned = 0;
   for (std::size_t index = 0; index < space.tables.size(); ++index) {
@@ -43,7 +46,7 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
     const auto others = std::find_if(left.begin(), left.end(),
                                      [&](const ShardShape& shape) { return shape.table != table; });
     const auto of_table = static_cast<std::size_t>(others - left.begin());
-    add_shards(space, left.first(of_table), around.whole_tables);
+    add_shards(space, left.first(of_table));
     left = left.subspan(of_table);
     if (entries_.size() - interned >= kTogether) intern(evaluator, interned);
   }
@@ -71,11 +74,33 @@ EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t d
                  : by_width_[widths_[static_cast<std::size_t>(table)].all +
                              static_cast<std::size_t>(dim)];
   }
-  const EntryId end = table_begin_.size() > static_cast<std::size_t>(table) + 1
-                          ? table_begin_[static_cast<std::size_t>(table) + 1]
-                          : static_cast<EntryId>(entries_.size());  // while it is being made
-  for (EntryId id = whole(table); id < end; ++id) {
+  for (EntryId id = whole(table); id < end_of(table); ++id) {
     if (entry(id).dim == dim && entry(id).rows == rows && entry(id).spread == spread) return id;
+  }
+  return kNoEntry;
+}
+
+/// Behind the last entry of a table, of those so far while they are being made.
+EntryId ShapeCatalog::end_of(std::int32_t table) const {
+  const std::size_t next = static_cast<std::size_t>(table) + 1;
+  return next < table_begin_.size() ? table_begin_[next] : static_cast<EntryId>(entries_.size());
+}
+
+/// Of a plan's shard.
+Spread ShapeCatalog::spread_of(const ShardShape& shape) const {
+  if (shape.replicated) return Spread::kReplicas;
+  const CatalogEntry& all = entry(whole(shape.table));
+  const bool moves = shape.rows == all.rows && (shape.dim == all.dim || !whole_tables_);
+  return moves ? Spread::kNone : Spread::kFixed;
+}
+
+EntryId ShapeCatalog::of(const ShardShape& shape) const {
+  const Spread spread = spread_of(shape);
+  if (spread != Spread::kFixed) return find(shape.table, shape.rows, shape.dim, spread);
+  for (EntryId id = whole(shape.table); id < end_of(shape.table); ++id) {
+    const CatalogEntry& own = entry(id);
+    const bool fixed = own.spread == spread && own.row_blocks == shape.row_blocks;
+    if (fixed && own.dim == shape.dim && own.rows == shape.rows) return id;
   }
   return kNoEntry;
 }
@@ -172,15 +197,16 @@ EntryId ShapeCatalog::add_rows(const SearchSpace& space, const ShardShape& shape
   return id;
 }
 
-/// Of one table's shards in a plan.
-void ShapeCatalog::add_shards(const SearchSpace& space, std::span<const ShardShape> shapes,
-                              bool whole_tables) {
+/// Of one table's shards in plans.
+void ShapeCatalog::add_shards(const SearchSpace& space, std::span<const ShardShape> shapes) {
   for (const ShardShape& shape : shapes) {
-    const Table& whole = *space.of(shape.table).table;
-    const bool moves = shape.rows == whole.rows && (shape.dim == whole.dim || !whole_tables);
-    of_plan_.push_back(shape.replicated ? add(space, shape, Spread::kReplicas)
-                       : moves          ? add_columns(space, shape)
-                                        : add(space, shape, Spread::kFixed));
+    if (of(shape) != kNoEntry) continue;
+    const Spread spread = spread_of(shape);
+    if (spread == Spread::kNone) {
+      add_columns(space, shape);
+    } else {
+      add(space, shape, spread);
+    }
   }
 }
 

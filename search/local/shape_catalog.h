@@ -65,15 +65,16 @@ class ShapeCatalog {
   ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows = {},
                const CancelToken* cancel = nullptr);
 
-  /// Of a plan to go on from: all of the above of columns, the same of the widths of its shards,
-  /// and its row shards and replicas, if `whole_tables` all but whole tables, as pieces that do not
-  /// move. REQUIRES a valid plan in canonical order.
-  static ShapeCatalog around(const Plan& plan, bool whole_tables, const SearchSpace& space,
-                             PlanEvaluator& evaluator, const CancelToken* cancel = nullptr);
+  /// Of plans to go on from, by the shapes of all their shards in any order: all of the above of
+  /// columns, the same of the widths of those shards, and row shards and replicas, if
+  /// `whole_tables` all but whole tables, as pieces that do not move.
+  static ShapeCatalog around(std::vector<ShardShape> shapes, bool whole_tables,
+                             const SearchSpace& space, PlanEvaluator& evaluator,
+                             const CancelToken* cancel = nullptr);
 
   [[nodiscard]] bool complete() const { return complete_; }
-  /// The entry of each shard of the plan it is made of.
-  [[nodiscard]] std::span<const EntryId> of_plan() const { return of_plan_; }
+  /// The entry of a shard of a plan that the catalog is made around; kNoEntry where it has none.
+  [[nodiscard]] EntryId of(const ShardShape& shape) const;
 
   [[nodiscard]] const CatalogEntry& entry(EntryId id) const {
     return entries_[static_cast<std::size_t>(id)];
@@ -155,7 +156,9 @@ class ShapeCatalog {
   static constexpr std::size_t kNoWidths = static_cast<std::size_t>(-1);
   ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator, const RowShapes& rows,
                const Around& around, const CancelToken* cancel);
-  void add_shards(const SearchSpace& space, std::span<const ShardShape> shapes, bool whole_tables);
+  [[nodiscard]] EntryId end_of(std::int32_t table) const;
+  [[nodiscard]] Spread spread_of(const ShardShape& shape) const;
+  void add_shards(const SearchSpace& space, std::span<const ShardShape> shapes);
   EntryId add(const SearchSpace& space, const ShardShape& shape, Spread spread = Spread::kNone);
   EntryId add_columns(const SearchSpace& space, const ShardShape& shape,
                       Spread spread = Spread::kNone);
@@ -164,7 +167,8 @@ class ShapeCatalog {
   void add_spread(const SearchSpace& space, std::int32_t table);
   void intern(PlanEvaluator& evaluator, std::size_t& begin);
 
-  const RowShapes rows_;
+  RowShapes rows_;
+  bool whole_tables_;  // only these move, of a catalog around plans
   std::vector<CatalogEntry> entries_;
   std::vector<EntryId> table_begin_;  // one more than tables
   std::vector<Widths> widths_;        // per table, or empty
@@ -172,7 +176,6 @@ class ShapeCatalog {
   std::vector<EntryId> blocks_;       // per table, or empty
   std::vector<EntryId> host_blocks_;  // per table, or empty
   std::vector<EntryId> replicas_;     // per table, or empty
-  std::vector<EntryId> of_plan_;      // per shard of a plan, or empty
   std::deque<DeviceSet> limits_;      // of the tables that have one
   const DeviceSet* limit_ = nullptr;  // of the table whose entries are added
   bool complete_ = true;

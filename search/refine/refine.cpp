@@ -130,16 +130,12 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
 
 }  // namespace
 
-Result<SearchResult> refine_unjoined(const Problem& problem, PlanEvaluator& evaluator,
-                                     const SearchOptions& options) {
-  Result<SearchResult> found = search_within(problem, evaluator, options);
-  if (found.status().code() != StatusCode::kInfeasible) return found;
-  return with_wider_options(problem, options, found.status());
-}
-
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options) {
-  Result<SearchResult> found = refine_unjoined(problem, evaluator, options);
+  Result<SearchResult> found = search_within(problem, evaluator, options);
+  if (found.status().code() == StatusCode::kInfeasible) {
+    return with_wider_options(problem, options, found.status());
+  }
   if (!found.ok()) return found;
   found->plan = with_joined_columns(std::move(found->plan), problem, evaluator, found->evaluations);
   return found;

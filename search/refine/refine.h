@@ -17,8 +17,4 @@ namespace neuroshard::search {
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options);
 
-/// The same before what a device holds of a table becomes one block (joined_columns.h).
-Result<SearchResult> refine_unjoined(const Problem& problem, PlanEvaluator& evaluator,
-                                     const SearchOptions& options);
-
 }  // namespace neuroshard::search

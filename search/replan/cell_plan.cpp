@@ -4,12 +4,13 @@ namespace neuroshard::search {
 
 CellPlan cells_of(const Plan& plan, const ShapeCatalog& catalog) {
   CellPlan own;
+  const std::vector<ShardShape> shapes = shapes_of(plan);
   for (std::size_t k = 0; k < plan.shards.size(); ++k) {
     Shard shard = plan.shards[k];
     const bool replicated = shard.device == kEveryDevice;
     const std::int32_t end = replicated ? plan.devices : shard.device + 1;
     for (shard.device = replicated ? 0 : shard.device; shard.device < end; ++shard.device) {
-      own.pieces.push_back({catalog.of_plan()[k], shard.device});
+      own.pieces.push_back({catalog.of(shapes[k]), shard.device});
       own.cells.push_back(shard);
     }
   }

@@ -17,7 +17,7 @@ struct CellPlan {
   std::vector<Shard> cells;  ///< of a replica, as many as devices, each of one of them
 };
 
-/// The plan that the catalog is made of.
+/// A plan in canonical order; pieces of sizes that the catalog has not get kNoEntry.
 CellPlan cells_of(const Plan& plan, const ShapeCatalog& catalog);
 
 /// The pieces as a plan in canonical order.

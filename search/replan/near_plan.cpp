@@ -27,10 +27,13 @@ class Matching {
   explicit Matching(std::int32_t devices) : devices_(static_cast<std::size_t>(devices)) {}
 
   void add(std::span<const Shard> shards, std::span<const Shard> now, const Table& table) {
-    const std::map<std::int32_t, std::int32_t> held_columns = columns_by_device(now);
-    for (const auto& [device, dim] : columns_by_device(shards)) {
-      for (const auto& [place, held] : held_columns) {
-        common_[{device, place}] += table.rows * row_bytes(table, std::min(dim, held));
+    const std::map<std::int32_t, Held> all_held = held_by_device(now);
+    for (const auto& [device, own] : held_by_device(shards)) {
+      for (const auto& [place, held] : all_held) {
+        const std::int64_t rows =
+            std::min(own.row_end, held.row_end) - std::max(own.row_begin, held.row_begin);
+        if (rows <= 0) continue;
+        common_[{device, place}] += rows * row_bytes(table, std::min(own.dim, held.dim));
       }
     }
   }
@@ -57,9 +60,34 @@ class Matching {
   }
 
  private:
+  /// What a device has of a table, if those are columns of the same rows.
+  struct Held {
+    std::int64_t row_begin = 0;
+    std::int64_t row_end = 0;
+    std::int32_t dim = 0;
+  };
+
+  /// Without what every device has.
+  static std::map<std::int32_t, Held> held_by_device(std::span<const Shard> shards) {
+    std::map<std::int32_t, Held> held;
+    for (const Shard& shard : shards) {
+      if (shard.device == kEveryDevice) continue;
+      Held& own = held[shard.device];
+      own = {shard.row_begin, shard.row_end, own.dim + shard.dim()};
+    }
+    return held;
+  }
+
   std::size_t devices_;
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> common_;
 };
+
+/// Whether each device has a block of the table's rows, or all of it: devices then have those that
+/// their numbers say, as trainers deal them out.
+bool on_all_devices(std::span<const Shard> shards, const Table& table, std::int32_t devices) {
+  const bool rows = shards.front().rows() < table.rows && std::ssize(shards) == devices;
+  return rows || shards.front().device == kEveryDevice;
+}
 
 /// Deals the columns of a table out to its shards in the order in which their devices have them
 /// now; devices that have none come last.
@@ -91,8 +119,12 @@ Plan brought_near(const Plan& plan, const Plan& now, const Workload& workload,
     return staying.contains(static_cast<std::int32_t>(table));
   };
   Matching matching(plan.devices);
+  const auto by_number = [&](std::size_t table) {
+    return on_all_devices(wanted[table], workload.tables[table], plan.devices);
+  };
   for (std::size_t table = 0; table < tables && alike; ++table) {
-    if (!stays(table)) matching.add(wanted[table], held[table], workload.tables[table]);
+    if (stays(table) || by_number(table)) continue;
+    matching.add(wanted[table], held[table], workload.tables[table]);
   }
   const std::vector<std::int32_t> numbers = matching.numbers();
   Plan near{plan.devices, {}};
@@ -103,9 +135,11 @@ Plan brought_near(const Plan& plan, const Plan& now, const Workload& workload,
     }
     const std::size_t begin = near.shards.size();
     for (Shard shard : wanted[table]) {
-      if (alike) shard.device = numbers[static_cast<std::size_t>(shard.device)];
+      const bool renamed = alike && !by_number(table);
+      if (renamed) shard.device = numbers[static_cast<std::size_t>(shard.device)];
       near.shards.push_back(shard);
     }
+    if (wanted[table].front().rows() < workload.tables[table].rows) continue;
     lay_columns(std::span(near.shards).subspan(begin), held[table], workload.tables[table].dim);
   }
   canonicalize(near);

@@ -32,29 +32,24 @@ class Reverting {
         most_(most),
         evaluations_(evaluations),
         stop_(stop),
-        now_(now.problem.workload.tables.size()),
+        now_(pieces_of(now.plan)),
         moved_now_(now_.size()),
         moved_(now_.size()),
         plan_(now.problem, now.evaluator, now.catalog),
         coster_(now.evaluator) {
-    const CellPlan own = search::cells_of(now.plan, now.catalog);
-    for (std::size_t k = 0; k < own.pieces.size(); ++k) {
-      const auto table = static_cast<std::size_t>(own.cells[k].table);
-      now_[table].push_back({own.pieces[k], own.cells[k]});
-      moved_now_[table] += held_.missing_bytes(own.cells[k]);
+    for (std::size_t table = 0; table < now_.size(); ++table) {
+      for (const auto& [piece, cells] : now_[table]) {
+        moved_now_[table] += held_.missing_bytes(cells);
+      }
     }
   }
 
   /// Of tables that have to stay, what there is now.
   void start(const Plan& plan) {
-    std::vector<Pieces> wanted(now_.size());
-    for (const Shard& shard : plan.shards) {
-      const EntryId entry = catalog_.find(shard.table, shard.rows(), shard.dim());
-      wanted[static_cast<std::size_t>(shard.table)].push_back({{entry, shard.device}, shard});
-    }
+    const std::vector<Pieces> wanted = pieces_of(plan);
     Assignment pieces;
     for (std::size_t table = 0; table < now_.size(); ++table) {
-      const bool stays = !all_move(now_[table]) || !can_be(wanted[table]);
+      const bool stays = (whole_tables_ && !all_move(now_[table])) || !can_be(wanted[table]);
       for (const auto& [piece, cells] : stays ? now_[table] : wanted[table]) {
         pieces.push_back(piece);
         cells_.push_back(cells);
@@ -104,6 +99,16 @@ class Reverting {
 
  private:
   using Pieces = std::vector<std::pair<Placed, Shard>>;
+
+  /// A plan's, by table.
+  [[nodiscard]] std::vector<Pieces> pieces_of(const Plan& plan) const {
+    const CellPlan own = cells_of(plan, catalog_);
+    std::vector<Pieces> pieces(static_cast<std::size_t>(catalog_.tables()));
+    for (std::size_t k = 0; k < own.pieces.size(); ++k) {
+      pieces[static_cast<std::size_t>(own.cells[k].table)].push_back({own.pieces[k], own.cells[k]});
+    }
+    return pieces;
+  }
 
   [[nodiscard]] bool all_move(const Pieces& pieces) const {
     return std::all_of(pieces.begin(), pieces.end(),

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,9 @@
 #include "search/refine/usual_limit.h"
 #include "search/refine/walk_budget.h"
 #include "search/refine/walk_temperatures.h"
-#include "search/replan/fresh_start.h"
+#include "search/replan/fresh_plan.h"
 #include "search/replan/moved_cells.h"
+#include "search/replan/partial_plan.h"
 #include "search/replan/running_plan.h"
 #include "search/replan/tidy.h"
 #include "search/stop_check.h"
@@ -32,28 +34,35 @@ constexpr double kLaterWeight = 0.5;
 constexpr double kFreshShare = 0.25;  // of a cycle, for a plan from nothing
 // A budget that a plan from nothing, which costs thousands of plans of itself, leaves something of.
 constexpr std::int64_t kLeastForFresh = 10'000;
-constexpr double kTidyShare = 0.1;  // of the time limit, beyond it
+constexpr std::int64_t kMostCosted = 40'000;  // on its way back, where no budget says so
+constexpr double kTidyShare = 0.1;            // of the time limit, beyond it
 // Plans that tidying puts a cost on at most, or a tenth of the budget.
 constexpr std::int64_t kTidied = 1000;
 
 class Replanning {
  public:
-  Replanning(const RunningPlan& now, const SearchOptions& options)
-      : now_(now),
+  Replanning(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
+             const Plan& now, const Plan& start, const MoveLimit& limit)
+      : problem_(problem),
+        evaluator_(evaluator),
         options_(options),
+        start_(start),
+        limit_(limit),
+        held_(problem.workload, now),
+        hosts_(problem, options),
         threads_(workers_of(options.pool)),
         budget_(options, std::chrono::steady_clock::now(), threads_, kWalks, "replan"),
         walkers_(static_cast<std::size_t>(threads_)) {}
 
   void run() {
-    best_ = cells_of(now_.plan, now_.catalog);
-    best_cost_ = walker(0).walk.cost(best_.pieces);
     budget_.run_cycles(
         1, [&] { run_cycle(); }, [] { return false; });
-    tidy_best();
+    if (now_) tidy_best();
   }
 
-  [[nodiscard]] const CellPlan& best() const { return best_; }
+  [[nodiscard]] Plan best() const {
+    return now_ ? plan_of(best_, *catalog_, start_.devices) : start_;
+  }
   [[nodiscard]] std::int64_t candidates() const { return budget_.candidates(); }
   [[nodiscard]] bool stopped_early() const { return budget_.over(); }
 
@@ -75,23 +84,60 @@ class Replanning {
 
   Walker& walker(int worker) {
     std::unique_ptr<Walker>& own = walkers_[static_cast<std::size_t>(worker)];
-    if (!own) own = std::make_unique<Walker>(now_);
+    if (!own) own = std::make_unique<Walker>(*now_);
     return *own;
   }
 
   /// Half of the first walks go on from another plan, made from nothing.
   void run_cycle() {
-    if (budget_.plans() == 0 || budget_.plans() >= kLeastForFresh) start_rival();
+    SearchOptions share = budget_.share_of_cycle(kFreshShare);
+    share.seed += cycle_++;
+    std::int64_t evaluations = 0;
+    std::optional<Plan> fresh;
+    if (budget_.plans() == 0 || budget_.plans() >= kLeastForFresh) {
+      fresh = fresh_plan(problem_, evaluator_, start_, limit_, hosts_, share, evaluations);
+    }
+    if (!knows(fresh)) make_catalog(fresh);
+    if (!now_) return;  // cancelled
+    if (fresh) start_rival(*fresh, share, evaluations);
+    budget_.add(evaluations);
     run_generations();
     take_better();
   }
 
-  void start_rival() {
-    std::int64_t evaluations = 0;
-    SearchOptions share = budget_.share_of_cycle(kFreshShare);
-    share.seed += cycle_++;
-    rival_ = fresh_start(now_, share, evaluations).value_or(CellPlan{});
-    budget_.add(evaluations);
+  /// Whether the catalog has the sizes of all shards.
+  [[nodiscard]] bool knows(const std::optional<Plan>& plan) const {
+    if (!now_) return false;
+    const std::vector<ShardShape> shapes = plan ? shapes_of(*plan) : std::vector<ShardShape>();
+    return std::none_of(shapes.begin(), shapes.end(),
+                        [&](const ShardShape& shape) { return catalog_->of(shape) == kNoEntry; });
+  }
+
+  /// Of the sizes of that plan, too: walks do not divide rows.
+  void make_catalog(const std::optional<Plan>& fresh) {
+    const Plan best = this->best();
+    std::vector<ShardShape> shapes = shapes_of(start_);
+    for (const Plan* const plan : {&best, fresh ? &*fresh : &best}) {
+      const std::vector<ShardShape> own = shapes_of(*plan);
+      shapes.insert(shapes.end(), own.begin(), own.end());
+    }
+    for (std::unique_ptr<Walker>& own : walkers_) own.reset();
+    now_.reset();
+    catalog_.emplace(ShapeCatalog::around(std::move(shapes), limit_.whole_tables, problem_.space,
+                                          evaluator_, options_.cancel));
+    if (!catalog_->complete()) return;
+    now_.emplace(RunningPlan{problem_, evaluator_, *catalog_, start_, held_, limit_, hosts_});
+    best_ = cells_of(best, *catalog_);
+    best_cost_ = walker(0).walk.cost(best_.pieces);
+  }
+
+  /// The fresh plan, as far as the limit lets it be, within as much time again.
+  void start_rival(const Plan& fresh, const SearchOptions& share, std::int64_t& evaluations) {
+    const StopCheck stop(share);
+    const std::int64_t most = share.evaluations > 0 ? share.evaluations : kMostCosted;
+    rival_ = partial_plan(fresh, *now_, evaluations + most, evaluations, [&] {
+               return stop.stop();
+             }).value_or(CellPlan{});
     if (!rival_.pieces.empty()) rival_cost_ = walker(0).walk.cost(rival_.pieces);
   }
 
@@ -139,7 +185,7 @@ class Replanning {
   }
 
   [[nodiscard]] double ms_per_byte(int generation) const {
-    const std::int64_t most = std::min(now_.limit.bytes, bytes_of_all(now_.problem.space));
+    const std::int64_t most = std::min(limit_.bytes, bytes_of_all(problem_.space));
     return kByteWeight * std::pow(kLaterWeight, generation) * std::abs(best_cost_) /
            static_cast<double>(std::max<std::int64_t>(1, most));
   }
@@ -147,10 +193,10 @@ class Replanning {
   /// Walks differ in their random numbers and their temperature.
   Walked walk(int generation, std::int64_t index, int worker, const WalkBudget::Share& share,
               const CommResponse& response) {
-    WalkOptions options = walk_at(now_.evaluator.devices(), generation, index);
+    WalkOptions options = walk_at(evaluator_.devices(), generation, index);
     if (share.candidates > 0) options.budget = share.candidates;
     options.mix.exchange = 0;  // of all that two devices have
-    if (now_.limit.whole_tables) options.mix.split = 0;
+    if (limit_.whole_tables) options.mix.split = 0;
     Walker& own = walker(worker);
     own.cells.start(lineage(index), ms_per_byte(generation));
     const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
@@ -170,7 +216,7 @@ class Replanning {
     const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
     const std::int64_t most = std::max(kTidied, options_.evaluations / 10);
     std::int64_t evaluations = 0;
-    best_ = tidy(best_, now_, evaluations, [&] {
+    best_ = tidy(best_, *now_, evaluations, [&] {
       if (budget_.cancelled()) return true;
       if (!paced_by_time(options_)) return evaluations >= most;
       return seconds_since(began) > kTidyShare * options_.time_limit_s;
@@ -178,10 +224,17 @@ class Replanning {
     budget_.add(evaluations);
   }
 
-  const RunningPlan& now_;
+  const Problem& problem_;
+  PlanEvaluator& evaluator_;
   const SearchOptions& options_;
+  const Plan& start_;
+  const MoveLimit& limit_;
+  const HeldCells held_;
+  const HostLoads hosts_;
   const int threads_;
   WalkBudget budget_;
+  std::optional<ShapeCatalog> catalog_;           // of the plans so far
+  std::optional<RunningPlan> now_;                // there when the catalog is
   std::vector<std::unique_ptr<Walker>> walkers_;  // one a worker, made when it is needed
   std::uint64_t next_walk_ = 0;                   // number of its stream of random numbers
   std::uint64_t cycle_ = 0;
@@ -196,19 +249,14 @@ class Replanning {
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                     const Plan& now, const Plan& start, const MoveLimit& limit) {
   const SearchOptions own = with_usual_limit(options);
-  const ShapeCatalog catalog =
-      ShapeCatalog::around(start, limit.whole_tables, problem.space, evaluator, own.cancel);
-  SearchResult result{start, 1, !catalog.complete()};
-  if (problem.cluster.devices == 1 || !catalog.complete()) return result;
-  const HeldCells held(problem.workload, now);
-  const HostLoads hosts(problem, own);
-  const RunningPlan running{problem, evaluator, catalog, start, held, limit, hosts};
-  Replanning replanning(running, own);
+  SearchResult result{start, 1, false};
+  if (problem.cluster.devices == 1) return result;
+  Replanning replanning(problem, evaluator, own, now, start, limit);
   replanning.run();
   result.evaluations += replanning.candidates();
   result.stopped_early = replanning.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.
-  Plan plan = plan_of(replanning.best(), catalog, problem.cluster.devices);
+  Plan plan = replanning.best();
   if (plan_cost(plan, evaluator) < plan_cost(start, evaluator)) result.plan = std::move(plan);
   return result;
 }

@@ -10,12 +10,13 @@ namespace neuroshard::search {
 /// states than `limit` says come to devices that do not hold them in `now`. That is the plan that
 /// runs, the same or what feasible_start() was made of; from one to the other no more than the
 /// limit moves. Whole tables and columns move, are split and, where their cells are side by side,
-/// joined; row shards and replicas stay as they are. No device gets a second block of a table. What
-/// moved without making the plan cheaper is sent back.
+/// joined; row shards and replicas are not touched by walks. No device gets a second block of a
+/// table. What moved without making the plan cheaper is sent back.
 ///
-/// Never dearer than `start` by plan_cost(); returns it where nothing better is found. Options as
-/// for shard_refine(), but that no row shards or replicas are made. Each cycle of the time makes a
-/// plan from nothing, too, and goes on from what may be of it (fresh_start.h).
+/// Each cycle of the time makes a plan from nothing, too (fresh_plan.h), and half of its first walks
+/// go on from what may be of that: so tables get row shards and replicas, as the options have them
+/// for shard_refine(), or become whole again. Budgets below 10,000 candidates have no room for it.
+/// Never dearer than `start` by plan_cost(); returns it where nothing better is found.
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                     const Plan& now, const Plan& start, const MoveLimit& limit);
 

@@ -13,7 +13,7 @@ namespace neuroshard::search {
 struct RunningPlan {
   const Problem& problem;
   PlanEvaluator& evaluator;
-  const ShapeCatalog& catalog;  ///< ShapeCatalog::around() the plan
+  const ShapeCatalog& catalog;  ///< ShapeCatalog::around() the plan and others
   const Plan& plan;
   const HeldCells& held;  ///< by the plan that runs
   const MoveLimit& limit;

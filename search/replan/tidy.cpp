@@ -59,10 +59,14 @@ class Tidying {
     return false;
   }
 
+  [[nodiscard]] bool moves(std::int32_t piece) const {
+    return plan_.catalog().entry(plan_.placed(piece).entry).moves();
+  }
+
   void send_home() {
     std::vector<std::int32_t> away;
     for (std::int32_t piece = 0; piece < std::ssize(cells_.cells()); ++piece) {
-      if (cells_.moved_bytes(piece) > 0) away.push_back(piece);
+      if (cells_.moved_bytes(piece) > 0 && moves(piece)) away.push_back(piece);
     }
     std::stable_sort(away.begin(), away.end(), [&](std::int32_t a, std::int32_t b) {
       return cells_.moved_bytes(a) > cells_.moved_bytes(b);

@@ -1,5 +1,6 @@
 // Plans near one that runs, through the real command.
 #include <boost/test/unit_test.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,31 @@ BOOST_AUTO_TEST_CASE(the_plan_is_cheaper_within_the_limit_and_says_what_moves) {
   const Outcome checked = run_command({"check", "--tables", kRunningTables, "--plan", next,
                                        "--device-memory", "80GB", "--target", "torchrec"});
   BOOST_TEST(checked.exit_code == 0, checked.out);
+}
+
+BOOST_AUTO_TEST_CASE(tables_get_row_shards_that_the_cost_model_and_the_trainer_know) {
+  const TemporaryFolder folder;
+  const std::string now = running_plan_in(folder);
+  const auto row_shards = [&](const std::vector<std::string>& flags) {
+    const std::string next = folder.file("next.json");
+    std::vector<std::string> all{"--move-limit", "100GB",    "--evaluations",
+                                 "20000",        "--output", next};
+    all.insert(all.end(), flags.begin(), flags.end());
+    const Outcome made = replanned(now, all);
+    BOOST_TEST_REQUIRE(made.exit_code == 0, made.err);
+    BOOST_TEST(cost_of_plan(next) < cost_of_plan(now));
+    std::map<std::int32_t, int> shards;  // by table
+    for (const neuroshard::Shard& shard : plan_of(next).shards) {
+      shards[shard.table] += shard.row_begin > 0;
+    }
+    std::erase_if(shards, [](const auto& table) { return table.second == 0; });
+    return shards;
+  };
+  BOOST_TEST(!row_shards({}).empty());
+  BOOST_TEST(row_shards({"--row-splits", "off"}).empty());
+  const auto even = row_shards({"--cost-model", "torchrec", "--row-splits", "even"});
+  BOOST_TEST(!even.empty());
+  for (const auto& [table, further] : even) BOOST_TEST(further == 7);
 }
 
 BOOST_AUTO_TEST_CASE(a_budget_gives_the_same_file_on_any_number_of_threads) {

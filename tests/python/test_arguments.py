@@ -94,8 +94,8 @@ class ArgumentTest(unittest.TestCase):
 
     def test_every_parameter_of_replan(self):
         for name in ("tables", "move_limit", "devices", "device_memory", "cost_model", "batch_size",
-                     "evaluations", "time_limit_s", "threads", "target", "progress",
-                     "cancellation"):
+                     "evaluations", "time_limit_s", "threads", "row_splits", "data_parallel",
+                     "target", "progress", "cancellation"):
             values = [v for v in WRONG if not (
                 name == "evaluations" and isinstance(v, int) and v >= 2**31)]
             self.assertGreater(self.answered(name, lambda value, name=name: self.plan.replan(

@@ -51,7 +51,7 @@ struct Running {
       : workload(std::move(tables)),
         plan(std::move(running)),
         evaluator(workload, kDevices, std::move(costs), per_shard),
-        catalog(ShapeCatalog::around(plan, false, problem.space, evaluator)),
+        catalog(ShapeCatalog::around(shapes_of(plan), false, problem.space, evaluator)),
         held(workload, plan),
         limit{.bytes = bytes} {}
 
@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
     const Cluster cluster = test::make_cluster(kDevices, kPlenty);
     Problem problem(workload, cluster);
     give_kernels(now, problem.space);
-    const ShapeCatalog catalog = ShapeCatalog::around(now, false, problem.space, evaluator);
+    const ShapeCatalog catalog = ShapeCatalog::around(shapes_of(now), false, problem.space, evaluator);
     const HeldCells held(workload, now);
     // Each device is a host, with memory for half as much again as is on the fullest.
     const std::vector<std::int64_t> loads = host_bytes(workload, now, 1);

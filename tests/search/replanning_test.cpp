@@ -11,7 +11,7 @@
 #include "engine/core/shard_bytes.h"
 #include "search/plan_cost.h"
 #include "search/refine/refine.h"
-#include "search/replan/fresh_start.h"
+#include "search/replan/fresh_plan.h"
 #include "search/replan/near_plan.h"
 #include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(plans_keep_to_the_limit_and_memory_and_are_never_dearer) {
   BOOST_TEST(cheaper > 30);
 }
 
-BOOST_AUTO_TEST_CASE(row_shards_and_replicas_stay_as_they_are) {
+BOOST_AUTO_TEST_CASE(walks_leave_row_shards_and_replicas_as_they_are) {
   Rng rng(8);
   for (int trial = 0; trial < 20; ++trial) {
     const Workload workload = test::many_tables(rng, 12);
@@ -129,6 +129,55 @@ BOOST_AUTO_TEST_CASE(no_device_gets_a_second_block_of_a_table) {
       BOOST_TEST(count <= std::max(1, own == before.end() ? 0 : own->second));
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(tables_get_row_shards_and_become_whole_again_where_the_limit_lets_them) {
+  Rng rng(19);
+  int dealt = 0;
+  int whole_again = 0;
+  for (int trial = 0; trial < 15; ++trial) {
+    Workload workload = test::many_tables(rng, 16);
+    for (const std::size_t index : {0, 1}) workload.tables[index] = test::make_table(4000, 8);
+    std::vector<float> costs(16, 5);
+    costs[1] = 200;  // dearer than all others, in whatever columns
+    test::FusedEvaluator evaluator(workload, 4, costs, 0.5 * rng.uniform(), rng.below(2) == 0);
+    Plan now{4, {}};
+    for (std::int32_t device = 0; device < 4; ++device) {  // table 0, which is cheap, on all
+      now.shards.push_back({0, 1000 * device, 1000 * (device + 1), 0, 8, device});
+    }
+    for (std::int32_t table = 1; table < 16; ++table) {
+      now.shards.push_back(whole_table(workload, table, table % 2));
+    }
+    const Cluster cluster = test::make_cluster(4, kPlenty);
+    const auto rows_of = [&](const Plan& plan, std::int32_t table) {
+      return std::count_if(plan.shards.begin(), plan.shards.end(), [&](const Shard& shard) {
+        return shard.table == table && has_part_of_rows(workload, shard);
+      });
+    };
+    const auto found = [&](const SearchOptions& options, std::int64_t limit) {
+      return replan({workload, cluster}, evaluator, options, now, now, {.bytes = limit}).plan;
+    };
+    const Plan stays = found(budget(20'000), kPlenty);
+    BOOST_TEST(rows_of(stays, 0) == 4);
+    SearchOptions rows = budget(20'000);
+    rows.row_splits = RowSplits::kEven;
+    rows.row_parts = 4;
+    for (const std::int64_t limit : {workload_bytes(workload) / 4, kPlenty}) {
+      const Plan plan = found(rows, limit);
+      BOOST_REQUIRE(validate(workload, plan).ok());
+      BOOST_TEST(moved_bytes(workload, now, plan) <= limit);
+      BOOST_TEST(plan_cost(plan, evaluator) <= plan_cost(now, evaluator));
+      if (limit < kPlenty) continue;
+      BOOST_TEST(plan_cost(plan, evaluator) < plan_cost(stays, evaluator));
+      whole_again += rows_of(plan, 0) == 0;
+      dealt += rows_of(plan, 1) == 4;
+    }
+    MoveLimit whole{.bytes = kPlenty, .whole_tables = true};
+    const Plan only_whole = replan({workload, cluster}, evaluator, rows, now, now, whole).plan;
+    BOOST_TEST(rows_of(only_whole, 0) == 4);
+  }
+  BOOST_TEST(dealt == 15);
+  BOOST_TEST(whole_again == 15);
 }
 
 BOOST_AUTO_TEST_CASE(only_whole_tables_move_where_that_is_asked_for) {
@@ -164,17 +213,14 @@ BOOST_AUTO_TEST_CASE(tables_that_stay_do_not_hinder_a_plan_from_nothing) {
     for (std::int32_t table = 1; table < 25; ++table) {
       now.shards.push_back(whole_table(workload, table, table % 2));
     }
-    const ShapeCatalog catalog = ShapeCatalog::around(now, false, space_of(workload), evaluator);
     const Cluster cluster = test::make_cluster(4, kPlenty);
     const Problem problem{workload, cluster};
-    const HeldCells held(workload, now);
     const MoveLimit limit{.bytes = kPlenty};
     const HostLoads hosts(problem, {});
     std::int64_t evaluations = 0;
-    const auto fresh = fresh_start({problem, evaluator, catalog, now, held, limit, hosts},
-                                   budget(5000), evaluations);
+    const auto fresh = fresh_plan(problem, evaluator, now, limit, hosts, budget(5000), evaluations);
     BOOST_REQUIRE(fresh.has_value());
-    const Plan plan = plan_of(*fresh, catalog, 4);
+    const Plan& plan = *fresh;
     BOOST_TEST(test::fits(workload, plan, cluster));
     BOOST_TEST(std::equal(now.shards.begin(), now.shards.begin() + 4, plan.shards.begin()));
     BOOST_TEST(plan_cost(plan, evaluator) < 0.8 * plan_cost(now, evaluator));
