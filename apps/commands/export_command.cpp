@@ -22,6 +22,7 @@
 #include "engine/planner/planner.h"
 #include "io/formats/plan_export.h"
 #include "io/formats/plan_lint.h"
+#include "io/new_folder.h"
 #include "io/plans/plan_file.h"
 
 namespace neuroshard::apps {
@@ -31,7 +32,7 @@ class ExportCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     declare_plan_input(flags, &input_);
-    declare_export_flags(flags, &flags_, "the plan's, or ");
+    declare_all_formats(flags, &flags_, "the plan's, or ");
     flags
         .bytes("device-memory",
                "json, html: memory of each device; a report shows the limit and the baselines",
@@ -39,11 +40,16 @@ class ExportCommand final : public Command {
         .default_text("the plan's, or not known");
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_bandwidths(flags, &bandwidths_, true);
-    flags.text("output", "FILE", "where the plan goes", &output_).writes("plan");
+    flags.text("output", "FILE", "where the plan goes; chakra: a new or an empty folder", &output_)
+        .writes_file_or_folder("plan");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(flags_));
+    if (flags_.is_folder() && output_ == "-") {
+      return invalid_input("--output: found -, expected a folder: " + flags_.format +
+                           " is several files");
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
@@ -52,8 +58,10 @@ class ExportCommand final : public Command {
     const GivenSetting given{.memory_bytes = flags_.options.memory_limit,
                              .devices_per_host = flags_.options.devices_per_host};
     flags_.options.memory_limit = device_memory_of(flags_.options.memory_limit, input.plan);
+    if (flags_.is_folder()) return write_folder(flags, given, input, document);
     if (flags_.shows_costs()) {
-      NEUROSHARD_RETURN_IF_ERROR(add_costs(flags, input, document));
+      NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, add_costs(flags, input, document));
+      NEUROSHARD_RETURN_IF_ERROR(add_comparison(flags, input, models, document));
     }
     const Result<std::string> text =
         io::export_plan(flags_.format, input.loaded.workload, document, flags_.options);
@@ -102,14 +110,31 @@ class ExportCommand final : public Command {
                          " (simulate --output writes it for another)");
   }
 
-  /// What a report shows beside the plan: its costs under the cost models, where they come from,
-  /// and, when it is known what fits, the baselines.
-  Status add_costs(const FlagSet& flags, const PlanAndTables& input, io::PlanDocument& document) {
-    note_if_any(input.loaded.batch_note);
+  Status write_folder(const FlagSet& flags, const GivenSetting& given, const PlanAndTables& input,
+                      io::PlanDocument& document) {
     const Workload& workload = input.loaded.workload;
+    const std::uint64_t seed = document.provenance.seed;
+    const std::string algorithm = document.provenance.algorithm;
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, add_costs(flags, input, document));
+    document.provenance =
+        provenance_of(models, hosts_of(flags_.options.devices_per_host, input, document).devices,
+                      input.loaded.sha256, algorithm, seed);
+    NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(output_));
+    NEUROSHARD_RETURN_IF_ERROR(io::export_folder(
+        flags_.format, workload, document, flags_.options,
+        [&](std::string_view name, std::string_view bytes) { return folder.add(name, bytes); }));
+    note_contradictions(given, input.plan, document.places.devices_per_host);
+    note_unused_flags(flags, flags_.format);
+    return folder.complete();
+  }
+
+  /// The plan's costs under the cost models, which it gives.
+  Result<NamedCostModels> add_costs(const FlagSet& flags, const PlanAndTables& input,
+                                    io::PlanDocument& document) const {
+    note_if_any(input.loaded.batch_note);
     const Hosts hosts = hosts_of(flags_.options.devices_per_host, input, document);
     NEUROSHARD_ASSIGN_OR_RETURN(
-        const NamedCostModels models,
+        NamedCostModels models,
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
@@ -118,6 +143,15 @@ class ExportCommand final : public Command {
                                                          .devices_per_host = hosts.devices,
                                                          .exchange = document.exchange}));
     document.cost_error = error_of(models.models, document.cost);
+    return models;
+  }
+
+  /// What a report shows beside that: where the costs come from and, when it is known what fits,
+  /// the baselines.
+  Status add_comparison(const FlagSet& flags, const PlanAndTables& input,
+                        const NamedCostModels& models, const io::PlanDocument& document) {
+    const Workload& workload = input.loaded.workload;
+    const Hosts hosts = hosts_of(flags_.options.devices_per_host, input, document);
     NEUROSHARD_RETURN_IF_ERROR(
         add_report(flags, "export", workload, document, hosts.devices, models, flags_));
     if (flags_.options.memory_limit == 0) return {};

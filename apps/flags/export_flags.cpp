@@ -17,12 +17,54 @@
 namespace neuroshard::apps {
 namespace {
 
-Result<std::string> list_of_formats() {
-  TextTable table({{"format", Align::kLeft}, {"", Align::kLeft}});
+using Formats = std::vector<std::pair<std::string, std::string>>;  // names and summaries
+
+Formats formats(bool folders) {
+  Formats all;
   for (const io::PlanFormat& format : io::plan_formats()) {
-    table.add({std::string(format.name), std::string(format.summary)});
+    all.emplace_back(format.name, format.summary);
   }
+  if (!folders) return all;
+  for (const io::FolderFormat& format : io::folder_formats()) {
+    all.emplace_back(format.name, format.summary);
+  }
+  return all;
+}
+
+std::string list_of(const Formats& all) {
+  TextTable table({{"format", Align::kLeft}, {"", Align::kLeft}});
+  for (const auto& [name, summary] : all) table.add({name, summary});
   return table.render(Console::of(STDOUT_FILENO));
+}
+
+void declare_format(FlagSet& flags, ExportFlags* out, bool folders) {
+  std::vector<std::string> names;
+  for (const auto& [name, summary] : formats(folders)) names.push_back(name);
+  flags
+      .choice("format", "NAME", "format of the plan; `list` explains them: " + join(names, ", "),
+              &out->format, names)
+      .answers("list", [folders]() -> Result<std::string> { return list_of(formats(folders)); });
+}
+
+/// What formats of one file need.
+void declare_file_options(FlagSet& flags, ExportFlags* out, const std::string& source) {
+  flags
+      .text("torchrec-module", "NAME",
+            "torchrec: dotted name inside the model of the embedding module with all tables",
+            &out->options.module)
+      .default_text(source + "the tables' modules, or the model itself");
+  flags
+      .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
+              &out->options.trainer_device, {"cuda", "cpu"})
+      .default_text(source + "cuda");
+  flags
+      .text("date", "DAY",
+            "html: the day that the report shows, such as 2026-11-25, or today, in UTC, with which "
+            "the same plan gives other bytes tomorrow",
+            &out->date)
+      .default_text("SOURCE_DATE_EPOCH's, or none");
+  declare_devices_per_host(flags, &out->options.devices_per_host)
+      .default_text(source + "8, or all where 8 do not divide them");
 }
 
 /// Whether it is a day that there is, as YYYY-MM-DD.
@@ -70,33 +112,32 @@ void note_unused_flags(const FlagSet& flags, std::string_view format,
     note("trainer-device");
   }
   if (known == nullptr || !known->shows_costs) note("date");
+  if (io::find_folder_format(format) == nullptr) {
+    note("exchange-nodes");
+    note("dense-ms");
+    note("steps");
+  }
   for (const std::string_view flag : others) note(flag);
 }
 
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source) {
-  std::vector<std::string> names;
-  for (const io::PlanFormat& format : io::plan_formats()) names.emplace_back(format.name);
+  declare_format(flags, out, false);
+  declare_file_options(flags, out, source);
+}
+
+void declare_all_formats(FlagSet& flags, ExportFlags* out, const std::string& source) {
+  declare_format(flags, out, true);
+  declare_file_options(flags, out, source);
   flags
-      .choice("format", "NAME", "format of the plan; `list` explains them: " + join(names, ", "),
-              &out->format, names)
-      .answers("list", list_of_formats);
-  flags
-      .text("torchrec-module", "NAME",
-            "torchrec: dotted name inside the model of the embedding module with all tables",
-            &out->options.module)
-      .default_text(source + "the tables' modules, or the model itself");
-  flags
-      .choice("trainer-device", "NAME", "torchrec: where the trainer runs, cuda or cpu",
-              &out->options.trainer_device, {"cuda", "cpu"})
-      .default_text(source + "cuda");
-  flags
-      .text("date", "DAY",
-            "html: the day that the report shows, such as 2026-11-25, or today, in UTC, with which "
-            "the same plan gives other bytes tomorrow",
-            &out->date)
-      .default_text("SOURCE_DATE_EPOCH's, or none");
-  declare_devices_per_host(flags, &out->options.devices_per_host)
-      .default_text(source + "8, or all where 8 do not divide them");
+      .choice("exchange-nodes", "NAME",
+              "chakra: what an exchange is, collective (an all-to-all, which has one size for all "
+              "ranks) or pairs (sends and receives)",
+              &out->options.exchange_nodes, {"collective", "pairs"})
+      .default_text("collective where all ranks send as much");
+  flags.number("dense-ms", "MS", "chakra: what the dense layers take between the exchanges",
+               &out->options.dense_ms, {0, 1e6, true});
+  flags.integer("steps", "chakra: steps, one after the other", &out->options.trace_steps, 1,
+                1'000'000);
 }
 
 }  // namespace neuroshard::apps

@@ -20,6 +20,8 @@ struct ExportFlags {
   io::PlanExportOptions options{};
   std::string date{};  ///< YYYY-MM-DD, kToday, or "" for what the environment says
 
+  /// Whether it is a folder of files.
+  [[nodiscard]] bool is_folder() const { return io::find_folder_format(format) != nullptr; }
   /// Whether it shows costs and baselines beside the plan.
   [[nodiscard]] bool shows_costs() const {
     const io::PlanFormat* known = io::find_plan_format(format);
@@ -30,6 +32,8 @@ struct ExportFlags {
 /// --format and what single formats need. `source` is what help names as their defaults before the
 /// formats' own: "the plan's, or ", or "" where there is no plan yet.
 void declare_export_flags(FlagSet& flags, ExportFlags* out, const std::string& source);
+/// The same, with the formats that are folders of files, and what those need.
+void declare_all_formats(FlagSet& flags, ExportFlags* out, const std::string& source);
 /// kInvalidInput for a value that no plan could have, be there a plan file with a place for it or
 /// not, and for a format other than the native one where no plan is to be written.
 Status check_export_flags(const ExportFlags& given, bool is_written = true);

@@ -73,6 +73,8 @@ Status check_files(std::span<const FileUse> uses) {
     for (std::size_t j = 0; j < uses.size(); ++j) {
       if (j != k) NEUROSHARD_RETURN_IF_ERROR(check_pair(output, uses[j]));
     }
+    std::error_code error;
+    if (output.folder && fs::is_directory(output.path, error)) continue;
     NEUROSHARD_RETURN_IF_ERROR(io::check_writable(output.path));
   }
   return {};

@@ -13,6 +13,7 @@ struct FileUse {
   std::string path;  ///< a file, a data directory, "-" or the name of something built in
   std::string kind;  ///< what it holds; what is read may be replaced by the same kind
   bool written = false;
+  bool folder = false;  ///< whether what is written may be one, which the command checks itself
 };
 
 /// Before any work is done: that no output takes the place of an input of another kind or of

@@ -63,7 +63,10 @@ Status FlagSet::assign(const Flag& flag, const std::string& word) {
   given_.push_back(flag.name_);
   given_text_ += " --" + flag.name_ + " " + quoted(flag.file_ ? file_name(word) : word);
   if (flag.file_) {
-    files_.push_back({"--" + flag.name_, word, flag.file_->kind, flag.file_->written});
+    FileUse use = *flag.file_;
+    use.flag = "--" + flag.name_;
+    use.path = word;
+    files_.push_back(std::move(use));
   }
   return flag.assign_(word).with_context("--" + flag.name_);
 }

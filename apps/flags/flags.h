@@ -39,6 +39,11 @@ class FlagSet {
     Flag& reads(std::string kind = "") { return uses(std::move(kind), false); }
     /// The value is a file that the command writes.
     Flag& writes(std::string kind = "") { return uses(std::move(kind), true); }
+    /// The same, or a folder of files.
+    Flag& writes_file_or_folder(std::string kind) {
+      uses(std::move(kind), true).file_->folder = true;
+      return *this;
+    }
     /// A value that asks instead of sets ("list"): the command then prints `text()` and is done,
     /// whatever the other flags.
     Flag& answers(std::string question, std::function<Result<std::string>()> text) {

@@ -56,6 +56,22 @@ Status check_options(const Plan& plan, const PlanExportOptions& options) {
   return {};
 }
 
+/// What formats write: a canonical plan, and options without gaps.
+struct Complete {
+  PlanDocument document;
+  PlanExportOptions options;
+};
+
+Result<Complete> complete_of(const Workload& workload, const PlanDocument& document,
+                             const PlanExportOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
+  NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
+  Complete complete{document, completed(document, options)};
+  NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete.options));
+  canonicalize(complete.document.plan);
+  return complete;
+}
+
 }  // namespace
 
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
@@ -65,14 +81,24 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
     return invalid_input("plan format: found " + excerpt(format) + ", expected one of " +
                          plan_format_names());
   }
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload));
-  NEUROSHARD_RETURN_IF_ERROR(validate(workload, document.plan));
-  const PlanExportOptions complete = completed(document, options);
-  NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete));
+  NEUROSHARD_ASSIGN_OR_RETURN(const Complete complete, complete_of(workload, document, options));
   if (found->names_places) NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
-  PlanDocument canonical = document;
-  canonicalize(canonical.plan);
-  return found->write(workload, canonical, complete);
+  return found->write(workload, complete.document, complete.options);
+}
+
+Status export_folder(std::string_view format, const Workload& workload,
+                     const PlanDocument& document, const PlanExportOptions& options,
+                     const FolderSink& sink) {
+  const FolderFormat* found = find_folder_format(format);
+  if (found == nullptr) {
+    return invalid_input("plan format: found " + excerpt(format) +
+                         ", expected one that is a folder of files");
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const Complete complete, complete_of(workload, document, options));
+  if (std::ssize(document.cost.per_device) != document.plan.devices) {
+    return invalid_input("plan: found no costs of its devices, expected those of a cost model");
+  }
+  return found->write(workload, complete.document, complete.options, sink);
 }
 
 Plan plan_as_written(std::string_view format, Plan plan) {

@@ -23,6 +23,12 @@ namespace neuroshard::io {
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options);
 
+/// The same in a format that is a folder of files, each given to `sink`. Errors: those of
+/// export_plan(), kInvalidInput also where the document has no costs, and the sink's.
+Status export_folder(std::string_view format, const Workload& workload,
+                     const PlanDocument& document, const PlanExportOptions& options,
+                     const FolderSink& sink);
+
 /// The plan that a file in that format holds, which is what costs beside it have to be of: `plan`
 /// but for shards that the format cannot tell apart (HugeCTR's: column blocks that follow one
 /// another on a device) or that its trainer would not run (TorchRec's: torchrec_plan()). Canonical.

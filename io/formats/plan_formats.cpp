@@ -58,7 +58,22 @@ constexpr std::array kFormats{
                .shows_costs = true},
 };
 
+constexpr std::array kFolderFormats{
+    FolderFormat{.name = "chakra",
+                 .summary = "a folder of Chakra execution traces, one a rank, for ASTRA-sim",
+                 .write = write_plan_trace},
+};
+
 }  // namespace
+
+std::span<const FolderFormat> folder_formats() { return kFolderFormats; }
+
+const FolderFormat* find_folder_format(std::string_view name) {
+  const auto* const found =
+      std::find_if(kFolderFormats.begin(), kFolderFormats.end(),
+                   [&](const FolderFormat& format) { return format.name == name; });
+  return found == kFolderFormats.end() ? nullptr : found;
+}
 
 std::span<const PlanFormat> plan_formats() { return kFormats; }
 

@@ -9,6 +9,7 @@
 #include "engine/core/trainer_rules.h"
 #include "io/plans/export_options.h"
 #include "io/plans/plan_document.h"
+#include "io/traces/plan_trace.h"
 
 // The list of formats that plans are written in. All that differs between them is in their entries:
 // nobody else asks for a format by its name.
@@ -39,7 +40,22 @@ struct PlanFormat {
   bool shows_costs = false;  ///< costs, the memory limit and the baselines beside the plan
 };
 
-/// All formats, the native one first.
+/// One format that is a folder of files. All show costs.
+struct FolderFormat {
+  std::string_view name;     ///< "chakra"
+  std::string_view summary;  ///< one line
+  /// The files of a plan that is valid and canonical, with complete options.
+  Status (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&,
+                  const FolderSink&);
+};
+
+/// All of those; none has the name of a format that is one file.
+std::span<const FolderFormat> folder_formats();
+
+/// Null for an unknown one.
+const FolderFormat* find_folder_format(std::string_view name);
+
+/// All formats of one file, the native one first.
 std::span<const PlanFormat> plan_formats();
 
 /// Null for an unknown one.

@@ -56,6 +56,12 @@ struct PlanExportOptions {
   /// taken from a clock, so that the same plan gives the same bytes.
   std::string date{};
   std::string command{};
+  /// "chakra": "collective" or "pairs", what an exchange is; "" = the one that says what is sent.
+  std::string exchange_nodes{};
+  /// "chakra": what the dense layers take between the exchanges of a step.
+  double dense_ms = 0;
+  /// "chakra": steps, one after the other, 1 at least.
+  std::int64_t trace_steps = 1;
   /// "html": shown beside this plan.
   std::vector<BaselineCost> baselines{};
 };

@@ -13,10 +13,10 @@ namespace neuroshard::search {
 /// joined; row shards and replicas are not touched by walks. No device gets a second block of a
 /// table. What moved without making the plan cheaper is sent back.
 ///
-/// Each cycle of the time makes a plan from nothing, too (fresh_plan.h), and half of its first walks
-/// go on from what may be of that: so tables get row shards and replicas, as the options have them
-/// for shard_refine(), or become whole again. Budgets below 10,000 candidates have no room for it.
-/// Never dearer than `start` by plan_cost(); returns it where nothing better is found.
+/// Each cycle of the time makes a plan from nothing, too (fresh_plan.h), and half of its first
+/// walks go on from what may be of that: so tables get row shards and replicas, as the options have
+/// them for shard_refine(), or become whole again. Budgets below 10,000 candidates have no room for
+/// it. Never dearer than `start` by plan_cost(); returns it where nothing better is found.
 SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                     const Plan& now, const Plan& start, const MoveLimit& limit);
 

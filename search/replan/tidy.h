@@ -8,10 +8,10 @@
 
 namespace neuroshard::search {
 
-/// Sends pieces that move back to the device that holds most of their cells, those with the most bytes to
-/// bring first, and joins neighbours that are all a device has of a table, each where the plan gets
-/// no dearer by it: walks move what does not help, as long as the limit lets them. Adds the plans
-/// that it puts a cost on to `evaluations`; what was done so far when `stop` says so.
+/// Sends pieces that move back to the device that holds most of their cells, those with the most
+/// bytes to bring first, and joins neighbours that are all a device has of a table, each where the
+/// plan gets no dearer by it: walks move what does not help, as long as the limit lets them. Adds
+/// the plans that it puts a cost on to `evaluations`; what was done so far when `stop` says so.
 CellPlan tidy(const CellPlan& start, const RunningPlan& now, std::int64_t& evaluations,
               const std::function<bool()>& stop);
 

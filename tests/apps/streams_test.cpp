@@ -158,7 +158,8 @@ BOOST_AUTO_TEST_CASE(a_terminal_sees_how_far_long_work_is_until_it_is_done) {
   const std::size_t bar = text.find("\rrefine [####");
   BOOST_TEST_REQUIRE(bar != std::string::npos);
   const std::string line = text.substr(bar, text.find('\x1b', bar) - bar);
-  // Shown two seconds after the command began; what is not of the search is longer on a slow machine.
+  // Shown two seconds after the command began; what is not of the search is longer on a slow
+  // machine.
   BOOST_TEST((contains(line, "] 2/3 s  0:01 left") || contains(line, "] 1/3 s  0:02 left")), line);
   BOOST_TEST(!contains(line, "/s "), line);
   // Nothing of it is left above the plan.

@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(cells_and_bytes_are_those_counted_anew_after_any_moves) {
     const Cluster cluster = test::make_cluster(kDevices, kPlenty);
     Problem problem(workload, cluster);
     give_kernels(now, problem.space);
-    const ShapeCatalog catalog = ShapeCatalog::around(shapes_of(now), false, problem.space, evaluator);
+    const ShapeCatalog catalog =
+        ShapeCatalog::around(shapes_of(now), false, problem.space, evaluator);
     const HeldCells held(workload, now);
     // Each device is a host, with memory for half as much again as is on the fullest.
     const std::vector<std::int64_t> loads = host_bytes(workload, now, 1);

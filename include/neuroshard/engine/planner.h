@@ -94,10 +94,11 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_plan(const neuroshard_planne
    where that has not all tables or not the memory. Tables get row shards, or become whole again, as
    `options->row_splits` and `data_parallel` say of plans; with NEUROSHARD_ROW_SPLITS_OFF or
    whole tables alone, those with row shards or on every device stay as they are. Where `cluster`
-   says no devices per host, those of `now` count. The workload may have another batch size than `now`, and tables that it
-   lacks, after those that it has: they are placed as if nothing of them moved. Where devices have
-   less memory than `now` takes, what is too much goes to others, which may cost more. Tables keep
-   the kernels that `now` gives them. Of `options`, algorithm changes nothing. Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its
+   says no devices per host, those of `now` count. The workload may have another batch size than
+   `now`, and tables that it lacks, after those that it has: they are placed as if nothing of them
+   moved. Where devices have less memory than `now` takes, what is too much goes to others, which
+   may cost more. Tables keep the kernels that `now` gives them. Of `options`, algorithm changes
+   nothing. Errors: as neuroshard_planner_plan(); INVALID_INPUT also when `now` does not cover its
    tables exactly or is for another number of devices; INFEASIBLE when nothing is found that fits
    and moves no more than the limit. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_replan(
