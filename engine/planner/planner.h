@@ -35,7 +35,7 @@ inline constexpr std::string_view kReplan = "replan";
 /// nothing of them moved. Where devices have less memory than `now` takes, it goes on from a plan
 /// that fits and moves little (search/replan/feasible_start.h), which may cost more. Whole tables
 /// and columns move and are split, tables get row shards or replicas, as the options say, or become
-/// whole again; tables keep their kernels, and no device gets a second block of a table. Of
+/// whole again; tables keep their kernels, and no device gets a second block of columns. Of
 /// `options`, the algorithm changes nothing, and of what the trainer can run, all but row shards
 /// and whether more than whole tables may move. Same input and seed, same plan, unless
 /// stopped_early. Errors: kInvalidInput (as make_plan(), and a plan that simulate() refuses for

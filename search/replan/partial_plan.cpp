@@ -115,13 +115,15 @@ class Reverting {
                        [&](const auto& own) { return catalog_.entry(own.first.entry).moves(); });
   }
 
-  /// Sizes that the catalog has, and no two blocks on a device; one piece where only whole tables
-  /// move.
+  /// Sizes that the catalog has, and no two blocks of columns on a device, for which trainers have
+  /// ways of their own; one piece where only whole tables move.
   [[nodiscard]] bool can_be(const Pieces& pieces) const {
     if (whole_tables_ && pieces.size() > 1) return false;
     std::set<std::int32_t> devices;
     return std::all_of(pieces.begin(), pieces.end(), [&](const auto& own) {
-      return own.first.entry != kNoEntry && devices.insert(own.first.device).second;
+      if (own.first.entry == kNoEntry) return false;
+      const bool alone = devices.insert(own.first.device).second;
+      return alone || !catalog_.entry(own.first.entry).moves();
     });
   }
 

@@ -12,8 +12,8 @@ namespace neuroshard::search {
 /// `plan` with some tables as they are in `now`: of the few that most bytes would move of, that one
 /// goes back next which makes the plan dearer by the least a byte, and of the plans that this leads
 /// to, one after the other, it is the cheapest within the limit. Tables that would have two blocks
-/// on a device, or sizes that the catalog has not, and of which pieces do not move where only whole
-/// tables do, are as in `now` from the beginning.
+/// of columns on a device, or sizes that the catalog has not, and of which pieces do not move where
+/// only whole tables do, are as in `now` from the beginning.
 ///
 /// Adds the plans that it puts a cost on to `evaluations`, and ends when those are `most`, or
 /// `stop` says so: with the cheapest so far; nothing where there is none. REQUIRES a canonical

@@ -10,8 +10,8 @@ namespace neuroshard::search {
 /// states than `limit` says come to devices that do not hold them in `now`. That is the plan that
 /// runs, the same or what feasible_start() was made of; from one to the other no more than the
 /// limit moves. Whole tables and columns move, are split and, where their cells are side by side,
-/// joined; row shards and replicas are not touched by walks. No device gets a second block of a
-/// table. What moved without making the plan cheaper is sent back.
+/// joined; row shards and replicas are not touched by walks. No device gets a second block of
+/// columns of a table. What moved without making the plan cheaper is sent back.
 ///
 /// Each cycle of the time makes a plan from nothing, too (fresh_plan.h), and half of its first
 /// walks go on from what may be of that: so tables get row shards and replicas, as the options have

@@ -47,13 +47,20 @@ struct Running {
   RunningPlan now{problem, evaluator, catalog, plan, held, limit, hosts};
 
   Running(Workload tables, Plan running, std::vector<float> costs, float per_shard,
-          std::int64_t bytes)
+          std::int64_t bytes, const std::vector<ShardShape>& others = {})
       : workload(std::move(tables)),
         plan(std::move(running)),
         evaluator(workload, kDevices, std::move(costs), per_shard),
-        catalog(ShapeCatalog::around(shapes_of(plan), false, problem.space, evaluator)),
+        catalog(
+            ShapeCatalog::around(with(shapes_of(plan), others), false, problem.space, evaluator)),
         held(workload, plan),
         limit{.bytes = bytes} {}
+
+  static std::vector<ShardShape> with(std::vector<ShardShape> shapes,
+                                      const std::vector<ShardShape>& others) {
+    shapes.insert(shapes.end(), others.begin(), others.end());
+    return shapes;
+  }
 
   Plan tidied(const CellPlan& start) {
     std::int64_t evaluations = 0;
@@ -176,6 +183,22 @@ BOOST_AUTO_TEST_CASE(a_partial_plan_goes_back_as_far_as_the_limit_asks_for) {
     // The small tables cost most a byte: they are what still moves.
     if (bytes == small) BOOST_TEST((plan == whole_plan(workload, {0, 0, 0, 0, 1, 2})));
     if (bytes == all) BOOST_TEST((plan == wanted));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_device_gets_several_blocks_of_rows_of_a_table_but_none_of_columns) {
+  const Workload workload = tables_of({1000}, 16);
+  const Plan now = whole_plan(workload, {0});
+  const Plan rows{kDevices,
+                  {{0, 0, 250, 0, 16, 0}, {0, 250, 500, 0, 16, 1}, {0, 500, 1000, 0, 16, 1}}};
+  const Plan columns{kDevices,
+                     {{0, 0, 1000, 0, 4, 0}, {0, 0, 1000, 4, 8, 1}, {0, 0, 1000, 8, 16, 1}}};
+  for (const Plan& wanted : {rows, columns}) {
+    Running running(workload, now, {8}, -1, kPlenty, shapes_of(wanted));
+    std::int64_t evaluations = 0;
+    const auto partial = partial_plan(wanted, running.now, 1000, evaluations, [] { return false; });
+    BOOST_REQUIRE(partial.has_value());
+    BOOST_TEST((plan_of(*partial, running.catalog, kDevices) == (wanted == rows ? rows : now)));
   }
 }
 
