@@ -82,11 +82,15 @@ class Matching {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int64_t> common_;
 };
 
-/// Whether each device has a block of the table's rows, or all of it: devices then have those that
-/// their numbers say, as trainers deal them out.
+/// Whether each device has a block of the table's rows, in the order of their numbers, or all of
+/// it: devices then have those that their numbers say, as trainers deal them out. `shards` are by
+/// their rows.
 bool on_all_devices(std::span<const Shard> shards, const Table& table, std::int32_t devices) {
-  const bool rows = shards.front().rows() < table.rows && std::ssize(shards) == devices;
-  return rows || shards.front().device == kEveryDevice;
+  if (shards.front().device == kEveryDevice) return true;
+  if (shards.front().rows() == table.rows || std::ssize(shards) != devices) return false;
+  std::int32_t next = 0;
+  return std::all_of(shards.begin(), shards.end(),
+                     [&](const Shard& shard) { return shard.device == next++; });
 }
 
 /// Deals the columns of a table out to its shards in the order in which their devices have them

@@ -97,8 +97,7 @@ class Replanning {
     if (budget_.plans() == 0 || budget_.plans() >= kLeastForFresh) {
       fresh = fresh_plan(problem_, evaluator_, start_, limit_, hosts_, share, evaluations);
     }
-    if (!knows(fresh)) make_catalog(fresh);
-    if (!now_) return;  // cancelled
+    if (!knows(fresh) && !make_catalog(fresh)) return;  // cancelled
     if (fresh) start_rival(*fresh, share, evaluations);
     budget_.add(evaluations);
     run_generations();
@@ -113,22 +112,25 @@ class Replanning {
                         [&](const ShardShape& shape) { return catalog_->of(shape) == kNoEntry; });
   }
 
-  /// Of the sizes of that plan, too: walks do not divide rows.
-  void make_catalog(const std::optional<Plan>& fresh) {
+  /// Of the sizes of that plan, too: walks do not divide rows. False when it is cancelled before
+  /// the catalog is complete: all stays as it is then.
+  bool make_catalog(const std::optional<Plan>& fresh) {
     const Plan best = this->best();
     std::vector<ShardShape> shapes = shapes_of(start_);
     for (const Plan* const plan : {&best, fresh ? &*fresh : &best}) {
       const std::vector<ShardShape> own = shapes_of(*plan);
       shapes.insert(shapes.end(), own.begin(), own.end());
     }
+    ShapeCatalog catalog = ShapeCatalog::around(std::move(shapes), limit_.whole_tables,
+                                                problem_.space, evaluator_, options_.cancel);
+    if (!catalog.complete()) return false;
     for (std::unique_ptr<Walker>& own : walkers_) own.reset();
     now_.reset();
-    catalog_.emplace(ShapeCatalog::around(std::move(shapes), limit_.whole_tables, problem_.space,
-                                          evaluator_, options_.cancel));
-    if (!catalog_->complete()) return;
+    catalog_.emplace(std::move(catalog));
     now_.emplace(RunningPlan{problem_, evaluator_, *catalog_, start_, held_, limit_, hosts_});
     best_ = cells_of(best, *catalog_);
     best_cost_ = walker(0).walk.cost(best_.pieces);
+    return true;
   }
 
   /// The fresh plan, as far as the limit lets it be, within as much time again.
