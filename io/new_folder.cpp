@@ -1,80 +1,182 @@
 #include "io/new_folder.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
 #include <utility>
-
-#include "io/descriptor.h"
-#include "io/file.h"
+#include <vector>
 
 namespace neuroshard::io {
 namespace {
 
-constexpr int kNames = 1000;  // tried for the folder that is filled
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = ".neuroshard-";
+constexpr std::string_view kSuffix = ".folder.tmp";
+constexpr int kNames = 1000;  // tried for the hidden folder
 
 Status cannot_write(const std::string& path, const std::string& why) {
   return io_error(path + ": cannot write: " + why);
 }
 
-/// Nothing, or an empty folder.
-Status check_free(const std::string& path, const std::filesystem::path& target) {
+/// Links followed, without what follows the name in "name/".
+Result<fs::path> target_of(const std::string& path) {
   std::error_code error;
-  const std::filesystem::file_status status = std::filesystem::status(target, error);
-  if (!std::filesystem::exists(status)) return {};
-  if (!std::filesystem::is_directory(status)) {
+  fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
+  if (error) return cannot_write(path, error.message());
+  return target.has_filename() ? target : target.parent_path();
+}
+
+/// Where the hidden folder is: within a folder that is there.
+fs::path place_of(const fs::path& target) {
+  std::error_code error;
+  return fs::is_directory(target, error) ? target : target.parent_path();
+}
+
+/// Nobody else has it.
+bool lock_folder(const Descriptor& folder) {
+  return folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+Descriptor open_folder(const fs::path& path) {
+  return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool is_hidden(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
+
+/// Whether it is a hidden folder that a process left: there is no other with a lock on it.
+bool is_stale(const fs::path& path) { return is_hidden(path) && lock_folder(open_folder(path)); }
+
+std::vector<fs::path> entries_of(const fs::path& folder, std::error_code& error) {
+  std::vector<fs::path> entries;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    entries.push_back(at->path());
+  }
+  return entries;
+}
+
+Status check_fillable(const std::string& path, const fs::path& folder) {
+  if (::faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return cannot_write(path, last_error());
+}
+
+/// Nothing, or a folder with nothing in it but what was left there.
+Status check_free(const std::string& path, const fs::path& target) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(target, error);
+  if (!fs::exists(status)) return check_fillable(path, target.parent_path());
+  if (fs::is_symlink(status)) {  // the others have been followed
+    return invalid_input(path + ": is a link to nothing, expected a new or an empty folder");
+  }
+  if (!fs::is_directory(status)) {
     return invalid_input(path + ": is a file, expected a new or an empty folder");
   }
-  if (std::filesystem::is_empty(target, error) && !error) return {};
+  for (const fs::path& entry : entries_of(target, error)) {
+    if (is_stale(entry)) continue;
+    return invalid_input(path + ": has files, expected a new or an empty folder");
+  }
   if (error) return cannot_write(path, error.message());
-  return invalid_input(path + ": has files, expected a new or an empty folder");
+  return check_fillable(path, target);
+}
+
+void remove_stale_folders(const fs::path& place) {
+  std::error_code ignored;
+  for (const fs::path& entry : entries_of(place, ignored)) {
+    if (is_stale(entry)) fs::remove_all(entry, ignored);
+  }
 }
 
 }  // namespace
 
-NewFolder::NewFolder(std::string path, std::filesystem::path target, std::filesystem::path own)
-    : path_(std::move(path)), target_(std::move(target)), own_(std::move(own)) {}
+Status check_new_folder(const std::string& path) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const fs::path target, target_of(path));
+  return check_free(path, target);
+}
+
+NewFolder::NewFolder(std::string path, fs::path target, fs::path hidden, Descriptor lock)
+    : path_(std::move(path)),
+      target_(std::move(target)),
+      hidden_(std::move(hidden)),
+      lock_(std::move(lock)) {}
 
 NewFolder::NewFolder(NewFolder&& other) noexcept
     : path_(std::move(other.path_)),
       target_(std::move(other.target_)),
-      own_(std::exchange(other.own_, {})) {}
+      hidden_(std::exchange(other.hidden_, {})),
+      lock_(std::move(other.lock_)),
+      name_(std::move(other.name_)),
+      file_(std::move(other.file_)) {}
 
 NewFolder::~NewFolder() {
   std::error_code ignored;
-  if (!own_.empty()) std::filesystem::remove_all(own_, ignored);
+  if (!hidden_.empty()) fs::remove_all(hidden_, ignored);
 }
 
 Result<NewFolder> NewFolder::open(const std::string& path) {
-  std::error_code error;
-  std::filesystem::path target =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
-  if (error) return cannot_write(path, error.message());
-  if (!target.has_filename()) target = target.parent_path();  // "name/"
+  NEUROSHARD_ASSIGN_OR_RETURN(fs::path target, target_of(path));
   NEUROSHARD_RETURN_IF_ERROR(check_free(path, target));
-  const std::string prefix = ".neuroshard-" + std::to_string(::getpid()) + "-";
+  const fs::path place = place_of(target);
+  remove_stale_folders(place);
+  const std::string prefix = std::string(kPrefix) + std::to_string(::getpid()) + "-";
   for (int number = 0; number < kNames; ++number) {
-    std::filesystem::path own = target.parent_path() / (prefix + std::to_string(number) + ".tmp");
-    if (std::filesystem::create_directory(own, error)) {
-      return NewFolder(path, std::move(target), std::move(own));
+    fs::path hidden = place / (prefix + std::to_string(number) + std::string(kSuffix));
+    std::error_code error;
+    if (!fs::create_directory(hidden, error)) {
+      if (error) return cannot_write(path, error.message());
+      continue;
     }
-    if (error) return cannot_write(path, error.message());
+    Descriptor lock = open_folder(hidden);
+    lock_folder(lock);  // a file system without locks has nobody see it as stale, either
+    return NewFolder(path, std::move(target), std::move(hidden), std::move(lock));
   }
-  return cannot_write(path, "no name is free beside it");
+  return cannot_write(path, "no name for a temporary folder is free");
 }
 
-Status NewFolder::add(std::string_view name, std::string_view bytes) {
-  const Status written = write_file_atomically((own_ / name).string(), bytes);
-  return written.ok() ? written : written.with_context(path_);
+Status NewFolder::append(std::string_view name, std::string_view bytes) {
+  if (name != name_) {
+    NEUROSHARD_RETURN_IF_ERROR(end_file());
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+    file_ = Descriptor(::open((hidden_ / name).c_str(), kFlags, 0666));
+    if (!file_.is_open()) return cannot_write(path_, last_error());
+    name_ = name;
+  }
+  return write_all(file_.get(), bytes) ? Status() : cannot_write(path_, last_error());
+}
+
+Status NewFolder::end_file() {
+  if (!file_.is_open()) return {};
+  if (::fsync(file_.get()) == 0 && file_.close()) return {};
+  return cannot_write(path_, last_error());
 }
 
 Status NewFolder::complete() {
-  if (::rename(own_.c_str(), target_.c_str()) != 0) return cannot_write(path_, last_error());
-  own_.clear();
-  if (!sync_directory(target_.parent_path().string())) return cannot_write(path_, last_error());
-  return {};
+  NEUROSHARD_RETURN_IF_ERROR(end_file());
+  if (!sync_directory(hidden_.string())) return cannot_write(path_, last_error());
+  if (hidden_.parent_path() == target_) {
+    NEUROSHARD_RETURN_IF_ERROR(move_files());
+  } else if (::rename(hidden_.c_str(), target_.c_str()) != 0) {
+    return cannot_write(path_, last_error());
+  }
+  const fs::path place = hidden_.parent_path();
+  hidden_.clear();
+  return sync_directory(place.string()) ? Status() : cannot_write(path_, last_error());
+}
+
+Status NewFolder::move_files() {
+  std::error_code error;
+  for (const fs::path& file : entries_of(hidden_, error)) {
+    fs::rename(file, target_ / file.filename(), error);
+    if (error) break;
+  }
+  if (!error) fs::remove(hidden_, error);
+  return error ? cannot_write(path_, error.message()) : Status();
 }
 
 }  // namespace neuroshard::io

@@ -20,6 +20,7 @@
 #include "apps/make_commands.h"
 #include "engine/cost_model/plan_error.h"
 #include "engine/planner/planner.h"
+#include "io/file.h"
 #include "io/formats/plan_export.h"
 #include "io/formats/plan_lint.h"
 #include "io/new_folder.h"
@@ -27,6 +28,29 @@
 
 namespace neuroshard::apps {
 namespace {
+
+/// Writes the files of a folder, one for each rank, until it is interrupted.
+class FolderWriter {
+ public:
+  explicit FolderWriter(std::int32_t ranks) : ranks_(ranks) {}
+
+  Status write(io::NewFolder& folder, std::string_view name, std::string_view bytes) {
+    if (cancel_.cancelled()) return cancelled("interrupted: nothing is written");
+    if (name != name_) {
+      name_ = name;
+      ++begun_;
+    }
+    progress_.update("writing", begun_ - 1, ranks_, "ranks");
+    return folder.append(name, bytes);
+  }
+
+ private:
+  const CancelToken& cancel_ = cancel_token();
+  std::int32_t ranks_;
+  std::int64_t begun_ = 0;
+  std::string name_;
+  ProgressBar progress_;
+};
 
 class ExportCommand final : public Command {
  public:
@@ -50,6 +74,8 @@ class ExportCommand final : public Command {
       return invalid_input("--output: found -, expected a folder: " + flags_.format +
                            " is several files");
     }
+    NEUROSHARD_RETURN_IF_ERROR(flags_.is_folder() ? io::check_new_folder(output_)
+                                                  : io::check_writable(output_));
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
@@ -119,10 +145,13 @@ class ExportCommand final : public Command {
     document.provenance =
         provenance_of(models, hosts_of(flags_.options.devices_per_host, input, document).devices,
                       input.loaded.sha256, algorithm, seed);
+    FolderWriter writer(document.plan.devices);
     NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(output_));
-    NEUROSHARD_RETURN_IF_ERROR(io::export_folder(
-        flags_.format, workload, document, flags_.options,
-        [&](std::string_view name, std::string_view bytes) { return folder.add(name, bytes); }));
+    NEUROSHARD_RETURN_IF_ERROR(
+        io::export_folder(flags_.format, workload, document, flags_.options,
+                          [&](std::string_view name, std::string_view bytes) {
+                            return writer.write(folder, name, bytes);
+                          }));
     note_contradictions(given, input.plan, document.places.devices_per_host);
     note_unused_flags(flags, flags_.format);
     return folder.complete();

@@ -46,6 +46,12 @@ Status check_pair(const FileUse& output, const FileUse& other) {
   return {};
 }
 
+/// What its command has to look at.
+bool names_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) || !fs::path(path).has_filename();
+}
+
 /// There is one standard input and one standard output.
 Status check_streams(std::span<const FileUse> uses) {
   for (const bool written : {false, true}) {
@@ -73,8 +79,7 @@ Status check_files(std::span<const FileUse> uses) {
     for (std::size_t j = 0; j < uses.size(); ++j) {
       if (j != k) NEUROSHARD_RETURN_IF_ERROR(check_pair(output, uses[j]));
     }
-    std::error_code error;
-    if (output.folder && fs::is_directory(output.path, error)) continue;
+    if (output.folder && names_folder(output.path)) continue;
     NEUROSHARD_RETURN_IF_ERROR(io::check_writable(output.path));
   }
   return {};

@@ -23,8 +23,9 @@ namespace neuroshard::io {
 Result<std::string> export_plan(std::string_view format, const Workload& workload,
                                 const PlanDocument& document, const PlanExportOptions& options);
 
-/// The same in a format that is a folder of files, each given to `sink`. Errors: those of
-/// export_plan(), kInvalidInput also where the document has no costs, and the sink's.
+/// The same in a format that is a folder of files, each given to `sink`, from its beginning to its
+/// end. Errors: those of export_plan(), kInvalidInput also where the document has no costs, and the
+/// sink's.
 Status export_folder(std::string_view format, const Workload& workload,
                      const PlanDocument& document, const PlanExportOptions& options,
                      const FolderSink& sink);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -35,13 +36,16 @@ struct ChakraNode {
 /// What a trace says of itself, as names and texts.
 using ChakraMetadata = std::vector<std::pair<std::string, std::string>>;
 
-/// One rank's trace as the bytes of a .et file.
+/// One rank's trace as the bytes of a .et file, from its beginning to its end.
 class ChakraTrace {
  public:
   explicit ChakraTrace(const ChakraMetadata& metadata);
 
   void add(const ChakraNode& node);
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+  /// Bytes that have not been taken.
+  [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+  /// The next bytes of the file: those.
+  [[nodiscard]] std::string take() { return std::exchange(bytes_, {}); }
 
  private:
   std::string bytes_;

@@ -20,6 +20,7 @@ using Ids = std::vector<std::uint64_t>;
 
 constexpr double kForwardShare = 1.0 / 3;  // of a device's lookups
 constexpr double kGradientBytes = 4;
+constexpr std::size_t kWrittenAtOnce = std::size_t{1} << 20;
 constexpr double kOperationsPerValue = 2;  // of a looked-up one: multiplied by its weight, added
 
 /// What a rank does in a step.
@@ -76,9 +77,13 @@ class RankTrace {
         pairs_(pairs),
         trace_(metadata) {}
 
-  std::string steps() {
-    for (std::int64_t step = 0; step < options_.trace_steps; ++step) add_step(step);
-    return trace_.bytes();
+  Status write(const FolderSink& sink) {
+    const std::string name = "step." + std::to_string(rank_) + ".et";
+    for (std::int64_t step = 0; step < options_.trace_steps; ++step) {
+      add_step(step);
+      if (trace_.size() >= kWrittenAtOnce) NEUROSHARD_RETURN_IF_ERROR(sink(name, trace_.take()));
+    }
+    return sink(name, trace_.take());
   }
 
  private:
@@ -216,8 +221,8 @@ Status write_plan_trace(const Workload& workload, const PlanDocument& document,
   }
   const ChakraMetadata metadata = metadata_of(document);
   for (std::int32_t rank = 0; rank < document.plan.devices; ++rank) {
-    RankTrace trace(load, document, options, rank, pairs, metadata);
-    NEUROSHARD_RETURN_IF_ERROR(sink("step." + std::to_string(rank) + ".et", trace.steps()));
+    NEUROSHARD_RETURN_IF_ERROR(
+        RankTrace(load, document, options, rank, pairs, metadata).write(sink));
   }
   return {};
 }

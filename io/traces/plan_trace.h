@@ -11,7 +11,8 @@
 
 namespace neuroshard::io {
 
-/// Takes a file of a folder: its name and its bytes.
+/// Takes files of a folder, one after the other: the name of one and some of its bytes, as often as
+/// it takes to give all of them.
 using FolderSink = std::function<Status(std::string_view name, std::string_view bytes)>;
 
 /// A plan's steps as Chakra execution traces, step.RANK.et of each rank, which ASTRA-sim and others

@@ -1,8 +1,11 @@
 // Plans as folders of files, through the real command.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/apps/one_line.h"
@@ -12,6 +15,7 @@ namespace {
 
 using neuroshard::test::expect_one_line;
 using neuroshard::test::Outcome;
+using neuroshard::test::Process;
 using neuroshard::test::run_command;
 using neuroshard::test::slurp;
 using neuroshard::test::source_file;
@@ -28,14 +32,18 @@ struct Example {
     BOOST_TEST_REQUIRE(made.exit_code == 0, made.err);
   }
 
+  [[nodiscard]] std::vector<std::string> arguments(const std::string& output,
+                                                   const std::vector<std::string>& more) const {
+    std::vector<std::string> all{"export", "--tables", source_file("examples/dlrm_dcnv2.json"),
+                                 "--plan", plan,       "--format",
+                                 "chakra", "--output", output};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
   [[nodiscard]] Outcome exported(const std::string& output,
-                                 std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments{
-        "export", "--tables", source_file("examples/dlrm_dcnv2.json"),
-        "--plan", plan,       "--format",
-        "chakra", "--output", output};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_command(arguments);
+                                 const std::vector<std::string>& more = {}) const {
+    return run_command(arguments(output, more));
   }
 
   [[nodiscard]] std::vector<std::string> files_in(const std::string& path) const {
@@ -48,6 +56,29 @@ struct Example {
   }
 };
 
+/// An export that goes on until it is stopped, and has begun.
+class LongExport {
+ public:
+  LongExport(const Example& example, const std::string& output)
+      : process_(command(example.arguments(output, {"--steps", "1000000"})), {}) {
+    for (int k = 0; k < 6000 && example.files_in(output).empty(); ++k) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  Outcome stop(int signal_number) {
+    process_.send_signal(signal_number);
+    return process_.wait();
+  }
+
+ private:
+  static std::vector<std::string> command(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), NEUROSHARD_COMMAND);
+    return arguments;
+  }
+
+  Process process_;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(export_folder)
@@ -58,7 +89,8 @@ BOOST_AUTO_TEST_CASE(a_new_or_an_empty_folder_gets_a_file_for_each_rank) {
   const std::string empty = example.folder.file("empty");
   std::filesystem::create_directory(empty);
   const std::vector<std::string> expected{"step.0.et", "step.1.et", "step.2.et", "step.3.et"};
-  for (const std::string& output : {made, empty + "/"}) {
+  std::filesystem::permissions(empty, std::filesystem::perms::owner_all);
+  for (const std::string& output : {made + "/", empty}) {
     const Outcome outcome = example.exported(output);
     BOOST_TEST(outcome.exit_code == 0, outcome.err);
     BOOST_TEST(outcome.out.empty());
@@ -67,6 +99,31 @@ BOOST_AUTO_TEST_CASE(a_new_or_an_empty_folder_gets_a_file_for_each_rank) {
   for (const std::string& name : expected) {
     BOOST_TEST((slurp(made + "/" + name) == slurp(empty + "/" + name)));
   }
+  // An empty folder is filled, not replaced: it may be a mounted disk, or where a shell stands.
+  BOOST_TEST((std::filesystem::status(empty).permissions() == std::filesystem::perms::owner_all));
+  const auto readable =
+      std::filesystem::status(made).permissions() & std::filesystem::perms::group_read;
+  BOOST_TEST((readable != std::filesystem::perms::none));
+}
+
+BOOST_AUTO_TEST_CASE(what_an_interrupt_or_a_killed_process_leaves_goes) {
+  const Example example;
+  const std::string output = example.folder.file("empty");
+  std::filesystem::create_directory(output);
+  {
+    LongExport interrupted(example, output);
+    expect_one_line(interrupted.stop(SIGINT), 1, "interrupted: nothing is written");
+    BOOST_TEST(example.files_in(output).empty());
+  }
+  {
+    LongExport killed(example, output);
+    // Somebody is at work there.
+    expect_one_line(example.exported(output), 2, "empty: has files");
+    killed.stop(SIGKILL);
+    BOOST_TEST(!example.files_in(output).empty());
+  }
+  BOOST_TEST(example.exported(output).exit_code == 0);
+  BOOST_TEST(example.files_in(output).size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_overwritten_and_nothing_is_left_of_what_failed) {
@@ -80,6 +137,9 @@ BOOST_AUTO_TEST_CASE(nothing_is_overwritten_and_nothing_is_left_of_what_failed) 
                   "plan.json: is a file, expected a new or an empty folder");
   expect_one_line(example.exported("-"), 2, "--output: found -, expected a folder");
   expect_one_line(example.exported(example.folder.file("no/such")), 1, "No such file");
+  std::filesystem::create_symlink("nothing", example.folder.path() / "link");
+  expect_one_line(example.exported(example.folder.file("link")), 2, "is a link to nothing");
+  std::filesystem::remove(example.folder.path() / "link");
   // Refused when the folder is open.
   expect_one_line(
       example.exported(example.folder.file("other"), {"--exchange-nodes", "collective"}), 2,
