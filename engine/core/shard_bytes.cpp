@@ -51,7 +51,7 @@ std::int64_t bytes_on_device(const Table& table, const ShardShape& shape, const 
 }
 
 std::int64_t cached_row_bytes(const Table& table, std::int32_t dim) {
-  return dim * bytes_per_element(table.data_type) + kCacheBytesPerCachedRow;
+  return weight_bytes(table.data_type, dim) + kCacheBytesPerCachedRow;
 }
 
 std::int64_t bytes_on_host(const Table& table, const ShardShape& shape) {

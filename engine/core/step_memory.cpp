@@ -38,7 +38,7 @@ TableBuffers table_buffers(const Table& table, const StepMemory& step) {
   const auto batch_size = static_cast<double>(step.batch_size);
   const double lookups = batch_size * table.pooling_factor;
   const double outputs = table.pooled ? batch_size * table.features : lookups;
-  const auto element = static_cast<double>(bytes_per_element(table.data_type));
+  const auto element = static_cast<double>(bytes_as_planned(table.data_type));
   return {.lookup_bytes = kIndexBytes * lookups,
           .column_bytes = kept.outputs * element * outputs,
           .kept = kept.lookups,

@@ -1,9 +1,11 @@
 #include "engine/core/table.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/core/decimal.h"
+#include "engine/core/quoted_choices.h"
 
 namespace neuroshard {
 namespace {
@@ -29,14 +31,52 @@ Status validate_histogram(const ReuseHistogram& histogram) {
 
 }  // namespace
 
-std::int64_t bytes_per_element(DataType type) { return type == DataType::kFp16 ? 2 : 4; }
+std::span<const DataType> all_data_types() {
+  static constexpr std::array kAll{DataType::kFp32, DataType::kFp16, DataType::kBf16,
+                                   DataType::kInt8};
+  return kAll;
+}
 
-std::string_view to_string(DataType type) { return type == DataType::kFp16 ? "fp16" : "fp32"; }
+std::int64_t bytes_per_element(DataType type) {
+  switch (type) {
+    case DataType::kFp32:
+      return 4;
+    case DataType::kFp16:
+    case DataType::kBf16:
+      return 2;
+    case DataType::kInt8:
+      return 1;
+  }
+  return 4;
+}
+
+std::int64_t bytes_as_planned(DataType type) { return type == DataType::kFp32 ? 4 : 2; }
+
+std::int64_t weight_bytes(DataType type, std::int32_t columns) {
+  constexpr std::int64_t kScaleAndBias = 8;
+  return columns * bytes_per_element(type) + (type == DataType::kInt8 ? kScaleAndBias : 0);
+}
+
+std::string_view to_string(DataType type) {
+  switch (type) {
+    case DataType::kFp32:
+      return "fp32";
+    case DataType::kFp16:
+      return "fp16";
+    case DataType::kBf16:
+      return "bf16";
+    case DataType::kInt8:
+      return "int8";
+  }
+  return "";
+}
 
 Result<DataType> parse_data_type(std::string_view text) {
-  if (text == "fp32") return DataType::kFp32;
-  if (text == "fp16") return DataType::kFp16;
-  return invalid_input("data type '" + std::string(text) + "', expected fp32 or fp16");
+  for (const DataType type : all_data_types()) {
+    if (text == to_string(type)) return type;
+  }
+  return invalid_input("data type '" + std::string(text) + "', expected " +
+                       quoted_choices(all_data_types()));
 }
 
 Status validate(const Table& table) {
@@ -76,7 +116,7 @@ Status check_given_histogram(const Table& table) {
 }
 
 std::int64_t row_bytes(const Table& table, std::int32_t dim) {
-  return dim * bytes_per_element(table.data_type) + state_bytes_per_row(table.optimizer, dim);
+  return weight_bytes(table.data_type, dim) + state_bytes_per_row(table.optimizer, dim);
 }
 
 std::int64_t most_bytes(const Table& table) { return table.rows * table.dim * row_bytes(table, 1); }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,19 @@
 
 namespace neuroshard {
 
-enum class DataType { kFp32, kFp16 };
+enum class DataType { kFp32, kFp16, kBf16, kInt8 };
 
+std::span<const DataType> all_data_types();
 /// Bytes of one weight.
 std::int64_t bytes_per_element(DataType type);
-/// The words of the file formats: "fp32", "fp16".
+/// Bytes of a weight and of an output as TorchRec's planner counts them: it asks the parameter of
+/// the module that is not sharded yet, which is fp32 or, for all other types, fp16
+/// (embedding_modules.py).
+std::int64_t bytes_as_planned(DataType type);
+/// Bytes of so many weights of one row as devices hold them: beside those of int8 FBGEMM keeps the
+/// row's scale and bias (INT8_EMB_ROW_DIM_OFFSET, 8 bytes).
+std::int64_t weight_bytes(DataType type, std::int32_t columns);
+/// The words of the file formats: "fp32", "fp16", "bf16", "int8".
 std::string_view to_string(DataType type);
 Result<DataType> parse_data_type(std::string_view text);
 

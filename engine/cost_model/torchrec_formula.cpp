@@ -17,7 +17,7 @@ constexpr double kOptimizerPasses = 9.22;  // over a dense table
 double narrow_penalty(std::int32_t dim) { return dim >= 128 ? 1 : dim >= 64 ? 1.15 : 1.75; }
 
 double element_bytes(const Table& table) {
-  return static_cast<double>(bytes_per_element(table.data_type));
+  return static_cast<double>(bytes_as_planned(table.data_type));
 }
 
 /// Bytes of the indices of so many lookups, and of their weights.

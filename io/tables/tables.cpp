@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/core/quoted_choices.h"
 #include "io/file.h"
 #include "io/json/json.h"
 #include "io/sha256.h"
@@ -33,8 +34,8 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
   NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
                               object.number("pooling_factor", 0, kMaxPoolingFactor));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_word(object, "data_type", parse_data_type, "'fp32' or 'fp16'", table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_data_type,
+                                       quoted_choices(all_data_types()), table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   if (const std::optional<JsonValue> features = object.find("features")) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <string>
+
 #include "io/tables/table_forms.h"
 #include "io/tables/table_sharding.h"
 
@@ -6,9 +9,11 @@ namespace {
 
 /// TorchRec's names of data types, in either case.
 Result<DataType> parse_torchrec_type(std::string_view text) {
-  if (text == "FP32") return DataType::kFp32;
-  if (text == "FP16") return DataType::kFp16;
-  return parse_data_type(text);
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return parse_data_type(lower);
 }
 
 /// One factor a feature; a table looks up the rows of all its features, each with an output.
@@ -55,8 +60,8 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   table.dim = static_cast<std::int32_t>(dim);
   NEUROSHARD_RETURN_IF_ERROR(read_pooling_factors(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_pooling_type(object));
-  NEUROSHARD_RETURN_IF_ERROR(
-      read_word(object, "data_type", parse_torchrec_type, "'FP32' or 'FP16'", table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_torchrec_type,
+                                       "'FP32', 'FP16', 'BF16' or 'INT8'", table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_weighted", table.weighted));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_pooled", table.pooled));

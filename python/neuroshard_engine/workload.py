@@ -27,7 +27,7 @@ class Table:
     dim: int  # columns
     pooling_factor: float  # mean lookups per sample, of all its features
     reuse_histogram: Tuple[float, ...]  # 17 shares of the distinct rows of a batch, by lookups
-    data_type: str  # "fp32" or "fp16"
+    data_type: str  # "fp32", "fp16", "bf16" or "int8"
     optimizer: str
     features: int  # that look it up
     weighted: bool

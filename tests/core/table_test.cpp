@@ -44,6 +44,20 @@ BOOST_AUTO_TEST_CASE(ranges_are_checked_and_the_field_is_named) {
   BOOST_TEST(has(refusal([](Table& t) { t.reuse_histogram[0] = std::nan(""); }), "[0]"));
 }
 
+BOOST_AUTO_TEST_CASE(rows_have_the_bytes_of_their_type) {
+  const auto bytes = [](DataType type, std::int32_t dim) {
+    Table table = good();
+    table.data_type = type;
+    return row_bytes(table, dim);
+  };
+  BOOST_TEST(bytes(DataType::kFp32, 16) == 64);
+  BOOST_TEST(bytes(DataType::kFp16, 16) == 32);
+  BOOST_TEST(bytes(DataType::kBf16, 16) == 32);
+  // FBGEMM keeps a scale and a bias with each part of a row.
+  BOOST_TEST(bytes(DataType::kInt8, 16) == 24);
+  BOOST_TEST(bytes(DataType::kInt8, 4) == 12);
+}
+
 BOOST_AUTO_TEST_CASE(sizes_beyond_63_bits_are_refused_alone_and_together) {
   BOOST_TEST(
       has(refusal([](Table& t) { t.rows = std::numeric_limits<std::int64_t>::max(); }), "2^63"));
@@ -72,10 +86,11 @@ BOOST_AUTO_TEST_CASE(half_precision_halves_the_bytes) {
 }
 
 BOOST_AUTO_TEST_CASE(words_round_trip_and_unknown_words_are_refused) {
-  for (DataType type : {DataType::kFp32, DataType::kFp16}) {
+  for (const DataType type : all_data_types()) {
     BOOST_TEST((parse_data_type(to_string(type)).value() == type));
   }
-  BOOST_TEST(has(parse_data_type("bf8").status().message(), "'bf8', expected fp32 or fp16"));
+  BOOST_TEST(has(parse_data_type("bf8").status().message(),
+                 "'bf8', expected 'fp32', 'fp16', 'bf16' or 'int8'"));
 }
 
 BOOST_AUTO_TEST_CASE(cluster_ranges_are_checked) {

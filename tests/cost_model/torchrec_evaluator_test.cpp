@@ -70,6 +70,13 @@ BOOST_AUTO_TEST_CASE(data_types_features_and_weights_count_as_in_torchrecs_estim
   TorchRecEvaluator two({}, workload, 2);
   BOOST_TEST(two.shape_cost(two.intern({0, 1000, 128})) == 3 * forward + 2 * outputs / (600 * gb),
              close);
+  for (const DataType type : {DataType::kBf16, DataType::kInt8}) {
+    Workload other = workload;
+    other.tables[0].data_type = type;
+    TorchRecEvaluator alike({}, other, 2);
+    BOOST_TEST(alike.shape_cost(alike.intern({0, 1000, 128})) ==
+               two.shape_cost(two.intern({0, 1000, 128})));
+  }
   // Weights are read beside the indices, and have gradients.
   table.weighted = true;
   const double with_weights = forward + lookups * 8 / (897 * gb);

@@ -76,6 +76,12 @@ BOOST_AUTO_TEST_CASE(sets_of_tables_are_measured) {
   BOOST_TEST(nothing->total_ms >= 0);
   BOOST_TEST(truth.hardware().find("CUDA") != std::string::npos);
   BOOST_TEST(!truth.conditions().empty());
+  for (const DataType type : {DataType::kBf16, DataType::kInt8}) {
+    workload.tables[1].data_type = type;
+    const auto other = truth.measure_compute(workload, shards);
+    BOOST_TEST(other.status().message().find("its kernels are fp32 and fp16 only") !=
+               std::string::npos);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(delays_last_and_surroundings_are_not_timed) {

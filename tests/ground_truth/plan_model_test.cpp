@@ -80,6 +80,14 @@ BOOST_AUTO_TEST_CASE(half_precision_tables_cost_less_and_send_as_much) {
   for (Table& table : workload.tables) table.data_type = DataType::kFp16;
   const PlanMeasurement half = cost_of(profile_of("V100-32G"), workload, plan);
   BOOST_TEST(half.compute[0].forward_ms < wide.compute[0].forward_ms);
+  for (Table& table : workload.tables) table.data_type = DataType::kBf16;
+  const PlanMeasurement brain = cost_of(profile_of("V100-32G"), workload, plan);
+  BOOST_TEST(brain.compute[0].forward_ms == half.compute[0].forward_ms);
+  for (Table& table : workload.tables) table.data_type = DataType::kInt8;
+  const PlanMeasurement byte = cost_of(profile_of("V100-32G"), workload, plan);
+  BOOST_TEST(byte.compute[0].forward_ms < half.compute[0].forward_ms);
+  // Scales and biases are read with the rows: 136 bytes, five sectors of 32.
+  BOOST_TEST(byte.compute[0].forward_ms > 0.5 * half.compute[0].forward_ms);
   BOOST_TEST(half.cost.per_device[0].backward_comm_ms == wide.cost.per_device[0].backward_comm_ms);
 }
 

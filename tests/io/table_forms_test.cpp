@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(bad_torchrec_configs_are_named_with_their_path) {
        {"[1.5, 20]", "[1.5, -1]", "$[0].pooling_factors[1]: found -1"},
        {"1000", "0", "$[0].num_embeddings: found 0"},
        {"64", "2000000", "$[0].embedding_dim: found 2000000"},
-       {"FP16", "BF16", "$[0].data_type: found 'BF16', expected 'FP32' or 'FP16'"},
+       {"FP16", "INT4", "$[0].data_type: found 'INT4', expected 'FP32', 'FP16', 'BF16' or"},
        {"SUM", "MAX", "$[0].pooling: found 'MAX'"},
        {"true", "1", "$[0].is_weighted: found 1"},
        {"\"ad\"", "\"user\"", "$[1]: found the name 'user' a second time"},

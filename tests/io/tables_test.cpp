@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(optional_fields_are_checked_too) {
   const std::string zeros = ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
   const std::pair<std::string, std::string> cases[] = {
       {R"(, "data_type": "fp64")",
-       "f: $.tables[0].data_type: found 'fp64', expected 'fp32' or 'fp16'"},
+       "f: $.tables[0].data_type: found 'fp64', expected 'fp32', 'fp16', 'bf16' or 'int8'"},
       {R"(, "data_type": 32)", "$.tables[0].data_type: found 32, expected a string"},
       {R"(, "optimizer": "ftrl")",
        "$.tables[0].optimizer: found 'ftrl', expected sgd, rowwise_adagrad, adagrad, adam,"},

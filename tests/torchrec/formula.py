@@ -1,5 +1,5 @@
 """Whether `--cost-model torchrec`, or `torchrec-1.4` under that release, is TorchRec's estimator: plans of
-random tables, of both data types, some with weights or several features, some with less than one
+random tables, of all data types, some with weights or several features, some with less than one
 lookup a sample, some of sequences, cost what TorchRec says.
 
     python tests/torchrec/formula.py FOLDER
@@ -27,9 +27,13 @@ def load_study():
     return module
 
 
-def random_tables(kind, kinds):
+# What TorchRec counts as memory of int8 rows lacks their scales and biases.
+SIZED_TYPES = ("fp32", "fp16", "bf16")
+
+
+def random_tables(kind, kinds, types=SIZED_TYPES):
     """Twenty of one collection: sequences have one dim and no weights."""
-    tables = [random_table(index, kind == "weighted", kinds) for index in range(20)]
+    tables = [random_table(index, kind == "weighted", kinds, types) for index in range(20)]
     if kind == "sequences":
         for table in tables:
             del table["weighted"]
@@ -44,10 +48,10 @@ def even_rows(tables):
     return tables
 
 
-def random_table(index, weighted, kinds):
-    table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(3, 7)),
+def random_table(index, weighted, kinds, types):
+    table = {"name": f"t{index}", "rows": int(10 ** kinds.uniform(2, 7)),
              "dim": 4 * kinds.randint(1, 48), "pooling_factor": round(10 ** kinds.uniform(-1, 2), 3),
-             "data_type": kinds.choice(["fp32", "fp16"])}
+             "data_type": kinds.choice(types)}
     if kinds.random() < 0.3:
         table["features"] = kinds.randint(2, 5)
     return {**table, "weighted": weighted}
@@ -61,7 +65,7 @@ def main():
     types = {"sequences": set(), "bags": set()}
     collections = ["plain", "weighted", "sequences"]
     for kind, devices in itertools.product(collections * ROUNDS, [4, 8, 16]):
-        tables = random_tables(kind, kinds)
+        tables = random_tables(kind, kinds, (*SIZED_TYPES, "int8"))
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": 4096,
                        "tables": tables}, file)

@@ -47,7 +47,7 @@ def limited(tables, kinds):
 
 
 def element_bytes(table):
-    return 2 if table["data_type"] == "fp16" else 4
+    return 4 if table["data_type"] == "fp32" else 2
 
 
 def least_bytes(table):

@@ -88,9 +88,9 @@ def check_saving(path):
         return lambda: save_tables(path, model, FACTORS if factors is None else factors, batch)
 
     model = towers(bags(USER), bags(ITEM))
-    refused(saved(towers(bags(USER, DataType.INT8), bags(ITEM))),
-            "table 'user' of module 'user.1.bags'", "INT8")
-    refused(saved(towers(bags(USER), bags(ITEM, DataType.BF16))), "table 'item'", "BF16")
+    refused(saved(towers(bags(USER, DataType.UINT8), bags(ITEM))),
+            "table 'user' of module 'user.1.bags'", "UINT8")
+    refused(saved(towers(bags(USER), bags(ITEM, DataType.INT32))), "table 'item'", "INT32")
     for bad in float("nan"), float("inf"), -1, 2e9, None, "many":
         refused(saved(model, {**FACTORS, "feature_item": bad}), "'feature_item'", repr(bad))
     refused(saved(model, {**FACTORS, "feature_itme": 3}), "'feature_itme'", "no table looks up")

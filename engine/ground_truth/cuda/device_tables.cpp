@@ -20,6 +20,10 @@ Status check_lookups(const Workload& workload, std::span<const Shard> shards) {
   for (const Shard& shard : shards) {
     const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
     lookups += table.pooling_factor * static_cast<double>(workload.batch_size);
+    if (table.data_type == DataType::kFp32 || table.data_type == DataType::kFp16) continue;
+    return unavailable("backend cuda: table '" + table.name + "' is " +
+                       std::string(to_string(table.data_type)) +
+                       ", its kernels are fp32 and fp16 only");
   }
   if (lookups <= kMaxLookups) return {};
   return invalid_input("a batch of " + std::to_string(workload.batch_size) +

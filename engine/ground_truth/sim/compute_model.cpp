@@ -105,7 +105,7 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
                          double concurrent_tables) {
   const double sector = profile.sector_bytes.value;
   const auto dim = static_cast<double>(load.dim);
-  const double weight_row = round_up(dim * load.weight_bytes, sector);
+  const double weight_row = round_up(static_cast<double>(load.row_bytes), sector);
   const double gradient_row = round_up(dim * 4, sector);
   const double capacity = usable_l2_bytes(profile) / concurrent_tables;
 

@@ -42,7 +42,7 @@ ShardLoad load_of(const Workload& workload, const Table& table, std::int64_t row
   ShardLoad load;
   load.rows = rows;
   load.dim = dim;
-  load.weight_bytes = static_cast<std::int32_t>(bytes_per_element(table.data_type));
+  load.row_bytes = weight_bytes(table.data_type, dim);
   load.lookup_bytes = kRowBytes + (table.weighted ? kWeightBytes : 0);
   load.state_bytes = state_bytes_per_row(table.optimizer, dim);
   load.lookups = samples * table.pooling_factor * part;

@@ -19,7 +19,7 @@ struct RowUse {
 struct ShardLoad {
   std::int64_t rows = 0;  ///< of the shard, looked up or not
   std::int32_t dim = 0;
-  std::int32_t weight_bytes = 4;
+  std::int64_t row_bytes = 0;     ///< of the weights of a row
   std::int32_t lookup_bytes = 8;  ///< of a lookup: its row, its weight where it has one
   std::int64_t state_bytes = 0;   ///< that the optimizer keeps beside a row
   double bags = 0;                ///< outputs: of pooled lookups one a sample and feature

@@ -40,7 +40,7 @@ typedef struct neuroshard_table {
   double zipf_alpha;
   const double* reuse_histogram; /* NULL: from zipf_alpha */
   size_t reuse_histogram_size;   /* 17, or 0 with NULL */
-  neuroshard_text data_type;     /* "fp32" (default), "fp16" */
+  neuroshard_text data_type;     /* "fp32" (default), "fp16", "bf16", "int8" */
   /* "sgd" (default), "rowwise_adagrad", "adagrad", "adam", "partial_rowwise_adam", "lamb",
      "partial_rowwise_lamb", "lars_sgd": what it keeps counts as memory of the shards. */
   neuroshard_text optimizer;

@@ -15,7 +15,7 @@ from ._collections import (collections_of, configs_of, is_pooled, listed, module
 from ._constraints import MAX_DIM, integer, limits_of
 
 # What table files have of TorchRec's data types.
-DATA_TYPES = ("FP32", "FP16")
+DATA_TYPES = ("FP32", "FP16", "BF16", "INT8")
 MAX_POOLING_FACTOR = 1e9
 MAX_RANKS = 1 << 16
 # Its words for the optimizers that TorchRec fuses, by the names of their classes.
@@ -141,9 +141,8 @@ def _check_names(given: Mapping[str, Optional[Mapping[str, Any]]], module_of: Ma
 
 def _described(where: str, config: Any, factors: Mapping[str, float]) -> Dict[str, Any]:
     if config.data_type.name not in DATA_TYPES:
-        raise InvalidInputError(f"{where}: found data type {config.data_type.name}, expected FP32 "
-                                "or FP16: "
-                                "there is no cost model of others")
+        raise InvalidInputError(f"{where}: found data type {config.data_type.name}, expected one "
+                                f"of {', '.join(DATA_TYPES)}: there is no cost model of others")
     if config.num_embeddings < 1 or not 1 <= config.embedding_dim <= MAX_DIM:
         raise InvalidInputError(f"{where}: found {config.num_embeddings} rows and dim "
                                 f"{config.embedding_dim}, expected at least 1, dim up to {MAX_DIM}")
