@@ -232,6 +232,21 @@ $neuroshard check --tables "$work/sequences.json" --plan "$work/torchrec-sequenc
 expect torchrec-sequences.json column_wise row_wise table_wise
 run 2 "$work/sequences.json" "$work/torchrec-sequences.json"
 
+# Sequences in more equal pieces than ranks: some ranks have several of a table.
+cat > "$work/words.json" << 'TABLES'
+{"format": "neuroshard-tables", "version": 1, "batch_size": 4096, "tables": [
+ {"name": "words", "rows": 4000, "dim": 64, "pooling_factor": 9, "pooled": false},
+ {"name": "titles", "rows": 3000, "dim": 64, "pooling_factor": 9, "pooled": false},
+ {"name": "user", "rows": 20, "dim": 64, "pooling_factor": 0.5, "pooled": false}]}
+TABLES
+for ranks in 3 4; do
+  $neuroshard plan --tables "$work/words.json" --devices $ranks --device-memory $((1840000 / ranks)) \
+    --cost-model torchrec --row-splits off --evaluations 20000 --format torchrec --trainer-device cpu \
+    --output "$work/torchrec-words$ranks.json" > /dev/null
+  expect torchrec-words$ranks.json column_wise
+  run $ranks "$work/words.json" "$work/torchrec-words$ranks.json"
+done
+
 # Planned by the ranks themselves: by the command, and in the place of TorchRec's planner.
 test_program plan_in_trainer.py $neuroshard
 test_program planner.py

@@ -20,11 +20,18 @@ bool has_halves(const TableSpace& table, std::int32_t parts) {
 
 }  // namespace
 
-/// Those of sequences are all equally wide in TorchRec, of other tables, too: equal halves, as no
-/// other two parts have half of the columns each.
+std::int32_t sequence_columns(const TableSpace& table) {
+  std::int32_t columns = table.table->dim;
+  for (std::int32_t parts = 2; parts <= table.sequence_parts; parts *= 2) {
+    const std::int32_t half = columns / 2;
+    if (columns % 2 != 0 || half % kGrain != 0 || half < table.sharding.min_columns) break;
+    columns = half;
+  }
+  return columns;
+}
+
 std::int32_t least_columns(const TableSpace& table) {
-  const std::int32_t least = table.sharding.min_columns;
-  return table.table->pooled ? least : std::max(least, table.table->dim - table.table->dim / 2);
+  return table.table->pooled ? table.sharding.min_columns : sequence_columns(table);
 }
 
 bool may_have_any_widths(const TableSpace& table) {

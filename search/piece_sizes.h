@@ -12,8 +12,15 @@ namespace neuroshard::search {
 
 /// Columns of the first part when a shard of `dim` of the table's columns is split in two as evenly
 /// as parts of a multiple of 4 columns allow; 0 when one would be narrower than the table allows.
-/// Tables that are not pooled are split into equal halves, once.
+/// Tables that are not pooled are halved down to sequence_columns(); what is wider than that and
+/// not whole is no piece.
 std::int32_t split_point(const TableSpace& table, std::int32_t dim);
+
+/// Columns of the pieces that a table that is not pooled is in, when it is not whole: all equally
+/// wide, as TorchRec wants those of an EmbeddingCollection, whose tables have one dim. As many as
+/// the space says, or the most below that that its dim and its sharding allow; its dim where it may
+/// not be in any.
+std::int32_t sequence_columns(const TableSpace& table);
 
 /// Columns of the narrowest piece that a table may be in, when it is not whole.
 std::int32_t least_columns(const TableSpace& table);

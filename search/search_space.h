@@ -22,6 +22,9 @@ struct TableSpace {
   bool counted = true;   ///< as memory; if not, whoever searches has taken it off already
   /// Whether its columns may be in pieces of any multiple of 4; if not, halving has to lead there.
   bool any_widths = false;
+  /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a
+  /// power of two: see sequence_columns().
+  std::int32_t sequence_parts = 2;
 };
 
 /// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever

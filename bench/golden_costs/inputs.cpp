@@ -22,6 +22,9 @@ Result<std::vector<Workload>> generated(const GoldenSetting& setting, std::int32
     const auto seed = static_cast<std::uint64_t>(task);
     NEUROSHARD_ASSIGN_OR_RETURN(Workload workload,
                                 generate_tables({.count = setting.tables, .seed = seed}));
+    for (std::size_t table = 0; setting.sequences && table < workload.tables.size(); table += 5) {
+      workload.tables[table].pooled = false;
+    }
     workloads.push_back(std::move(workload));
   }
   return workloads;

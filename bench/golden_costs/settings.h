@@ -33,6 +33,7 @@ struct GoldenSetting {
   RowSplits row_splits = RowSplits::kEven;  ///< replan moves no rows, and begins without
   bool data_parallel = false;
   bool equal_columns = false;
+  bool sequences = false;  ///< every fifth generated table is not pooled
   double host_memory = 0;  ///< of all hosts together
   double moved = 0;        ///< of replan's limit; 0: make_plan()
 };

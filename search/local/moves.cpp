@@ -97,6 +97,7 @@ bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, 
                 Rng& rng, Move& move) {
   auto [stays, leaves] = parts_of(plan.catalog(), plan.entry_of(piece), uneven, rng);
   if (stays == kNoEntry || leaves == kNoEntry) return false;
+  if (plan.catalog().entry(stays).only_parts) return false;  // finer ones come all at once
   if (!one_in_two(rng)) std::swap(stays, leaves);
   const bool alone = plan.pieces_on(device).empty() || one_in_two(rng);
   move = split_of(plan, piece, stays, leaves, device,

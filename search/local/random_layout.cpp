@@ -17,7 +17,7 @@ void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
   const CatalogEntry& entry = catalog.entry(id);
   const EntryId first = rows ? entry.upper : entry.first;
   const EntryId rest = rows ? entry.lower : entry.rest;
-  if (halvings == 0 || first == kNoEntry) {
+  if ((halvings <= 0 && !entry.only_parts) || first == kNoEntry) {
     pieces.push_back(id);
     return;
   }

@@ -117,6 +117,7 @@ EntryId ShapeCatalog::joined(EntryId one, EntryId other) const {
   if (!a.moves() || !b.moves()) return kNoEntry;
   const CatalogEntry& all = entry(whole(a.table));
   const bool columns = a.rows == all.rows && b.rows == all.rows;
+  if (columns && all.equal_columns && a.dim + b.dim != all.dim) return kNoEntry;
   const EntryId both =
       columns ? find(a.table, all.rows, a.dim + b.dim) : find(a.table, a.rows + b.rows, all.dim);
   return both != kNoEntry && entry(both).only_parts ? kNoEntry : both;
@@ -140,6 +141,7 @@ EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spr
   entry.kernel = shape.kernel;
   entry.spread = spread;
   entry.only_on = limit_;
+  entry.equal_columns = !space.of(shape.table).table->pooled;
   return id;
 }
 
@@ -155,8 +157,10 @@ EntryId ShapeCatalog::add_columns(const SearchSpace& space, const ShardShape& sh
   const EntryId first = add_columns(space, part, spread);
   part.dim = shape.dim - columns;
   const EntryId rest = add_columns(space, part, spread);
-  entries_[static_cast<std::size_t>(id)].first = first;
-  entries_[static_cast<std::size_t>(id)].rest = rest;
+  CatalogEntry& own = entries_[static_cast<std::size_t>(id)];
+  own.first = first;
+  own.rest = rest;
+  own.only_parts = own.equal_columns && shape.dim < space.of(shape.table).table->dim;
   return id;
 }
 

@@ -42,7 +42,11 @@ struct CatalogEntry {
   EntryId upper = kNoEntry;  ///< the two pieces its rows are split into, or none
   EntryId lower = kNoEntry;
   Spread spread = Spread::kNone;
-  bool only_parts = false;  ///< no piece itself, of a table that may not be whole on one device
+  /// No piece itself: of a table that may not be whole on one device, or of one that is not pooled,
+  /// wider than its pieces.
+  bool only_parts = false;
+  bool equal_columns =
+      false;  ///< pieces of its table are equally wide, and joined to the whole alone
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 
   /// By itself, from one device to another.

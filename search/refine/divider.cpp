@@ -1,6 +1,7 @@
 #include "search/refine/divider.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace neuroshard::search {
 
@@ -63,6 +64,15 @@ void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) cons
   }
   divide(first, limits, pieces);
   divide(rest, limits, pieces);
+}
+
+Pieces Divider::halved(EntryId id) const {
+  Pieces pieces;
+  const auto [first, rest] = parts_of(id);
+  constexpr PieceLimits kAny{.bytes = std::numeric_limits<std::int64_t>::max()};
+  divide(first, kAny, pieces);
+  divide(rest, kAny, pieces);
+  return pieces;
 }
 
 Pieces Divider::divided(const PieceLimits& limits) const {

@@ -61,6 +61,8 @@ class Divider {
   [[nodiscard]] double weight(EntryId id) const;
   /// What the piece is halved into, or none.
   [[nodiscard]] std::pair<EntryId, EntryId> parts_of(EntryId id) const;
+  /// The pieces that it is in when it is halved as seldom as may be. REQUIRES parts_of().
+  [[nodiscard]] Pieces halved(EntryId id) const;
   /// All tables, halved until no piece is beyond a limit or none can be halved.
   [[nodiscard]] Pieces divided(const PieceLimits& limits) const;
 

@@ -183,11 +183,9 @@ void FastStart::halve_deciding() {
   for (std::size_t failures = 0; failures < kPatience && !over();) {
     const EntryId id = deciding_piece(deciders[failures % deciders.size()]);
     if (id == kNoEntry) return;
-    const auto [first, rest] = divider_.parts_of(id);
     const auto count = static_cast<std::size_t>(std::count(pieces.begin(), pieces.end(), id));
     std::erase(pieces, id);
-    pieces.insert(pieces.end(), count, first);
-    pieces.insert(pieces.end(), count, rest);
+    for (const EntryId part : divider_.halved(id)) pieces.insert(pieces.end(), count, part);
     const double before = trials_.cost();
     if (!trials_.place(pieces)) return;
     failures = trials_.cost() < before ? 0 : failures + 1;

@@ -172,6 +172,25 @@ std::vector<Division> divisions_of(const ShapeCatalog& catalog,
   return divisions;
 }
 
+std::optional<DividedPlan> plan_by_load(const Problem& problem, const PlanEvaluator& evaluator,
+                                        const ShapeCatalog& catalog, const StopCheck& stop,
+                                        std::int64_t budget) {
+  std::vector<Division> divisions = usual_divisions(catalog);
+  const auto made_of = [&](std::vector<Division> tables) -> std::optional<DividedPlan> {
+    std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables, budget);
+    if (!plan) return std::nullopt;
+    return DividedPlan{*std::move(plan), std::move(tables)};
+  };
+  if (evaluator.additive()) {
+    const double balanced = least_balanced_load(problem.cluster.devices, evaluator, catalog);
+    std::vector<Division> cheapest = cheapest_divisions({balanced}, evaluator, catalog);
+    if (cheapest != divisions) {
+      if (auto found = made_of(std::move(cheapest))) return found;
+    }
+  }
+  return made_of(std::move(divisions));
+}
+
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,
                                       const ShapeCatalog& catalog, const StopCheck& stop,
                                       std::int64_t budget,

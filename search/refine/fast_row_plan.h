@@ -19,6 +19,12 @@ struct DividedPlan {
   std::vector<Division> divisions;
 };
 
+/// The fast plan; where costs add up, with tables in the divisions that cost the devices least.
+/// Ends when `stop` says so, or after `budget` plans. Nothing where no plan fits.
+std::optional<DividedPlan> plan_by_load(const Problem& problem, const PlanEvaluator& evaluator,
+                                        const ShapeCatalog& catalog, const StopCheck& stop,
+                                        std::int64_t budget = kNoBudget);
+
 /// The cheapest of fast plans with tables in other divisions than columns, which place all the rest
 /// anew. Where the catalog has halves of rows, first of all with all tables by halves, and with the
 /// costliest, the two costliest, .. by halves; where costs add up, with the cheapest_divisions()

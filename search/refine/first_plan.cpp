@@ -5,7 +5,6 @@
 
 #include "engine/core/elapsed.h"
 #include "search/feasibility.h"
-#include "search/refine/cheapest_divisions.h"
 #include "search/refine/fast_row_plan.h"
 #include "search/refine/packed_plan.h"
 #include "search/stop_check.h"
@@ -84,27 +83,6 @@ void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCat
   if (packed) keep_cheaper(start_of(*packed, problem, evaluator, catalog), best);
 }
 
-/// The fast plan; where costs add up, with tables in the divisions that cost the devices least:
-/// when time is short it is the only one.
-std::optional<DividedPlan> by_load(const Problem& problem, const PlanEvaluator& evaluator,
-                                   const ShapeCatalog& catalog, const StopCheck& stop,
-                                   std::int64_t budget) {
-  std::vector<Division> divisions = usual_divisions(catalog);
-  const auto made_of = [&](std::vector<Division> tables) -> std::optional<DividedPlan> {
-    std::optional<FastPlan> plan = fast_plan(problem, evaluator, catalog, stop, tables, budget);
-    if (!plan) return std::nullopt;
-    return DividedPlan{*std::move(plan), std::move(tables)};
-  };
-  if (evaluator.additive()) {
-    const double balanced = least_balanced_load(problem.cluster.devices, evaluator, catalog);
-    std::vector<Division> cheapest = cheapest_divisions({balanced}, evaluator, catalog);
-    if (cheapest != divisions) {
-      if (auto found = made_of(std::move(cheapest))) return found;
-    }
-  }
-  return made_of(std::move(divisions));
-}
-
 /// The fast plan, or a cheaper one that takes no time: for all others it is too late.
 FirstPlan in_no_time(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                      StartPlan fast) {
@@ -127,7 +105,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
   const std::optional<DividedPlan> fast =
-      by_load(problem, evaluator, catalog, StopCheck(soon), budget_share(options, kFastShare));
+      plan_by_load(problem, evaluator, catalog, StopCheck(soon), budget_share(options, kFastShare));
   std::optional<StartPlan> best;
   if (fast) {
     best = start_of(fast->plan, problem, evaluator, catalog);

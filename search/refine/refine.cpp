@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "search/refine/joined_columns.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
+#include "search/refine/sequence_parts.h"
 #include "search/refine/start_plan.h"
 #include "search/refine/usual_limit.h"
 #include "search/row_shapes.h"
@@ -30,6 +32,7 @@ namespace {
 constexpr double kLeastForBound = 0.3;
 constexpr double kLeastForQuick = 0.9;
 constexpr std::int64_t kPlansForQuick = 20'000;
+constexpr double kAnyCost = std::numeric_limits<double>::infinity();
 
 BoundEffort effort_for(const SearchOptions& options, double seconds_left) {
   const bool more = options.evaluations > 0 ? options.evaluations >= kPlansForQuick
@@ -52,6 +55,12 @@ std::size_t most_widths(const SearchOptions& options, const PlanEvaluator& evalu
     most = std::min(most, kASecond * options.time_limit_s);
   }
   return static_cast<std::size_t>(most);
+}
+
+/// What has to fit: tables that are not pooled may be cut more finely than into halves.
+Problem with_finest_pieces(const Problem& problem) {
+  return {problem.workload, problem.cluster,
+          with_finest_sequences(problem.space, problem.cluster.devices), problem.on_more_devices};
 }
 
 /// The start, improved by walks in pieces of the catalog, where that is complete and has those.
@@ -83,6 +92,20 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
   return result;
 }
 
+/// The same in as many widths of columns as there is time for. `catalog`: of the problem.
+SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
+                              const ShapeCatalog& catalog, const RowShapes& rows,
+                              const SearchOptions& options,
+                              std::chrono::steady_clock::time_point began, FirstPlan start) {
+  const std::size_t sizes = most_widths(options, evaluator);
+  if (sizes == 0) return walked(problem, evaluator, catalog, options, began, std::move(start));
+  const Problem any(problem.workload, problem.cluster,
+                    with_any_widths(problem.space, evaluator, catalog, sizes),
+                    problem.on_more_devices);
+  const ShapeCatalog widths(any.space, evaluator, rows, options.cancel);
+  return walked(any, evaluator, widths, options, began, std::move(start));
+}
+
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
                                    const SearchOptions& options) {
   const auto began = std::chrono::steady_clock::now();
@@ -91,8 +114,9 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const bool timed = own.time_limit_s > 0;
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
+  const Problem finest = with_finest_pieces(problem);
   for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
-    const std::optional<Shortage> shortage = find_shortage(problem, rows);
+    const std::optional<Shortage> shortage = find_shortage(finest, rows);
     if (shortage) return what_would_do(problem, own, *shortage);
   }
   const ShapeCatalog catalog(problem.space, evaluator, rows, own.cancel);
@@ -106,6 +130,17 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                         start->stopped_early || !catalog.complete()};
   }
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
+  std::int64_t evaluations = 0;
+  if (std::optional<SequenceStart> finer =
+          finer_sequences(problem, evaluator, rows, own, began,
+                          first.ok() ? first->plan.cost : kAnyCost, evaluations)) {
+    const Problem cut(problem.workload, problem.cluster, std::move(finer->space),
+                      problem.on_more_devices);
+    finer->plan.evaluations = evaluations + (first.ok() ? first->plan.evaluations : 0);
+    const ShapeCatalog pieces(cut.space, evaluator, rows, own.cancel);
+    return walked_in_widths(cut, evaluator, pieces, rows, own, began,
+                            {std::move(finer->plan), first.ok() ? first->skipped : ""});
+  }
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
   // Tables that may only be on every device are not for the packing of columns, either, nor those
@@ -119,13 +154,8 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
     first = row_start(problem, evaluator, catalog, rows, left, first.status());
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
-  const std::size_t sizes = most_widths(own, evaluator);
-  if (sizes == 0) return walked(problem, evaluator, catalog, own, began, std::move(start));
-  const Problem any(problem.workload, problem.cluster,
-                    with_any_widths(problem.space, evaluator, catalog, sizes),
-                    problem.on_more_devices);
-  const ShapeCatalog widths(any.space, evaluator, rows, own.cancel);
-  return walked(any, evaluator, widths, own, began, std::move(start));
+  start.plan.evaluations += evaluations;
+  return walked_in_widths(problem, evaluator, catalog, rows, own, began, std::move(start));
 }
 
 }  // namespace

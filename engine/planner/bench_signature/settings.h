@@ -35,6 +35,7 @@ struct Setting {
   bool all_algorithms = false;  ///< else the default one alone
   bool data_parallel = false;
   bool equal_columns = false;
+  bool sequences = false;    ///< two thirds of the tables are not pooled
   Percent memory{100, 200};  ///< a device's, of its even share of all tables' bytes
   Percent host_memory{};     ///< all hosts' together, of all tables' bytes
   /// Of all tables' bytes, by which a plan may change after the lookups have: the tasks are

@@ -76,6 +76,9 @@ Result<Task> make_task(const Setting& setting, std::size_t index) {
   NEUROSHARD_ASSIGN_OR_RETURN(task.models, models_of(setting.costs, devices, rng));
   const std::int64_t tables = rng.between(2, 10 + setting.tables_per_device * devices);
   task.workload = random_workload(tables, setting.costs == Costs::kFormula, rng);
+  for (Table& table : task.workload.tables) {
+    if (setting.sequences && rng.below(3) > 0) table.pooled = false;
+  }
   const std::int64_t bytes = workload_bytes(task.workload);
   task.cluster = {.devices = devices,
                   .memory_bytes = draw(setting.memory, bytes / devices, rng) + 1};

@@ -82,7 +82,7 @@ class Layouts {
     return std::any_of(now_.begin(), now_.end(),
                        [&](const Shard& shard) { return shard.device == device; });
   }
-  /// Sequences have two equal halves at most.
+  /// Sequences in other pieces are split all at once, if at all.
   [[nodiscard]] bool may_be_split() const { return table_.pooled || now_.size() == 1; }
 
   /// None for a block without rows.

@@ -1,0 +1,96 @@
+#include "search/refine/sequence_parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/core/elapsed.h"
+#include "search/piece_sizes.h"
+#include "search/refine/fast_row_plan.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+namespace {
+
+// Pieces of a table that are tried at most: a device with some of them has nearly an even share.
+// (One table on 3 devices: halves leave one without any, sixteenths have 6, 5 and 5.)
+constexpr std::int32_t kPartsPerDevice = 4;
+constexpr std::int32_t kMostParts = 64;
+constexpr double kShare = 0.05;     // of the time left, or of the budget, for one number of pieces
+constexpr double kSeconds = 0.005;  // or this much, if there is
+
+/// Whether a table is in more pieces than in half as many.
+bool any_finer(const SearchSpace& space, std::int32_t parts) {
+  return std::any_of(space.tables.begin(), space.tables.end(), [&](TableSpace own) {
+    if (own.table->pooled || !own.sharding.columns) return false;
+    own.sequence_parts = parts / 2;
+    const std::int32_t wider = sequence_columns(own);
+    own.sequence_parts = parts;
+    return sequence_columns(own) < wider;
+  });
+}
+
+StopCheck share_of_time(const SearchOptions& options, std::chrono::steady_clock::time_point began) {
+  SearchOptions own = options;
+  if (paced_by_time(options)) {
+    const double left = options.time_limit_s - seconds_since(began);
+    own.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kShare, kSeconds));
+  }
+  return StopCheck(own);
+}
+
+std::optional<StartPlan> start_in(const Problem& problem, PlanEvaluator& evaluator,
+                                  const RowShapes& rows, const SearchOptions& options,
+                                  const StopCheck& stop) {
+  const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
+  if (!catalog.complete()) return std::nullopt;
+  const std::int64_t budget = budget_share(options, kShare);
+  const std::optional<DividedPlan> fast = plan_by_load(problem, evaluator, catalog, stop, budget);
+  std::optional<StartPlan> best;
+  if (fast) best = start_of(fast->plan, problem, evaluator, catalog);
+  const std::int64_t left = fast ? budget - std::min(budget, fast->plan.evaluations) : budget;
+  if (left < 1 || stop.stop()) return best;
+  if (const auto by_rows = fast_row_plan(problem, evaluator, catalog, stop, left, fast)) {
+    StartPlan found = start_of(*by_rows, problem, evaluator, catalog);
+    const std::int64_t spent = found.evaluations + (best ? best->evaluations : 0);
+    if (!best || found.cost < best->cost) best = std::move(found);
+    best->evaluations = spent;
+  }
+  return best;
+}
+
+}  // namespace
+
+SearchSpace with_sequence_parts(SearchSpace space, std::int32_t parts) {
+  for (TableSpace& own : space.tables) own.sequence_parts = parts;
+  return space;
+}
+
+SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices) {
+  std::int32_t parts = 2;
+  while (parts < kMostParts && parts < kPartsPerDevice * devices) parts *= 2;
+  return with_sequence_parts(std::move(space), parts);
+}
+
+std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
+                                             const RowShapes& rows, const SearchOptions& options,
+                                             std::chrono::steady_clock::time_point began,
+                                             double cost, std::int64_t& evaluations) {
+  const StopCheck over(options);
+  std::optional<SequenceStart> best;
+  for (std::int32_t parts = 4; parts <= kMostParts; parts *= 2) {
+    const bool many = parts / 2 >= kPartsPerDevice * problem.cluster.devices;
+    if (many || !any_finer(problem.space, parts) || over.stop()) break;
+    const Problem finer(problem.workload, problem.cluster,
+                        with_sequence_parts(problem.space, parts), problem.on_more_devices);
+    std::optional<StartPlan> found =
+        start_in(finer, evaluator, rows, options, share_of_time(options, began));
+    if (!found) continue;
+    evaluations += found->evaluations;
+    if (found->cost >= cost) continue;
+    cost = found->cost;
+    best = SequenceStart{finer.space, *std::move(found)};
+  }
+  return best;
+}
+
+}  // namespace neuroshard::search

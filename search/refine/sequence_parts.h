@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "search/problem.h"
+#include "search/refine/start_plan.h"
+#include "search/row_shapes.h"
+
+// How finely tables that are not pooled are cut: one number for all of them, as their pieces have
+// to be alike, and so a property of the space that a search is in and not a step that it takes.
+
+namespace neuroshard::search {
+
+/// The space with its tables that are not pooled in so many equal pieces, as far as they may be.
+SearchSpace with_sequence_parts(SearchSpace space, std::int32_t parts);
+
+/// The same in the most pieces that are tried for so many devices.
+SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices);
+
+/// A space, and a plan in it.
+struct SequenceStart {
+  SearchSpace space;
+  StartPlan plan;
+};
+
+/// The cheapest of the fast plans with tables that are not pooled in quarters, in eighths, and so
+/// on, if that is cheaper than `cost`; nothing where no such table may be cut so. Takes a share of
+/// the time, counted from `began`, or of the budget; what it takes is added to `evaluations`.
+std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
+                                             const RowShapes& rows, const SearchOptions& options,
+                                             std::chrono::steady_clock::time_point began,
+                                             double cost, std::int64_t& evaluations);
+
+}  // namespace neuroshard::search
