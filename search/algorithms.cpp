@@ -6,6 +6,7 @@
 #include "search/baselines.h"
 #include "search/exact.h"
 #include "search/neuroshard.h"
+#include "search/policy/policy_sharder.h"
 #include "search/refine/refine.h"
 
 namespace neuroshard::search {
@@ -28,13 +29,23 @@ constexpr std::array kAlgorithms{
               false, true},
 };
 
+constexpr std::array kPolicyAlgorithms{
+    Algorithm{.name = "dreamshard",
+              .summary = "places tables one after the other by a trained policy",
+              .run = shard_by_policy,
+              .splits_columns = true},
+};
+
 }  // namespace
 
 std::span<const Algorithm> algorithms() { return kAlgorithms; }
+std::span<const Algorithm> policy_algorithms() { return kPolicyAlgorithms; }
 
 const Algorithm* find_algorithm(std::string_view name) {
-  for (const Algorithm& algorithm : kAlgorithms) {
-    if (algorithm.name == name) return &algorithm;
+  for (const std::span<const Algorithm> list : {algorithms(), policy_algorithms()}) {
+    for (const Algorithm& algorithm : list) {
+      if (algorithm.name == name) return &algorithm;
+    }
   }
   return nullptr;
 }

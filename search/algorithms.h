@@ -22,9 +22,13 @@ struct Algorithm {
 /// yardsticks that run only when asked for by name.
 std::span<const Algorithm> algorithms();
 
+/// The algorithms that place tables by a trained policy: SearchOptions::policy. They are not among
+/// algorithms(), as nothing can run them without one.
+std::span<const Algorithm> policy_algorithms();
+
 inline constexpr std::string_view kDefaultAlgorithm = "refine";
 
-/// The one of that name, or null.
+/// The one of that name, of either list, or null.
 const Algorithm* find_algorithm(std::string_view name);
 
 }  // namespace neuroshard::search

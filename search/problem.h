@@ -14,6 +14,7 @@
 #include "engine/core/table.h"
 #include "engine/core/thread_pool.h"
 #include "search/plan_evaluator.h"
+#include "search/policy/placement_policy.h"
 #include "search/search_space.h"
 
 namespace neuroshard::search {
@@ -67,6 +68,10 @@ struct SearchOptions {
   bool bound_within_memory = true;
   /// Gets the best plan of each of `refine`'s walks; null: nobody.
   PlanSink* plans = nullptr;
+  /// What places tables in algorithms of policies (policy_algorithms()); null: there is none.
+  const PlacementPolicy* policy = nullptr;
+  /// How many plans those draw from the policy's probabilities beside its first choice.
+  std::int64_t policy_samples = 0;
 };
 
 struct SearchResult {

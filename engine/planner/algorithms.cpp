@@ -1,5 +1,7 @@
 #include "engine/planner/algorithms.h"
 
+#include <utility>
+
 #include "search/algorithms.h"
 
 namespace neuroshard {
@@ -23,6 +25,20 @@ std::vector<std::string> algorithm_names() {
   for (const search::Algorithm& algorithm : search::algorithms()) {
     names.emplace_back(algorithm.name);
   }
+  return names;
+}
+
+std::vector<std::string> policy_algorithm_names() {
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::policy_algorithms()) {
+    names.emplace_back(algorithm.name);
+  }
+  return names;
+}
+
+std::vector<std::string> all_algorithm_names() {
+  std::vector<std::string> names = algorithm_names();
+  for (std::string& name : policy_algorithm_names()) names.push_back(std::move(name));
   return names;
 }
 

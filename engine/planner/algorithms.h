@@ -20,6 +20,10 @@ struct AlgorithmInfo {
 };
 std::span<const AlgorithmInfo> algorithms();
 std::vector<std::string> algorithm_names();
+/// Those that need a trained policy (PlanOptions::policy), which are not among the others.
+std::vector<std::string> policy_algorithm_names();
+/// Both.
+std::vector<std::string> all_algorithm_names();
 /// Those that end by themselves and soon, weakest first: what other plans are held against.
 std::vector<std::string> baseline_names();
 

@@ -9,12 +9,13 @@
 #include "engine/core/progress.h"
 #include "engine/core/trainer_rules.h"
 #include "engine/planner/algorithms.h"
+#include "search/policy/placement_policy.h"
 
 namespace neuroshard {
 
 /// How to search. Nothing here is owned; what is pointed at must outlive the call.
 struct PlanOptions {
-  std::string algorithm{default_algorithm()};  ///< one of algorithm_names()
+  std::string algorithm{default_algorithm()};  ///< of either list of names
   std::uint64_t seed = 0;                      ///< of the algorithms that draw random numbers
   int threads = 1;  ///< 0 = one per hardware thread; changes the plan only where time decides it
   /// Seconds after which the search returns its best plan so far; 0 = no limit, but 1 s for
@@ -39,6 +40,10 @@ struct PlanOptions {
   bool advise = true;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
+  /// What algorithms of policy_algorithm_names() place tables by, and how many plans they draw
+  /// beside its first choice; null: they refuse.
+  const search::PlacementPolicy* policy = nullptr;
+  std::int64_t policy_samples = 0;
   PlanSink* plans = nullptr;  ///< gets the plans that walks come by, where the algorithm has walks
 };
 

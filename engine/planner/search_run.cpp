@@ -34,6 +34,10 @@ Status check_options(const PlanOptions& options) {
     return invalid_input("evaluations: found " + std::to_string(options.evaluations) +
                          ", expected 0 (no limit) or more");
   }
+  if (options.policy_samples < 0) {
+    return invalid_input("policy samples: found " + std::to_string(options.policy_samples) +
+                         ", expected 0 or more");
+  }
   return {};
 }
 
@@ -54,7 +58,9 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas,
           .advise = options.advise,
-          .plans = options.plans};
+          .plans = options.plans,
+          .policy = options.policy,
+          .policy_samples = options.policy_samples};
 }
 
 Status check_devices(const Workload& workload, const Cluster& cluster) {

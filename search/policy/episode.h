@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core/aligned_vector.h"
+#include "search/plan_evaluator.h"
+#include "search/policy/placement_policy.h"
+#include "search/policy/policy_pieces.h"
+
+namespace neuroshard::search {
+
+/// What pieces are placed on, and what all of them come to.
+struct EpisodeSetting {
+  std::int64_t memory_bytes = 0;  ///< of each device
+  float balanced_ms = 0;
+  float mean_dims = 0;
+  double piece_ms = 0;  ///< of all pieces, each alone
+};
+
+/// That of these pieces.
+EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEvaluator& evaluator,
+                               std::int64_t memory_bytes);
+
+/// The devices while pieces go to them, one after the other: offer() a piece, look, place() it.
+/// Allocates nothing once made. Not thread-safe: one a thread; the evaluator and the policy's run
+/// must outlive it.
+class Episode {
+ public:
+  Episode(const PlanEvaluator& evaluator, const PolicyRun& run);
+
+  /// Back to empty devices.
+  void reset(const EpisodeSetting& setting);
+
+  /// Finds out where the piece may go: false where no device has the memory or is allowed.
+  bool offer(const PolicyPiece& piece);
+  // Of the piece offered last.
+  [[nodiscard]] const Standing& standing() const { return standing_; }
+  [[nodiscard]] std::span<const unsigned char> allowed() const { return allowed_; }  ///< [devices]
+  /// [devices, the policy's state size], as they are without the piece.
+  [[nodiscard]] std::span<const float> policy_states() const { return policy_states_; }
+  /// [devices]; those of devices that are not allowed mean nothing.
+  [[nodiscard]] std::span<const float> scores(const PolicyPiece& piece);
+  /// REQUIRES that the piece was offered and is allowed there.
+  void place(const PolicyPiece& piece, std::int32_t device);
+
+  [[nodiscard]] std::int32_t devices() const { return static_cast<std::int32_t>(dims_.size()); }
+  [[nodiscard]] std::span<const float> compute_ms() const { return compute_; }    ///< [devices]
+  [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dims_; }  ///< [devices]
+
+ private:
+  const PlanEvaluator& evaluator_;
+  const PolicyRun& run_;
+  EpisodeSetting setting_;
+  Standing standing_;
+  double placed_ms_ = 0;
+  AlignedVector<float> states_;         // [devices, the evaluator's state size]
+  AlignedVector<float> policy_states_;  // [devices, the run's]
+  std::vector<float> compute_;
+  std::vector<float> after_;
+  std::vector<float> scores_;
+  std::vector<std::int64_t> dims_;
+  std::vector<std::int64_t> bytes_;
+  std::vector<unsigned char> allowed_;
+  Scratch scratch_;
+};
+
+}  // namespace neuroshard::search
