@@ -1,15 +1,14 @@
 #include "engine/cost_model/cost_model_file.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <optional>
 #include <utility>
 
 #include "engine/core/cluster.h"
 #include "engine/cost_model/cost_model_tensors.h"
 #include "engine/cost_model/known_hardware.h"
+#include "engine/cost_model/metadata_reader.h"
 #include "engine/cost_model/validate_models.h"
 #include "io/safetensors.h"
 #include "io/text.h"
@@ -24,75 +23,18 @@ constexpr const char* kFixedDevices = "fixed-devices-mlp";
 constexpr const char* kPooledDevices = "pooled-devices-mlp";
 constexpr double kMaxError = 1e9;  // a share: what is meant is below 1
 
-/// Takes keys out of the metadata, so that what nobody took can be reported as unknown.
-class Metadata {
- public:
-  explicit Metadata(std::map<std::string, std::string> values) : values_(std::move(values)) {}
-
-  std::optional<std::string> take_optional(const std::string& key) {
-    auto node = values_.extract(key);
-    if (node.empty()) return std::nullopt;
-    return std::move(node.mapped());
-  }
-  Result<std::string> take(const std::string& key) {
-    std::optional<std::string> value = take_optional(key);
-    if (!value) return invalid_input("metadata " + key + ": missing");
-    return *std::move(value);
-  }
-  Status take_word(const std::string& key, const std::string& expected) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string value, take(key));
-    if (value == expected) return {};
-    return invalid_input("metadata " + key + ": found " + io::excerpt(value) + ", expected '" +
-                         expected + "'");
-  }
-  Result<std::int64_t> take_integer(const std::string& key, std::int64_t low, std::int64_t high) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) {
-      return value;
-    }
-    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
-                         ", expected an integer from " + std::to_string(low) + " to " +
-                         std::to_string(high));
-  }
-  Result<double> take_number(const std::string& key, double low, double high) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= low && value <= high) {
-      return value;
-    }
-    return invalid_input("metadata " + key + ": found " + io::excerpt(text) + ", expected " +
-                         io::number_range(low, high));
-  }
-  Result<CostTarget> take_target(const std::string& key) {
-    const std::string text = take_optional(key).value_or("ms");
-    if (text == "ms") return CostTarget::kMilliseconds;
-    if (text == "log_ms") return CostTarget::kLogMilliseconds;
-    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
-                         ", expected 'ms' or 'log_ms'");
-  }
-  Result<Provenance> take_provenance(const std::string& key) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, take(key));
-    if (text == "measured") return Provenance::kMeasured;
-    if (text == "simulated") return Provenance::kSimulated;
-    return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
-                         ", expected 'measured' or 'simulated'");
-  }
-  [[nodiscard]] bool has(const std::string& key) const { return values_.contains(key); }
-  [[nodiscard]] Status finish() const {
-    if (values_.empty()) return {};
-    return invalid_input("metadata " + io::excerpt(values_.begin()->first) +
-                         ": unknown key, or one of a half that the file has no tensors of");
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
+/// "ms" where a file does not say it.
+Result<CostTarget> take_target(const std::string& key, MetadataReader& metadata) {
+  const std::string text = metadata.take_optional(key).value_or("ms");
+  if (text == "ms") return CostTarget::kMilliseconds;
+  if (text == "log_ms") return CostTarget::kLogMilliseconds;
+  return invalid_input("metadata " + key + ": found " + io::excerpt(text) +
+                       ", expected 'ms' or 'log_ms'");
+}
 
 /// What a network's error is, as `prefix`_error, .._tau and .._samples say; nothing in older files.
-Result<std::optional<HeldOutError>> read_error(const std::string& prefix, Metadata& metadata) {
+Result<std::optional<HeldOutError>> read_error(const std::string& prefix,
+                                               MetadataReader& metadata) {
   if (!metadata.has(prefix + "_error")) return std::optional<HeldOutError>();
   HeldOutError error;
   NEUROSHARD_ASSIGN_OR_RETURN(error.share, metadata.take_number(prefix + "_error", 0, kMaxError));
@@ -105,14 +47,14 @@ Result<std::optional<HeldOutError>> read_error(const std::string& prefix, Metada
   return std::optional(error);
 }
 
-Result<ComputeModel> read_compute(Metadata& metadata, TensorReader& tensors) {
+Result<ComputeModel> read_compute(MetadataReader& metadata, TensorReader& tensors) {
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("compute_architecture", kTableSum));
   ComputeModel model;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string features, metadata.take("compute_features"));
   Result<FeatureSet> parsed = FeatureSet::parse(features);
   if (!parsed.ok()) return parsed.status().with_context("metadata compute_features");
   model.features = std::move(parsed).value();
-  NEUROSHARD_ASSIGN_OR_RETURN(model.target, metadata.take_target("compute_target"));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.target, take_target("compute_target", metadata));
   if (metadata.has("row_parts")) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t parts,
                                 metadata.take_integer("row_parts", 1, kMaxDevices));
@@ -135,7 +77,7 @@ Result<CommModel> read_direction(const std::string& prefix, CostTarget target,
   return model;
 }
 
-Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
+Result<CommModels> read_comm(MetadataReader& metadata, TensorReader& tensors) {
   CommModels models;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string architecture, metadata.take("comm_architecture"));
   if (architecture == kFixedDevices) {
@@ -160,7 +102,7 @@ Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
     return invalid_input("metadata comm_architecture: found " + io::excerpt(architecture) +
                          ", expected '" + kFixedDevices + "' or '" + kPooledDevices + "'");
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, metadata.take_target("comm_target"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const CostTarget target, take_target("comm_target", metadata));
   NEUROSHARD_ASSIGN_OR_RETURN(models.forward, read_direction("forward_comm.", target, tensors));
   NEUROSHARD_ASSIGN_OR_RETURN(models.backward, read_direction("backward_comm.", target, tensors));
   NEUROSHARD_ASSIGN_OR_RETURN(models.forward.error, read_error("forward_comm", metadata));
@@ -168,7 +110,7 @@ Result<CommModels> read_comm(Metadata& metadata, TensorReader& tensors) {
   return models;
 }
 
-Result<ModelOrigin> read_origin(const std::string& prefix, Metadata& metadata) {
+Result<ModelOrigin> read_origin(const std::string& prefix, MetadataReader& metadata) {
   ModelOrigin origin;
   NEUROSHARD_ASSIGN_OR_RETURN(origin.hardware, metadata.take(prefix + "hardware"));
   NEUROSHARD_ASSIGN_OR_RETURN(origin.provenance, metadata.take_provenance(prefix + "provenance"));
@@ -182,7 +124,7 @@ Result<ModelOrigin> read_origin(const std::string& prefix, Metadata& metadata) {
 }
 
 Result<CostModels> read_models(io::TensorFile file) {
-  Metadata metadata(std::move(file.metadata));
+  MetadataReader metadata(std::move(file.metadata));
   TensorReader tensors(std::move(file));
   CostModels models;
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("format", kFormat));
@@ -207,7 +149,7 @@ Result<CostModels> read_models(io::TensorFile file) {
   }
   // What nobody has taken is a fault: a key that is ignored could change what the costs mean.
   NEUROSHARD_RETURN_IF_ERROR(tensors.finish());
-  NEUROSHARD_RETURN_IF_ERROR(metadata.finish());
+  NEUROSHARD_RETURN_IF_ERROR(metadata.finish(", or one of a half that the file has no tensors of"));
   NEUROSHARD_RETURN_IF_ERROR(validate(models));
   return models;
 }
