@@ -27,6 +27,7 @@ const std::vector<std::pair<std::string, int>> kRooms{{"engine/core/", 0},
                                                       {"engine/training/", 3},
                                                       {"engine/planner/", 3},
                                                       {"engine/iteration/", 3},
+                                                      {"engine/policy/", 3},
                                                       {"engine/ground_truth/", 4},
                                                       {"engine/api/", 4},
                                                       {"engine/cost_model/", 2}};

@@ -1,0 +1,184 @@
+#include "engine/policy/policy_learner.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/policy/policy_context.h"
+#include "nn/segment_softmax.h"
+#include "search/policy/rollout.h"
+
+namespace neuroshard {
+namespace {
+
+/// Sums of the codes of the pieces of a task, which are numbered.
+class CodedRun final : public search::PolicyRun {
+ public:
+  explicit CodedRun(int hidden) : hidden_(static_cast<std::size_t>(hidden)) {}
+  void next(const float* code) { code_ = code; }
+
+  void learn(std::span<const search::ShapeId>, std::span<const ShardShape>) override {}
+  [[nodiscard]] std::size_t state_size() const override { return hidden_; }
+  void clear(float* state) const override { std::fill_n(state, hidden_, 0.0f); }
+  void place(search::ShapeId, float* state) const override {
+    for (std::size_t h = 0; h < hidden_; ++h) state[h] += code_[h];
+  }
+  /// The learner asks the head itself, to keep what is between its layers.
+  void scores(search::ShapeId, const search::Standing&, std::span<const float>,
+              std::span<float> scores, search::Scratch&) const override {
+    std::fill(scores.begin(), scores.end(), 0.0f);
+  }
+
+ private:
+  const std::size_t hidden_;
+  const float* code_ = nullptr;  // of the piece that is placed next
+};
+
+std::size_t size_of(const std::vector<nn::DenseSpec>& layers) {
+  return nn::parameter_count(layers);
+}
+
+}  // namespace
+
+PolicyLearner::PolicyLearner(const nn::Backend& backend, std::vector<nn::DenseSpec> table)
+    : layers_(std::move(table)), stack_(backend, layers_), hidden_(layers_.back().outputs / 2) {}
+
+std::size_t PolicyLearner::parameters() const {
+  return size_of(layers_) + policy_head_parameters(hidden_);
+}
+
+void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world,
+                                const PolicyHead& head, const LearningRule& rule, Rng& rng,
+                                Record& record) {
+  const auto devices = static_cast<std::size_t>(world.devices);
+  const auto hidden = static_cast<std::size_t>(hidden_);
+  const std::size_t pieces = task.pieces.size();
+  record.context.resize(pieces * devices * kPolicyContext);
+  record.units.resize(pieces * devices * hidden);
+  record.log_p.resize(pieces * devices);
+  record.chosen.clear();
+  record.cost = kStuckShare * task.teacher_ms;
+  CodedRun run(hidden_);
+  search::Episode episode(*world.evaluator, run);
+  episode.reset(task.setting);
+  std::vector<float> scores(devices);
+  const std::int32_t offsets[] = {0, world.devices};
+  for (std::size_t k = 0; k < pieces; ++k) {
+    const search::PolicyPiece& piece = task.pieces[k];
+    if (!episode.offer(piece)) return;
+    const float* const code = codes_.data() + k * 2 * hidden;
+    const std::span<float> context =
+        std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext);
+    write_policy_context(episode.standing(), context);
+    head.scores(episode.policy_states(), code + hidden, context, scores,
+                record.units.data() + k * devices * hidden);
+    nn::run(nn::SegmentLogSoftmax{1, offsets, scores.data(), episode.allowed().data(),
+                                  record.log_p.data() + k * devices});
+    const std::int32_t device =
+        rule.imitate ? piece.shard.device
+                     : search::drawn_device(scores, episode.allowed(), rng.uniform());
+    run.next(code);
+    episode.place(piece, device);
+    record.chosen.push_back(device);
+  }
+  world.evaluator->plan_costs({1, episode.compute_ms(), episode.dim_sums()}, {&record.cost, 1},
+                              scratch_);
+}
+
+/// How far each plan is below the mean cost, in deviations; imitation weighs its only one 1.
+void PolicyLearner::reward(const PolicyTask& task, const LearningRule& rule) {
+  const auto count = static_cast<double>(records_.size());
+  weights_.assign(records_.size(), 1.0f);
+  if (rule.imitate) return;
+  double mean = 0;
+  for (const Record& record : records_) mean += record.cost / task.teacher_ms / count;
+  double squares = 0;
+  for (const Record& record : records_) {
+    const double off = record.cost / task.teacher_ms - mean;
+    squares += off * off / count;
+  }
+  // Where all plans cost the same there is nothing to learn from what is left of rounding.
+  const double deviation = std::sqrt(squares) + 1e-4;
+  for (std::size_t k = 0; k < records_.size(); ++k) {
+    const double reward = (mean - records_[k].cost / task.teacher_ms) / deviation;
+    weights_[k] = static_cast<float>(std::clamp(reward, -3.0, 3.0));
+  }
+}
+
+/// From the last choice to the first: what a piece adds to a device counts in all later ones.
+void PolicyLearner::add_gradients(const Record& record, float weight, float entropy,
+                                  const PolicyHead& head, std::size_t devices,
+                                  std::span<float> d_head) {
+  const std::size_t steps = record.chosen.size();
+  const auto hidden = static_cast<std::size_t>(hidden_);
+  step_weights_.assign(steps, weight);
+  d_scores_.resize(steps * devices);
+  offsets_.resize(steps + 1);
+  for (std::size_t k = 0; k <= steps; ++k) offsets_[k] = static_cast<std::int32_t>(k * devices);
+  nn::run(nn::SegmentChoiceGradient{static_cast<std::int64_t>(steps), offsets_.data(),
+                                    record.log_p.data(), record.chosen.data(), step_weights_.data(),
+                                    entropy, d_scores_.data()});
+  d_held_.assign(devices * hidden, 0.0f);
+  for (std::size_t k = steps; k-- > 0;) {
+    float* const d_code = d_codes_.data() + k * 2 * hidden;
+    const float* const later = d_held_.data() + static_cast<std::size_t>(record.chosen[k]) * hidden;
+    for (std::size_t h = 0; h < hidden; ++h) d_code[h] += later[h];
+    head.add_gradients(
+        std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext),
+        std::span(record.units).subspan(k * devices * hidden, devices * hidden),
+        std::span(d_scores_).subspan(k * devices, devices), d_head, d_held_.data(),
+        d_code + hidden);
+  }
+}
+
+LearnedTask PolicyLearner::outcome(const PolicyTask& task, std::size_t devices) const {
+  LearnedTask learned;
+  std::int64_t choices = 0;
+  for (const Record& record : records_) {
+    learned.cost_share += record.cost / task.teacher_ms / static_cast<double>(records_.size());
+    for (std::size_t k = 0; k < record.chosen.size(); ++k, ++choices) {
+      const float* const log_p = record.log_p.data() + k * devices;
+      learned.loss -= log_p[record.chosen[k]];
+      for (std::size_t d = 0; d < devices; ++d) {
+        if (std::isfinite(log_p[d])) {
+          learned.entropy -= std::exp(static_cast<double>(log_p[d])) * log_p[d];
+        }
+      }
+    }
+  }
+  if (choices > 0) {
+    learned.loss /= static_cast<double>(choices);
+    learned.entropy /= static_cast<double>(choices);
+  }
+  return learned;
+}
+
+Result<LearnedTask> PolicyLearner::learn(const PolicyTask& task, const PolicyWorld& world,
+                                         std::span<const float> features,
+                                         std::span<const float> parameters,
+                                         const LearningRule& rule, Rng& rng,
+                                         std::span<float> gradient) {
+  const std::size_t table = size_of(layers_);
+  const auto pieces = static_cast<std::int64_t>(task.pieces.size());
+  NEUROSHARD_RETURN_IF_ERROR(stack_.reserve(pieces, true));
+  const float* const codes = stack_.forward(parameters.data(), pieces, features.data());
+  const std::size_t width = 2 * static_cast<std::size_t>(hidden_);
+  codes_.assign(codes, codes + task.pieces.size() * width);
+  d_codes_.assign(codes_.size(), 0.0f);
+  const PolicyHead head(hidden_, parameters.subspan(table));
+  records_.resize(rule.imitate ? 1 : static_cast<std::size_t>(rule.episodes));
+  for (Record& record : records_) run_episode(task, world, head, rule, rng, record);
+  reward(task, rule);
+
+  std::fill(gradient.begin(), gradient.end(), 0.0f);
+  const auto devices = static_cast<std::size_t>(world.devices);
+  const float scale = 1 / static_cast<float>(records_.size() * task.pieces.size());
+  for (std::size_t k = 0; k < records_.size(); ++k) {
+    add_gradients(records_[k], scale * weights_[k], scale * rule.entropy, head, devices,
+                  gradient.subspan(table));
+  }
+  std::copy(d_codes_.begin(), d_codes_.end(), stack_.output_gradient());
+  stack_.backward(parameters.data(), pieces, features.data(), gradient.data(), nullptr);
+  return outcome(task, devices);
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,279 @@
+#include "engine/policy/train_policy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "engine/core/cluster.h"
+#include "engine/core/rng.h"
+#include "engine/core/thread_pool.h"
+#include "engine/policy/network_policy.h"
+#include "engine/policy/policy_context.h"
+#include "engine/policy/policy_learner.h"
+#include "engine/policy/policy_scaling.h"
+#include "engine/policy/policy_tasks.h"
+#include "engine/policy/policy_validation.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr std::int32_t kValidationTasks = 96;
+constexpr std::int32_t kUpdatesALook = 10;
+constexpr double kHeldOutShare = 0.1;
+
+// Streams of random numbers, all of the seed.
+enum Stream : std::uint64_t { kSplit, kWeights, kTasks, kHeldOutTasks, kEpisodes };
+
+Status check_integer(const std::string& what, std::int64_t found, std::int64_t low,
+                     std::int64_t high) {
+  if (found >= low && found <= high) return {};
+  return invalid_input(what + ": found " + std::to_string(found) + ", expected " +
+                       std::to_string(low) + " to " + std::to_string(high));
+}
+
+Status check_train_options(const PolicyTrainOptions& options) {
+  NEUROSHARD_RETURN_IF_ERROR(check_integer("updates", options.updates, 1, 1'000'000));
+  NEUROSHARD_RETURN_IF_ERROR(check_integer("episodes", options.episodes, 2, 1024));
+  NEUROSHARD_RETURN_IF_ERROR(check_integer("imitations", options.imitations, 0, 1'000'000));
+  NEUROSHARD_RETURN_IF_ERROR(check_integer("tasks a step", options.batch, 1, 1024));
+  return check_integer("hidden units / 8", options.hidden % 8 == 0 ? options.hidden / 8 : 0, 1,
+                       128);
+}
+
+/// The optimizer's state, on the CPU.
+struct AdamState {
+  explicit AdamState(std::size_t parameters) : m(parameters), v(parameters) {}
+  std::int64_t step = 0;
+  std::vector<float> m;
+  std::vector<float> v;
+};
+
+class PolicyTrainer {
+ public:
+  PolicyTrainer(PolicyTaskSource source, const PolicyTrainOptions& options,
+                const PolicyTrainControl& control, const nn::Backend& backend)
+      : source_(std::move(source)),
+        options_(options),
+        control_(control),
+        backend_(backend),
+        pool_(control.threads),
+        seeds_(options.seed),
+        task_rng_(seeds_.fork(kTasks)) {}
+
+  Result<PolicyTraining> train();
+
+ private:
+  void split_tables();
+  void begin();
+  Status draw_held_out_tasks();
+  Status step(const LearningRule& rule, double rate);
+  Status look(std::int32_t update);
+  [[nodiscard]] bool stopped() const {
+    return control_.cancel != nullptr && control_.cancel->cancelled();
+  }
+  [[nodiscard]] std::vector<float> parameters() const;
+  void set_parameters(std::span<const float> values);
+  void tell(std::int32_t done) const;
+
+  PolicyTaskSource source_;
+  const PolicyTrainOptions options_;
+  const PolicyTrainControl control_;
+  const nn::Backend& backend_;
+  ThreadPool pool_;
+  const Rng seeds_;
+  Rng task_rng_;
+  std::vector<std::int32_t> training_ids_;
+  std::vector<std::int32_t> held_out_ids_;
+  std::vector<PolicyTask> held_out_tasks_;
+  PolicyModel model_;
+  PolicyModel best_;
+  std::vector<PolicyLearner> learners_;  // one a thread
+  std::optional<AdamState> adam_;
+  std::uint64_t steps_ = 0;
+  double cost_share_ = 0;  // sums since the last look
+  double entropy_ = 0;
+  std::int64_t learned_ = 0;
+  PolicyReport report_;
+};
+
+void PolicyTrainer::split_tables() {
+  std::vector<std::int32_t> ids(source_.pool().tables.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  Rng rng = seeds_.fork(kSplit);
+  for (std::size_t k = ids.size(); k > 1; --k) std::swap(ids[k - 1], ids[rng.below(k)]);
+  const auto share = static_cast<std::size_t>(kHeldOutShare * static_cast<double>(ids.size()));
+  const std::size_t held = std::max(share, static_cast<std::size_t>(options_.tasks.min_tables));
+  held_out_ids_.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(held));
+  training_ids_.assign(ids.begin() + static_cast<std::ptrdiff_t>(held), ids.end());
+  report_.held_out_tables = static_cast<std::int64_t>(held_out_ids_.size());
+  report_.training_tables = static_cast<std::int64_t>(training_ids_.size());
+}
+
+void PolicyTrainer::begin() {
+  model_.kind = options_.kind;
+  model_.tasks = options_.tasks;
+  model_.features = FeatureSet::parse(policy_features()).value();
+  model_.scaling = policy_scaling(model_.features, source_.pool(), training_ids_);
+  const int widths[] = {model_.features.size(), 64, 32, 2 * options_.hidden};
+  model_.table = nn::Mlp(nn::dense_stack(widths, nn::Activation::kNone));
+  const int head[] = {kPolicyContext, options_.hidden, 1};
+  model_.head = nn::Mlp(nn::dense_stack(head, nn::Activation::kNone));
+  Rng rng = seeds_.fork(kWeights);
+  nn::initialize(model_.table, rng);
+  nn::initialize(model_.head, rng);
+  for (int thread = 0; thread < pool_.size(); ++thread) {
+    learners_.emplace_back(backend_, std::vector<nn::DenseSpec>(model_.table.layers().begin(),
+                                                                model_.table.layers().end()));
+  }
+  adam_.emplace(learners_.front().parameters());
+}
+
+Status PolicyTrainer::draw_held_out_tasks() {
+  Rng rng = seeds_.fork(kHeldOutTasks);
+  for (std::int32_t k = 0; k < kValidationTasks; ++k) {
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(held_out_ids_, rng));
+    held_out_tasks_.push_back(std::move(task));
+  }
+  report_.validation_tasks = kValidationTasks;
+  return {};
+}
+
+std::vector<float> PolicyTrainer::parameters() const {
+  std::vector<float> all(model_.table.parameters().begin(), model_.table.parameters().end());
+  all.insert(all.end(), model_.head.parameters().begin(), model_.head.parameters().end());
+  return all;
+}
+
+void PolicyTrainer::set_parameters(std::span<const float> values) {
+  const std::size_t table = model_.table.parameters().size();
+  std::copy_n(values.begin(), table, model_.table.parameters().begin());
+  const std::span<const float> head = values.subspan(table);
+  std::copy(head.begin(), head.end(), model_.head.parameters().begin());
+}
+
+/// Tasks are drawn by one thread and learned from by all. Their gradients are added in order.
+Status PolicyTrainer::step(const LearningRule& rule, double rate) {
+  std::vector<float> values = parameters();
+  const auto batch = static_cast<std::size_t>(options_.batch);
+  std::vector<PolicyTask> tasks;
+  for (std::size_t k = 0; k < batch; ++k) {
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(training_ids_, task_rng_));
+    tasks.push_back(std::move(task));
+  }
+  std::vector<std::vector<float>> gradients(batch, std::vector<float>(values.size()));
+  std::vector<LearnedTask> learned(batch);
+  std::vector<Status> failures(batch);
+  const Rng step_seeds = seeds_.fork(kEpisodes).fork(steps_++);
+  pool_.parallel_for(options_.batch, [&](std::int64_t index, int worker) {
+    const auto k = static_cast<std::size_t>(index);
+    const PolicyTask& task = tasks[k];
+    std::vector<ShardShape> shapes;
+    for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
+    AlignedVector<float> features(shapes.size() * static_cast<std::size_t>(model_.features.size()));
+    write_policy_features(model_, source_.pool(), shapes, features);
+    Rng rng = step_seeds.fork(k);
+    Result<LearnedTask> one = learners_[static_cast<std::size_t>(worker)].learn(
+        task, source_.world(task.world), features, values, rule, rng, gradients[k]);
+    failures[k] = one.status();
+    if (one.ok()) learned[k] = *one;
+  });
+  for (const Status& failure : failures) NEUROSHARD_RETURN_IF_ERROR(failure);
+  for (std::size_t k = 0; k < batch; ++k) {
+    cost_share_ += learned[k].cost_share;
+    entropy_ += learned[k].entropy;
+    ++learned_;
+    if (k == 0) continue;
+    for (std::size_t p = 0; p < values.size(); ++p) gradients[0][p] += gradients[k][p];
+  }
+  backend_.run(nn::Adam{.count = static_cast<std::int64_t>(values.size()),
+                        .step = ++adam_->step,
+                        .rate = static_cast<float>(rate),
+                        .gradient = gradients[0].data(),
+                        .parameter = values.data(),
+                        .m = adam_->m.data(),
+                        .v = adam_->v.data()});
+  set_parameters(values);
+  return {};
+}
+
+Status PolicyTrainer::look(std::int32_t update) {
+  const auto count = static_cast<double>(std::max<std::int64_t>(1, learned_));
+  const PolicyPoint point{update, cost_share_ / count, entropy_ / count,
+                          validation_share(model_, source_, held_out_tasks_, pool_)};
+  cost_share_ = entropy_ = 0;
+  learned_ = 0;
+  if (!std::isfinite(point.validation_share)) {
+    return internal_error("the training of the policy diverged after " + std::to_string(update) +
+                          " updates");
+  }
+  if (report_.curve.empty() || point.validation_share < report_.best_validation_share) {
+    report_.best_validation_share = point.validation_share;
+    report_.best_update = update;
+    best_ = model_;
+  }
+  report_.curve.push_back(point);
+  return {};
+}
+
+void PolicyTrainer::tell(std::int32_t done) const {
+  if (control_.progress == nullptr) return;
+  control_.progress->update("training policy", done, options_.imitations + options_.updates,
+                            "updates");
+}
+
+Result<PolicyTraining> PolicyTrainer::train() {
+  split_tables();
+  begin();
+  NEUROSHARD_RETURN_IF_ERROR(draw_held_out_tasks());
+  for (std::int32_t k = 0; k < options_.imitations; ++k) {
+    if (stopped()) return cancelled("interrupted");
+    tell(k);
+    NEUROSHARD_RETURN_IF_ERROR(step({.imitate = true}, options_.learning_rate));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(look(0));
+  adam_.emplace(learners_.front().parameters());
+  const LearningRule rule{options_.episodes, static_cast<float>(options_.entropy), false};
+  for (std::int32_t update = 0; update < options_.updates; ++update) {
+    if (stopped()) {
+      report_.interrupted = true;
+      break;
+    }
+    tell(options_.imitations + update);
+    const double left = 1 - static_cast<double>(update) / options_.updates;
+    NEUROSHARD_RETURN_IF_ERROR(step(rule, options_.learning_rate * left));
+    if ((update + 1) % kUpdatesALook == 0 || update + 1 == options_.updates) {
+      NEUROSHARD_RETURN_IF_ERROR(look(update + 1));
+    }
+  }
+  return PolicyTraining{std::move(best_), std::move(report_)};
+}
+
+Status check_pool(const Workload& pool, const PolicyTasks& tasks) {
+  NEUROSHARD_RETURN_IF_ERROR(validate(pool));
+  const auto least = 2 * static_cast<std::size_t>(tasks.min_tables);
+  if (pool.tables.size() >= least) return {};
+  return invalid_input("tables: found " + std::to_string(pool.tables.size()) + ", expected " +
+                       std::to_string(least) + " at least, for tasks of " +
+                       std::to_string(tasks.min_tables) +
+                       " to train on and as many that are held out");
+}
+
+}  // namespace
+
+Result<PolicyTraining> train_policy(const Workload& pool, const CostModels& models,
+                                    const PolicyTrainOptions& options,
+                                    const PolicyTrainControl& control) {
+  NEUROSHARD_RETURN_IF_ERROR(check_train_options(options));
+  NEUROSHARD_RETURN_IF_ERROR(validate(options.tasks));
+  NEUROSHARD_RETURN_IF_ERROR(check_pool(pool, options.tasks));
+  NEUROSHARD_ASSIGN_OR_RETURN(const nn::Backend* backend, nn::select_backend());
+  NEUROSHARD_ASSIGN_OR_RETURN(PolicyTaskSource source,
+                              PolicyTaskSource::create(pool, models, options.tasks));
+  return PolicyTrainer(std::move(source), options, control, *backend).train();
+}
+
+}  // namespace neuroshard

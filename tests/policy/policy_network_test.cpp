@@ -1,0 +1,190 @@
+// A policy's network: scores against plain sums, gradients against finite differences, and inputs
+// that stay finite whatever the costs.
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "engine/policy/network_policy.h"
+#include "engine/policy/policy_context.h"
+#include "engine/policy/policy_head.h"
+#include "engine/policy/policy_learner.h"
+#include "nn/backend.h"
+#include "tests/policy/small_policies.h"
+
+namespace neuroshard::test {
+
+BOOST_AUTO_TEST_SUITE(policy_network)
+
+namespace {
+
+std::vector<float> uniform_values(Rng& rng, std::size_t count) {
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(2 * rng.uniform() - 1);
+  return values;
+}
+
+search::Standing standing_of(const std::vector<float>& now, const std::vector<float>& after,
+                             const std::vector<std::int64_t>& counts) {
+  return {.placed = 0.5f,
+          .cost_ms = now,
+          .cost_after_ms = after,
+          .dims = counts,
+          .bytes = counts,
+          .balanced_ms = 2,
+          .mean_dims = 10,
+          .memory_bytes = 100,
+          .piece_dim = 4,
+          .piece_bytes = 16};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_context_says_how_a_device_stands_beside_the_others) {
+  const std::vector<float> now{1, 3};
+  const std::vector<float> after{2, 4};
+  const std::vector<std::int64_t> counts{6, 16};
+  std::vector<float> context(2 * kPolicyContext);
+  write_policy_context(standing_of(now, after, counts), context);
+  const std::vector<float> expected{0.5f, 0.5f, 2.0f / 3, 2.0f / 3, 1, 1, 2.0f / 3, 0.22f,  //
+                                    0.5f, 0.5f, 4.0f / 3, 4.0f / 3, 2, 2, 4.0f / 3, 0.32f};
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    BOOST_TEST(std::fabs(context[k] - expected[k]) < 1e-6, k);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_context_is_finite_whatever_the_costs) {
+  const float infinite = std::numeric_limits<float>::infinity();
+  for (const std::vector<float>& costs : std::vector<std::vector<float>>{
+           {0, 0}, {-1, -2}, {infinite, 1}, {infinite, infinite}, {1e-38f, 3e38f}}) {
+    std::vector<float> context(2 * kPolicyContext, infinite);
+    write_policy_context(standing_of(costs, costs, {0, 0}), context);
+    for (const float value : context) BOOST_TEST((value >= 0 && value <= 8));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(scores_are_what_the_formula_says) {
+  Rng rng(1);
+  const PolicyModel model = random_policy(1, 16);
+  const PolicyHead head(model.head);
+  const std::size_t devices = 5;
+  const std::size_t hidden = 16;
+  const std::vector<float> held = uniform_values(rng, devices * hidden);
+  const std::vector<float> piece = uniform_values(rng, hidden);
+  const std::vector<float> context = uniform_values(rng, devices * kPolicyContext);
+  std::vector<float> scores(devices);
+  std::vector<float> units(devices * hidden);
+  head.scores(held, piece.data(), context, scores, units.data());
+  for (std::size_t d = 0; d < devices; ++d) {
+    double score = model.head.bias(1)[0];
+    for (std::size_t h = 0; h < hidden; ++h) {
+      double sum = held[d * hidden + h] + piece[h] + model.head.bias(0)[h];
+      for (std::size_t k = 0; k < kPolicyContext; ++k) {
+        sum += context[d * kPolicyContext + k] * model.head.weight(0)[h * kPolicyContext + k];
+      }
+      BOOST_TEST(std::fabs(units[d * hidden + h] - std::max(sum, 0.0)) < 1e-5);
+      score += std::max(sum, 0.0) * model.head.weight(1)[h];
+    }
+    BOOST_TEST(std::fabs(scores[d] - score) < 1e-5);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(equal_devices_have_equal_scores_to_the_bit) {
+  Rng rng(2);
+  const PolicyHead head(random_policy(2).head);
+  std::vector<float> held = uniform_values(rng, 8);
+  held.insert(held.end(), held.begin(), held.begin() + 8);
+  const std::vector<float> piece = uniform_values(rng, 8);
+  std::vector<float> context = uniform_values(rng, kPolicyContext);
+  context.insert(context.end(), context.begin(), context.begin() + kPolicyContext);
+  std::vector<float> scores(2);
+  head.scores(held, piece.data(), context, scores, nullptr);
+  BOOST_TEST(scores[0] == scores[1]);
+}
+
+/// The whole of it: encoder, sums over devices, head, masked softmax, entropy. What is learned from
+/// the teacher is a function of the parameters alone.
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences) {
+  const Workload pool = generated_pool(40, 3);
+  PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
+  std::vector<std::int32_t> ids(pool.tables.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  Rng rng(3);
+  const LearningRule rule{.entropy = 0.3f, .imitate = true};
+  for (int round = 0; round < 4; ++round) {
+    const PolicyModel model = random_policy(static_cast<std::uint64_t>(round));
+    const PolicyTask task = source.draw(ids, rng).value();
+    std::vector<ShardShape> shapes;
+    for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
+    std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
+    write_policy_features(model, pool, shapes, features);
+    PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
+                          {model.table.layers().begin(), model.table.layers().end()});
+    std::vector<float> values(model.table.parameters().begin(), model.table.parameters().end());
+    values.insert(values.end(), model.head.parameters().begin(), model.head.parameters().end());
+    BOOST_REQUIRE(values.size() == learner.parameters());
+    std::vector<float> gradient(values.size());
+    std::vector<float> unused(values.size());
+    const auto objective = [&] {
+      const LearnedTask at =
+          learner.learn(task, source.world(task.world), features, values, rule, rng, unused)
+              .value();
+      return at.loss - 0.3 * at.entropy;
+    };
+    BOOST_REQUIRE(
+        learner.learn(task, source.world(task.world), features, values, rule, rng, gradient).ok());
+    int wrong = 0;
+    int checked = 0;
+    for (std::size_t p = 0; p < values.size(); p += 7) {
+      const float middle = values[p];
+      const float step = 2e-3f;
+      values[p] = middle + step;
+      const double up = objective();
+      values[p] = middle - step;
+      const double down = objective();
+      values[p] = middle;
+      const double slope = (up - down) / (2 * static_cast<double>(step));
+      ++checked;
+      // A ReLU that opens in between, and what floats round.
+      if (std::fabs(gradient[p] - slope) > 1e-3 + 0.02 * std::fabs(slope)) ++wrong;
+    }
+    BOOST_TEST(checked > 50);
+    BOOST_TEST(wrong <= checked / 25, wrong << " of " << checked);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_learned_makes_the_teachers_choices_likelier) {
+  const Workload pool = generated_pool(40, 4);
+  PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
+  std::vector<std::int32_t> ids(pool.tables.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  Rng rng(4);
+  const PolicyModel model = random_policy(4);
+  const PolicyTask task = source.draw(ids, rng).value();
+  std::vector<ShardShape> shapes;
+  for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
+  std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
+  write_policy_features(model, pool, shapes, features);
+  PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
+                        {model.table.layers().begin(), model.table.layers().end()});
+  std::vector<float> values(model.table.parameters().begin(), model.table.parameters().end());
+  values.insert(values.end(), model.head.parameters().begin(), model.head.parameters().end());
+  std::vector<float> gradient(values.size());
+  double first = 0;
+  double last = 0;
+  for (int k = 0; k < 100; ++k) {
+    const LearnedTask at = learner
+                               .learn(task, source.world(task.world), features, values,
+                                      {.imitate = true}, rng, gradient)
+                               .value();
+    if (k == 0) first = at.loss;
+    last = at.loss;
+    for (std::size_t p = 0; p < values.size(); ++p) values[p] -= 0.1f * gradient[p];
+  }
+  BOOST_TEST(last < 0.9 * first);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard::test
