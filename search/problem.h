@@ -14,10 +14,11 @@
 #include "engine/core/table.h"
 #include "engine/core/thread_pool.h"
 #include "search/plan_evaluator.h"
-#include "search/policy/placement_policy.h"
 #include "search/search_space.h"
 
 namespace neuroshard::search {
+
+class PlacementPolicy;
 
 /// What to shard. Workload and cluster are valid (see their validate()), the workload outlives the
 /// search.

@@ -9,7 +9,10 @@
 #include "engine/core/progress.h"
 #include "engine/core/trainer_rules.h"
 #include "engine/planner/algorithms.h"
-#include "search/policy/placement_policy.h"
+
+namespace neuroshard::search {
+class PlacementPolicy;
+}
 
 namespace neuroshard {
 

@@ -35,7 +35,8 @@ class NetworkRun final : public search::PolicyRun {
               search::Scratch& context) const override {
     context.resize(scores.size() * kPolicyContext);
     write_policy_context(standing, context);
-    head_.scores(states, code_of(shape) + hidden_, context, scores, nullptr);
+    head_.scores(states, policy_sum_scale(standing.mean_pieces), code_of(shape) + hidden_, context,
+                 scores, nullptr);
   }
 
  private:

@@ -50,4 +50,6 @@ void write_policy_context(const search::Standing& standing, std::span<float> con
   }
 }
 
+float policy_sum_scale(float mean_pieces) { return mean_pieces > 0 ? 1 / mean_pieces : 1.0f; }
+
 }  // namespace neuroshard

@@ -17,4 +17,8 @@ inline constexpr int kPolicyContext = 8;
 /// was trained on, and finite whatever the costs.
 void write_policy_context(const search::Standing& standing, std::span<float> context);
 
+/// What the sum over a device's pieces is multiplied by: 1 / a device's pieces in the end, in the
+/// mean, so that large tasks look like those that were trained on.
+float policy_sum_scale(float mean_pieces);
+
 }  // namespace neuroshard

@@ -12,8 +12,9 @@ constexpr std::size_t kLanes = 8;
 constexpr std::size_t kInputs = kPolicyContext;
 static_assert(kInputs % 4 == 0);
 
-void add_rows(const float* a, const float* b, const float* c, std::size_t count, float* out) {
-  for (std::size_t h = 0; h < count; ++h) out[h] = a[h] + b[h] + c[h];
+void add_rows(const float* a, float scale, const float* b, const float* c, std::size_t count,
+              float* out) {
+  for (std::size_t h = 0; h < count; ++h) out[h] = a[h] * scale + b[h] + c[h];
 }
 
 /// Four rows of weights, each times its input.
@@ -64,7 +65,7 @@ PolicyHead::PolicyHead(int hidden, std::span<const float> parameters)
   }
 }
 
-void PolicyHead::scores(std::span<const float> held, const float* piece,
+void PolicyHead::scores(std::span<const float> held, float scale, const float* piece,
                         std::span<const float> context, std::span<float> scores,
                         float* units) const {
   const auto hidden = static_cast<std::size_t>(hidden_);
@@ -73,7 +74,7 @@ void PolicyHead::scores(std::span<const float> held, const float* piece,
     float* const values = units != nullptr ? units + d * hidden : own;
     const float* const row = context.data() + d * kInputs;
     const float* const sums = held.data() + d * hidden;
-    add_rows(sums, piece, bias_.data(), hidden, values);
+    add_rows(sums, scale, piece, bias_.data(), hidden, values);
     // Four inputs at a time, so that a value is read and written half as often as with two.
     for (std::size_t k = 0; k < kInputs; k += 4) {
       add_scaled_rows(row + k, context_.data() + k * hidden, hidden, values);

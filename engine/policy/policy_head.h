@@ -21,14 +21,15 @@ class PolicyHead {
 
   [[nodiscard]] int hidden() const { return hidden_; }
 
-  /// scores[d] of devices whose sums are the rows of `held` [devices, hidden], for the piece with
-  /// `piece` [hidden], in `context` [devices, kPolicyContext]. Into `units` [devices, hidden], if
-  /// not null, goes what is behind the ReLU.
-  void scores(std::span<const float> held, const float* piece, std::span<const float> context,
-              std::span<float> scores, float* units) const;
+  /// scores[d] of devices whose sums, times `scale`, are the rows of `held` [devices, hidden], for
+  /// the piece with `piece` [hidden], in `context` [devices, kPolicyContext]. Into `units`
+  /// [devices, hidden], if not null, goes what is behind the ReLU.
+  void scores(std::span<const float> held, float scale, const float* piece,
+              std::span<const float> context, std::span<float> scores, float* units) const;
 
   /// Adds gradients of what scores() did, given those of the scores: by the parameters to
-  /// `d_parameters`, as nn::Mlp stores them, by `held` to d_held [devices, hidden] and by `piece`
+  /// `d_parameters`, as nn::Mlp stores them, by `held`, times the scale, to d_held
+  /// [devices, hidden] and by `piece`
   /// to d_piece [hidden].
   void add_gradients(std::span<const float> context, std::span<const float> units,
                      std::span<const float> d_scores, std::span<float> d_parameters, float* d_held,

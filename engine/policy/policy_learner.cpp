@@ -69,8 +69,8 @@ void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world
     const std::span<float> context =
         std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext);
     write_policy_context(episode.standing(), context);
-    head.scores(episode.policy_states(), code + hidden, context, scores,
-                record.units.data() + k * devices * hidden);
+    head.scores(episode.policy_states(), policy_sum_scale(episode.standing().mean_pieces),
+                code + hidden, context, scores, record.units.data() + k * devices * hidden);
     nn::run(nn::SegmentLogSoftmax{1, offsets, scores.data(), episode.allowed().data(),
                                   record.log_p.data() + k * devices});
     const std::int32_t device =
@@ -106,7 +106,7 @@ void PolicyLearner::reward(const PolicyTask& task, const LearningRule& rule) {
 
 /// From the last choice to the first: what a piece adds to a device counts in all later ones.
 void PolicyLearner::add_gradients(const Record& record, float weight, float entropy,
-                                  const PolicyHead& head, std::size_t devices,
+                                  const PolicyHead& head, std::size_t devices, float sum_scale,
                                   std::span<float> d_head) {
   const std::size_t steps = record.chosen.size();
   const auto hidden = static_cast<std::size_t>(hidden_);
@@ -121,7 +121,7 @@ void PolicyLearner::add_gradients(const Record& record, float weight, float entr
   for (std::size_t k = steps; k-- > 0;) {
     float* const d_code = d_codes_.data() + k * 2 * hidden;
     const float* const later = d_held_.data() + static_cast<std::size_t>(record.chosen[k]) * hidden;
-    for (std::size_t h = 0; h < hidden; ++h) d_code[h] += later[h];
+    for (std::size_t h = 0; h < hidden; ++h) d_code[h] += sum_scale * later[h];
     head.add_gradients(
         std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext),
         std::span(record.units).subspan(k * devices * hidden, devices * hidden),
@@ -171,9 +171,10 @@ Result<LearnedTask> PolicyLearner::learn(const PolicyTask& task, const PolicyWor
 
   std::fill(gradient.begin(), gradient.end(), 0.0f);
   const auto devices = static_cast<std::size_t>(world.devices);
+  const float sum_scale = policy_sum_scale(task.setting.mean_pieces);
   const float scale = 1 / static_cast<float>(records_.size() * task.pieces.size());
   for (std::size_t k = 0; k < records_.size(); ++k) {
-    add_gradients(records_[k], scale * weights_[k], scale * rule.entropy, head, devices,
+    add_gradients(records_[k], scale * weights_[k], scale * rule.entropy, head, devices, sum_scale,
                   gradient.subspan(table));
   }
   std::copy(d_codes_.begin(), d_codes_.end(), stack_.output_gradient());

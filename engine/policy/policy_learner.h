@@ -59,7 +59,7 @@ class PolicyLearner {
                    const LearningRule& rule, Rng& rng, Record& record);
   void reward(const PolicyTask& task, const LearningRule& rule);
   void add_gradients(const Record& record, float weight, float entropy, const PolicyHead& head,
-                     std::size_t devices, std::span<float> d_head);
+                     std::size_t devices, float sum_scale, std::span<float> d_head);
   [[nodiscard]] LearnedTask outcome(const PolicyTask& task, std::size_t devices) const;
 
   std::vector<nn::DenseSpec> layers_;

@@ -6,13 +6,15 @@ namespace neuroshard::search {
 
 EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEvaluator& evaluator,
                                std::int64_t memory_bytes) {
-  EpisodeSetting setting{memory_bytes, balanced_cost(pieces, evaluator), 0, 0};
+  EpisodeSetting setting{memory_bytes, balanced_cost(pieces, evaluator)};
   std::int64_t dims = 0;
   for (const PolicyPiece& piece : pieces) {
     dims += piece.shard.dim();
     setting.piece_ms += piece.cost;
   }
-  setting.mean_dims = static_cast<float>(dims) / static_cast<float>(evaluator.devices());
+  const auto devices = static_cast<float>(evaluator.devices());
+  setting.mean_dims = static_cast<float>(dims) / devices;
+  setting.mean_pieces = static_cast<float>(pieces.size()) / devices;
   return setting;
 }
 
@@ -60,6 +62,7 @@ bool Episode::offer(const PolicyPiece& piece) {
                .bytes = bytes_,
                .balanced_ms = setting_.balanced_ms,
                .mean_dims = setting_.mean_dims,
+               .mean_pieces = setting_.mean_pieces,
                .memory_bytes = setting_.memory_bytes,
                .piece_dim = piece.shard.dim(),
                .piece_bytes = piece.bytes};

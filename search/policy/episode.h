@@ -16,6 +16,7 @@ struct EpisodeSetting {
   std::int64_t memory_bytes = 0;  ///< of each device
   float balanced_ms = 0;
   float mean_dims = 0;
+  float mean_pieces = 0;
   double piece_ms = 0;  ///< of all pieces, each alone
 };
 

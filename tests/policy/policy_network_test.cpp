@@ -75,11 +75,11 @@ BOOST_AUTO_TEST_CASE(scores_are_what_the_formula_says) {
   const std::vector<float> context = uniform_values(rng, devices * kPolicyContext);
   std::vector<float> scores(devices);
   std::vector<float> units(devices * hidden);
-  head.scores(held, piece.data(), context, scores, units.data());
+  head.scores(held, 0.5f, piece.data(), context, scores, units.data());
   for (std::size_t d = 0; d < devices; ++d) {
     double score = model.head.bias(1)[0];
     for (std::size_t h = 0; h < hidden; ++h) {
-      double sum = held[d * hidden + h] + piece[h] + model.head.bias(0)[h];
+      double sum = 0.5 * held[d * hidden + h] + piece[h] + model.head.bias(0)[h];
       for (std::size_t k = 0; k < kPolicyContext; ++k) {
         sum += context[d * kPolicyContext + k] * model.head.weight(0)[h * kPolicyContext + k];
       }
@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(equal_devices_have_equal_scores_to_the_bit) {
   std::vector<float> context = uniform_values(rng, kPolicyContext);
   context.insert(context.end(), context.begin(), context.begin() + kPolicyContext);
   std::vector<float> scores(2);
-  head.scores(held, piece.data(), context, scores, nullptr);
+  head.scores(held, 1, piece.data(), context, scores, nullptr);
   BOOST_TEST(scores[0] == scores[1]);
 }
 
