@@ -76,6 +76,13 @@ constexpr std::array kCommands{
                  "  neuroshard train comm --data comm_data --epochs 30 "
                  "--output my_comm_models.safetensors\n",
                  make_train_comm_command},
+    CommandEntry{"train policy", "a policy that places tables one after the other, in a moment",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
+                 "  neuroshard train policy --tables pool.json --devices 2,4 --device-memory 40GB "
+                 "--updates 20 --output p.safetensors\n"
+                 "  neuroshard plan --tables pool.json --devices 4 --device-memory 40GB "
+                 "--algorithm dreamshard --policy p.safetensors\n",
+                 make_train_policy_command},
     CommandEntry{"calibrate compute", "fit trained cost models of lookups to a few measurements",
                  "  neuroshard collect compute --backend sim --profile H100-80G --samples 100 "
                  "--output few\n"
@@ -98,6 +105,14 @@ constexpr std::array kCommands{
                  "--samples 100 --seed 1 --output unseen_comm\n"
                  "  neuroshard evaluate comm --data unseen_comm --cost-model h200_sim\n",
                  make_evaluate_comm_command},
+    CommandEntry{"evaluate policy", "a policy's plans beside those of other algorithms",
+                 "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"
+                 "  neuroshard tables generate --count 60 --seed 2 --output unseen.json\n"
+                 "  neuroshard train policy --tables pool.json --devices 2,4 --device-memory 40GB "
+                 "--updates 20 --output p.safetensors\n"
+                 "  neuroshard evaluate policy --policy p.safetensors --tables unseen.json "
+                 "--devices 4 --device-memory 40GB --tasks 5\n",
+                 make_evaluate_policy_command},
     CommandEntry{"measure", "run a plan's lookups and exchanges on hardware",
                  "  neuroshard tables generate --count 4 --seed 1 --dims 8 --batch-size 4096 "
                  "--output pool.json\n"

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "apps/flags/common_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
+#include "apps/flags/policy_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
@@ -71,8 +73,9 @@ class CompareCommand final : public Command {
                      " for each task's cheapest plan in fp32; all are searched anew in it");
     algorithms_ = baseline_names();
     algorithms_.emplace_back(default_algorithm());
-    flags.list("algorithms", "A,B,..", "what to compare, of " + join(algorithm_names(), ", "),
+    flags.list("algorithms", "A,B,..", "what to compare, of " + join(all_algorithm_names(), ", "),
                &algorithms_);
+    policy_.declare(flags);
     declare_search(flags, &search_);
     flags
         .text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
@@ -87,6 +90,7 @@ class CompareCommand final : public Command {
     cluster_.buffers = buffers_of(buffers_);
     cluster_.devices_per_host = devices_per_host_;
     NEUROSHARD_RETURN_IF_ERROR(check_algorithms());
+    NEUROSHARD_RETURN_IF_ERROR(policy_.apply(flags, algorithms_, &search_.options));
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(
@@ -101,6 +105,12 @@ class CompareCommand final : public Command {
     settle(&search_);
     limit_host_memory(flags, models, "", &cluster_);
     note_search_flags(flags, search_, algorithms_, models);
+    const auto [fewest, most] = std::minmax_element(
+        tasks.begin(), tasks.end(),
+        [](const io::Task& a, const io::Task& b) { return a.tables.size() < b.tables.size(); });
+    policy_.note_other_training(models, cluster_.devices,
+                                static_cast<std::int64_t>(fewest->tables.size()),
+                                static_cast<std::int64_t>(most->tables.size()));
     NEUROSHARD_RETURN_IF_ERROR(compare(pool, tasks, models.models, report));
     note_guesses(models, {&cluster_.devices, 1}, all_tables_of(pool, tasks), costs_in(report));
     if (output_) {
@@ -126,7 +136,7 @@ class CompareCommand final : public Command {
   }
 
   [[nodiscard]] Status check_algorithms() const {
-    const std::vector<std::string> known = algorithm_names();
+    const std::vector<std::string> known = all_algorithm_names();
     for (const std::string& name : algorithms_) {
       NEUROSHARD_RETURN_IF_ERROR(check_word(name, known).with_context("--algorithms"));
     }
@@ -259,6 +269,7 @@ class CompareCommand final : public Command {
   std::vector<std::string> algorithms_;
   std::optional<std::string> output_;
   SearchFlags search_{.options = {.threads = 1}};
+  PolicyFlags policy_;
   TaskBounds bounds_;
 };
 

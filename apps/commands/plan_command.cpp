@@ -18,6 +18,7 @@
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
+#include "apps/flags/policy_flags.h"
 #include "apps/flags/search_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
@@ -53,11 +54,13 @@ class PlanCommand final : public Command {
                "instead of --cost-model: a plan that is nearly best by each of these cost models, "
                "with the smallest largest regret; limits are those of a search under each",
                &robust_);
+    const std::vector<std::string> algorithms = all_algorithm_names();
     flags.choice("algorithm", "NAME",
-                 "one of " + join(algorithm_names(), ", ") +
+                 "one of " + join(algorithms, ", ") +
                      "; where --format has no place for the default's plan, the cheapest of the "
                      "baselines' that it has one for",
-                 &search_.options.algorithm, algorithm_names());
+                 &search_.options.algorithm, algorithms);
+    policy_.declare(flags);
     declare_search(flags, &search_,
                    "no more than --target or --format takes: torchrec even, hugectr off; ");
     flags
@@ -73,6 +76,8 @@ class PlanCommand final : public Command {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(export_, output_.has_value()));
     NEUROSHARD_RETURN_IF_ERROR(check_target());
     NEUROSHARD_RETURN_IF_ERROR(read_exchange());
+    NEUROSHARD_RETURN_IF_ERROR(
+        policy_.apply(flags, {&search_.options.algorithm, 1}, &search_.options));
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     cluster_.buffers = buffers_of(buffers_);
     const std::int32_t per_host = export_.options.devices_per_host;
@@ -100,6 +105,8 @@ class PlanCommand final : public Command {
     search_.options.trainer = io::trainer_rules(trainer(), export_.options);
     limit_host_memory(flags, models, host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
+    const auto tables = static_cast<std::int64_t>(loaded.workload.tables.size());
+    policy_.note_other_training(models, cluster_.devices, tables, tables);
     const PlanFile file = file_for(loaded, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
     find_bound(loaded.workload, models.models, best);
@@ -381,6 +388,7 @@ class PlanCommand final : public Command {
   std::optional<std::string> output_;
   ExportFlags export_;
   SearchFlags search_;
+  PolicyFlags policy_;
 };
 
 }  // namespace

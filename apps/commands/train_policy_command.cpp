@@ -1,0 +1,154 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apps/console/console.h"
+#include "apps/console/output.h"
+#include "apps/console/progress_bar.h"
+#include "apps/console/text_table.h"
+#include "apps/console/words.h"
+#include "apps/flags/common_flags.h"
+#include "apps/interrupt.h"
+#include "apps/make_commands.h"
+#include "engine/core/cluster.h"
+#include "engine/core/decimal.h"
+#include "engine/policy/policy_file.h"
+#include "engine/policy/train_policy.h"
+
+namespace neuroshard::apps {
+namespace {
+
+constexpr std::int32_t kMostTaskTables = 100'000;
+constexpr std::size_t kCurveRows = 8;
+
+class TrainPolicyCommand final : public Command {
+ public:
+  void declare(FlagSet& flags) override {
+    flags.text("tables", "FILE", "the pool that training draws tables from; - = stdin", &tables_)
+        .required()
+        .reads();
+    declare_cost_model(flags, &cost_model_);
+    declare_device_memory(flags, &options_.tasks.memory_bytes);
+    flags
+        .integers("devices", "numbers of devices to train for", &options_.tasks.devices, 1,
+                  kMaxDevices, FlagSet::Repeats::kRefused)
+        .required();
+    flags.choice("kind", "NAME", "what kind of policy", &kind_,
+                 {std::string(to_string(PolicyKind::kDreamshard))});
+    flags.text("output", "FILE", "the policy, one safetensors file", &output_)
+        .required()
+        .writes("policy");
+    flags
+        .integers("task-tables", "the least and the most tables of a task", &task_tables_, 1,
+                  kMostTaskTables)
+        .default_text("10,60, or fewer where the pool is small");
+    flags.integer("updates", "steps of the optimizer, after those that learn to do what rules do",
+                  &options_.updates, 1, 1'000'000);
+    flags.integer("episodes", "plans drawn of each task", &options_.episodes, 2, 1024);
+    declare_batch_size(flags, &batch_size_);
+    declare_threads(flags, &control_.threads);
+    flags.seed("seed", "of the tasks, the first weights and the plans drawn", &options_.seed);
+    flags.text("report", "FILE", "settings and learning curve as JSON", &report_).writes();
+  }
+
+  Status run(const FlagSet&) override {
+    NEUROSHARD_ASSIGN_OR_RETURN(options_.kind, parse_policy_kind(kind_));
+    NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
+    note_if_any(loaded.batch_note);
+    NEUROSHARD_RETURN_IF_ERROR(set_tasks(loaded.workload));
+    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training, train(loaded.workload, models.models));
+    const ModelOrigin origin = origin_of(models.models);
+    training.model.origin = {models.name, models.sha256, loaded.sha256, origin.hardware,
+                             origin.provenance};
+    if (training.report.interrupted) print_note("interrupted: this is the best policy so far");
+    NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_policy(training.model)));
+    if (report_) {
+      NEUROSHARD_RETURN_IF_ERROR(
+          deliver(*report_, format_policy_training(options_, training.model, training.report)));
+    }
+    if (output_ == "-" || report_ == "-") return {};
+    return print("cost model " + describe(models) + "\n" + text_of(training.report) +
+                 "policy written to " + output_ + "\n");
+  }
+
+ private:
+  /// --task-tables, or what the pool has tables for.
+  Status set_tasks(const Workload& pool) {
+    std::sort(options_.tasks.devices.begin(), options_.tasks.devices.end());
+    PolicyTasks& tasks = options_.tasks;
+    if (task_tables_.empty()) {
+      const auto half = static_cast<std::int32_t>(pool.tables.size() / 2);
+      tasks.min_tables = std::clamp(half, 1, 10);
+      tasks.max_tables = std::clamp(half, tasks.min_tables, 60);
+      return {};
+    }
+    if (task_tables_.size() != 2 || task_tables_[0] > task_tables_[1]) {
+      std::vector<std::string> words;
+      for (const std::int32_t count : task_tables_) words.push_back(std::to_string(count));
+      return invalid_input("--task-tables: found " + join(words, ",") +
+                           ", expected the least and the most, such as 10,60");
+    }
+    tasks.min_tables = task_tables_[0];
+    tasks.max_tables = task_tables_[1];
+    return {};
+  }
+
+  Result<PolicyTraining> train(const Workload& pool, const CostModels& models) {
+    ProgressBar progress;
+    control_.progress = &progress;
+    control_.cancel = &cancel_token();
+    Result<PolicyTraining> trained = train_policy(pool, models, options_, control_);
+    if (trained.status().code() == StatusCode::kCancelled) {
+      return cancelled("interrupted, no policy written");
+    }
+    return trained;
+  }
+
+  static std::string share_text(double share) { return fixed_decimals(100 * share, 2) + " %"; }
+
+  /// Some looks at the held-out tasks, evenly spread, the best and the last among them.
+  static std::string text_of(const PolicyReport& report) {
+    TextTable table({{"update"}, {"plans drawn"}, {"entropy"}, {"held-out"}});
+    const std::size_t looks = report.curve.size();
+    const std::size_t each = std::max<std::size_t>(1, looks / kCurveRows);
+    for (std::size_t k = 0; k < looks; ++k) {
+      const PolicyPoint& point = report.curve[k];
+      const bool best = point.update == report.best_update;
+      if (k % each != 0 && k + 1 != looks && !best) continue;
+      table.add({with_commas(point.update), share_text(point.drawn_share),
+                 fixed_decimals(point.entropy, 3), share_text(point.validation_share)},
+                best ? Style::kBold : Style::kPlain);
+    }
+    return "trained on " + counted(report.training_tables, "table") + ", " +
+           counted(report.held_out_tables, "table") + " held out\n" +
+           table.render(Console::of(STDOUT_FILENO)) +
+           "costs over those of the best of some greedy rules; held-out: the policy's first "
+           "choices in " +
+           counted(report.validation_tasks, "task") + "; update " +
+           with_commas(report.best_update) +
+           " is kept: " + share_text(report.best_validation_share) + "\n";
+  }
+
+  std::string tables_;
+  std::string cost_model_ = kDefaultCostModel;
+  std::string kind_{to_string(PolicyKind::kDreamshard)};
+  std::string output_;
+  std::vector<std::int32_t> task_tables_;
+  std::optional<std::int64_t> batch_size_;
+  std::optional<std::string> report_;
+  PolicyTrainOptions options_;
+  PolicyTrainControl control_{.threads = 0};
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_train_policy_command() {
+  return std::make_unique<TrainPolicyCommand>();
+}
+
+}  // namespace neuroshard::apps

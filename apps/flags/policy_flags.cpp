@@ -1,0 +1,76 @@
+#include "apps/flags/policy_flags.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "apps/console/output.h"
+#include "apps/console/words.h"
+#include "engine/policy/policy_file.h"
+#include "io/text.h"
+
+namespace neuroshard::apps {
+namespace {
+
+/// What is called what in remarks: the file, as it was given, without its folders.
+std::string name_of_file(const std::string& path) {
+  return io::printable(std::filesystem::path(path).filename().string());
+}
+
+}  // namespace
+
+void PolicyFlags::declare(FlagSet& flags) {
+  const std::string users = join(policy_algorithm_names(), ", ");
+  flags.text("policy", "FILE", "for " + users + ", a policy of `train policy`", &path_).reads();
+  flags.integer("samples",
+                "for " + users +
+                    ", how many plans to draw from the policy's probabilities beside "
+                    "its first choice; the cheapest counts",
+                &samples_, 0, kMostSamples);
+}
+
+Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> algorithms,
+                          PlanOptions* options) {
+  const std::vector<std::string> users = policy_algorithm_names();
+  const auto user =
+      std::find_first_of(algorithms.begin(), algorithms.end(), users.begin(), users.end());
+  if (user == algorithms.end()) {
+    for (const char* const flag : {"policy", "samples"}) {
+      if (!flags.given(flag)) continue;
+      print_note("--" + std::string(flag) + ": changes nothing, only " + join(users, ", ") +
+                 " goes by it");
+    }
+    return {};
+  }
+  if (!path_) {
+    return invalid_input(
+        "--policy: found none, expected a file of `train policy` for the algorithm " + *user);
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(model_, read_policy(*path_));
+  policy_ = std::make_unique<NetworkPolicy>(*model_);
+  options->policy = policy_.get();
+  options->policy_samples = samples_;
+  return {};
+}
+
+void PolicyFlags::note_other_training(const NamedCostModels& models, std::int32_t devices,
+                                      std::int64_t least_tables, std::int64_t most_tables) const {
+  if (!model_) return;
+  const std::string name = name_of_file(*path_);
+  note_other_cost_model(*model_, name, models);
+  std::string outside = outside_of_training(*model_, name, devices, most_tables);
+  if (outside.empty()) outside = outside_of_training(*model_, name, devices, least_tables);
+  note_if_any(outside);
+}
+
+void note_other_cost_model(const PolicyModel& policy, const std::string& name,
+                           const NamedCostModels& models) {
+  const PolicyOrigin& own = policy.origin;
+  if (own.cost_model_sha256 == models.sha256) return;
+  const std::string other = own.cost_model == models.name ? " (its sha256 differs)" : "";
+  print_note(name + ": was trained by the cost model " + io::printable(own.cost_model) +
+             ", here it is " + models.name + other);
+}
+
+}  // namespace neuroshard::apps

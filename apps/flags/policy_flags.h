@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "apps/flags/flags.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner/plan_options.h"
+#include "engine/policy/network_policy.h"
+
+namespace neuroshard::apps {
+
+/// --policy and --samples of searches that algorithms of policies may be among.
+class PolicyFlags {
+ public:
+  void declare(FlagSet& flags);
+
+  /// Reads the policy where one of the algorithms needs it, and has `options` search by it; this
+  /// must outlive them. A remark where a flag changes nothing. Errors: such an algorithm without
+  /// --policy; what is wrong with the file.
+  Status apply(const FlagSet& flags, std::span<const std::string> algorithms, PlanOptions* options);
+
+  /// Remarks where the policy was trained by other cost models, or on other numbers of devices or
+  /// tables. Nothing without a policy.
+  void note_other_training(const NamedCostModels& models, std::int32_t devices,
+                           std::int64_t least_tables, std::int64_t most_tables) const;
+
+ private:
+  std::optional<std::string> path_;
+  std::int64_t samples_ = 0;
+  std::optional<PolicyModel> model_;
+  std::unique_ptr<NetworkPolicy> policy_;
+};
+
+/// Remark where the policy, called `name`, was trained by other cost models than these.
+void note_other_cost_model(const PolicyModel& policy, const std::string& name,
+                           const NamedCostModels& models);
+
+/// Most plans that --samples draws.
+inline constexpr std::int64_t kMostSamples = 1'000'000;
+
+}  // namespace neuroshard::apps

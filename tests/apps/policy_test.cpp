@@ -1,0 +1,183 @@
+// Policies made and used by the real command: one is trained, plans, is compared and evaluated, and
+// whatever is wrong is one line.
+#include <boost/json.hpp>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/apps/json_output.h"
+#include "tests/apps/one_line.h"
+#include "tests/apps/process.h"
+
+BOOST_AUTO_TEST_SUITE(policy)
+
+namespace {
+
+namespace json = boost::json;
+using neuroshard::test::expect_one_line;
+using neuroshard::test::generated_pool;
+using neuroshard::test::lines_of;
+using neuroshard::test::Outcome;
+using neuroshard::test::parsed;
+using neuroshard::test::Process;
+using neuroshard::test::run_command;
+using neuroshard::test::slurp;
+using neuroshard::test::source_file;
+using neuroshard::test::split_words;
+using neuroshard::test::TemporaryFolder;
+
+/// A pool and a policy that was trained on it in a moment.
+struct Trained {
+  Trained() : pool(generated_pool(folder)), policy(folder.file("p.safetensors")) {
+    const Outcome outcome = train("--updates 20 --report " + folder.file("r.json"));
+    BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  }
+  [[nodiscard]] Outcome train(const std::string& more) const {
+    return run_command(split_words("train policy --tables " + pool + " --cost-model h100_sim " +
+                                   "--device-memory 40GB --devices 4,2 --task-tables 5,15 " +
+                                   "--output " + policy + " " + more));
+  }
+  [[nodiscard]] Outcome plan(const std::string& more) const {
+    return run_command(split_words("plan --tables " + pool + " --devices 4 --device-memory 40GB " +
+                                   "--cost-model h100_sim " + more));
+  }
+
+  TemporaryFolder folder;
+  std::string pool;
+  std::string policy;
+};
+
+const Trained& trained() {
+  static const Trained one;
+  return one;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_training_writes_a_policy_and_says_how_it_went) {
+  const json::object report = parsed(slurp(trained().folder.file("r.json")));
+  BOOST_TEST(report.at("format").as_string() == "neuroshard-policy-training");
+  BOOST_TEST(report.at("cost_model").as_string() == "h100_sim");
+  BOOST_TEST(report.at("cost_provenance").as_string() == "simulated");
+  BOOST_TEST(report.at("options").at("updates").as_int64() == 20);
+  BOOST_TEST((report.at("options").at("devices") == json::array{2, 4}));
+  BOOST_TEST(report.at("training_tables").as_int64() + report.at("held_out_tables").as_int64() ==
+             100);
+  BOOST_TEST(report.at("curve").as_array().size() == 3u);
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_plans_and_more_samples_cost_no_more) {
+  const auto planned = [](const std::string& more) {
+    const Outcome outcome = trained().plan("--algorithm dreamshard --policy " + trained().policy +
+                                           " --output - " + more);
+    BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+    const json::object plan = parsed(outcome.out);
+    BOOST_TEST(plan.at("provenance").at("algorithm").as_string() == "dreamshard");
+    return plan.at("cost_ms").as_double();
+  };
+  BOOST_TEST(planned("--samples 20 --threads 2") <= planned(""));
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_plans_for_a_trainer) {
+  const Outcome outcome = run_command(split_words(
+      "plan --tables " + source_file("examples/dlrm_dcnv2.json") +
+      " --devices 8 --device-memory 80GB --cost-model h100_sim --algorithm dreamshard --policy " +
+      trained().policy + " --target torchrec --format torchrec --output -"));
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+}
+
+BOOST_AUTO_TEST_CASE(a_comparison_has_a_policy_among_the_algorithms) {
+  const Outcome outcome = run_command(
+      split_words("compare --tables " + trained().pool + " --tasks " +
+                  source_file("examples/tasks.txt") + " --devices 4 --device-memory 8GiB " +
+                  "--cost-model h100_sim --algorithms random,dreamshard --samples 2 --policy " +
+                  trained().policy + " --output -"));
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  const json::object report = parsed(outcome.out);
+  BOOST_TEST(report.at("summary").as_object().contains("dreamshard"));
+}
+
+BOOST_AUTO_TEST_CASE(an_evaluation_has_the_policy_beside_other_algorithms) {
+  const Outcome outcome = run_command(
+      split_words("evaluate policy --policy " + trained().policy + " --tables " + trained().pool +
+                  " --devices 4 --device-memory 40GB --tasks 3 --samples 2 --profile H100-80G " +
+                  "--output -"));
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.err.find("was trained on these very tables") != std::string::npos);
+  const json::object report = parsed(outcome.out);
+  BOOST_TEST(report.at("cost_model").as_string() == "h100_sim");
+  std::vector<std::string> names;
+  for (const json::value& one : report.at("algorithms").as_array()) {
+    names.emplace_back(one.at("algorithm").as_string());
+    BOOST_TEST(one.at("cost_ms").as_double() > 0);
+    BOOST_TEST(one.at("simulated_ms").as_double() > 0);
+  }
+  BOOST_TEST(names == (std::vector<std::string>{"random", "size-greedy", "dim-greedy",
+                                                "lookup-greedy", "size-lookup-greedy", "neuroshard",
+                                                "dreamshard", "dreamshard", "refine"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_policy_was_not_trained_for_gets_a_remark) {
+  const Outcome outcome = run_command(split_words(
+      "plan --tables " + trained().pool + " --devices 8 --device-memory 40GB " +
+      "--cost-model h200_sim --algorithm dreamshard --output - --policy " + trained().policy));
+  BOOST_TEST(outcome.exit_code == 0);
+  const std::vector<std::string> lines = lines_of(outcome.err);
+  BOOST_REQUIRE(lines.size() == 2u);
+  BOOST_TEST(lines[0] ==
+             "p.safetensors: was trained by the cost model h100_sim, here it is h200_sim");
+  BOOST_TEST(lines[1].find("what it does with 100 on 8 is not known") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {
+  expect_one_line(trained().plan("--algorithm dreamshard"), 2, "--policy: found none, expected");
+  expect_one_line(trained().plan("--algorithm dreamshard --policy " + trained().pool), 2,
+                  "expected a safetensors file");
+  expect_one_line(trained().train("--kind other"), 2, "--kind: found 'other'");
+  const auto with = [](const std::string& flags) {
+    return run_command(split_words("train policy --tables " + trained().pool +
+                                   " --output x.safetensors " + flags));
+  };
+  expect_one_line(with("--devices 2,2 --device-memory 1GB"), 2, "--devices");
+  expect_one_line(with("--devices 2 --device-memory 1GB --task-tables 5"), 2,
+                  "--task-tables: found 5, expected the least and the most");
+  expect_one_line(with("--devices 2 --device-memory 1GB --task-tables 60,70"), 2,
+                  "tables: found 100, expected 120 at least");
+  expect_one_line(with("--devices 2 --device-memory 1KB"), 2, "device memory: found 1000 B");
+}
+
+BOOST_AUTO_TEST_CASE(flags_of_policies_change_nothing_for_other_algorithms_and_say_so) {
+  const Outcome outcome =
+      trained().plan("--algorithm size-greedy --output - --policy " + trained().policy);
+  BOOST_TEST(outcome.exit_code == 0);
+  expect_one_line(outcome, 0, "--policy: changes nothing, only dreamshard goes by it");
+}
+
+#ifndef NEUROSHARD_SANITIZED
+BOOST_AUTO_TEST_CASE(an_interrupted_training_writes_the_best_policy_so_far) {
+  const TemporaryFolder folder;
+  const std::string policy = folder.file("p.safetensors");
+  Outcome outcome;
+  // Longer on slow machines, where there is no policy to begin with for so long.
+  for (const int seconds : {3, 12, 48}) {
+    Process process(
+        split_words(std::string(NEUROSHARD_COMMAND) + " train policy --tables " + trained().pool +
+                    " --cost-model h100_sim --device-memory 40GB " +
+                    "--devices 2 --task-tables 5,10 --updates 1000000 --output " + policy),
+        {});
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    process.send_signal(SIGINT);
+    outcome = process.wait();
+    if (outcome.exit_code == 0) break;
+    BOOST_TEST(outcome.err.find("interrupted, no policy written") != std::string::npos);
+  }
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.err.find("interrupted: this is the best policy so far") != std::string::npos);
+  BOOST_TEST(trained().plan("--algorithm dreamshard --policy " + policy).exit_code == 0);
+}
+#endif
+
+BOOST_AUTO_TEST_SUITE_END()
