@@ -16,9 +16,20 @@
 namespace neuroshard::search {
 namespace {
 
-/// So many times the balanced load pieces may cost, beside tables that stay whole. Of the tasks of
-/// scripts/policy_study.py, a quarter more of them made none cheaper by 0.01 %.
-constexpr std::array kDivisions{1.0, 0.5};
+/// Pieces may cost so many times the balanced load, beside tables that stay whole.
+constexpr std::array kDivisions{1.0};
+
+/// How often the bottleneck device's costliest piece is halved without a cheaper plan.
+constexpr int kHalvingsInVain = 2;
+
+/// Halvings at most, fewer where all of them together would look at more devices for pieces than
+/// that (a second or two).
+constexpr std::int64_t kMostHalvings = 32;
+constexpr std::int64_t kMostLooks = 20'000'000;
+
+/// Nor where the bottleneck device takes so little more than the mean of all: no halving gains
+/// more.
+constexpr double kBalanced = 1.03;
 
 using PieceOrder = bool (*)(const PolicyPiece&, const PolicyPiece&);
 
@@ -37,11 +48,13 @@ class PolicySearch {
 
  private:
   void place_all(PieceOrder order);
-  void place(std::vector<PolicyPiece> pieces, PieceOrder order);
+  Rollout place(std::vector<PolicyPiece> pieces, PieceOrder order);
+  void halve_bottlenecks();
+  [[nodiscard]] bool halve_bottleneck(const Rollout& rollout, std::vector<PolicyPiece>& pieces);
   void draw();
   void learn(std::span<const PolicyPiece> pieces);
   [[nodiscard]] double cost_of(const Rollout& rollout);
-  void keep(Rollout rollout, double cost);
+  void keep(const Rollout& rollout, double cost, PieceOrder order);
   [[nodiscard]] Result<SearchResult> packed() const;
 
   const Problem& problem_;
@@ -77,25 +90,62 @@ double PolicySearch::cost_of(const Rollout& rollout) {
   return cost;
 }
 
-void PolicySearch::keep(Rollout rollout, double cost) {
+void PolicySearch::keep(const Rollout& rollout, double cost, PieceOrder order) {
   if (best_.complete && cost >= cost_) return;
-  best_ = std::move(rollout);
+  best_ = rollout;
   cost_ = cost;
+  best_order_ = order;
 }
 
-void PolicySearch::place(std::vector<PolicyPiece> pieces, PieceOrder order) {
+Rollout PolicySearch::place(std::vector<PolicyPiece> pieces, PieceOrder order) {
   std::sort(pieces.begin(), pieces.end(), order);
   learn(pieces);
   Episode episode(evaluator_, *run_);
   const EpisodeSetting setting = episode_setting(pieces, evaluator_, problem_.cluster.memory_bytes);
   const Halving halving{cutter_, *run_};
   Rollout rollout = roll_out(episode, setting, pieces, order, &halving, nullptr,
-                             best_.complete ? stop_ : patience_);
+                             best_.complete ? stop_ : patience_, options_.progress);
   stopped_early_ |= rollout.stopped;
-  if (!rollout.complete) return;
-  const double cost = cost_of(rollout);
-  if (!best_.complete || cost < cost_) best_order_ = order;
-  keep(std::move(rollout), cost);
+  if (rollout.complete) keep(rollout, cost_of(rollout), order);
+  return rollout;
+}
+
+/// Into `pieces`, those of the plan with the costliest one of the bottleneck device, of those that
+/// can be, in halves; false where none can or there is little to gain.
+bool PolicySearch::halve_bottleneck(const Rollout& rollout, std::vector<PolicyPiece>& pieces) {
+  std::vector<double> ready(rollout.compute_ms.size());
+  std::vector<double> total(ready.size());
+  evaluator_.plan_details({1, rollout.compute_ms, rollout.dim_sums}, {ready, total}, scratch_);
+  const auto largest = std::max_element(ready.begin(), ready.end());
+  const double mean =
+      std::accumulate(ready.begin(), ready.end(), 0.0) / static_cast<double>(ready.size());
+  if (*largest <= kBalanced * mean) return false;
+  const auto slowest = static_cast<std::int32_t>(largest - ready.begin());
+  const PolicyPiece* costliest = nullptr;
+  for (const PolicyPiece& piece : rollout.pieces) {
+    if (piece.shard.device != slowest || !cutter_.can_halve(piece)) continue;
+    if (costliest == nullptr || costlier_piece(piece, *costliest)) costliest = &piece;
+  }
+  if (costliest == nullptr) return false;
+  pieces = cutter_.halves(*costliest);
+  for (const PolicyPiece& piece : rollout.pieces) {
+    if (&piece != costliest) pieces.push_back(piece);
+  }
+  return true;
+}
+
+/// A table that alone makes a device the slowest is halved although that costs all devices more.
+void PolicySearch::halve_bottlenecks() {
+  const auto looks = static_cast<std::int64_t>(best_.pieces.size()) * problem_.cluster.devices;
+  std::int64_t left = std::min(kMostHalvings, kMostLooks / looks);
+  Rollout last = best_;
+  for (int in_vain = 0; in_vain < kHalvingsInVain && left > 0 && !stop_.stop(); --left) {
+    std::vector<PolicyPiece> pieces;
+    if (!last.complete || !halve_bottleneck(last, pieces)) return;
+    const double before = cost_;
+    last = place(std::move(pieces), best_order_);
+    in_vain = cost_ < before ? 0 : in_vain + 1;
+  }
 }
 
 void PolicySearch::place_all(PieceOrder order) {
@@ -138,11 +188,10 @@ void PolicySearch::draw() {
                          roll_out(*episodes[static_cast<std::size_t>(worker)], setting, pieces,
                                   best_order_, nullptr, &rng, stop_);
                    });
-    for (Rollout& rollout : drawn) {
+    for (const Rollout& rollout : drawn) {
       stopped_early_ |= rollout.stopped;
       if (!rollout.complete) continue;
-      const double cost = cost_of(rollout);
-      keep(std::move(rollout), cost);
+      keep(rollout, cost_of(rollout), best_order_);
     }
     if (options_.progress != nullptr) {
       options_.progress->update("drawing", first + static_cast<std::int64_t>(drawn.size()), samples,
@@ -164,6 +213,7 @@ Result<SearchResult> PolicySearch::run() {
   place_all(costlier_piece);
   if (!best_.complete && !stopped_early_) place_all(larger_piece);
   if (!best_.complete) return packed();
+  halve_bottlenecks();
   if (!stopped_early_ && !stop_.stop()) {
     draw();
   } else {

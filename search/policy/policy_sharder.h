@@ -5,8 +5,9 @@
 namespace neuroshard::search {
 
 /// Places the tables by SearchOptions::policy, the one with the largest predicted single cost
-/// first. It does so several times: tables whole, and halved by columns against some shares of the
-/// balanced load (what is beyond a device's memory in any case). The cheapest plan wins, and with
+/// first. It does so several times: tables whole, halved by columns against the balanced load (what
+/// is beyond a device's memory in any case), and the best of these with the bottleneck device's
+/// costliest piece halved, as long as that gains. The cheapest plan wins, and with
 /// SearchOptions::policy_samples the cheapest of so many more, drawn from the policy's
 /// probabilities with the pieces of that plan; every one has random numbers of its own, so the
 /// plan does not depend on threads. Where pieces fit nowhere even when halved, the largest are

@@ -35,6 +35,8 @@ std::int32_t drawn_device(std::span<const float> scores, std::span<const unsigne
 
 namespace {
 
+constexpr std::size_t kPiecesAReport = 256;
+
 /// The halves go among what is left, which is ordered.
 void insert_halves(std::vector<PolicyPiece>& pieces, std::size_t left,
                    std::span<const PolicyPiece> halves,
@@ -50,7 +52,7 @@ void insert_halves(std::vector<PolicyPiece>& pieces, std::size_t left,
 Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
                  std::span<const PolicyPiece> pieces,
                  bool (*before)(const PolicyPiece&, const PolicyPiece&), const Halving* halving,
-                 Rng* rng, const StopCheck& stop) {
+                 Rng* rng, const StopCheck& stop, ProgressSink* progress) {
   Rollout result;
   result.pieces.assign(pieces.begin(), pieces.end());
   episode.reset(setting);
@@ -58,6 +60,10 @@ Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
     if (stop.stop()) {
       result.stopped = true;
       return result;
+    }
+    if (progress != nullptr && k % kPiecesAReport == 0) {
+      progress->update("placing", static_cast<std::int64_t>(k),
+                       static_cast<std::int64_t>(result.pieces.size()), "pieces");
     }
     PolicyPiece piece = result.pieces[k];
     if (!episode.offer(piece)) {

@@ -34,10 +34,10 @@ struct Halving {
 
 /// Places the pieces in their order, each on its best_device(), or, with `rng`, on a
 /// drawn_device(). What fits nowhere is halved, with `halving`: the halves come where `before` has
-/// them among the pieces that are left.
+/// them among the pieces that are left. `progress` is told how many are placed.
 Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
                  std::span<const PolicyPiece> pieces,
                  bool (*before)(const PolicyPiece&, const PolicyPiece&), const Halving* halving,
-                 Rng* rng, const StopCheck& stop);
+                 Rng* rng, const StopCheck& stop, ProgressSink* progress = nullptr);
 
 }  // namespace neuroshard::search
