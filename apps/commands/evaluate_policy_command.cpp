@@ -27,7 +27,6 @@ namespace neuroshard::apps {
 namespace {
 
 constexpr std::int32_t kMostTasks = 100'000;
-constexpr std::int32_t kMostTaskTables = 100'000;
 
 class EvaluatePolicyCommand final : public Command {
  public:
@@ -44,10 +43,7 @@ class EvaluatePolicyCommand final : public Command {
     declare_devices(flags, &trial_.cluster.devices);
     declare_device_memory(flags, &trial_.cluster.memory_bytes);
     declare_cost_model(flags, &cost_model_);
-    flags
-        .integers("task-tables", "the least and the most tables of a task", &task_tables_, 1,
-                  kMostTaskTables)
-        .default_text("what the policy was trained on");
+    declare_task_tables(flags, &task_tables_, "what the policy was trained on");
     flags.integer("tasks", "how many random tasks", &trial_.tasks, 1, kMostTasks);
     flags.integer("samples", "plans to draw beside the policy's first choice", &trial_.samples, 0,
                   kMostSamples);
@@ -66,7 +62,10 @@ class EvaluatePolicyCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const PolicyModel policy, read_policy(policy_));
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     note_if_any(loaded.batch_note);
-    NEUROSHARD_RETURN_IF_ERROR(set_task_tables(policy));
+    trial_.min_tables = policy.tasks.min_tables;
+    trial_.max_tables = policy.tasks.max_tables;
+    NEUROSHARD_RETURN_IF_ERROR(
+        set_task_tables(task_tables_, &trial_.min_tables, &trial_.max_tables));
     if (!flags.given("cost-model") && is_shipped_model(policy.origin.cost_model)) {
       cost_model_ = policy.origin.cost_model;
     }
@@ -90,21 +89,6 @@ class EvaluatePolicyCommand final : public Command {
  private:
   static bool is_shipped_model(const std::string& name) {
     return !shipped_model_bytes(name).empty();
-  }
-
-  Status set_task_tables(const PolicyModel& policy) {
-    trial_.min_tables = policy.tasks.min_tables;
-    trial_.max_tables = policy.tasks.max_tables;
-    if (task_tables_.empty()) return {};
-    if (task_tables_.size() != 2 || task_tables_[0] > task_tables_[1]) {
-      std::vector<std::string> words;
-      for (const std::int32_t count : task_tables_) words.push_back(std::to_string(count));
-      return invalid_input("--task-tables: found " + join(words, ",") +
-                           ", expected the least and the most, such as 10,60");
-    }
-    trial_.min_tables = task_tables_[0];
-    trial_.max_tables = task_tables_[1];
-    return {};
   }
 
   void note_differences(const PolicyModel& policy, const LoadedWorkload& loaded,

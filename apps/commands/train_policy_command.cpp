@@ -12,6 +12,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/policy_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/cluster.h"
@@ -22,8 +23,7 @@
 namespace neuroshard::apps {
 namespace {
 
-constexpr std::int32_t kMostTaskTables = 100'000;
-constexpr std::size_t kCurveRows = 8;
+constexpr std::size_t kLooksShown = 8;
 
 class TrainPolicyCommand final : public Command {
  public:
@@ -42,10 +42,7 @@ class TrainPolicyCommand final : public Command {
     flags.text("output", "FILE", "the policy, one safetensors file", &output_)
         .required()
         .writes("policy");
-    flags
-        .integers("task-tables", "the least and the most tables of a task", &task_tables_, 1,
-                  kMostTaskTables)
-        .default_text("10,60, or fewer where the pool is small");
+    declare_task_tables(flags, &task_tables_, "10,60, or fewer where the pool is small");
     flags.integer("updates", "steps of the optimizer, after those that learn to do what rules do",
                   &options_.updates, 1, 1'000'000);
     flags.integer("episodes", "plans drawn of each task", &options_.episodes, 2, 1024);
@@ -59,7 +56,9 @@ class TrainPolicyCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(options_.kind, parse_policy_kind(kind_));
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     note_if_any(loaded.batch_note);
-    NEUROSHARD_RETURN_IF_ERROR(set_tasks(loaded.workload));
+    set_usual_tasks(loaded.workload);
+    PolicyTasks& tasks = options_.tasks;
+    NEUROSHARD_RETURN_IF_ERROR(set_task_tables(task_tables_, &tasks.min_tables, &tasks.max_tables));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
     NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training, train(loaded.workload, models.models));
     const ModelOrigin origin = origin_of(models.models);
@@ -77,25 +76,13 @@ class TrainPolicyCommand final : public Command {
   }
 
  private:
-  /// --task-tables, or what the pool has tables for.
-  Status set_tasks(const Workload& pool) {
-    std::sort(options_.tasks.devices.begin(), options_.tasks.devices.end());
+  /// Of as many tables as the pool has to spare.
+  void set_usual_tasks(const Workload& pool) {
     PolicyTasks& tasks = options_.tasks;
-    if (task_tables_.empty()) {
-      const auto half = static_cast<std::int32_t>(pool.tables.size() / 2);
-      tasks.min_tables = std::clamp(half, 1, 10);
-      tasks.max_tables = std::clamp(half, tasks.min_tables, 60);
-      return {};
-    }
-    if (task_tables_.size() != 2 || task_tables_[0] > task_tables_[1]) {
-      std::vector<std::string> words;
-      for (const std::int32_t count : task_tables_) words.push_back(std::to_string(count));
-      return invalid_input("--task-tables: found " + join(words, ",") +
-                           ", expected the least and the most, such as 10,60");
-    }
-    tasks.min_tables = task_tables_[0];
-    tasks.max_tables = task_tables_[1];
-    return {};
+    std::sort(tasks.devices.begin(), tasks.devices.end());
+    const auto half = static_cast<std::int32_t>(pool.tables.size() / 2);
+    tasks.min_tables = std::clamp(half, 1, 10);
+    tasks.max_tables = std::clamp(half, tasks.min_tables, 60);
   }
 
   Result<PolicyTraining> train(const Workload& pool, const CostModels& models) {
@@ -115,7 +102,7 @@ class TrainPolicyCommand final : public Command {
   static std::string text_of(const PolicyReport& report) {
     TextTable table({{"update"}, {"plans drawn"}, {"entropy"}, {"held-out"}});
     const std::size_t looks = report.curve.size();
-    const std::size_t each = std::max<std::size_t>(1, looks / kCurveRows);
+    const std::size_t each = std::max<std::size_t>(1, looks / kLooksShown);
     for (std::size_t k = 0; k < looks; ++k) {
       const PolicyPoint& point = report.curve[k];
       const bool best = point.update == report.best_update;

@@ -13,6 +13,8 @@
 namespace neuroshard::apps {
 namespace {
 
+constexpr std::int32_t kMostTaskTables = 100'000;
+
 /// What is called what in remarks: the file, as it was given, without its folders.
 std::string name_of_file(const std::string& path) {
   return io::printable(std::filesystem::path(path).filename().string());
@@ -62,6 +64,26 @@ void PolicyFlags::note_other_training(const NamedCostModels& models, std::int32_
   std::string outside = outside_of_training(*model_, name, devices, most_tables);
   if (outside.empty()) outside = outside_of_training(*model_, name, devices, least_tables);
   note_if_any(outside);
+}
+
+void declare_task_tables(FlagSet& flags, std::vector<std::int32_t>* out,
+                         const std::string& otherwise) {
+  flags.integers("task-tables", "the least and the most tables of a task", out, 1, kMostTaskTables)
+      .default_text(otherwise);
+}
+
+Status set_task_tables(const std::vector<std::int32_t>& given, std::int32_t* least,
+                       std::int32_t* most) {
+  if (given.empty()) return {};
+  if (given.size() != 2 || given[0] > given[1]) {
+    std::vector<std::string> words;
+    for (const std::int32_t count : given) words.push_back(std::to_string(count));
+    return invalid_input("--task-tables: found " + join(words, ",") +
+                         ", expected the least and the most, such as 10,60");
+  }
+  *least = given[0];
+  *most = given[1];
+  return {};
 }
 
 void note_other_cost_model(const PolicyModel& policy, const std::string& name,

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/flags/flags.h"
 #include "engine/cost_model/shipped_models.h"
@@ -39,6 +40,13 @@ class PolicyFlags {
 /// Remark where the policy, called `name`, was trained by other cost models than these.
 void note_other_cost_model(const PolicyModel& policy, const std::string& name,
                            const NamedCostModels& models);
+
+/// --task-tables, the least and the most tables of a task; `otherwise` is what holds without it.
+void declare_task_tables(FlagSet& flags, std::vector<std::int32_t>* out,
+                         const std::string& otherwise);
+/// Both, where the flag is given; else they stay. Errors: not two, or not ascending.
+Status set_task_tables(const std::vector<std::int32_t>& given, std::int32_t* least,
+                       std::int32_t* most);
 
 /// Most plans that --samples draws.
 inline constexpr std::int64_t kMostSamples = 1'000'000;

@@ -28,22 +28,6 @@ constexpr double kHeldOutShare = 0.1;
 // Streams of random numbers, all of the seed.
 enum Stream : std::uint64_t { kSplit, kWeights, kTasks, kHeldOutTasks, kEpisodes };
 
-Status check_integer(const std::string& what, std::int64_t found, std::int64_t low,
-                     std::int64_t high) {
-  if (found >= low && found <= high) return {};
-  return invalid_input(what + ": found " + std::to_string(found) + ", expected " +
-                       std::to_string(low) + " to " + std::to_string(high));
-}
-
-Status check_train_options(const PolicyTrainOptions& options) {
-  NEUROSHARD_RETURN_IF_ERROR(check_integer("updates", options.updates, 1, 1'000'000));
-  NEUROSHARD_RETURN_IF_ERROR(check_integer("episodes", options.episodes, 2, 1024));
-  NEUROSHARD_RETURN_IF_ERROR(check_integer("imitations", options.imitations, 0, 1'000'000));
-  NEUROSHARD_RETURN_IF_ERROR(check_integer("tasks a step", options.batch, 1, 1024));
-  return check_integer("hidden units / 8", options.hidden % 8 == 0 ? options.hidden / 8 : 0, 1,
-                       128);
-}
-
 /// The optimizer's state, on the CPU.
 struct AdamState {
   explicit AdamState(std::size_t parameters) : m(parameters), v(parameters) {}
@@ -106,7 +90,10 @@ void PolicyTrainer::split_tables() {
   Rng rng = seeds_.fork(kSplit);
   for (std::size_t k = ids.size(); k > 1; --k) std::swap(ids[k - 1], ids[rng.below(k)]);
   const auto share = static_cast<std::size_t>(kHeldOutShare * static_cast<double>(ids.size()));
-  const std::size_t held = std::max(share, static_cast<std::size_t>(options_.tasks.min_tables));
+  const std::size_t large =
+      std::min(static_cast<std::size_t>(options_.tasks.max_tables), ids.size() / 4);
+  const std::size_t held =
+      std::max({share, large, static_cast<std::size_t>(options_.tasks.min_tables)});
   held_out_ids_.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(held));
   training_ids_.assign(ids.begin() + static_cast<std::ptrdiff_t>(held), ids.end());
   report_.held_out_tables = static_cast<std::int64_t>(held_out_ids_.size());
@@ -252,24 +239,13 @@ Result<PolicyTraining> PolicyTrainer::train() {
   return PolicyTraining{std::move(best_), std::move(report_)};
 }
 
-Status check_pool(const Workload& pool, const PolicyTasks& tasks) {
-  NEUROSHARD_RETURN_IF_ERROR(validate(pool));
-  const auto least = 2 * static_cast<std::size_t>(tasks.min_tables);
-  if (pool.tables.size() >= least) return {};
-  return invalid_input("tables: found " + std::to_string(pool.tables.size()) + ", expected " +
-                       std::to_string(least) + " at least, for tasks of " +
-                       std::to_string(tasks.min_tables) +
-                       " to train on and as many that are held out");
-}
-
 }  // namespace
 
 Result<PolicyTraining> train_policy(const Workload& pool, const CostModels& models,
                                     const PolicyTrainOptions& options,
                                     const PolicyTrainControl& control) {
-  NEUROSHARD_RETURN_IF_ERROR(check_train_options(options));
-  NEUROSHARD_RETURN_IF_ERROR(validate(options.tasks));
-  NEUROSHARD_RETURN_IF_ERROR(check_pool(pool, options.tasks));
+  NEUROSHARD_RETURN_IF_ERROR(validate(options));
+  NEUROSHARD_RETURN_IF_ERROR(check_policy_pool(pool, options.tasks));
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Backend* backend, nn::select_backend());
   NEUROSHARD_ASSIGN_OR_RETURN(PolicyTaskSource source,
                               PolicyTaskSource::create(pool, models, options.tasks));

@@ -28,6 +28,12 @@ struct PolicyTrainOptions {
   std::uint64_t seed = 0;
 };
 
+/// Ranges of the options: the message names the option, what was found and what was expected.
+Status validate(const PolicyTrainOptions& options);
+/// Whether the pool is valid and has tables enough to train on such tasks, and for some that are
+/// held out.
+Status check_policy_pool(const Workload& pool, const PolicyTasks& tasks);
+
 /// One look at the held-out tasks.
 struct PolicyPoint {
   std::int32_t update = 0;  ///< from 0, before the first; imitation comes before that
@@ -60,12 +66,13 @@ struct PolicyTrainControl {
 };
 
 /// Trains a policy on random tasks of the pool, under the costs of `models` alone: nothing is
-/// measured. A tenth of the tables, at least as many as the smallest task has, are held out for
-/// tasks that say which update is kept. First the network imitates the best plan of some greedy
-/// rules, then it learns by REINFORCE. The same arguments give the same policy, bit for bit, on
-/// the same kind of processor. A training that was interrupted cannot be resumed. Errors:
-/// kInvalidInput for options out of range, too few tables, too little memory, and cost models that
-/// do not fit the pool or the numbers of devices; kCancelled before the first look.
+/// measured. A tenth of the tables are held out, or as many as the largest task has, if that is
+/// more, but a quarter at most and enough for the smallest task, for tasks that say which update is
+/// kept. First the network imitates the best plan of some greedy rules, then it learns by
+/// REINFORCE. The same arguments give the same policy, bit for bit, on the same kind of processor.
+/// A training that was interrupted cannot be resumed. Errors: kInvalidInput for options out of
+/// range, too few tables, too little memory, and cost models that do not fit the pool or the
+/// numbers of devices; kCancelled before the first look.
 Result<PolicyTraining> train_policy(const Workload& pool, const CostModels& models,
                                     const PolicyTrainOptions& options,
                                     const PolicyTrainControl& control);
