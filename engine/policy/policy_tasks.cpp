@@ -51,10 +51,13 @@ Result<PolicyTaskSource> PolicyTaskSource::create(const Workload& pool, const Co
   return source;
 }
 
-Result<PolicyTask> PolicyTaskSource::draw(std::span<const std::int32_t> ids, Rng& rng) {
+Result<PolicyTask> PolicyTaskSource::draw(std::span<const std::int32_t> ids, Rng& rng,
+                                          const CancelToken* cancel) {
+  const search::StopCheck stop(search::SearchOptions{.cancel = cancel});
   for (int tries = 0; tries < kTries; ++tries) {
     PolicyTask task;
-    if (try_draw(ids, rng, task)) return task;
+    if (try_draw(ids, rng, stop, task)) return task;
+    if (stop.cancelled()) return cancelled("interrupted");
   }
   return invalid_input("device memory: found " + format_bytes(tasks_.memory_bytes) +
                        ", expected enough for random tasks of " +
@@ -62,7 +65,8 @@ Result<PolicyTask> PolicyTaskSource::draw(std::span<const std::int32_t> ids, Rng
                        std::to_string(tasks_.devices.front()) + " devices");
 }
 
-bool PolicyTaskSource::try_draw(std::span<const std::int32_t> ids, Rng& rng, PolicyTask& task) {
+bool PolicyTaskSource::try_draw(std::span<const std::int32_t> ids, Rng& rng,
+                                const search::StopCheck& stop, PolicyTask& task) {
   task.world = static_cast<std::int32_t>(rng.below(worlds_.size()));
   PolicyWorld& world = worlds_[static_cast<std::size_t>(task.world)];
   const auto count = static_cast<std::size_t>(rng.between(tasks_.min_tables, tasks_.max_tables));
@@ -87,15 +91,14 @@ bool PolicyTaskSource::try_draw(std::span<const std::int32_t> ids, Rng& rng, Pol
   task.pieces = cutter.cut(tables, {.cost = division * balanced, .bytes = memory});
   std::sort(task.pieces.begin(), task.pieces.end(), search::costlier_piece);
   task.setting = search::episode_setting(task.pieces, *world.evaluator, memory);
-  return teach(task);
+  return teach(stop, task);
 }
 
 /// The best plan of the rules becomes the teacher's, with what it had to halve. False where none
 /// has a plan.
-bool PolicyTaskSource::teach(PolicyTask& task) {
+bool PolicyTaskSource::teach(const search::StopCheck& stop, PolicyTask& task) {
   PolicyWorld& world = worlds_[static_cast<std::size_t>(task.world)];
   const search::PieceCutter cutter(world.space, *world.evaluator);
-  const search::StopCheck never(search::SearchOptions{});
   search::Scratch scratch;
   search::Rollout best;
   for (const float weight : kDimsWeights) {
@@ -103,7 +106,7 @@ bool PolicyTaskSource::teach(PolicyTask& task) {
     const search::Halving halving{cutter, *run};
     search::Episode episode(*world.evaluator, *run);
     search::Rollout found = search::roll_out(episode, task.setting, task.pieces,
-                                             search::costlier_piece, &halving, nullptr, never);
+                                             search::costlier_piece, &halving, nullptr, stop);
     if (!found.complete) continue;
     double cost = 0;
     world.evaluator->plan_costs({1, found.compute_ms, found.dim_sums}, {&cost, 1}, scratch);

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/core/progress.h"
 #include "engine/core/rng.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
@@ -14,6 +15,7 @@
 #include "search/policy/episode.h"
 #include "search/policy/policy_pieces.h"
 #include "search/search_space.h"
+#include "search/stop_check.h"
 
 namespace neuroshard {
 
@@ -43,8 +45,9 @@ class PolicyTaskSource {
                                          const PolicyTasks& tasks);
 
   /// A task of tables that are among `ids` of the pool. Errors: kInvalidInput where so little
-  /// memory is there that hundreds of tries find none with a plan.
-  Result<PolicyTask> draw(std::span<const std::int32_t> ids, Rng& rng);
+  /// memory is there that hundreds of tries find none with a plan; kCancelled.
+  Result<PolicyTask> draw(std::span<const std::int32_t> ids, Rng& rng,
+                          const CancelToken* cancel = nullptr);
 
   [[nodiscard]] std::size_t worlds() const { return worlds_.size(); }
   [[nodiscard]] const PolicyWorld& world(std::int32_t index) const {
@@ -55,8 +58,9 @@ class PolicyTaskSource {
  private:
   PolicyTaskSource(const Workload& pool, const PolicyTasks& tasks) : pool_(&pool), tasks_(tasks) {}
 
-  bool try_draw(std::span<const std::int32_t> ids, Rng& rng, PolicyTask& task);
-  bool teach(PolicyTask& task);
+  bool try_draw(std::span<const std::int32_t> ids, Rng& rng, const search::StopCheck& stop,
+                PolicyTask& task);
+  bool teach(const search::StopCheck& stop, PolicyTask& task);
 
   const Workload* pool_;
   PolicyTasks tasks_;

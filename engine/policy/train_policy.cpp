@@ -122,7 +122,7 @@ void PolicyTrainer::begin() {
 Status PolicyTrainer::draw_held_out_tasks() {
   Rng rng = seeds_.fork(kHeldOutTasks);
   for (std::int32_t k = 0; k < kValidationTasks; ++k) {
-    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(held_out_ids_, rng));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(held_out_ids_, rng, control_.cancel));
     held_out_tasks_.push_back(std::move(task));
   }
   report_.validation_tasks = kValidationTasks;
@@ -148,7 +148,8 @@ Status PolicyTrainer::step(const LearningRule& rule, double rate) {
   const auto batch = static_cast<std::size_t>(options_.batch);
   std::vector<PolicyTask> tasks;
   for (std::size_t k = 0; k < batch; ++k) {
-    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(training_ids_, task_rng_));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task,
+                                source_.draw(training_ids_, task_rng_, control_.cancel));
     tasks.push_back(std::move(task));
   }
   std::vector<std::vector<float>> gradients(batch, std::vector<float>(values.size()));
@@ -225,13 +226,15 @@ Result<PolicyTraining> PolicyTrainer::train() {
   adam_.emplace(learners_.front().parameters());
   const LearningRule rule{options_.episodes, static_cast<float>(options_.entropy), false};
   for (std::int32_t update = 0; update < options_.updates; ++update) {
-    if (stopped()) {
+    tell(options_.imitations + update);
+    const double left = 1 - static_cast<double>(update) / options_.updates;
+    const Status learned =
+        stopped() ? cancelled("interrupted") : step(rule, options_.learning_rate * left);
+    if (learned.code() == StatusCode::kCancelled) {
       report_.interrupted = true;
       break;
     }
-    tell(options_.imitations + update);
-    const double left = 1 - static_cast<double>(update) / options_.updates;
-    NEUROSHARD_RETURN_IF_ERROR(step(rule, options_.learning_rate * left));
+    NEUROSHARD_RETURN_IF_ERROR(learned);
     if ((update + 1) % kUpdatesALook == 0 || update + 1 == options_.updates) {
       NEUROSHARD_RETURN_IF_ERROR(look(update + 1));
     }

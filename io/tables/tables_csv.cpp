@@ -2,6 +2,7 @@
 #include <array>
 #include <set>
 
+#include "engine/core/quoted_choices.h"
 #include "io/lines.h"
 #include "io/tables/table_forms.h"
 #include "io/text.h"
@@ -122,7 +123,7 @@ class Cells {
     Result<T> parsed = parse(text(column));
     if (!parsed.ok()) {
       return line_.error(found(column) + ", expected " +
-                         (column == kType ? "fp32 or fp16" : optimizer_words()));
+                         (column == kType ? quoted_choices(all_data_types()) : optimizer_words()));
     }
     out = *parsed;
     return {};

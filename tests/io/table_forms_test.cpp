@@ -199,19 +199,20 @@ BOOST_AUTO_TEST_CASE(csv_is_read_as_spreadsheets_write_it) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_csv_is_named_with_its_line) {
-  check_all_refused(kCsv, {{"rows,", "", "f:1: found no column 'rows'"},
-                           {"dim,", "dims,", "f:1: found the column 'dims'"},
-                           {"dim,", "rows,", "f:1: found the column 'rows'"},
-                           {"plain,7", "plain", "f:3: found 5 fields, expected 6"},
-                           {",7,", ",7.5,", "f:3: rows: found '7.5', expected an integer"},
-                           {",7,", ",,", "f:3: rows: found ''"},
-                           {",4,0", ",4,-1", "f:3: pooling_factor: found '-1'"},
-                           {",4,0", ",4,nan", "f:3: pooling_factor: found 'nan'"},
-                           {"fp16", "fp8", "f:2: data_type: found 'fp8', expected fp32 or fp16"},
-                           {", c\"", ", c", "f:2: found a quote that does not end"},
-                           {", c\",", ", c\"x,", "f:2: found 'x,"},
-                           {"plain", "\"a \"\"b\"\", c\"", "f:3: found the name"},
-                           {"plain", "\"1,2\"x", "expected a comma after a quote"}});
+  check_all_refused(
+      kCsv, {{"rows,", "", "f:1: found no column 'rows'"},
+             {"dim,", "dims,", "f:1: found the column 'dims'"},
+             {"dim,", "rows,", "f:1: found the column 'rows'"},
+             {"plain,7", "plain", "f:3: found 5 fields, expected 6"},
+             {",7,", ",7.5,", "f:3: rows: found '7.5', expected an integer"},
+             {",7,", ",,", "f:3: rows: found ''"},
+             {",4,0", ",4,-1", "f:3: pooling_factor: found '-1'"},
+             {",4,0", ",4,nan", "f:3: pooling_factor: found 'nan'"},
+             {"fp16", "fp8", "f:2: data_type: found 'fp8', expected 'fp32', 'fp16', 'bf16' or"},
+             {", c\"", ", c", "f:2: found a quote that does not end"},
+             {", c\",", ", c\"x,", "f:2: found 'x,"},
+             {"plain", "\"a \"\"b\"\", c\"", "f:3: found the name"},
+             {"plain", "\"1,2\"x", "expected a comma after a quote"}});
   check_refused(parse("name,rows,dim,pooling_factor\n").status(), {"f:1: found no tables"});
   check_refused(parse("a,b\n").status(), {"f:1: found the column 'a'"});
 }
