@@ -22,7 +22,7 @@ bool has_halves(const TableSpace& table, std::int32_t parts) {
 
 std::int32_t sequence_columns(const TableSpace& table) {
   std::int32_t columns = table.table->dim;
-  for (std::int32_t parts = 2; parts <= table.sequence_parts; parts *= 2) {
+  for (std::int32_t parts = 2; parts <= std::max(2, table.sequence_parts); parts *= 2) {
     const std::int32_t half = columns / 2;
     if (columns % 2 != 0 || half % kGrain != 0 || half < table.sharding.min_columns) break;
     columns = half;

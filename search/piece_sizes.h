@@ -17,9 +17,9 @@ namespace neuroshard::search {
 std::int32_t split_point(const TableSpace& table, std::int32_t dim);
 
 /// Columns of the pieces that a table that is not pooled is in, when it is not whole: all equally
-/// wide, as TorchRec wants those of an EmbeddingCollection, whose tables have one dim. As many as
-/// the space says, or the most below that that its dim and its sharding allow; its dim where it may
-/// not be in any.
+/// wide, as TorchRec wants those of an EmbeddingCollection, whose tables have one dim. As many
+/// pieces as the space says, or the most below that that its dim and its own min_columns allow; its
+/// dim where it may not be in any.
 std::int32_t sequence_columns(const TableSpace& table);
 
 /// Columns of the narrowest piece that a table may be in, when it is not whole.

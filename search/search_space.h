@@ -23,8 +23,8 @@ struct TableSpace {
   /// Whether its columns may be in pieces of any multiple of 4; if not, halving has to lead there.
   bool any_widths = false;
   /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a
-  /// power of two: see sequence_columns().
-  std::int32_t sequence_parts = 2;
+  /// power of two: see sequence_columns(). 0: halves, until a search decides.
+  std::int32_t sequence_parts = 0;
 };
 
 /// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever

@@ -21,7 +21,7 @@ constexpr double kSeconds = 0.005;  // or this much, if there is
 /// Whether a table is in more pieces than in half as many.
 bool any_finer(const SearchSpace& space, std::int32_t parts) {
   return std::any_of(space.tables.begin(), space.tables.end(), [&](TableSpace own) {
-    if (own.table->pooled || !own.sharding.columns) return false;
+    if (own.table->pooled || !own.sharding.columns || own.sequence_parts > 0) return false;
     own.sequence_parts = parts / 2;
     const std::int32_t wider = sequence_columns(own);
     own.sequence_parts = parts;
@@ -61,8 +61,19 @@ std::optional<StartPlan> start_in(const Problem& problem, PlanEvaluator& evaluat
 }  // namespace
 
 SearchSpace with_sequence_parts(SearchSpace space, std::int32_t parts) {
-  for (TableSpace& own : space.tables) own.sequence_parts = parts;
+  for (TableSpace& own : space.tables) {
+    if (own.sequence_parts == 0) own.sequence_parts = parts;
+  }
   return space;
+}
+
+std::int32_t sequence_parts_of(const Plan& plan, const SearchSpace& space) {
+  std::int32_t parts = 2;
+  for (const Shard& shard : plan.shards) {
+    const Table& table = *space.of(shard.table).table;
+    if (!table.pooled) parts = std::max(parts, table.dim / shard.dim());
+  }
+  return parts;
 }
 
 SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices) {

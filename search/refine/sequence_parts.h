@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <optional>
 
+#include "engine/core/plan.h"
 #include "search/problem.h"
 #include "search/refine/start_plan.h"
 #include "search/row_shapes.h"
@@ -14,8 +14,13 @@
 
 namespace neuroshard::search {
 
-/// The space with its tables that are not pooled in so many equal pieces, as far as they may be.
+/// The space with its tables that are not pooled in so many equal pieces, as far as they may be and
+/// that is not decided yet.
 SearchSpace with_sequence_parts(SearchSpace space, std::int32_t parts);
+
+/// In how many pieces a plan has its tables that are not pooled, of several numbers the largest;
+/// halves where all are whole.
+std::int32_t sequence_parts_of(const Plan& plan, const SearchSpace& space);
 
 /// The same in the most pieces that are tried for so many devices.
 SearchSpace with_finest_sequences(SearchSpace space, std::int32_t devices);
@@ -27,7 +32,8 @@ struct SequenceStart {
 };
 
 /// The cheapest of the fast plans with tables that are not pooled in quarters, in eighths, and so
-/// on, if that is cheaper than `cost`; nothing where no such table may be cut so. Takes a share of
+/// on, if that is cheaper than `cost`; nothing where no such table may be cut so, or
+/// the space has it decided. Takes a share of
 /// the time, counted from `began`, or of the budget; what it takes is added to `evaluations`.
 std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluator& evaluator,
                                              const RowShapes& rows, const SearchOptions& options,

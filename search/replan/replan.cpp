@@ -12,6 +12,7 @@
 #include "engine/core/held_cells.h"
 #include "search/local/local_walk.h"
 #include "search/plan_cost.h"
+#include "search/refine/sequence_parts.h"
 #include "search/refine/usual_limit.h"
 #include "search/refine/walk_budget.h"
 #include "search/refine/walk_temperatures.h"
@@ -253,7 +254,11 @@ SearchResult replan(const Problem& problem, PlanEvaluator& evaluator, const Sear
   const SearchOptions own = with_usual_limit(options);
   SearchResult result{start, 1, false};
   if (problem.cluster.devices == 1) return result;
-  Replanning replanning(problem, evaluator, own, now, start, limit);
+  // In one number of pieces, as the plan has them: a limit may leave some where they are.
+  const Problem alike(problem.workload, problem.cluster,
+                      with_sequence_parts(problem.space, sequence_parts_of(start, problem.space)),
+                      problem.on_more_devices);
+  Replanning replanning(alike, evaluator, own, now, start, limit);
   replanning.run();
   result.evaluations += replanning.candidates();
   result.stopped_early = replanning.stopped_early();

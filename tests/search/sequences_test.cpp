@@ -105,6 +105,7 @@ BOOST_AUTO_TEST_CASE(pieces_are_alike_in_every_plan) {
     // Nor does a plan that is replanned join some of them.
     const SearchResult moved = replan({workload, cluster}, evaluator, {.evaluations = 5000}, plan,
                                       plan, {.bytes = kRoom, .whole_tables = false});
+    BOOST_TEST(widths_of(moved.plan, workload).size() <= 1U);
     std::map<std::int32_t, std::set<std::int32_t>> widths;
     for (const Shard& shard : moved.plan.shards) widths[shard.table].insert(shard.dim());
     for (const auto& [table, own] : widths) {
