@@ -14,6 +14,7 @@
 #include "engine/planner/search_budget.h"
 #include "search/algorithms.h"
 #include "search/feasibility.h"
+#include "search/piece_sizes.h"
 #include "search/refine/usual_limit.h"
 #include "search/row_shapes.h"
 
@@ -45,7 +46,8 @@ class HostMemorySearch {
   }
 
   Result<search::SearchResult> run() {
-    const bool both = !problem_.devices_first && (!all_fused_ || (refines_ && tight()));
+    const bool both =
+        !problem_.devices_first && (!all_fused_ || (refines_ && (tight() || needs_rows())));
     Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
     // A bound of tables on the devices holds for all plans where no other kernel is faster.
     const bool bounds_all = capabilities(problem_.models).fused_is_fastest;
@@ -82,6 +84,16 @@ class HostMemorySearch {
     const Cluster& cluster = problem_.problem.cluster;
     return static_cast<double>(search::bytes_of_all(problem_.problem.space)) >
            0.5 * static_cast<double>(cluster.memory_bytes) * cluster.devices;
+  }
+
+  /// Whether a table fits the devices by its rows alone: in host memory it may be cheaper.
+  [[nodiscard]] bool needs_rows() const {
+    const search::SearchSpace& space = problem_.problem.space;
+    for (std::size_t table = 0; table < space.tables.size(); ++table) {
+      const auto bytes = search::finest_column_bytes(space, static_cast<std::int32_t>(table));
+      if (bytes > problem_.problem.cluster.memory_bytes) return true;
+    }
+    return false;
   }
 
   /// What is said of devices alone is what is to blame where they have room for all.

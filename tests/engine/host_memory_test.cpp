@@ -60,6 +60,30 @@ void check_plan(const Workload& workload, const PlanResult& found, std::int64_t 
 
 }  // namespace
 
+BOOST_AUTO_TEST_CASE(tables_that_fit_by_their_rows_alone_may_be_in_host_memory) {
+  const auto models = load_cost_models("torchrec");
+  Workload workload;
+  workload.batch_size = 8192;
+  for (const std::int64_t rows : {5'213'998, 15'843'916, 89}) {
+    Table table;
+    table.name = std::to_string(rows);
+    table.rows = rows;
+    table.dim = 164;  // whose half is no multiple of 4
+    table.pooling_factor = rows > 10'000'000 ? 1 : 5;
+    table.reuse_histogram[0] = 1;
+    table.pooled = false;
+    workload.tables.push_back(table);
+  }
+  const Cluster cluster{
+      .devices = 16, .memory_bytes = 3'453'612'492, .host_memory_bytes = 27'628'099'936};
+  const PlanResult whole =
+      make_plan(workload, cluster, models->models, options_of("random", false)).value();
+  const PlanResult found =
+      make_plan(workload, cluster, models->models, options_of("refine", false)).value();
+  BOOST_TEST(has_offloaded(whole.plan));
+  BOOST_TEST(found.cost.cost_ms <= whole.cost.cost_ms);
+}
+
 BOOST_AUTO_TEST_CASE(refine_has_a_plan_where_a_baseline_has_one_and_none_that_is_dearer) {
   const auto models = load_cost_models("torchrec");
   Rng rng(1);
