@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = ".neuroshard-";
-constexpr std::string_view kSuffix = ".folder.tmp";
+constexpr std::string_view kFolderPrefix = ".neuroshard-";
+constexpr std::string_view kFolderSuffix = ".folder.tmp";
 constexpr int kNames = 1000;  // tried for the hidden folder
 
 Status cannot_write(const std::string& path, const std::string& why) {
@@ -24,7 +24,7 @@ Status cannot_write(const std::string& path, const std::string& why) {
 }
 
 /// Links followed, without what follows the name in "name/".
-Result<fs::path> target_of(const std::string& path) {
+Result<fs::path> folder_target(const std::string& path) {
   std::error_code error;
   fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
   if (error) return cannot_write(path, error.message());
@@ -48,7 +48,7 @@ Descriptor open_folder(const fs::path& path) {
 
 bool is_hidden(const fs::path& path) {
   const std::string name = path.filename().string();
-  return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+  return name.starts_with(kFolderPrefix) && name.ends_with(kFolderSuffix);
 }
 
 /// Whether it is a hidden folder that a process left: there is no other with a lock on it.
@@ -96,7 +96,7 @@ void remove_stale_folders(const fs::path& place) {
 }  // namespace
 
 Status check_new_folder(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const fs::path target, target_of(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const fs::path target, folder_target(path));
   return check_free(path, target);
 }
 
@@ -120,13 +120,13 @@ NewFolder::~NewFolder() {
 }
 
 Result<NewFolder> NewFolder::open(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(fs::path target, target_of(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(fs::path target, folder_target(path));
   NEUROSHARD_RETURN_IF_ERROR(check_free(path, target));
   const fs::path place = place_of(target);
   remove_stale_folders(place);
-  const std::string prefix = std::string(kPrefix) + std::to_string(::getpid()) + "-";
+  const std::string prefix = std::string(kFolderPrefix) + std::to_string(::getpid()) + "-";
   for (int number = 0; number < kNames; ++number) {
-    fs::path hidden = place / (prefix + std::to_string(number) + std::string(kSuffix));
+    fs::path hidden = place / (prefix + std::to_string(number) + std::string(kFolderSuffix));
     std::error_code error;
     if (!fs::create_directory(hidden, error)) {
       if (error) return cannot_write(path, error.message());

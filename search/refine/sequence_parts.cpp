@@ -15,8 +15,9 @@ namespace {
 // (One table on 3 devices: halves leave one without any, sixteenths have 6, 5 and 5.)
 constexpr std::int32_t kPartsPerDevice = 4;
 constexpr std::int32_t kMostParts = 64;
-constexpr double kShare = 0.05;     // of the time left, or of the budget, for one number of pieces
-constexpr double kSeconds = 0.005;  // or this much, if there is
+constexpr double kPartsShare =
+    0.05;  // of the time left, or of the budget, for one number of pieces
+constexpr double kPartsSeconds = 0.005;  // or this much, if there is
 
 /// Whether a table is in more pieces than in half as many.
 bool any_finer(const SearchSpace& space, std::int32_t parts) {
@@ -33,7 +34,7 @@ StopCheck share_of_time(const SearchOptions& options, std::chrono::steady_clock:
   SearchOptions own = options;
   if (paced_by_time(options)) {
     const double left = options.time_limit_s - seconds_since(began);
-    own.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kShare, kSeconds));
+    own.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kPartsShare, kPartsSeconds));
   }
   return StopCheck(own);
 }
@@ -43,7 +44,7 @@ std::optional<StartPlan> start_in(const Problem& problem, PlanEvaluator& evaluat
                                   const StopCheck& stop) {
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
   if (!catalog.complete()) return std::nullopt;
-  const std::int64_t budget = budget_share(options, kShare);
+  const std::int64_t budget = budget_share(options, kPartsShare);
   const std::optional<DividedPlan> fast = plan_by_load(problem, evaluator, catalog, stop, budget);
   std::optional<StartPlan> best;
   if (fast) best = start_of(fast->plan, problem, evaluator, catalog);
