@@ -93,13 +93,8 @@ class EvaluatePolicyCommand final : public Command {
 
   void note_differences(const PolicyModel& policy, const LoadedWorkload& loaded,
                         const NamedCostModels& models) const {
-    note_other_cost_model(policy, policy_, models);
-    std::string outside =
-        outside_of_training(policy, policy_, trial_.cluster.devices, trial_.max_tables);
-    if (outside.empty()) {
-      outside = outside_of_training(policy, policy_, trial_.cluster.devices, trial_.min_tables);
-    }
-    note_if_any(outside);
+    note_policy_training(policy, policy_, models, trial_.cluster.devices, trial_.min_tables,
+                         trial_.max_tables);
     if (loaded.sha256 == policy.origin.pool_sha256) {
       print_note(policy_ + ": was trained on these very tables, other ones would tell more");
     }

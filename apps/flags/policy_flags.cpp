@@ -59,11 +59,7 @@ Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> alg
 void PolicyFlags::note_other_training(const NamedCostModels& models, std::int32_t devices,
                                       std::int64_t least_tables, std::int64_t most_tables) const {
   if (!model_) return;
-  const std::string name = name_of_file(*path_);
-  note_other_cost_model(*model_, name, models);
-  std::string outside = outside_of_training(*model_, name, devices, most_tables);
-  if (outside.empty()) outside = outside_of_training(*model_, name, devices, least_tables);
-  note_if_any(outside);
+  note_policy_training(*model_, name_of_file(*path_), models, devices, least_tables, most_tables);
 }
 
 void declare_task_tables(FlagSet& flags, std::vector<std::int32_t>* out,
@@ -86,13 +82,18 @@ Status set_task_tables(const std::vector<std::int32_t>& given, std::int32_t* lea
   return {};
 }
 
-void note_other_cost_model(const PolicyModel& policy, const std::string& name,
-                           const NamedCostModels& models) {
+void note_policy_training(const PolicyModel& policy, const std::string& name,
+                          const NamedCostModels& models, std::int32_t devices,
+                          std::int64_t least_tables, std::int64_t most_tables) {
   const PolicyOrigin& own = policy.origin;
-  if (own.cost_model_sha256 == models.sha256) return;
-  const std::string other = own.cost_model == models.name ? " (its sha256 differs)" : "";
-  print_note(name + ": was trained by the cost model " + io::printable(own.cost_model) +
-             ", here it is " + models.name + other);
+  if (own.cost_model_sha256 != models.sha256) {
+    const std::string other = own.cost_model == models.name ? " (its sha256 differs)" : "";
+    print_note(name + ": was trained by the cost model " + io::printable(own.cost_model) +
+               ", here it is " + models.name + other);
+  }
+  std::string outside = outside_of_training(policy, name, devices, most_tables);
+  if (outside.empty()) outside = outside_of_training(policy, name, devices, least_tables);
+  note_if_any(outside);
 }
 
 }  // namespace neuroshard::apps

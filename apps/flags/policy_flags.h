@@ -37,9 +37,10 @@ class PolicyFlags {
   std::unique_ptr<NetworkPolicy> policy_;
 };
 
-/// Remark where the policy, called `name`, was trained by other cost models than these.
-void note_other_cost_model(const PolicyModel& policy, const std::string& name,
-                           const NamedCostModels& models);
+/// The same remarks of a policy called `name`.
+void note_policy_training(const PolicyModel& policy, const std::string& name,
+                          const NamedCostModels& models, std::int32_t devices,
+                          std::int64_t least_tables, std::int64_t most_tables);
 
 /// --task-tables, the least and the most tables of a task; `otherwise` is what holds without it.
 void declare_task_tables(FlagSet& flags, std::vector<std::int32_t>* out,

@@ -1,7 +1,6 @@
 #include "search/policy/policy_sharder.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -15,9 +14,6 @@
 
 namespace neuroshard::search {
 namespace {
-
-/// Pieces may cost so many times the balanced load, beside tables that stay whole.
-constexpr std::array kDivisions{1.0};
 
 /// How often the bottleneck device's costliest piece is halved without a cheaper plan.
 constexpr int kHalvingsInVain = 2;
@@ -154,16 +150,11 @@ void PolicySearch::place_all(PieceOrder order) {
   const std::int64_t memory = problem_.cluster.memory_bytes;
   std::vector<PolicyPiece> whole = cutter_.cut(tables, {.bytes = memory});
   const double balanced = balanced_cost(whole, evaluator_);
-  std::size_t pieces = whole.size();
+  const std::size_t pieces = whole.size();
   place(std::move(whole), order);
-  for (const double share : kDivisions) {
-    if (stop_.stop() || stopped_early_ || !(balanced > 0)) break;
-    std::vector<PolicyPiece> divided =
-        cutter_.cut(tables, {.cost = share * balanced, .bytes = memory});
-    if (divided.size() == pieces) continue;  // nothing more is halved
-    pieces = divided.size();
-    place(std::move(divided), order);
-  }
+  if (stop_.stop() || stopped_early_ || !(balanced > 0)) return;
+  std::vector<PolicyPiece> divided = cutter_.cut(tables, {.cost = balanced, .bytes = memory});
+  if (divided.size() != pieces) place(std::move(divided), order);
 }
 
 /// In groups, so that a time limit leaves what was drawn until then.
