@@ -51,7 +51,7 @@ bool Enumeration::place(std::size_t item, std::int32_t device) {
   saved_used_[item] = used_;
   compute_[d] = evaluator_.place(placed.shape, state);
   bytes_[d] += placed.bytes;
-  dims_[d] += placed.dim;
+  dims_[d] += placed.dims;
   used_ = std::max(used_, device + 1);
   device_of_.push_back(device);
   return true;
@@ -66,7 +66,7 @@ void Enumeration::take_away(std::size_t item) {
   compute_[d] = saved_compute_[item];
   used_ = saved_used_[item];
   bytes_[d] -= placed.bytes;
-  dims_[d] -= placed.dim;
+  dims_[d] -= placed.dims;
 }
 
 void Enumeration::list_prefixes(std::size_t length, std::vector<Devices>& prefixes) {

@@ -15,7 +15,7 @@ struct ExactItem {
   std::int32_t table;
   ShapeId shape;
   std::int64_t bytes;
-  std::int32_t dim;
+  std::int64_t dims;         // of Exchanged
   const DeviceSet* allowed;  ///< devices that it may be on
 };
 

@@ -12,7 +12,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double mean_dims(const ShardSet& shards, std::int32_t devices) {
   std::int64_t dims = 0;
-  for (const PlacementItem& item : shards.by_cost()) dims += item.dim;
+  for (const PlacementItem& item : shards.by_cost()) dims += item.dims;
   return static_cast<double>(dims) / devices;
 }
 
@@ -112,7 +112,7 @@ std::size_t GridPlacer::first_fit(const PlacementItem& item, const Rule& rule) {
     const DeviceLoad& device = devices_[rank];
     if (device.bytes > rule.memory - item.bytes) continue;
     if (!may_be_on(item.only_on, device.device)) continue;
-    const auto dims = static_cast<double>(device.dims + item.dim);
+    const auto dims = static_cast<double>(device.dims + item.dims);
     if (dims <= rule.cap) return rank;
     next_cap_ = std::min(next_cap_, dims);
   }
@@ -136,7 +136,7 @@ bool GridPlacer::place(std::span<const PlacementItem> order, const Rule& rule,
     if (device_of != nullptr) device_of[item.index] = static_cast<std::int32_t>(device);
     const double load =
         rule.by_memory ? static_cast<double>(devices_[rank].bytes + item.bytes) : cost;
-    devices_.add(rank, load, item.bytes, item.dim);
+    devices_.add(rank, load, item.bytes, item.dims);
   }
   return true;
 }

@@ -13,14 +13,16 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   }
   const std::vector<ShardShape> shapes = shapes_of(plan);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
-  PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
-                    std::vector<std::int64_t>(devices)};
+  PlacedPlan placed{
+      std::vector<float>(devices, evaluator.empty_cost()), std::vector<std::int64_t>(devices), {}};
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const bool replicated = shapes[k].replicated;
+    const Exchanged exchanged = evaluator.exchanged(shapes[k]);
     const std::size_t first = replicated ? 0 : static_cast<std::size_t>(plan.shards[k].device);
     for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
       placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
-      placed.dim_sums[device] += shapes[k].dim;
+      placed.dim_sums[device] += exchanged.dims;
+      placed.collectives += exchanged.collectives;
     }
   }
   return placed;
@@ -30,7 +32,8 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
   const PlacedPlan placed = place(plan, evaluator);
   double cost = 0;
   Scratch scratch;
-  evaluator.plan_costs({1, placed.compute_ms, placed.dim_sums}, {&cost, 1}, scratch);
+  evaluator.plan_costs({1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}},
+                       {&cost, 1}, scratch);
   return cost;
 }
 

@@ -8,10 +8,11 @@
 
 namespace neuroshard::search {
 
-/// What the costs of a plan are made of, [devices] each.
+/// What the costs of a plan are made of; vectors are [devices].
 struct PlacedPlan {
   std::vector<float> compute_ms;
-  std::vector<std::int64_t> dim_sums;
+  std::vector<std::int64_t> dim_sums;  ///< of Exchanged::dims
+  Collectives collectives;
 };
 
 /// Places the plan's shards in their order, which counts: sums in another differ by rounding.

@@ -16,13 +16,45 @@ using ShapeId = std::int32_t;
 /// Memory an evaluator works in; it grows on first use and is then reused. One a thread.
 using Scratch = AlignedVector<float>;
 
+/// What decides which collectives a step has, counted over the shards of all devices: sums of what
+/// each shard brings.
+struct Collectives {
+  std::int64_t outputs = 0;        ///< shards whose outputs go by the all-to-all
+  std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
+  std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
+  std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
+
+  Collectives& operator+=(const Collectives& other) {
+    outputs += other.outputs;
+    partial_dims += other.partial_dims;
+    scatters += other.scatters;
+    reduced_bytes += other.reduced_bytes;
+    return *this;
+  }
+  Collectives& operator-=(const Collectives& other) {
+    outputs -= other.outputs;
+    partial_dims -= other.partial_dims;
+    scatters -= other.scatters;
+    reduced_bytes -= other.reduced_bytes;
+    return *this;
+  }
+};
+
+/// What a shape has travel in a step.
+struct Exchanged {
+  /// Columns of one output a sample that are as many values as those its device sends.
+  std::int64_t dims = 0;
+  Collectives collectives{};
+};
+
 /// Complete plans of one device count, to be costed together.
 struct PlanBatch {
   int plans = 0;
   /// [plans, devices], from place() or empty_cost(); where costs add up (additive()) these have the
   /// shards' exchanges in them, too.
   std::span<const float> compute_ms;
-  std::span<const std::int64_t> dim_sums;  ///< [plans, devices]
+  std::span<const std::int64_t> dim_sums;      ///< [plans, devices], of Exchanged::dims
+  std::span<const Collectives> collectives{};  ///< [plans]; empty: not known, and not counted
 };
 
 /// Where plan_details() puts what it finds, [plans, devices] each, milliseconds.
@@ -58,6 +90,10 @@ class PlanEvaluator {
     std::vector<ShapeId> ids;
     for (const ShardShape& shape : shapes) ids.push_back(intern(shape));
     return ids;
+  }
+  /// What such a shard has travel; of no interest where costs add up.
+  [[nodiscard]] virtual Exchanged exchanged(const ShardShape& shape) const {
+    return {shape.dim, {}};
   }
   /// Milliseconds of a device that holds this shape alone.
   [[nodiscard]] virtual double shape_cost(ShapeId shape) const = 0;

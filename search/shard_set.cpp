@@ -21,7 +21,7 @@ bool larger(const PlacementItem& a, const PlacementItem& b) {
 PlacementItem item_of(const ShardShape& shape, ShapeId id, std::int32_t index,
                       const SearchSpace& space, const PlanEvaluator& evaluator) {
   const TableSpace& table = space.of(shape.table);
-  return {evaluator.shape_cost(id), space.bytes(shape), shape.dim, id, index,
+  return {evaluator.shape_cost(id), space.bytes(shape), evaluator.exchanged(shape).dims, id, index,
           limit_of(table.devices)};
 }
 

@@ -15,7 +15,7 @@ namespace neuroshard::search {
 struct PlacementItem {
   double cost = 0;  ///< milliseconds of the shard alone
   std::int64_t bytes = 0;
-  std::int32_t dim = 0;
+  std::int64_t dims = 0;  ///< of Exchanged
   ShapeId shape = 0;
   std::int32_t index = 0;              ///< of the shard in its ShardSet
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere

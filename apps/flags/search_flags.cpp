@@ -68,8 +68,7 @@ void declare_data_parallel(FlagSet& flags, SearchFlags* out, const std::string& 
   flags.choice("data-parallel", "NAME",
                "whether " + search +
                    " may have small tables whole on every device (TorchRec's "
-                   "data_parallel), off or on; " +
-                   torchrec_alone("knows their cost"),
+                   "data_parallel), off or on; an all-reduce of their gradients is counted",
                &out->data_parallel, {"off", "on"});
 }
 

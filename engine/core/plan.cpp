@@ -10,11 +10,26 @@ namespace neuroshard {
 
 std::int64_t block_rows(std::int64_t rows, std::int32_t blocks) { return (rows - 1) / blocks + 1; }
 
+std::vector<std::int64_t> columns_of_devices(const Plan& plan) {
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(plan.devices));
+  for (const Shard& shard : plan.shards) {
+    const bool everywhere = shard.device == kEveryDevice;
+    const std::int32_t first = everywhere ? 0 : shard.device;
+    const std::int32_t last = everywhere ? plan.devices - 1 : shard.device;
+    for (std::int32_t d = first; d <= last; ++d) {
+      columns[static_cast<std::size_t>(d)] += shard.dim();
+    }
+  }
+  return columns;
+}
+
 std::vector<ShardShape> shapes_of(const Plan& plan) {
   struct Rows {
     std::int32_t parts = 0;
     std::int64_t first = 0;
     std::int64_t all = 0;
+    std::int32_t first_device = 0;
+    bool in_order = true;
   };
   std::vector<ShardShape> shapes;
   for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
@@ -23,16 +38,30 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
     return shapes;
   }
   std::map<std::pair<std::int32_t, std::int32_t>, Rows> columns;  // by table and first column
+  const auto rows_of = [&](const Shard& shard) -> Rows& {
+    return columns[{shard.table, shard.column_begin}];
+  };
   for (const Shard& shard : plan.shards) {
-    Rows& rows = columns[{shard.table, shard.column_begin}];
+    Rows& rows = rows_of(shard);
     ++rows.parts;
-    if (shard.row_begin == 0) rows.first = shard.rows();
+    if (shard.row_begin == 0) {
+      rows.first = shard.rows();
+      rows.first_device = shard.device;
+    }
     rows.all = std::max(rows.all, shard.row_end);
   }
+  for (const Shard& shard : plan.shards) {
+    Rows& rows = rows_of(shard);
+    const std::int64_t block = shard.row_begin / block_rows(rows.all, rows.parts);
+    rows.in_order = rows.in_order && rows.first_device % rows.parts == 0 &&
+                    shard.device == rows.first_device + block;
+  }
   for (std::size_t k = 0; k < shapes.size(); ++k) {
-    const Rows& rows = columns[{plan.shards[k].table, plan.shards[k].column_begin}];
+    const Rows& rows = rows_of(plan.shards[k]);
     const bool even = rows.first == block_rows(rows.all, rows.parts);
-    if (rows.parts > 1 && even) shapes[k].row_blocks = rows.parts;
+    if (rows.parts < 2 || !even) continue;
+    shapes[k].row_blocks = rows.parts;
+    shapes[k].in_order = rows.in_order;
   }
   return shapes;
 }

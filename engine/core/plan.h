@@ -31,8 +31,12 @@ enum class RowSplits {
 /// The words of the command and the messages: "off", "even", "any".
 std::string_view to_string(RowSplits row_splits);
 
-/// Of each shard of the plan; row_blocks where the rows of its columns are in even blocks.
+/// Of each shard of the plan; row_blocks and in_order where the rows of its columns are in even
+/// blocks.
 std::vector<ShardShape> shapes_of(const Plan& plan);
+
+/// Columns of all shards on each device, replicas' too.
+std::vector<std::int64_t> columns_of_devices(const Plan& plan);
 
 /// Rows of an even block when `rows`, at least 1, are dealt out in so many: the last that gets any
 /// has what is left, and with few rows some get none.

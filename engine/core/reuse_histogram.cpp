@@ -179,6 +179,17 @@ double bin_center(int bin) {
   return std::sqrt(static_cast<double>(range.low) * static_cast<double>(range.high));
 }
 
+/// A share of the rows with that count, which no bin's centre may be: the bins next to it get so
+/// much each that their mean is the count.
+void add_at_mean(double count, double share, ReuseHistogram& histogram) {
+  int above = 1;
+  while (above < kReuseBins - 1 && bin_center(above) < count) ++above;
+  const double low = bin_center(above - 1);
+  const double up = std::clamp((count - low) / (bin_center(above) - low), 0.0, 1.0);
+  histogram[static_cast<std::size_t>(above - 1)] += share * (1 - up);
+  histogram[static_cast<std::size_t>(above)] += share * up;
+}
+
 }  // namespace
 
 ReuseBinRange reuse_bin_range(int bin) {
@@ -245,6 +256,24 @@ ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLa
 }
 
 ReuseHistogram poisson_bins(double mean) { return shares_of(mean, log_factorials()); }
+
+ReuseHistogram thinned_reuse(const ReuseHistogram& histogram, double lookups, std::int64_t rows,
+                             double share) {
+  ReuseHistogram thinned{};
+  const double distinct = distinct_rows(histogram, lookups, rows);
+  if (!(distinct > 0) || share >= 1) return histogram;
+  const double scale = lookups / distinct / mean_reuse(histogram);
+  double all = 0;
+  for (int bin = 0; bin < kReuseBins; ++bin) {
+    const double count = std::max(1.0, bin_center(bin) * scale);
+    const double seen = -std::expm1(count * std::log1p(-share));
+    const double rows_seen = histogram[static_cast<std::size_t>(bin)] * seen;
+    add_at_mean(count * share / seen, rows_seen, thinned);
+    all += rows_seen;
+  }
+  for (double& part : thinned) part /= all;
+  return thinned;
+}
 
 double mean_reuse(const ReuseHistogram& histogram) {
   double mean = 0;

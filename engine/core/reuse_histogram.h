@@ -48,6 +48,14 @@ ReuseExpectation expected_reuse(std::int64_t rows, double lookups, const IndexLa
 /// of 1 is the likelihood of no lookup. REQUIRES mean > 0.
 ReuseHistogram poisson_bins(double mean);
 
+/// The histogram of a part of a batch, each lookup of which is in the part with the chance `share`:
+/// a row that the batch looks up c times is seen there with the chance 1 - (1 - share)^c, so hot
+/// rows are less hot there. `histogram` is of the batch, which looks `lookups` of `rows` rows up.
+/// mean_reuse() of what it returns is exact, how counts spread around that is not. REQUIRES
+/// 0 < share <= 1.
+ReuseHistogram thinned_reuse(const ReuseHistogram& histogram, double lookups, std::int64_t rows,
+                             double share);
+
 /// Mean count of a distinct index, read off a histogram (bin centres are geometric means; the last
 /// bin counts as 49,152). 0 for the all-zero histogram.
 double mean_reuse(const ReuseHistogram& histogram);

@@ -37,12 +37,16 @@ struct ShardShape {
   std::int32_t row_blocks = 0;
   bool replicated = false;  ///< every device holds the whole table
   TableKernel kernel{};
+  /// Of row_blocks, whether block after block is on device after device, from a multiple of as many
+  /// on: a reduce-scatter adds up such partial sums.
+  bool in_order = false;
 
   friend bool operator==(const ShardShape&, const ShardShape&) = default;
 };
 
 inline ShardShape shape_of(const Shard& shard) {
-  return {shard.table, shard.rows(), shard.dim(), 0, shard.device == kEveryDevice, shard.kernel};
+  return {shard.table,  shard.rows(), shard.dim(), 0, shard.device == kEveryDevice,
+          shard.kernel, false};
 }
 
 /// The whole of table `index` as one shard on `device`, with that kernel.

@@ -24,6 +24,9 @@ Capabilities of_networks(const CostModels& models) {
   if (models.compute) own.row_parts = models.compute->row_parts;
   if (own.row_parts > 1) own.row_splits = RowSplits::kAny;
   if (models.device_gbps) own.exchange = PrecisionSet::all();
+  const bool any_outputs = models.compute && models.compute->features.sees_batch_size();
+  own.sequences = any_outputs;
+  own.replicas = any_outputs && models.links.has_value();
   if (!models.comm) return own;
   const CommModels& comm = *models.comm;
   if (comm.architecture == CommArchitecture::kFixedDevices) own.only_devices = comm.devices;

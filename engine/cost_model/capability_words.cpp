@@ -12,6 +12,15 @@ std::string lacks_replicas(std::string_view model) {
   return std::string(model) + " knows no data-parallel tables";
 }
 
+std::string lacks_sequences() {
+  return "networks whose features do not change with the batch size know pooled lookups alone";
+}
+
+std::string when_replicas_are_known() {
+  return "networks have a cost of data-parallel tables where their features change with the batch "
+         "size and their exchanges are those of a built-in hardware profile";
+}
+
 std::string lacks_such_rows(std::string_view model) {
   return std::string(model) + " knows no such row shards";
 }

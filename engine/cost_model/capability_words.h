@@ -14,6 +14,10 @@ std::string lacks_host_memory(std::string_view model);
 std::string lacks_replicas(std::string_view model);
 /// "h200_sim knows no such row shards".
 std::string lacks_such_rows(std::string_view model);
+/// "networks whose features do not change with the batch size know pooled lookups alone".
+std::string lacks_sequences();
+/// "networks have a cost of data-parallel tables where ..".
+std::string when_replicas_are_known();
 /// "my.safetensors does not say how fast its hardware copies, ..".
 std::string lacks_codecs(std::string_view model);
 /// "h200_sim has the hosts it was trained on".

@@ -22,8 +22,7 @@ Status check_fused(const Workload& workload, const Plan& plan) {
 Status check_plan(const CostModels& models, const Workload& workload, const Plan& plan,
                   std::int32_t devices_per_host) {
   if (!capabilities(models).replicas) {
-    NEUROSHARD_RETURN_IF_ERROR(
-        check_no_replicas(plan, torchrec_alone("knows data-parallel tables")));
+    NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, when_replicas_are_known()));
   }
   if (!capabilities(models).host_memory) {
     NEUROSHARD_RETURN_IF_ERROR(check_fused(workload, plan));

@@ -40,9 +40,10 @@ std::size_t ComputePredictor::ShapeHash::operator()(const ShardShape& shape) con
 }
 
 ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& workload,
-                                   const nn::InferenceKernels& kernels)
+                                   std::int32_t devices, const nn::InferenceKernels& kernels)
     : kernels_(kernels),
       workload_(workload),
+      devices_(devices),
       features_(model.features),
       scaling_(model.scaling),
       target_(model.target),
@@ -72,6 +73,7 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
     const auto next = static_cast<std::int32_t>(shape_costs_.size() + fresh);
     ShardShape seen = shapes[k];
     seen.row_blocks = 0;  // how rows were dealt out is no feature
+    seen.in_order = false;
     const auto [entry, is_new] = ids_.try_emplace(seen, next);
     ids[k] = entry->second;
     if (!is_new) continue;
@@ -86,7 +88,7 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
 void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
   const auto count = static_cast<std::size_t>(features_.size());
-  features_.compute({table, shape, workload_.batch_size}, {inputs, count});
+  features_.compute({table, shape, workload_.batch_size, devices_}, {inputs, count});
   for (std::size_t k = 0; k < count; ++k) {
     inputs[k] = (inputs[k] - scaling_.mean[k]) / scaling_.std[k];
   }

@@ -23,8 +23,8 @@ namespace neuroshard {
 /// to itself, everything else is thread-safe.
 class ComputePredictor {
  public:
-  /// REQUIRES validate(model).ok().
-  ComputePredictor(const ComputeModel& model, const Workload& workload,
+  /// For plans on `devices` devices, of which replicas know. REQUIRES validate(model).ok().
+  ComputePredictor(const ComputeModel& model, const Workload& workload, std::int32_t devices,
                    const nn::InferenceKernels& kernels);
 
   /// Numbers of the shapes, from 0 in the order of first sight; new ones are encoded together. A
@@ -74,6 +74,7 @@ class ComputePredictor {
 
   const nn::InferenceKernels& kernels_;
   const Workload& workload_;
+  const std::int32_t devices_;
   const FeatureSet features_;
   const Scaling scaling_;
   const CostTarget target_;

@@ -140,7 +140,10 @@ Result<CostModels> read_models(io::TensorFile file) {
   if (metadata.has("comm_hardware") || metadata.has("comm_provenance")) {
     NEUROSHARD_ASSIGN_OR_RETURN(models.comm_origin, read_origin("comm_", metadata));
   }
-  models.device_gbps = copy_gbps_of(models.comm_origin);
+  if (auto known = known_hardware(models.comm_origin)) {
+    models.device_gbps = known->copy_gbps;
+    models.links = std::move(known->links);
+  }
   if (tensors.has_prefix("compute.")) {
     NEUROSHARD_ASSIGN_OR_RETURN(models.compute, read_compute(metadata, tensors));
   }

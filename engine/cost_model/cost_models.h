@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core/cluster.h"
+#include "engine/core/hardware_profile.h"
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/comm_features.h"
@@ -123,6 +124,9 @@ struct CostModels {
   /// At which devices of that hardware copy, read and written, GB/s of 10^9 bytes: what codecs of
   /// exchanges cost. Nothing where it is not known; formulas have their own.
   std::optional<double> device_gbps{};
+  /// The links that the exchanges were learned over: what an all-reduce of the gradients of tables
+  /// on every device costs there. Nothing where they are not known; formulas have their own.
+  std::optional<InterconnectProfile> links{};
 };
 
 }  // namespace neuroshard

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "engine/core/reuse_histogram.h"
+#include "engine/cost_model/pooled_lookup.h"
 #include "io/text.h"
 
 namespace neuroshard {
@@ -124,9 +125,11 @@ Result<FeatureSet> FeatureSet::parse(std::string_view comma_list) {
       return invalid_input("feature " + io::excerpt(name) + " is named twice");
     }
     set.ids_.push_back(id);
-    if (comma == std::string_view::npos) return set;
+    if (comma == std::string_view::npos) break;
     comma_list.remove_prefix(comma + 1);
   }
+  set.sees_batch_size_ = set.changes_with_batch_size();
+  return set;
 }
 
 std::string FeatureSet::to_string() const {
@@ -138,6 +141,12 @@ std::string FeatureSet::to_string() const {
 }
 
 void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const {
+  if (!sees_batch_size_ || looked_up_as_pooled(input.table, input.shape)) return write(input, out);
+  const PooledLookup own = as_pooled(input.table, input.shape, input.batch_size, input.devices);
+  write({own.table, input.shape, own.batch_size}, out);
+}
+
+void FeatureSet::write(const FeatureInput& input, std::span<float> out) const {
   const Quantities quantities(input);
   for (std::size_t k = 0; k < ids_.size(); ++k) {
     const KnownFeature& feature = known_features()[static_cast<std::size_t>(ids_[k])];
@@ -145,7 +154,7 @@ void FeatureSet::compute(const FeatureInput& input, std::span<float> out) const 
   }
 }
 
-bool FeatureSet::sees_batch_size() const {
+bool FeatureSet::changes_with_batch_size() const {
   Table table;
   table.rows = 1'000'000;
   table.dim = 64;
@@ -153,8 +162,8 @@ bool FeatureSet::sees_batch_size() const {
   table.reuse_histogram[3] = 1;
   std::vector<float> small(ids_.size());
   std::vector<float> large(ids_.size());
-  compute({table, {0, table.rows, table.dim}, 1024}, small);
-  compute({table, {0, table.rows, table.dim}, 4096}, large);
+  write({table, {0, table.rows, table.dim}, 1024}, small);
+  write({table, {0, table.rows, table.dim}, 4096}, large);
   return small != large;
 }
 

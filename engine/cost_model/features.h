@@ -18,6 +18,7 @@ struct FeatureInput {
   const Table& table;
   ShardShape shape;
   std::int64_t batch_size;
+  std::int32_t devices = 1;  ///< each of which holds a replica and looks its samples up
 };
 
 /// Names: dim, rows, pooling_factor, batch_size, bytes_per_element; lookups (batch x pooling factor
@@ -27,6 +28,10 @@ struct FeatureInput {
 /// log_mean_reuse, log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard);
 /// distinct_share (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of
 /// the lookups that go to rows of bin K).
+///
+/// Where a feature changes with the batch size, tables of several features, lookups that are not
+/// pooled and replicas have the values of a pooled lookup of one feature that asks for the same
+/// work (cost_model/pooled_lookup.h): batch_size is then the outputs of all of it.
 ///
 /// An ordered choice of named features, the inputs of a compute model. The name list is what the
 /// model file stores. A value; thread-safe once made.
@@ -39,7 +44,7 @@ class FeatureSet {
 
   /// Whether a feature changes with the batch size: without one, batches of several sizes look
   /// alike.
-  [[nodiscard]] bool sees_batch_size() const;
+  [[nodiscard]] bool sees_batch_size() const { return sees_batch_size_; }
   [[nodiscard]] int size() const { return static_cast<int>(ids_.size()); }
   [[nodiscard]] std::string to_string() const;
   /// Writes size() values to `out`, unscaled.
@@ -48,6 +53,10 @@ class FeatureSet {
   friend bool operator==(const FeatureSet&, const FeatureSet&) = default;
 
  private:
+  void write(const FeatureInput& input, std::span<float> out) const;
+  [[nodiscard]] bool changes_with_batch_size() const;
+
+  bool sees_batch_size_ = false;
   std::vector<int> ids_;  // indices into the list of known features
 };
 

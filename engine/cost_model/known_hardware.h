@@ -2,12 +2,18 @@
 
 #include <optional>
 
+#include "engine/core/hardware_profile.h"
 #include "engine/cost_model/cost_models.h"
 
 namespace neuroshard {
 
-/// At which simulated devices of `origin` copy, read and written, GB/s of 10^9 bytes, as the
-/// built-in hardware profile says that their costs were simulated by. Nothing of other hardware.
-std::optional<double> copy_gbps_of(const ModelOrigin& origin);
+/// What a built-in hardware profile says of the devices that costs were simulated for.
+struct KnownHardware {
+  double copy_gbps = 0;  ///< at which they copy, read and written, GB/s of 10^9 bytes
+  InterconnectProfile links;
+};
+
+/// Nothing of hardware that is measured, or of no built-in profile.
+std::optional<KnownHardware> known_hardware(const ModelOrigin& origin);
 
 }  // namespace neuroshard

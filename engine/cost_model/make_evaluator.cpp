@@ -18,8 +18,7 @@ Status check_pooled(const Workload& workload) {
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     if (workload.tables[index].pooled) continue;
     return invalid_input(table_label(workload, static_cast<std::int32_t>(index)) +
-                         ": lookups are not pooled, networks have learned pooled ones: " +
-                         torchrec_alone("knows both"));
+                         ": lookups are not pooled: " + lacks_sequences());
   }
   return {};
 }

@@ -49,7 +49,8 @@ Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& mod
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
                            nn::Isa isa, const ExchangeCosts& exchange)
     : devices_(devices),
-      compute_(*models.compute, workload, nn::inference_kernels(isa)),
+      traffic_(workload, devices, models.links, exchange),
+      compute_(*models.compute, workload, devices, nn::inference_kernels(isa)),
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
 
 /// The outputs live at the front of the scratch memory, the predictor works behind them.
@@ -64,7 +65,22 @@ CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
   comm.backward_ms = scratch.data();
   comm.forward_ms = scratch.data() + values;
   comm_.predict(comm, scratch.data() + front);
+  add_other_collectives(batch, comm);
   return comm;
+}
+
+/// All devices leave these together: nobody waits longer for the others after them.
+void MlpEvaluator::add_other_collectives(const search::PlanBatch& batch,
+                                         const CommBatch& comm) const {
+  const auto devices = static_cast<std::size_t>(devices_);
+  for (std::size_t plan = 0; plan < batch.collectives.size(); ++plan) {
+    const ShardTraffic::Times more = traffic_.beside_all_to_all(
+        batch.collectives[plan], batch.dim_sums.subspan(plan * devices, devices));
+    for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
+      comm.forward_ms[at] += more.forward_ms;
+      comm.backward_ms[at] += more.backward_ms;
+    }
+  }
 }
 
 void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> costs,
@@ -91,15 +107,16 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
 }
 
 PlanCost MlpEvaluator::evaluate(const Plan& plan) {
-  const auto [compute, dims] = search::place(plan, *this);
+  const auto [compute, dims, collectives] = search::place(plan, *this);
   search::Scratch scratch;
-  const CommBatch comm = predict_comm({1, compute, dims}, scratch);
+  const CommBatch comm = predict_comm({1, compute, dims, {&collectives, 1}}, scratch);
+  const std::vector<std::int64_t> columns = columns_of_devices(plan);
   PlanCost cost;
   cost.cost_ms = -std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < compute.size(); ++d) {
     const float forward = comm.forward_ms[d];
     const float backward = comm.backward_ms[d];
-    cost.per_device.push_back({compute[d], forward, backward, 0, dims[d]});
+    cost.per_device.push_back({compute[d], forward, backward, 0, columns[d]});
     cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward));
   }
   return cost;

@@ -11,6 +11,7 @@
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/cost_model/exchange_costs.h"
+#include "engine/cost_model/shard_traffic.h"
 #include "nn/isa.h"
 #include "search/plan_evaluator.h"
 
@@ -38,6 +39,9 @@ class MlpEvaluator final : public CostEvaluator {
     std::vector<search::ShapeId> ids(shapes.size());
     compute_.intern_all(shapes, ids);
     return ids;
+  }
+  [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
+    return traffic_.of(shape);
   }
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);
@@ -72,8 +76,10 @@ class MlpEvaluator final : public CostEvaluator {
 
   [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
                                        search::Scratch& scratch) const;
+  void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
 
   const std::int32_t devices_;
+  const ShardTraffic traffic_;
   ComputePredictor compute_;
   CommPredictor comm_;
 };

@@ -194,7 +194,7 @@ std::string table_guess(const NamedCostModels& named, std::span<const Table> tab
   for (const Table& table : tables) {
     const bool type = table.data_type != DataType::kFp32;
     const bool optimizer = !has_kernels(table.optimizer);
-    const bool several = table.features > 1;
+    const bool several = table.features > 1 && !named.models.compute->features.sees_batch_size();
     types += type ? 1 : 0;
     optimizers += optimizer ? 1 : 0;
     features += several ? 1 : 0;

@@ -38,7 +38,7 @@ WalkResult Descent::run(const Assignment& start_plan, const CommResponse& respon
 void Descent::start(const Assignment& start, const CommResponse& response) {
   plan_.assign(start);
   estimate_ = CostEstimate(response, 0);
-  cost_ = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  cost_ = coster_.cost(plan_);
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   candidates_ = 1;
   flat_steps_ = 0;
@@ -60,11 +60,11 @@ void Descent::weigh_entries(const CommResponse& response) {
   weights_.resize(catalog_.size());
   for (std::size_t id = 0; id < weights_.size(); ++id) {
     const CatalogEntry& entry = catalog_.entry(static_cast<EntryId>(id));
+    const auto dims = static_cast<double>(entry.exchanged.dims);
     const double ready =
         (std::isfinite(share) ? share : 1) * finite_ms(evaluator_.shape_cost(entry.shape)) +
-        response.ready_per_dim * entry.dim;
-    weights_[id] =
-        by_ready_ ? ready : (1 - response.waiting) * ready + response.own_per_dim * entry.dim;
+        response.ready_per_dim * dims;
+    weights_[id] = by_ready_ ? ready : (1 - response.waiting) * ready + response.own_per_dim * dims;
   }
 }
 
@@ -157,7 +157,7 @@ std::optional<Move> Descent::best_move(std::int32_t from) {
 bool Descent::make(const Move& move) {
   const std::array<Edit, 3> undo = search::make(plan_, move);
   ++candidates_;
-  const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  const double cost = coster_.cost(plan_);
   const bool gains = cost < cost_ - kRealGain * std::abs(cost_);
   const bool flat = cost <= cost_ && flat_steps_ < kFlatSteps * plan_.devices();
   if (gains || flat) {

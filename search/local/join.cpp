@@ -32,7 +32,7 @@ class Joining {
   }
 
  private:
-  double cost() { return coster_.cost(plan_.compute_ms(), plan_.dim_sums()); }
+  double cost() { return coster_.cost(plan_); }
 
   void take_back_to(std::size_t size) {
     for (; undo_.size() > size; undo_.pop_back()) plan_.apply(undo_.back());

@@ -42,7 +42,7 @@ std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
-    const auto dims = static_cast<double>(device.dims + entry.dim);
+    const auto dims = static_cast<double>(device.dims + entry.exchanged.dims);
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
     if (beyond > 0 && best != order_.size() && device.load + beyond >= least) continue;
     ++tried;
@@ -64,17 +64,20 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
   evaluator_.clear(state);
   float compute = evaluator_.empty_cost();
   each_ = {};
+  collectives_ = {};
   assignment_.assign(pieces.size(), {});
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (!entry.everywhere()) continue;
     compute = evaluator_.place(entry.shape, state);
     each_.bytes += entry.bytes;
-    each_.dims += entry.dim;
+    each_.dims += entry.exchanged.dims;
     each_.load = compute + ms_per_dim * static_cast<double>(each_.dims);
     assignment_[piece] = {pieces[piece], 0};
+    collectives_ += entry.exchanged.collectives;
     for (std::int32_t device = 1; device < devices; ++device) {
       assignment_.push_back({pieces[piece], device});
+      collectives_ += entry.exchanged.collectives;
     }
   }
   for (std::size_t device = 1; device < compute_ms_.size(); ++device) {
@@ -94,7 +97,8 @@ void LoadPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
     items_.push_back({urgency(entry, bulky),
-                      evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim,
+                      evaluator_.shape_cost(entry.shape) +
+                          ms_per_dim * static_cast<double>(entry.exchanged.dims),
                       static_cast<std::int32_t>(piece)});
   }
   std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
@@ -127,13 +131,14 @@ bool LoadPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim
   for (std::int32_t device = first; device < first + host_devices_; ++device) {
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
-    dim_sums_[index] += entry.dim;
+    dim_sums_[index] += entry.exchanged.dims;
+    collectives_ += entry.exchanged.collectives;
     if (device > first) assignment_.push_back({id, device});
   }
   const auto index = static_cast<std::size_t>(first);
   assignment_[static_cast<std::size_t>(piece)] = {id, first};
   const double load = compute_ms_[index] + ms_per_dim * static_cast<double>(dim_sums_[index]);
-  hosts_.add(rank, load + expected_on(hosts_[rank]).load, entry.bytes, entry.dim);
+  hosts_.add(rank, load + expected_on(hosts_[rank]).load, entry.bytes, entry.exchanged.dims);
   return true;
 }
 
@@ -149,7 +154,8 @@ bool LoadPlacer::expect_bound(std::span<const EntryId> pieces, double ms_per_dim
     const auto count = static_cast<std::int64_t>(devices.size());
     if (count > host_devices_) continue;
     any = true;
-    const double weight = evaluator_.shape_cost(entry.shape) + ms_per_dim * entry.dim;
+    const double weight =
+        evaluator_.shape_cost(entry.shape) + ms_per_dim * static_cast<double>(entry.exchanged.dims);
     for (const std::int32_t device : devices) {
       DeviceLoad& bound = bound_[static_cast<std::size_t>(device)];
       bound.load += weight / static_cast<double>(count);
@@ -203,11 +209,12 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     const std::int32_t device = order_[rank].device;
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
-    dim_sums_[index] += entry.dim;
+    dim_sums_[index] += entry.exchanged.dims;
+    collectives_ += entry.exchanged.collectives;
     assignment_[static_cast<std::size_t>(item.piece)] = {id, device};
     const double load =
         compute_ms_[index] + dims.ms_per_dim * static_cast<double>(dim_sums_[index]);
-    order_.add(rank, load, entry.bytes, entry.dim);
+    order_.add(rank, load, entry.bytes, entry.exchanged.dims);
   }
   return true;
 }

@@ -39,6 +39,7 @@ class LoadPlacer {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+  [[nodiscard]] const Collectives& collectives() const { return collectives_; }
 
  private:
   struct Item {
@@ -74,6 +75,7 @@ class LoadPlacer {
   Assignment assignment_;
   std::vector<float> compute_ms_;
   std::vector<std::int64_t> dim_sums_;
+  Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
 };
 

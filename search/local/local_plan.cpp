@@ -28,6 +28,7 @@ void LocalPlan::assign(std::span<const Placed> pieces) {
   for (std::vector<std::int32_t>& list : of_table_) list.clear();
   std::fill(split_rank_.begin(), split_rank_.end(), -1);
   std::fill(dim_sums_.begin(), dim_sums_.end(), 0);
+  collectives_ = {};
   std::fill(bytes_.begin(), bytes_.end(), 0);
   split_tables_.clear();
   free_.clear();
@@ -87,7 +88,8 @@ void LocalPlan::attach(std::int32_t piece, const Placed& to) {
   neighbours.push_back(piece);
   siblings.push_back(piece);
   note_split(entry.table);
-  dim_sums_[device] += entry.dim;
+  dim_sums_[device] += entry.exchanged.dims;
+  collectives_ += entry.exchanged.collectives;
   bytes_[device] += entry.bytes;
 }
 
@@ -109,7 +111,8 @@ void LocalPlan::detach(std::int32_t piece) {
   siblings[static_cast<std::size_t>(leaving.rank)] = siblings.back();
   siblings.pop_back();
   note_split(entry.table);
-  dim_sums_[device] -= entry.dim;
+  dim_sums_[device] -= entry.exchanged.dims;
+  collectives_ -= entry.exchanged.collectives;
   bytes_[device] -= entry.bytes;
   leaving.device = kNoDevice;
 }

@@ -61,6 +61,7 @@ class LocalPlan {
   [[nodiscard]] const ShapeCatalog& catalog() const { return catalog_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
+  [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
 
   [[nodiscard]] Placed placed(std::int32_t piece) const {
@@ -124,6 +125,7 @@ class LocalPlan {
   std::vector<SumTree> sums_;
   std::vector<float> compute_ms_;
   std::vector<std::int64_t> dim_sums_;
+  Collectives collectives_;
   std::vector<std::int64_t> bytes_;
 };
 

@@ -38,7 +38,7 @@ LocalWalk::LocalWalk(const Problem& problem, const PlanEvaluator& evaluator,
 
 double LocalWalk::cost(const Assignment& assignment) {
   plan_.assign(assignment);
-  return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  return coster_.cost(plan_);
 }
 
 CommResponse LocalWalk::probe(const Assignment& assignment) {
@@ -111,7 +111,7 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, std::int64_
 /// Costs the whole plan; false when it is not good enough to stand.
 bool LocalWalk::verify(double temperature, Rng& rng) {
   ++candidates_;
-  const double cost = coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+  const double cost = coster_.cost(plan_);
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
   const bool stands = objective() <= standing_objective_ + allowance(temperature, rng);
   moves_per_plan_ =

@@ -144,14 +144,14 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
     std::int64_t bytes = plan.bytes()[static_cast<std::size_t>(change.device)];
     for (const std::int32_t piece : change.without) {
       if (piece == kNoPiece) continue;
-      dims -= plan.entry_of(piece).dim;
+      dims -= plan.entry_of(piece).exchanged.dims;
       bytes -= plan.entry_of(piece).bytes;
     }
     for (const EntryId entry : change.with) {
       if (entry == kNoEntry) continue;
       const CatalogEntry& comes = plan.catalog().entry(entry);
       if (!comes.goes_on(change.device)) return false;
-      dims += comes.dim;
+      dims += comes.exchanged.dims;
       bytes += comes.bytes;
     }
     if (bytes > memory_bytes) return false;

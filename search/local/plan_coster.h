@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "search/plan_evaluator.h"
@@ -20,9 +19,12 @@ class PlanCoster {
         ready_ms_(static_cast<std::size_t>(evaluator.devices())),
         total_ms_(ready_ms_.size()) {}
 
-  /// The plan's cost in milliseconds, the largest total of a device. One value a device.
-  double cost(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums) {
-    evaluator_.plan_details({1, compute_ms, dim_sums}, {ready_ms_, total_ms_}, scratch_);
+  /// The cost in milliseconds, the largest total of a device, of a LocalPlan or what a LoadPlacer
+  /// has placed.
+  template <typename PlacedPieces>
+  double cost(const PlacedPieces& plan) {
+    evaluator_.plan_details({1, plan.compute_ms(), plan.dim_sums(), {&plan.collectives(), 1}},
+                            {ready_ms_, total_ms_}, scratch_);
     return *std::max_element(total_ms_.begin(), total_ms_.end());
   }
 

@@ -30,7 +30,8 @@ bool RelayoutWalk::fits() const {
 
 double RelayoutWalk::cost() {
   double cost = 0;
-  evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums()}, {&cost, 1}, scratch_);
+  evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums(), {&plan_.collectives(), 1}},
+                        {&cost, 1}, scratch_);
   return cost;
 }
 

@@ -60,10 +60,14 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
   for (std::size_t k = begin; k < entries_.size(); ++k) {
     const CatalogEntry& entry = entries_[k];
     const bool replicated = entry.spread == Spread::kReplicas;
-    shapes.push_back(
-        {entry.table, entry.rows, entry.dim, entry.row_blocks, replicated, entry.kernel});
+    shapes.push_back({entry.table, entry.rows, entry.dim, entry.row_blocks, replicated,
+                      entry.kernel, entry.in_order});
   }
-  for (const ShapeId id : evaluator.intern_all(shapes)) entries_[begin++].shape = id;
+  const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    entries_[begin].exchanged = evaluator.exchanged(shapes[k]);
+    entries_[begin++].shape = ids[k];
+  }
 }
 
 EntryId ShapeCatalog::find(std::int32_t table, std::int64_t rows, std::int32_t dim,
@@ -99,7 +103,8 @@ EntryId ShapeCatalog::of(const ShardShape& shape) const {
   if (spread != Spread::kFixed) return find(shape.table, shape.rows, shape.dim, spread);
   for (EntryId id = whole(shape.table); id < end_of(shape.table); ++id) {
     const CatalogEntry& own = entry(id);
-    const bool fixed = own.spread == spread && own.row_blocks == shape.row_blocks;
+    const bool fixed = own.spread == spread && own.row_blocks == shape.row_blocks &&
+                       own.in_order == shape.in_order;
     if (fixed && own.dim == shape.dim && own.rows == shape.rows) return id;
   }
   return kNoEntry;
@@ -138,6 +143,7 @@ EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spr
   entry.dim = shape.dim;
   entry.bytes = space.bytes(shape);
   entry.row_blocks = shape.row_blocks;
+  entry.in_order = shape.in_order || spread == Spread::kAll || spread == Spread::kHost;
   entry.kernel = shape.kernel;
   entry.spread = spread;
   entry.only_on = limit_;

@@ -35,8 +35,10 @@ struct CatalogEntry {
   std::int32_t dim = 0;
   std::int64_t bytes = 0;
   std::int32_t row_blocks = 0;  ///< as in ShardShape
+  bool in_order = false;        ///< the same
   TableKernel kernel{};
   ShapeId shape = 0;
+  Exchanged exchanged{};
   EntryId first = kNoEntry;  ///< the two pieces it is split into; none: it stays whole
   EntryId rest = kNoEntry;
   EntryId upper = kNoEntry;  ///< the two pieces its rows are split into, or none

@@ -44,7 +44,8 @@ std::vector<std::int32_t> costliest_tables(const PlanEvaluator& evaluator,
 
 double Divider::weight(EntryId id) const {
   const CatalogEntry& entry = catalog_.entry(id);
-  return evaluator_.shape_cost(entry.shape) + ms_per_dim_ * entry.dim;
+  return evaluator_.shape_cost(entry.shape) +
+         ms_per_dim_ * static_cast<double>(entry.exchanged.dims);
 }
 
 std::pair<EntryId, EntryId> Divider::parts_of(EntryId id) const {
@@ -57,7 +58,8 @@ void Divider::divide(EntryId id, const PieceLimits& limits, Pieces& pieces) cons
   const auto [first, rest] = parts_of(id);
   const CatalogEntry& entry = catalog_.entry(id);
   const bool whole = !entry.only_parts && weight(id) <= limits.weight &&
-                     entry.bytes <= limits.bytes && entry.dim <= limits.dim;
+                     entry.bytes <= limits.bytes &&
+                     static_cast<double>(entry.exchanged.dims) <= limits.dim;
   if (whole || first == kNoEntry) {
     pieces.push_back(id);
     return;

@@ -39,7 +39,7 @@ using Pieces = std::vector<EntryId>;
 struct PieceLimits {
   std::int64_t bytes = 0;
   double weight = std::numeric_limits<double>::infinity();  ///< milliseconds, Divider::weight()
-  double dim = std::numeric_limits<double>::infinity();
+  double dim = std::numeric_limits<double>::infinity();     ///< of Exchanged::dims
 };
 
 /// Divides all tables of a catalog by halving. What it is made of must outlive it.

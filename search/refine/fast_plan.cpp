@@ -126,8 +126,9 @@ void FastStart::try_widest() {
   double widest = 0;
   for (const EntryId id : trials_.pieces()) {
     const CatalogEntry& entry = catalog_.entry(id);
-    sum += entry.dim;
-    if (entry.moves()) widest = std::max<double>(widest, entry.dim);
+    const auto dims = static_cast<double>(entry.exchanged.dims);
+    sum += dims;
+    if (entry.moves()) widest = std::max(widest, dims);
   }
   PieceLimits limits = limits_;
   for (int failures = 0; failures < kTooFine && widest > sum / problem_.cluster.devices;) {
@@ -164,7 +165,7 @@ EntryId FastStart::deciding_piece(Decider decider) const {
     const CatalogEntry& entry = catalog_.entry(piece.entry);
     if (piece.device != device || divider_.parts_of(piece.entry).first == kNoEntry) continue;
     const bool more =
-        most == kNoEntry || (by_dims ? entry.dim > catalog_.entry(most).dim
+        most == kNoEntry || (by_dims ? entry.exchanged.dims > catalog_.entry(most).exchanged.dims
                                      : divider_.weight(piece.entry) > divider_.weight(most));
     if (more) most = piece.entry;
   }

@@ -34,7 +34,7 @@ double PieceTrials::least_width(const Pieces& pieces) const {
   double blocks = 0;
   for (const EntryId id : pieces) {
     const CatalogEntry& entry = catalog_.entry(id);
-    const double dim = entry.dim;
+    const auto dim = static_cast<double>(entry.exchanged.dims);
     const bool block = entry.everywhere();
     (block ? blocks : sum) += block ? dim : catalog_.holders(id) * dim;
     if (!block) widest = std::max(widest, dim);
@@ -56,7 +56,7 @@ bool PieceTrials::place_by_load(const Pieces& pieces) {
 
 bool PieceTrials::place(const Pieces& pieces) {
   if (!place_by_load(pieces)) return false;
-  const double cost = coster_.cost(placer_.compute_ms(), placer_.dim_sums());
+  const double cost = coster_.cost(placer_);
   if (placed_++ > 0 && !(cost < cost_)) return true;
   cost_ = cost;
   pieces_ = pieces;

@@ -137,7 +137,7 @@ class Reverting {
 
   double cost() {
     ++evaluations_;
-    return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+    return coster_.cost(plan_);
   }
 
   [[nodiscard]] std::size_t affordable() const {

@@ -36,7 +36,7 @@ class Tidying {
  private:
   double cost() {
     ++evaluations_;
-    return coster_.cost(plan_.compute_ms(), plan_.dim_sums());
+    return coster_.cost(plan_);
   }
   [[nodiscard]] const Shard& cells_of(std::int32_t piece) const {
     return cells_.cells()[static_cast<std::size_t>(piece)];

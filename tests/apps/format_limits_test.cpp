@@ -143,15 +143,16 @@ BOOST_AUTO_TEST_CASE(tables_that_may_only_be_on_every_device_are_told_the_flags_
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_command(arguments);
   };
-  const std::string all =
-      "refine makes tables data-parallel with --cost-model torchrec "
-      "--data-parallel on";
-  expect_one_line(planned({}), 3, "allowing whole would do; " + all);
+  const std::string all = "refine makes tables data-parallel with --data-parallel on";
+  expect_one_line(planned({}), 3,
+                  "allowing whole would do; it fits with data-parallel tables; " + all);
   expect_one_line(planned({"--algorithm", "anneal"}), 3, all);
   const Outcome off = planned({"--cost-model", "torchrec"});
   expect_one_line(off, 3, "refine makes tables data-parallel with --data-parallel on");
   BOOST_TEST(off.err.find("host-memory") == std::string::npos, off.err);
-  BOOST_TEST(planned({"--cost-model", "torchrec", "--data-parallel", "on"}).exit_code == 0);
+  for (const std::string model : {"torchrec", "h200_sim"}) {
+    BOOST_TEST(planned({"--cost-model", model, "--data-parallel", "on"}).exit_code == 0);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_would_fit_is_told_without_row_shards_that_the_format_has_no_place_for) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/apps/process.h"
+#include "tests/apps/unknown_hardware.h"
 
 namespace {
 
@@ -161,19 +162,25 @@ BOOST_AUTO_TEST_CASE(many_devices_are_several_hosts_by_default) {
   BOOST_TEST(json::parse(by_default.out).at("devices_per_host").as_int64() == 8);
 }
 
-/// Networks know no tables on every device, the simulator does.
+/// Networks of hardware that nobody has described know no tables on every device, the simulator
+/// does.
 BOOST_AUTO_TEST_CASE(what_a_cost_model_does_not_know_is_simulated_all_the_same) {
   const Written written;
+  const std::string model =
+      written.folder.write("own.safetensors", neuroshard::test::unknown_hardware(2));
   const Outcome without = written.measure({"--profile", "H200-141G", "--output", "-"});
   const Outcome with =
-      written.measure({"--profile", "H200-141G", "--cost-model", "h200_sim", "--output", "-"});
+      written.measure({"--profile", "H200-141G", "--cost-model", model, "--output", "-"});
   BOOST_TEST(with.exit_code == 0);
   BOOST_TEST(with.out == without.out);
-  BOOST_TEST(with.err.find("no cost predicted by h200_sim: ") != std::string::npos, with.err);
-  const Outcome known =
-      written.measure({"--profile", "H200-141G", "--cost-model", "torchrec", "--output", "-"});
-  BOOST_REQUIRE_MESSAGE(known.exit_code == 0, known.err);
-  BOOST_TEST(json::parse(known.out).as_object().contains("predicted_cost_ms"));
+  BOOST_TEST(with.err.find("no cost predicted by own.safetensors: ") != std::string::npos,
+             with.err);
+  for (const std::string name : {"torchrec", "h200_sim"}) {
+    const Outcome known =
+        written.measure({"--profile", "H200-141G", "--cost-model", name, "--output", "-"});
+    BOOST_REQUIRE_MESSAGE(known.exit_code == 0, known.err);
+    BOOST_TEST(json::parse(known.out).as_object().contains("predicted_cost_ms"));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(bad_usage_is_one_line) {

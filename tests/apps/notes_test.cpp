@@ -8,6 +8,7 @@
 
 #include "engine/cost_model/cost_model_file.h"
 #include "tests/apps/process.h"
+#include "tests/apps/unknown_hardware.h"
 #include "tests/cost_model/random_models.h"
 
 namespace {
@@ -221,8 +222,14 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   const std::string copies = "--data-parallel on: changes nothing, ";
   BOOST_TEST(notes({"--data-parallel", "on", "--algorithm", "size-greedy"}) ==
              copies + "only refine goes by it\n");
-  BOOST_TEST(notes({"--data-parallel", "on", "--evaluations", "100"}) ==
-             copies + "h200_sim knows no data-parallel tables\n");
+  BOOST_TEST(notes({"--data-parallel", "on", "--evaluations", "100"}).empty());
+  const TemporaryFolder folder;
+  const std::string model = folder.write("own.safetensors", neuroshard::test::unknown_hardware(8));
+  const std::string told = notes({"--data-parallel", "on", "--evaluations", "100", "--row-splits",
+                                  "off", "--cost-model", model});
+  BOOST_TEST(
+      told.find(copies + "own.safetensors knows no data-parallel tables\n") != std::string::npos,
+      told);
   const Outcome help = run_command({"compare", "--help"});
   BOOST_TEST(help.out.find("the format of the plan") == std::string::npos);
 }

@@ -7,6 +7,7 @@
 #include "io/formats/plan_export.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
+#include "tests/apps/unknown_hardware.h"
 
 namespace {
 
@@ -16,6 +17,7 @@ using neuroshard::test::run_command;
 using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
+using neuroshard::test::unknown_hardware;
 
 const std::string kTables = source_file("examples/dlrm_dcnv2.json");
 
@@ -330,12 +332,18 @@ BOOST_AUTO_TEST_CASE(a_plan_that_no_cost_model_describes_is_named) {
     return run_command(arguments);
   };
   const std::string expected =
-      everywhere + ": shards[0]: table 0 is on every device: the cost model torchrec alone";
-  expect_one_line(with({"simulate"}, {"--device-memory", "80GB"}), 2, expected);
-  expect_one_line(with({"export"}, {"--format", "html"}), 2, expected);
+      everywhere +
+      ": shards[0]: table 0 is on every device: networks have a cost of data-parallel "
+      "tables where ";
+  const std::string model = folder.write("own.safetensors", unknown_hardware(2));
+  expect_one_line(with({"simulate"}, {"--device-memory", "80GB", "--cost-model", model}), 2,
+                  expected);
+  expect_one_line(with({"export"}, {"--format", "html", "--cost-model", model}), 2, expected);
   BOOST_TEST(with({"export"}, {"--format", "torchrec"}).exit_code == 0);
-  const std::vector<std::string> known{"--device-memory", "80GB", "--cost-model", "torchrec"};
-  BOOST_TEST(with({"simulate"}, known).exit_code == 0);
+  for (const std::string known : {"torchrec", "h200_sim"}) {
+    const Outcome costed = with({"simulate"}, {"--device-memory", "80GB", "--cost-model", known});
+    BOOST_TEST(costed.exit_code == 0, costed.err);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(data_parallel_tables_are_planned_when_asked_for) {

@@ -153,6 +153,27 @@ BOOST_AUTO_TEST_CASE(a_replicated_table_is_whole_and_counts_on_every_device) {
   BOOST_TEST(!validate(workload, plan).ok());
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_rows_are_told_whether_devices_follow_each_other) {
+  const auto blocks = [](std::vector<std::int32_t> on) {
+    Plan plan{8, {}};
+    for (std::size_t k = 0; k < on.size(); ++k) {
+      const auto begin = static_cast<std::int64_t>(k) * 10;
+      plan.shards.push_back({0, begin, begin + 10, 0, 8, on[k]});
+    }
+    const std::vector<ShardShape> shapes = shapes_of(plan);
+    for (const ShardShape& shape : shapes) {
+      BOOST_TEST(shape.row_blocks == static_cast<std::int32_t>(on.size()));
+      BOOST_TEST(shape.in_order == shapes[0].in_order);
+    }
+    return shapes[0].in_order;
+  };
+  BOOST_TEST(blocks({0, 1, 2, 3, 4, 5, 6, 7}));
+  BOOST_TEST(blocks({4, 5, 6, 7}));
+  BOOST_TEST(!blocks({2, 3, 4, 5}));  // of two hosts of 4
+  BOOST_TEST(!blocks({4, 5, 7, 6}));
+  BOOST_TEST(!blocks({1, 0}));
+}
+
 BOOST_AUTO_TEST_CASE(coverage_counts_cells_up_to_the_largest_table) {
   Workload workload;
   workload.tables.push_back(

@@ -223,6 +223,46 @@ BOOST_AUTO_TEST_CASE(mean_reuse_reads_bins_at_their_centers) {
   BOOST_TEST(mean_reuse(histogram) == 49152);
 }
 
+/// Each lookup of a batch is drawn into the part or not, one by one.
+BOOST_AUTO_TEST_CASE(a_part_of_a_batch_has_the_histogram_of_lookups_drawn_for_it) {
+  Rng rng(9);
+  for (const double share : {0.5, 0.125, 1.0 / 64}) {
+    ReuseHistogram all{};
+    double rows_seen = 0;
+    double lookups_seen = 0;
+    double rows = 0;
+    double lookups = 0;
+    for (int row = 0; row < 20'000; ++row) {
+      // Counts at the bins' centres, as nearly as whole numbers can: 1, 2, 3.5, 6.9, ..
+      const auto bin = static_cast<int>(rng.below(10));
+      ReuseHistogram only{};
+      only[static_cast<std::size_t>(bin)] = 1;
+      const double centre = mean_reuse(only);
+      auto count = static_cast<std::int64_t>(centre);
+      if (rng.uniform() < centre - static_cast<double>(count)) ++count;
+      all[static_cast<std::size_t>(bin)] += 1;
+      rows += 1;
+      lookups += static_cast<double>(count);
+      std::int64_t seen = 0;
+      for (std::int64_t k = 0; k < count; ++k) seen += rng.uniform() < share ? 1 : 0;
+      lookups_seen += static_cast<double>(seen);
+      rows_seen += seen > 0 ? 1 : 0;
+    }
+    for (double& own : all) own /= rows;
+    const ReuseHistogram part = thinned_reuse(all, lookups, 1 << 30, share);
+    BOOST_TEST(mean_reuse(part) == lookups_seen / rows_seen, boost::test_tools::tolerance(0.02));
+    BOOST_TEST(distinct_rows(part, lookups * share, 1 << 30) == rows_seen,
+               boost::test_tools::tolerance(0.02));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(all_of_a_batch_and_no_lookups_stay_as_they_are) {
+  ReuseHistogram histogram{};
+  BOOST_TEST((thinned_reuse(histogram, 0, 10, 0.5) == histogram));
+  histogram[3] = 1;
+  BOOST_TEST((thinned_reuse(histogram, 100, 1000, 1) == histogram));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace neuroshard

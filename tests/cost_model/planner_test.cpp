@@ -197,8 +197,9 @@ BOOST_AUTO_TEST_CASE(simulate_refuses_plans_that_are_not_of_the_workload) {
   }
   other.shards[5].device = kEveryDevice;
   BOOST_TEST(message(other) ==
-             "shards[5]: table 5 is on every device: the cost model torchrec alone knows "
-             "data-parallel tables");
+             "shards[5]: table 5 is on every device: networks have a cost of data-parallel tables "
+             "where their features change with the batch size and their exchanges are those of a "
+             "built-in hardware profile");
 }
 
 BOOST_AUTO_TEST_CASE(the_fullest_device_is_named) {

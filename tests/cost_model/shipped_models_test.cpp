@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(costs_of_data_types_that_the_models_never_saw_are_said_to_b
              "others is a guess");
   tables[2].features = 3;
   BOOST_TEST(table_guess(named, tables) ==
-             "h200_sim: trained on fp32 tables of one feature without weights, what it says of 2 "
+             "h200_sim: trained on fp32 tables without weights, what it says of the compute of 2 "
              "others is a guess");
 }
 

@@ -5,7 +5,9 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
+#include "engine/cost_model/make_evaluator.h"
 #include "engine/planner/planner.h"
+#include "tests/cost_model/random_models.h"
 #include "tests/cost_model/torchrec_example.h"
 
 namespace neuroshard {
@@ -106,17 +108,24 @@ BOOST_AUTO_TEST_CASE(rows_that_are_not_pooled_are_outputs_each) {
              close);
 }
 
-BOOST_AUTO_TEST_CASE(networks_refuse_what_is_not_pooled) {
+BOOST_AUTO_TEST_CASE(networks_that_see_no_batch_size_refuse_what_is_not_pooled) {
   Workload workload = example();
   workload.tables[1].pooled = false;
-  const CostModels networks = load_cost_models("h200_sim")->models;
+  CostModels networks = load_cost_models("h200_sim")->models;
+  BOOST_TEST(make_evaluator(networks, workload, 2).ok());
+  ComputeModel& compute = *networks.compute;
+  compute.features = FeatureSet::parse("dim,rows,pooling_factor").value();
+  Rng rng(1);
+  compute.table = test::random_mlp({3, 8, 4}, nn::Activation::kRelu, rng);
+  compute.head = test::random_mlp({4, 8, 1}, nn::Activation::kNone, rng);
+  compute.scaling = test::random_scaling(3, rng, 1, 1);
   const Cluster cluster{.devices = 2, .memory_bytes = std::int64_t{1} << 40};
   const Status refused = make_plan(workload, cluster, networks, {}).status();
   BOOST_TEST((refused.code() == StatusCode::kInvalidInput));
   BOOST_TEST(refused.message().find("table 1") == 0U);
   BOOST_TEST(refused.message().find(
-                 "lookups are not pooled, networks have learned pooled ones: the cost model "
-                 "torchrec alone knows both") != std::string::npos,
+                 "lookups are not pooled: networks whose features do not change with the batch "
+                 "size know pooled lookups alone") != std::string::npos,
              refused.message());
 }
 

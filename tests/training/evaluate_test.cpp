@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_CASE(costs_that_are_no_number_are_infinite_as_for_the_search) {
   for (const bool early : {false, true}) {
     const ComputeModel model = overflowing(early);
     const std::vector<double> costs = *predict_compute(model, data, all_ids(data.samples.size()));
-    ComputePredictor predictor(model, workload, nn::inference_kernels(nn::Isa::kScalar));
+    ComputePredictor predictor(model, workload, 1, nn::inference_kernels(nn::Isa::kScalar));
     int infinite = 0;
     for (std::size_t k = 0; k < costs.size(); ++k) {
       const Table& table = data.pool[k];

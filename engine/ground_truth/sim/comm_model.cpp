@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/exchange_format.h"
+#include "engine/core/interconnect.h"
 #include "engine/ground_truth/request.h"
 
 namespace neuroshard {
@@ -95,14 +96,6 @@ struct Port {
   }
 };
 
-/// What messages of so many bytes reach between hosts.
-double inter_host_gbps(const InterconnectProfile& link, double bytes) {
-  const double half = link.inter_host_half_mib.value * 0x1p20;
-  const double small = link.inter_host_small_gbps.value;
-  if (!(half > 0)) return link.inter_host_gbps.value;
-  return small + (link.inter_host_gbps.value - small) * bytes / (bytes + half);
-}
-
 /// When the last port of `device` is done. `by_start` lists all devices, latest start first.
 double device_end(const Exchange& exchange, std::span<const double> starts_ms,
                   const std::vector<std::size_t>& by_start, std::size_t device) {
@@ -127,11 +120,6 @@ double device_end(const Exchange& exchange, std::span<const double> starts_ms,
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
 }
 
-double latency_ms(const InterconnectProfile& link, std::size_t devices) {
-  const bool far = host_of(link, devices - 1) != 0;
-  return 1e-3 * (far ? link.inter_host_latency_us.value : link.intra_host_latency_us.value);
-}
-
 /// When the whole exchange is over.
 double exchange_end(const Exchange& exchange, std::span<const double> starts_ms) {
   const std::size_t devices = starts_ms.size();
@@ -144,7 +132,8 @@ double exchange_end(const Exchange& exchange, std::span<const double> starts_ms)
     end = std::max(end, device_end(exchange, starts_ms, by_start, device));
   }
   if (devices == 1) return end;
-  return end + exchange.values.collectives * latency_ms(exchange.link, devices);
+  return end + exchange.values.collectives *
+                   latency_ms(exchange.link, static_cast<std::int32_t>(devices));
 }
 
 /// Of what one device keeps, read and written.
@@ -220,20 +209,6 @@ CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const st
                              std::span<const double> starts_ms, std::int64_t batch_size) {
   const ExchangeValues values{{dims.begin(), dims.end()}, std::vector<double>(dims.size(), 0.0)};
   return simulate_network(link, values, starts_ms, batch_size, {}, 1);
-}
-
-double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes) {
-  if (devices < 2 || !(bytes > 0)) return 0;
-  const auto all = static_cast<std::size_t>(devices);
-  const double hosts = static_cast<double>(host_of(link, all - 1) + 1);
-  const double near = hosts > 1 ? link.devices_per_host.value : static_cast<double>(devices);
-  // A reduce-scatter and an all-gather, each of all parts but the device's own.
-  double ms = 2 * (near - 1) / near * bytes / link.intra_host_gbps.value * 1e-6;
-  if (hosts > 1) {
-    const double part = bytes / near / hosts;  // what a ring of the hosts passes on at a time
-    ms += 2 * (hosts - 1) * part / inter_host_gbps(link, part) * 1e-6;
-  }
-  return ms + latency_ms(link, all);
 }
 
 }  // namespace neuroshard

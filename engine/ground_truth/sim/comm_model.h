@@ -41,9 +41,4 @@ CommTime simulate_exchange(const HardwareProfile& profile, const InterconnectPro
                            const ExchangeValues& values, std::span<const double> starts_ms,
                            std::int64_t batch_size, const ExchangeFormat& format = {});
 
-/// Milliseconds of the all-reduce of `bytes` that each of `devices` devices has, all starting
-/// together: a reduce-scatter and an all-gather inside hosts and, of each device's part, between
-/// them. 0 for one device or no bytes.
-double simulate_all_reduce(const InterconnectProfile& link, std::int32_t devices, double bytes);
-
 }  // namespace neuroshard

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/interconnect.h"
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
@@ -78,8 +79,8 @@ EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& work
                         workload.batch_size);
   step.exchange_forward_ms = together_ms(exchange.forward_ms);
   step.exchange_backward_ms = together_ms(exchange.backward_ms);
-  step.replica_reduce_ms = simulate_all_reduce(hardware.interconnect, plan.devices,
-                                               loads.reduced_bytes * bytes / kSimulatedBytes);
+  step.replica_reduce_ms = all_reduce_ms(hardware.interconnect, plan.devices,
+                                         loads.reduced_bytes * bytes / kSimulatedBytes);
   step.input_exchange_ms = input_exchange_ms(hardware, loads, plan, workload.batch_size);
   step.input_copy_ms = input_copy_ms(profile, workload, model, samples);
   step.forward_kernels = static_cast<std::int32_t>(profile.forward_kernels.value);
@@ -111,7 +112,7 @@ Result<IterationCost> simulate_iteration(const ChosenProfile& chosen, const Work
                               make_dense_step(model, workload, samples, rates));
   const EmbeddingStep embedding = embedding_step(hardware, workload, plan, model, samples);
   const auto all_reduce = [&](double bytes) {
-    return simulate_all_reduce(hardware.interconnect, plan.devices, bytes);
+    return all_reduce_ms(hardware.interconnect, plan.devices, bytes);
   };
   return iteration_cost(make_step_graph(model, dense, embedding, plan.devices, all_reduce));
 }

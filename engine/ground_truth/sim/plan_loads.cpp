@@ -52,37 +52,11 @@ double values_of(const Table& table, const ShardLoad& load, double samples) {
   return load.dim * (table.pooled ? table.features : load.lookups / samples);
 }
 
-/// Of each shard, whether its table's partial sums go by a reduce-scatter of their own. TorchRec
-/// runs one over all devices and one over those of each host; the blocks lie in the devices' order.
-std::vector<bool> reduce_scattered(const Workload& workload, const Plan& plan,
-                                   const std::vector<ShardShape>& shapes,
-                                   std::int32_t devices_per_host) {
-  struct Columns {
-    std::int32_t first_device = -1;
-    bool in_order = true;
-  };
-  std::map<std::pair<std::int32_t, std::int32_t>, Columns> found;  // by table and first column
-  const auto columns_of = [&](const Shard& shard) -> Columns& {
-    return found[{shard.table, shard.column_begin}];
-  };
-  for (std::size_t i = 0; i < plan.shards.size(); ++i) {
-    const Shard& shard = plan.shards[i];
-    const std::int32_t blocks = shapes[i].row_blocks;
-    Columns& columns = columns_of(shard);
-    const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-    if (!table.pooled || (blocks != plan.devices && blocks != devices_per_host) || blocks < 2) {
-      columns.in_order = false;
-      continue;
-    }
-    const auto block = static_cast<std::int32_t>(shard.row_begin / block_rows(table.rows, blocks));
-    const std::int32_t first = shard.device - block;
-    if (columns.first_device < 0) columns.first_device = first;
-    columns.in_order =
-        columns.in_order && first == columns.first_device && first >= 0 && first % blocks == 0;
-  }
-  std::vector<bool> reduced;
-  for (const Shard& shard : plan.shards) reduced.push_back(columns_of(shard).in_order);
-  return reduced;
+/// Whether a table's partial sums go by a reduce-scatter of their own: TorchRec runs one over all
+/// devices and one over those of each host.
+bool reduce_scattered(const ShardShape& shape, std::int32_t devices,
+                      std::int32_t devices_per_host) {
+  return shape.in_order && (shape.row_blocks == devices || shape.row_blocks == devices_per_host);
 }
 
 void add_replica(const Workload& workload, const Plan& plan, const Shard& shard, PlanLoads& loads) {
@@ -101,7 +75,6 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
                   {std::vector<double>(devices), std::vector<double>(devices)},
                   0};
   const std::vector<ShardShape> shapes = shapes_of(plan);
-  const std::vector<bool> reduced = reduce_scattered(workload, plan, shapes, devices_per_host);
   RowSkews skews(workload);
   bool reduces = false;
   bool exchanges = false;
@@ -116,7 +89,8 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const double skew = skews.of(shard, shapes[i].row_blocks);
     const ShardLoad load = heated(shard_load(workload, shard), skew, table.pooled);
     const bool partial = table.pooled && shapes[i].row_blocks > 1;
-    (reduced[i] ? reduces : exchanges) = true;
+    const bool reduced = partial && reduce_scattered(shapes[i], plan.devices, devices_per_host);
+    (reduced ? reduces : exchanges) = true;
     (partial ? loads.exchange.partial : loads.exchange.whole)[device] +=
         values_of(table, load, static_cast<double>(workload.batch_size));
     loads.lookups[device].push_back(load);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/interconnect.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
@@ -35,13 +36,10 @@ Status check_optimizer(Optimizer optimizer, const std::string& where) {
 void add_memory_and_dims(const Workload& workload, const Plan& plan, PlanCost& cost) {
   cost.per_device.resize(static_cast<std::size_t>(plan.devices));
   const std::vector<std::int64_t> bytes = device_bytes(workload, plan);
-  for (std::size_t d = 0; d < bytes.size(); ++d) cost.per_device[d].memory_bytes = bytes[d];
-  for (const Shard& shard : plan.shards) {
-    const std::int32_t first = is_replica(shard) ? 0 : shard.device;
-    const std::int32_t last = is_replica(shard) ? plan.devices - 1 : shard.device;
-    for (std::int32_t d = first; d <= last; ++d) {
-      cost.per_device[static_cast<std::size_t>(d)].dim_sum += shard.dim();
-    }
+  const std::vector<std::int64_t> columns = columns_of_devices(plan);
+  for (std::size_t d = 0; d < bytes.size(); ++d) {
+    cost.per_device[d].memory_bytes = bytes[d];
+    cost.per_device[d].dim_sum = columns[d];
   }
 }
 
@@ -54,7 +52,7 @@ void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
   std::vector<double> starts(cost.per_device.size(), 0.0);
   const CommTime together = exchange(starts);
   const auto devices = static_cast<std::int32_t>(starts.size());
-  const double reduce = simulate_all_reduce(link, devices, loads.reduced_bytes);
+  const double reduce = all_reduce_ms(link, devices, loads.reduced_bytes);
   for (std::size_t d = 0; d < starts.size(); ++d) {
     // A device comes to the forward exchange when its lookups and the backward one are done, and
     // there waits for the others: only differences of these times count.

@@ -1,0 +1,30 @@
+#include "engine/cost_model/pooled_lookup.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace neuroshard {
+
+PooledLookup as_pooled(const Table& table, const ShardShape& shape, std::int64_t batch_size,
+                       std::int32_t devices) {
+  PooledLookup own{table, batch_size};
+  own.table.pooled = true;
+  own.table.features = 1;
+  const auto batch = static_cast<double>(batch_size);
+  const double lookups = batch * table.pooling_factor;
+  if (shape.replicated) {
+    own.table.reuse_histogram =
+        thinned_reuse(table.reuse_histogram, lookups, table.rows, 1.0 / devices);
+  }
+  // A part of the rows is asked for the outputs of its own lookups only, where each has one.
+  const double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
+  const double outputs = table.pooled ? batch * table.features : lookups * rows;
+  const double each = shape.replicated ? outputs / devices : outputs;
+  own.batch_size = std::max<std::int64_t>(1, std::llround(each));
+  // FeatureInput takes the shape's share of a sample's lookups.
+  const double seen = shape.replicated ? lookups / devices : lookups;
+  own.table.pooling_factor = seen / static_cast<double>(own.batch_size);
+  return own;
+}
+
+}  // namespace neuroshard

@@ -1,0 +1,75 @@
+#include "engine/cost_model/shard_traffic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace neuroshard {
+namespace {
+
+constexpr std::int64_t kValueBytes = 4;  // of outputs and gradients, whatever the weights
+
+}  // namespace
+
+ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices,
+                           const std::optional<InterconnectProfile>& links,
+                           const ExchangeCosts& exchange)
+    : workload_(workload),
+      devices_(devices),
+      links_(links),
+      exchange_(exchange),
+      host_devices_(devices) {
+  if (!links) return;
+  host_devices_ = devices_of_host(*links, devices);
+  outputs_ = output_times(*links, devices);
+  sums_ = partial_sum_times(*links, devices);
+  if (outputs_.between > 0) sum_share_ = sums_.between / outputs_.between;
+}
+
+search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
+  if (shape.replicated) {
+    return {0, {.reduced_bytes = shape.rows * shape.dim * kValueBytes}};
+  }
+  const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
+  if (!table.pooled) {
+    const double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
+    return {std::llround(shape.dim * table.pooling_factor * rows), {.outputs = 1}};
+  }
+  const std::int64_t dims = std::int64_t{shape.dim} * table.features;
+  if (shape.row_blocks < 2) return {dims, {.outputs = 1}};
+  // Trainers reduce over all devices or those of a host; other blocks are added up on arrival.
+  const bool scattered =
+      shape.in_order && (shape.row_blocks == devices_ || shape.row_blocks == host_devices_);
+  return {std::llround(static_cast<double>(dims) * sum_share_),
+          {.outputs = scattered ? 0 : 1, .partial_dims = dims, .scatters = scattered ? 1 : 0}};
+}
+
+/// How much longer the ports inside hosts are busy than those between them, if all devices have
+/// the same. Networks have learned outputs, of which there are never so many inside.
+double ShardTraffic::inside_hosts_ms(const search::Collectives& collectives,
+                                     std::span<const std::int64_t> dim_sums) const {
+  if (!(outputs_.between > 0) || collectives.partial_dims == 0) return 0;
+  const auto all =
+      static_cast<double>(std::accumulate(dim_sums.begin(), dim_sums.end(), std::int64_t{0}));
+  const auto partial = static_cast<double>(collectives.partial_dims);
+  const double whole = all - partial * sum_share_;
+  const double inside = whole * outputs_.inside + partial * sums_.inside;
+  const double between = whole * outputs_.between + partial * sums_.between;
+  const double values = static_cast<double>(workload_.batch_size) / devices_;
+  return std::max(0.0, inside - between) * values * kValueBytes;
+}
+
+ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& collectives,
+                                                    std::span<const std::int64_t> dim_sums) const {
+  if (!links_ || devices_ < 2) return {};
+  const bool both = collectives.outputs > 0 && collectives.scatters > 0;
+  const double second = both ? latency_ms(*links_, devices_) : 0;
+  const double inside = inside_hosts_ms(collectives, dim_sums);
+  // Each device holds every replica, and all of them are counted.
+  const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
+  const double reduce = all_reduce_ms(*links_, devices_, replicas);
+  return {static_cast<float>(second + inside * exchange_.forward.dims),
+          static_cast<float>(second + inside * exchange_.backward.dims + reduce)};
+}
+
+}  // namespace neuroshard

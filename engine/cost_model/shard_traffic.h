@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "engine/core/hardware_profile.h"
+#include "engine/core/interconnect.h"
+#include "engine/core/plan.h"
+#include "engine/core/table.h"
+#include "engine/cost_model/exchange_costs.h"
+#include "search/plan_evaluator.h"
+
+namespace neuroshard {
+
+/// What shards of a workload have travel, for networks that have learned all-to-alls of pooled
+/// outputs of one feature. Thread-safe.
+class ShardTraffic {
+ public:
+  /// Milliseconds of every device.
+  struct Times {
+    float forward_ms = 0;
+    float backward_ms = 0;
+  };
+
+  /// The workload must outlive it. Without `links`, all devices are taken to be on one host and
+  /// nothing is known beside the all-to-all. REQUIRES devices >= 1.
+  ShardTraffic(const Workload& workload, std::int32_t devices,
+               const std::optional<InterconnectProfile>& links, const ExchangeCosts& exchange);
+
+  /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
+  /// feature, or of each lookup where they are not pooled; of partial sums of even row blocks what
+  /// hosts leave of them for each other.
+  [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
+
+  /// What a plan takes beside the all-to-all that networks know: the all-reduce of replicas'
+  /// gradients; the latency of a reduce-scatter where there is an all-to-all, too; and partial sums
+  /// inside hosts where that is what takes long. `dim_sums`: of the plan's devices.
+  [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
+                                        std::span<const std::int64_t> dim_sums) const;
+
+ private:
+  [[nodiscard]] double inside_hosts_ms(const search::Collectives& collectives,
+                                       std::span<const std::int64_t> dim_sums) const;
+
+  const Workload& workload_;
+  const std::int32_t devices_;
+  const std::optional<InterconnectProfile> links_;
+  const ExchangeCosts exchange_;
+  std::int32_t host_devices_ = 0;
+  PortTimes outputs_;
+  PortTimes sums_;
+  double sum_share_ = 1;  // of the port between hosts, partial sums beside as many outputs
+};
+
+}  // namespace neuroshard

@@ -1,0 +1,152 @@
+// What networks, which have learned pooled lookups of one feature on whole tables, say of other
+// lookups and layouts: beside the simulator, which knows them by itself.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/reuse_histogram.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/pooled_lookup.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/ground_truth/sim/plan_model.h"
+#include "engine/ground_truth/sim/shard_load.h"
+#include "engine/planner/planner.h"
+
+namespace neuroshard {
+namespace {
+
+Workload traffic_workload(std::size_t tables, std::uint64_t seed) {
+  Rng rng(seed);
+  Workload workload;
+  for (std::size_t k = 0; k < tables; ++k) {
+    Table table;
+    table.name = "t" + std::to_string(k);
+    table.rows = rng.between(1000, 3'000'000);
+    table.dim = static_cast<std::int32_t>(16 * rng.between(1, 8));
+    table.pooling_factor = 0.5 * static_cast<double>(rng.between(1, 40));
+    const double lookups = table.pooling_factor * static_cast<double>(workload.batch_size);
+    table.reuse_histogram = expected_reuse(table.rows, lookups, 0.4 + rng.uniform()).histogram;
+    workload.tables.push_back(std::move(table));
+  }
+  return workload;
+}
+
+/// How much more networks say than the simulator, as a share.
+double share_above_simulated(const Workload& workload, const Plan& plan, const std::string& links) {
+  const CostModels networks = load_shipped_models("h100_sim").value().models;
+  const ChosenProfile profile = choose_profile("H100-80G+" + links).value();
+  const PlanCost said = simulate(workload, plan, networks).value();
+  const PlanMeasurement simulated = simulate_plan(profile, workload, plan).value();
+  return said.cost_ms / simulated.cost.cost_ms - 1;
+}
+
+Plan one_after_the_other(const Workload& workload, std::int32_t devices) {
+  Plan plan{devices, {}};
+  for (std::size_t k = 0; k < workload.tables.size(); ++k) {
+    const auto table = static_cast<std::int32_t>(k);
+    plan.shards.push_back(whole_table(workload, table, table % devices));
+  }
+  return plan;
+}
+
+/// Every table in even blocks of its rows on `count` devices after the other.
+Plan in_row_blocks(const Workload& workload, std::int32_t devices, std::int32_t count) {
+  Plan plan{devices, {}};
+  for (std::size_t k = 0; k < workload.tables.size(); ++k) {
+    const auto table = static_cast<std::int32_t>(k);
+    Shard shard = whole_table(workload, table, table * count % devices);
+    const std::int64_t all = shard.row_end;
+    const std::int64_t block = block_rows(all, count);
+    for (shard.row_begin = 0; shard.row_begin < all; shard.row_begin += block) {
+      shard.row_end = std::min(all, shard.row_begin + block);
+      plan.shards.push_back(shard);
+      ++shard.device;
+    }
+  }
+  canonicalize(plan);
+  return plan;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(network_traffic)
+
+BOOST_AUTO_TEST_CASE(other_lookups_are_asked_about_as_pooled_ones_that_do_the_same_work) {
+  const auto close = boost::test_tools::tolerance(1e-3);
+  Rng rng(5);
+  for (int draw = 0; draw < 200; ++draw) {
+    Workload workload = traffic_workload(1, rng.below(1000));
+    Table& table = workload.tables[0];
+    table.features = static_cast<std::int32_t>(rng.between(1, 4));
+    table.pooled = rng.below(2) == 0;
+    Shard shard = whole_table(workload, 0, 0);
+    shard.row_end = rng.between(1, table.rows);
+    const ShardLoad load = shard_load(workload, shard);
+    const PooledLookup own = as_pooled(table, shape_of(shard), workload.batch_size, 8);
+    BOOST_TEST(own.table.pooled);
+    BOOST_TEST(own.table.features == 1);
+    const auto outputs = static_cast<double>(own.batch_size);
+    BOOST_TEST(std::abs(outputs - load.bags) <= 1);
+    const double rows = static_cast<double>(shard.rows()) / static_cast<double>(table.rows);
+    BOOST_TEST(outputs * own.table.pooling_factor * rows == load.lookups, close);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_device_looks_its_part_of_a_replica_up_where_hot_rows_are_less_hot) {
+  Rng rng(6);
+  for (const std::int32_t devices : {2, 8, 64}) {
+    for (int draw = 0; draw < 20; ++draw) {
+      const Workload workload = traffic_workload(1, rng.below(1000));
+      const Table& table = workload.tables[0];
+      const ShardLoad load = replica_load(workload, 0, workload.batch_size / devices);
+      const Shard everywhere = whole_table(workload, 0, kEveryDevice);
+      const PooledLookup own = as_pooled(table, shape_of(everywhere), workload.batch_size, devices);
+      BOOST_TEST(static_cast<double>(own.batch_size) == load.bags);
+      const double lookups = load.bags * own.table.pooling_factor;
+      BOOST_TEST(lookups == load.lookups, boost::test_tools::tolerance(1e-9));
+      BOOST_TEST(distinct_rows(own.table.reuse_histogram, lookups, table.rows) == load.distinct,
+                 boost::test_tools::tolerance(0.02));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(networks_cost_tables_of_several_features_as_the_simulator_does) {
+  Workload workload = traffic_workload(40, 1);
+  for (Table& table : workload.tables) table.features = table.rows % 3 == 0 ? 2 : 1;
+  BOOST_TEST(std::abs(share_above_simulated(workload, one_after_the_other(workload, 8),
+                                            "nvswitch")) < 0.03);
+}
+
+BOOST_AUTO_TEST_CASE(networks_cost_lookups_that_are_not_pooled_as_the_simulator_does) {
+  Workload workload = traffic_workload(40, 2);
+  for (Table& table : workload.tables) table.pooled = table.rows % 3 != 0;
+  BOOST_TEST(std::abs(share_above_simulated(workload, one_after_the_other(workload, 8),
+                                            "nvswitch")) < 0.03);
+}
+
+BOOST_AUTO_TEST_CASE(networks_cost_replicas_as_the_simulator_does) {
+  for (const std::int32_t devices : {8, 64}) {
+    const Workload workload = traffic_workload(128, 3);
+    Plan plan = one_after_the_other(workload, devices);
+    for (Shard& shard : plan.shards) {
+      if (shard.rows() < 200'000) shard.device = kEveryDevice;
+    }
+    canonicalize(plan);
+    BOOST_TEST(std::abs(share_above_simulated(workload, plan, "cluster")) < 0.03);
+  }
+}
+
+/// The second collective, and what hosts add up before they send it on.
+BOOST_AUTO_TEST_CASE(networks_cost_row_blocks_over_hosts_as_the_simulator_does) {
+  const Workload workload = traffic_workload(64, 4);
+  for (const std::int32_t blocks : {8, 16, 32}) {
+    const Plan plan = in_row_blocks(workload, 32, blocks);
+    BOOST_TEST(std::abs(share_above_simulated(workload, plan, "cluster")) < 0.06);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
