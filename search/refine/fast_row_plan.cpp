@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <span>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "search/refine/cheapest_divisions.h"
+#include "search/refine/worth_replicating.h"
 
 namespace neuroshard::search {
 namespace {
@@ -56,6 +58,7 @@ class FastRowPlans {
     more_and_more(halves, Division::kRows);
     if (evaluator_.additive()) in_cheapest_divisions();
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
+    if (!evaluator_.additive()) in_replicas();
     if (!best_) return std::nullopt;
     if (changes_may_pay()) change_divisions();
     best_->plan.evaluations = evaluations_;
@@ -130,6 +133,41 @@ class FastRowPlans {
       const bool gained = attempt(divisions_of(catalog_, tables.first(count), division));
       failures = gained || !best_ ? 0 : failures + 1;
     }
+  }
+
+  /// Beside the best plan's divisions of the others, with all tables whole on every device that are
+  /// worth it by that plan's prices, and with the best of them; then once more by the prices that
+  /// are left.
+  void in_replicas() {
+    constexpr int kRounds = 2;
+    constexpr std::array kShares{1.0, 0.75, 0.5, 0.25};
+    for (int round = 0; round < kRounds; ++round) {
+      const std::optional<DividedPlan> base = best_ ? best_ : first_;
+      if (!base) return;
+      const std::vector<std::int32_t> tables =
+          worth_replicating(base->plan.pieces, problem_, evaluator_, catalog_);
+      bool gained = false;
+      for (const double share : kShares) {
+        if (tables.empty() || over()) return;
+        const auto count =
+            static_cast<std::size_t>(std::ceil(share * static_cast<double>(tables.size())));
+        gained = attempt_new(replicated(base->divisions, std::span(tables).first(count))) || gained;
+      }
+      if (!gained) return;
+    }
+  }
+
+  /// Those tables on every device, and no others.
+  [[nodiscard]] std::vector<Division> replicated(std::vector<Division> divisions,
+                                                 std::span<const std::int32_t> tables) const {
+    for (std::size_t table = 0; table < divisions.size(); ++table) {
+      if (divisions[table] != Division::kReplicas) continue;
+      divisions[table] = usual_division(catalog_, static_cast<std::int32_t>(table));
+    }
+    for (const std::int32_t table : tables) {
+      divisions[static_cast<std::size_t>(table)] = Division::kReplicas;
+    }
+    return divisions;
   }
 
   /// Whether that is the cheapest plan so far.

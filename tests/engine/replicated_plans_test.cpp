@@ -1,0 +1,88 @@
+// Plans of networks with tables whole on every device: one such table alone brings an all-reduce
+// and gains nothing, many together do.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <string>
+
+#include "engine/core/plan_check.h"
+#include "engine/core/reuse_histogram.h"
+#include "engine/core/rng.h"
+#include "engine/cost_model/shipped_models.h"
+#include "engine/planner/planner.h"
+
+namespace neuroshard {
+namespace {
+
+/// Tables with one lookup a sample; `small` of them of few rows.
+Workload one_hot_tables(int count, int small) {
+  Rng rng(11);
+  Workload workload;
+  for (int k = 0; k < count; ++k) {
+    Table table;
+    table.name = "t" + std::to_string(k);
+    table.rows = k < small ? rng.between(10, 2000) : rng.between(1'000'000, 3'000'000);
+    table.dim = 64;
+    table.pooling_factor = 1;
+    table.reuse_histogram =
+        expected_reuse(table.rows, static_cast<double>(workload.batch_size), 0.8).histogram;
+    workload.tables.push_back(std::move(table));
+  }
+  return workload;
+}
+
+PlanResult planned(const Workload& workload, const Cluster& cluster, bool data_parallel) {
+  static const CostModels networks = load_shipped_models("h100_sim").value().models;
+  PlanOptions options;
+  options.evaluations = 30'000;
+  options.data_parallel = data_parallel;
+  return make_plan(workload, cluster, networks, options).value();
+}
+
+std::int64_t replicas_in(const Plan& plan) {
+  return std::count_if(plan.shards.begin(), plan.shards.end(),
+                       [](const Shard& shard) { return shard.device == kEveryDevice; });
+}
+
+constexpr Cluster kHosts{.devices = 64, .memory_bytes = std::int64_t{16} << 30};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(replicated_plans)
+
+BOOST_AUTO_TEST_CASE(many_small_tables_go_to_every_device_where_hosts_exchange_slowly) {
+  const Workload workload = one_hot_tables(160, 120);
+  const PlanResult without = planned(workload, kHosts, false);
+  const PlanResult with = planned(workload, kHosts, true);
+  BOOST_TEST(replicas_in(without.plan) == 0);
+  BOOST_TEST(replicas_in(with.plan) > 60);
+  BOOST_TEST(with.cost.cost_ms < 0.8 * without.cost.cost_ms);
+  BOOST_TEST(validate(workload, with.plan).ok());
+}
+
+BOOST_AUTO_TEST_CASE(one_table_is_not_worth_an_all_reduce) {
+  const Workload workload = one_hot_tables(41, 1);
+  const PlanResult without = planned(workload, kHosts, false);
+  const PlanResult with = planned(workload, kHosts, true);
+  BOOST_TEST(replicas_in(with.plan) == 0);
+  BOOST_TEST(with.cost.cost_ms <= without.cost.cost_ms);
+}
+
+BOOST_AUTO_TEST_CASE(replicas_keep_within_memory) {
+  const Workload workload = one_hot_tables(80, 60);
+  Cluster little = kHosts;
+  little.devices = 8;
+  little.memory_bytes =
+      planned(workload, {.devices = 8, .memory_bytes = kHosts.memory_bytes}, false)
+          .cost.per_device[0]
+          .memory_bytes *
+      5 / 4;
+  const PlanResult with = planned(workload, little, true);
+  for (const DeviceCost& device : with.cost.per_device) {
+    BOOST_TEST(device.memory_bytes <= little.memory_bytes);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
