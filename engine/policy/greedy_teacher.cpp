@@ -19,7 +19,7 @@ class GreedyRun final : public search::PolicyRun {
               std::span<float> scores, search::Scratch&) const override {
     const float unit = standing.balanced_ms > 0 ? standing.balanced_ms : 1.0f;
     for (std::size_t d = 0; d < scores.size(); ++d) {
-      const auto dims = static_cast<float>(standing.dims[d] + standing.piece_dim);
+      const auto dims = static_cast<float>(standing.dims[d] + standing.piece_dims);
       const float load =
           standing.cost_after_ms[d] / unit + dims_weight_ * dims / standing.mean_dims;
       scores[d] = std::isfinite(load) ? -load : std::numeric_limits<float>::lowest();

@@ -29,14 +29,14 @@ void write_policy_context(const search::Standing& standing, std::span<float> con
     largest = std::max<double>(largest, standing.cost_ms[d]);
     least_after = std::min(least_after, standing.cost_after_ms[d]);
     sum_after += standing.cost_after_ms[d];
-    sum_dims += static_cast<double>(standing.dims[d] + standing.piece_dim);
+    sum_dims += static_cast<double>(standing.dims[d] + standing.piece_dims);
   }
   // While all devices are empty, the piece itself is the measure.
   largest = std::max<double>(largest, least_after);
   const auto count = static_cast<double>(devices);
   for (std::size_t d = 0; d < devices; ++d) {
     const double after = standing.cost_after_ms[d];
-    const auto dims = static_cast<double>(standing.dims[d] + standing.piece_dim);
+    const auto dims = static_cast<double>(standing.dims[d] + standing.piece_dims);
     const auto bytes = static_cast<double>(standing.bytes[d] + standing.piece_bytes);
     float* const row = context.data() + d * kPolicyContext;
     row[0] = standing.placed;

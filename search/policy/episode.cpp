@@ -9,7 +9,7 @@ EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEv
   EpisodeSetting setting{memory_bytes, balanced_cost(pieces, evaluator)};
   std::int64_t dims = 0;
   for (const PolicyPiece& piece : pieces) {
-    dims += piece.shard.dim();
+    dims += piece.dims;
     setting.piece_ms += piece.cost;
   }
   const auto devices = static_cast<float>(evaluator.devices());
@@ -64,7 +64,7 @@ bool Episode::offer(const PolicyPiece& piece) {
                .mean_dims = setting_.mean_dims,
                .mean_pieces = setting_.mean_pieces,
                .memory_bytes = setting_.memory_bytes,
-               .piece_dim = piece.shard.dim(),
+               .piece_dims = piece.dims,
                .piece_bytes = piece.bytes};
   return true;
 }
@@ -78,7 +78,7 @@ void Episode::place(const PolicyPiece& piece, std::int32_t device) {
   const auto at = static_cast<std::size_t>(device);
   compute_[at] = evaluator_.place(piece.shape, states_.data() + at * evaluator_.state_size());
   run_.place(piece.shape, policy_states_.data() + at * run_.state_size());
-  dims_[at] += piece.shard.dim();
+  dims_[at] += piece.dims;
   bytes_[at] += piece.bytes;
   placed_ms_ += piece.cost;
 }

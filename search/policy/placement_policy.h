@@ -17,13 +17,13 @@ struct Standing {
   float placed = 0;                      ///< share of all pieces' single costs that is placed
   std::span<const float> cost_ms;        ///< predicted
   std::span<const float> cost_after_ms;  ///< the same with the piece
-  std::span<const std::int64_t> dims;
+  std::span<const std::int64_t> dims;  ///< that travel: PlanEvaluator::exchanged()
   std::span<const std::int64_t> bytes;
   float balanced_ms = 0;  ///< what each device would cost if all had the same share of every piece
   float mean_dims = 0;    ///< of a device when all pieces are placed
   float mean_pieces = 0;  ///< the same; policies that add pieces up know by it how many are many
   std::int64_t memory_bytes = 0;  ///< of each device
-  std::int32_t piece_dim = 0;
+  std::int64_t piece_dims = 0;
   std::int64_t piece_bytes = 0;
 };
 

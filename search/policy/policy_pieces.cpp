@@ -28,6 +28,7 @@ std::vector<PolicyPiece> PieceCutter::known(std::span<const Shard> shards) const
   pieces.reserve(shards.size());
   for (std::size_t k = 0; k < shards.size(); ++k) {
     pieces.push_back({shards[k], ids[k], evaluator_.shape_cost(ids[k]), space_.bytes(shapes[k]),
+                      evaluator_.exchanged(shapes[k]).dims,
                       limit_of(space_.of(shards[k].table).devices)});
   }
   return pieces;

@@ -17,6 +17,7 @@ struct PolicyPiece {
   ShapeId shape = 0;
   double cost = 0;  ///< milliseconds of the piece alone
   std::int64_t bytes = 0;
+  std::int64_t dims = 0;               ///< that travel: PlanEvaluator::exchanged()
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 };
 

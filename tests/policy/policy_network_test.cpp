@@ -35,7 +35,7 @@ search::Standing standing_of(const std::vector<float>& now, const std::vector<fl
           .balanced_ms = 2,
           .mean_dims = 10,
           .memory_bytes = 100,
-          .piece_dim = 4,
+          .piece_dims = 4,
           .piece_bytes = 16};
 }
 
