@@ -8,6 +8,7 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   const auto devices = static_cast<std::size_t>(plan.devices);
   const std::size_t size = evaluator.state_size();
   AlignedVector<float> states(devices * size);
+  evaluator.hold(hot_rows(plan));
   for (std::size_t device = 0; device < devices; ++device) {
     evaluator.clear(states.data() + device * size);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan.h"
 
 namespace neuroshard::search {
@@ -23,12 +24,15 @@ struct Collectives {
   std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
+  /// Columns of hot rows, whose sums are added to those that arrive of the cold rows.
+  std::int64_t merged_dims = 0;
 
   Collectives& operator+=(const Collectives& other) {
     outputs += other.outputs;
     partial_dims += other.partial_dims;
     scatters += other.scatters;
     reduced_bytes += other.reduced_bytes;
+    merged_dims += other.merged_dims;
     return *this;
   }
   Collectives& operator-=(const Collectives& other) {
@@ -36,6 +40,7 @@ struct Collectives {
     partial_dims -= other.partial_dims;
     scatters -= other.scatters;
     reduced_bytes -= other.reduced_bytes;
+    merged_dims -= other.merged_dims;
     return *this;
   }
 };
@@ -73,8 +78,8 @@ struct PlanDetails {
 /// Shards of equal shape cost the same, so a shape is described once, by intern(), and is a number
 /// afterwards.
 ///
-/// Thread-safety: intern() and intern_all() need the evaluator to themselves; all else may run in
-/// parallel, on different states and scratch.
+/// Thread-safety: intern(), intern_all() and hold() need the evaluator to themselves; all else may
+/// run in parallel, on different states and scratch.
 class PlanEvaluator {
  public:
   virtual ~PlanEvaluator() = default;
@@ -91,6 +96,10 @@ class PlanEvaluator {
     for (const ShardShape& shape : shapes) ids.push_back(intern(shape));
     return ids;
   }
+  /// Has every device hold the hot rows of those tables, beside the shards that are placed, and of
+  /// no others: a cleared state is one of a device with them, and plans cost what they cost with
+  /// them. Needs the evaluator to itself. Evaluators that know no hot rows are given none.
+  virtual void hold([[maybe_unused]] std::span<const HotRows> hot) {}
   /// What such a shard has travel; of no interest where costs add up.
   [[nodiscard]] virtual Exchanged exchanged(const ShardShape& shape) const {
     return {shape.dim, {}};
@@ -100,12 +109,12 @@ class PlanEvaluator {
 
   /// Floats per device state, a multiple of 8; states aligned to 64 bytes are fastest.
   [[nodiscard]] virtual std::size_t state_size() const = 0;
-  /// Makes `state` that of a device without shards.
+  /// Makes `state` that of a device without shards, but with the hot rows that all hold.
   virtual void clear(float* state) const = 0;
   /// Adds a shard to the device; returns the milliseconds of all its shards together (fused).
   /// Never NaN.
   virtual float place(ShapeId shape, float* state) const = 0;
-  /// Milliseconds of a device without shards.
+  /// Milliseconds of that device.
   [[nodiscard]] virtual float empty_cost() const = 0;
 
   /// What a shard adds to a state: state_size() floats, valid until a shape is interned.

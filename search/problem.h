@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -58,6 +59,10 @@ struct SearchOptions {
   std::int32_t devices_per_host = 0;
   /// Whether `refine` may give every device all of a table; only where the cost models know it.
   bool replicate = false;
+  /// Whether `refine` may give every device the hottest rows of tables; only where the cost models
+  /// know them. Bytes that they may take of each device.
+  bool hot_rows = false;
+  std::int64_t hot_memory_bytes = std::numeric_limits<std::int64_t>::max();
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.
   RowSplits possible_row_splits = RowSplits::kAny;
   /// Whether the cost models know what `replicate` would make: the same.

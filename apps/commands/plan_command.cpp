@@ -105,6 +105,9 @@ class PlanCommand final : public Command {
     search_.options.trainer = io::trainer_rules(trainer(), export_.options);
     limit_host_memory(flags, models, host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
+    if (search_.options.hot_rows && !robust_.empty()) {
+      print_note("--hot-rows on: changes nothing with --robust");
+    }
     const auto tables = static_cast<std::int64_t>(loaded.workload.tables.size());
     policy_.note_other_training(models, cluster_.devices, tables, tables);
     const PlanFile file = file_for(loaded, models);
@@ -142,7 +145,9 @@ class PlanCommand final : public Command {
   /// A trainer's file is for no other one.
   [[nodiscard]] Status check_target() const {
     const TrainerRules of_file = io::trainer_rules(export_.format, {});
-    if (!search_.target || of_file == TrainerRules{} ||
+    const TrainerRules of_nobody{.hot_rows =
+                                     of_file.hot_rows};  // csv and html have no place for those
+    if (!search_.target || of_file == of_nobody ||
         of_file == io::trainer_rules(*search_.target, {})) {
       return {};
     }
@@ -357,7 +362,8 @@ class PlanCommand final : public Command {
     const Console console = Console::of(STDOUT_FILENO);
     const PlanOptions run = as_trainer_runs(search_.options);
     std::string text = result_text(console, workload, cluster_, models, best);
-    text += offloaded_text(workload, best.plan) + exchange_text(cluster_.exchange);
+    text += offloaded_text(workload, best.plan) + hot_rows_text(workload, best.plan) +
+            exchange_text(cluster_.exchange);
     if (!robust_.empty()) {
       text += robust_text(console, models_, found_);
       if (best.stopped_early && !cancel_token().cancelled()) text += ended_by_time() + "\n";

@@ -13,6 +13,7 @@
 #include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
@@ -159,6 +160,26 @@ std::string offloaded_text(const Workload& workload, const Plan& plan) {
       });
   return counted(std::ssize(offloaded), "table") + " in host memory, " + format_bytes(bytes) +
          ", " + std::to_string(cached) + " with a cache on the device\n";
+}
+
+std::string hot_rows_text(const Workload& workload, const Plan& plan) {
+  const std::vector<HotRows> all = hot_rows(plan);
+  if (all.empty()) return "";
+  std::int64_t rows = 0;
+  std::int64_t bytes = 0;
+  double lookups = 0;
+  double local = 0;
+  for (const HotRows& hot : all) {
+    const Table& table = workload.tables[static_cast<std::size_t>(hot.table)];
+    rows += hot.rows;
+    bytes += hot_row_bytes(table, hot.rows);
+    lookups += table.pooling_factor;
+    local += table.pooling_factor * lookup_parts(table, hot.rows, workload.batch_size).hot_share;
+  }
+  return counted(std::ssize(all), "table") + " with hot rows on every device, " +
+         counted(rows, "row") + ", " + format_bytes(bytes) +
+         " of each: " + general_decimals(100 * local / lookups, 3) +
+         " % of the lookups in these tables\n";
 }
 
 std::string describe_workload(const Workload& workload, const StepMemory& step) {

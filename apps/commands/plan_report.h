@@ -24,6 +24,9 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
 /// A line on the tables that a plan has in host memory; "" where there are none.
 std::string offloaded_text(const Workload& workload, const Plan& plan);
 
+/// A line on the tables with hot rows on every device; "" where there are none.
+std::string hot_rows_text(const Workload& workload, const Plan& plan);
+
 /// Columns of the bar beside a cost.
 inline constexpr int kBarColumns = 20;
 

@@ -72,7 +72,20 @@ void declare_data_parallel(FlagSet& flags, SearchFlags* out, const std::string& 
                &out->data_parallel, {"off", "on"});
 }
 
-/// --row-splits, --data-parallel and --target.
+void declare_hot_rows(FlagSet& flags, SearchFlags* out) {
+  flags.choice(
+      "hot-rows", "NAME",
+      "whether refine may have the rows of a table that are looked up most on every device "
+      "beside the table's shards, off or on: their outputs are not exchanged, their "
+      "gradients are added up; no trainer's format has a place for such plans yet",
+      &out->hot_rows, {"off", "on"});
+  flags
+      .bytes("hot-memory", "memory of each device that hot rows may take",
+             &out->options.hot_memory_bytes)
+      .default_text("what there is");
+}
+
+/// --row-splits, --data-parallel, --hot-rows and --target.
 void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit) {
   declare_row_splits(flags, out, "refine", limit);
   const std::vector<std::string> targets = io::lint_targets();
@@ -83,6 +96,26 @@ void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit)
               &out->target, targets)
       .default_text("none: any layout that the cost model knows");
   declare_data_parallel(flags, out, "refine");
+  declare_hot_rows(flags, out);
+}
+
+void note_hot_rows(const FlagSet& flags, const SearchFlags& search,
+                   std::span<const std::string> algorithms, const NamedCostModels& models,
+                   std::string_view format) {
+  if (!search.options.hot_rows) {
+    if (flags.given("hot-memory"))
+      print_note("--hot-memory: changes nothing without --hot-rows on");
+    return;
+  }
+  std::string why;
+  if (!makes_row_shards(algorithms)) {
+    why = "only " + join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ") + " goes by it";
+  } else if (!capabilities(models.models).hot_rows) {
+    why = lacks_hot_rows(models.name);
+  } else if (!search.options.trainer.hot_rows) {
+    why = search.target.value_or(std::string(format)) + " has no place for such";
+  }
+  if (!why.empty()) print_note("--hot-rows on: changes nothing, " + why);
 }
 
 }  // namespace
@@ -164,6 +197,7 @@ void declare_replanning(FlagSet& flags, SearchFlags* out) {
 void settle(SearchFlags* search) {
   search->options.row_splits = row_splits_of(search->row_splits);
   search->options.data_parallel = search->data_parallel == "on";
+  search->options.hot_rows = search->hot_rows == "on";
   if (search->target) search->options.trainer = io::trainer_rules(*search->target, {});
   search->options.cancel = &cancel_token();
 }
@@ -187,6 +221,7 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   } else if (data_parallel && !capabilities(models.models).replicas) {
     print_note("--data-parallel on: changes nothing, " + lacks_replicas(models.name));
   }
+  note_hot_rows(flags, search, algorithms, models, format);
   if (!flags.given("row-splits") || row_splits == "off") return;
   if (!makes_row_shards(algorithms)) {
     print_note("--row-splits " + row_splits + ": changes nothing, only " + makers +

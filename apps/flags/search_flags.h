@@ -17,10 +17,12 @@ struct SearchFlags {
   PlanOptions options{.threads = 0};
   std::string row_splits = "any";
   std::string data_parallel = "off";
+  std::string hot_rows = "off";
   std::optional<std::string> target{};  ///< the format whose trainer will run the plans
 };
 
-/// --time-limit, --evaluations, --row-splits, --data-parallel, --target, --threads and --seed.
+/// --time-limit, --evaluations, --row-splits, --data-parallel, --hot-rows, --hot-memory, --target,
+/// --threads and --seed.
 /// `limit` is what help says of where the command allows fewer row splits; "" where it does not.
 void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit = "");
 
@@ -45,9 +47,9 @@ void settle(SearchFlags* search);
 /// Whether any of the algorithms goes by --row-splits.
 bool makes_row_shards(std::span<const std::string> algorithms);
 
-/// Remarks when --row-splits or --data-parallel asks for what none of the algorithms makes or the
-/// cost models know nothing of, and when none goes by --evaluations; `format` is the trainer's, in
-/// words, where the options name rules of one. REQUIRES settled flags.
+/// Remarks when --row-splits, --data-parallel or --hot-rows asks for what none of the algorithms
+/// makes or the cost models know nothing of, and when none goes by --evaluations; `format` is the
+/// trainer's, in words, where the options name rules of one. REQUIRES settled flags.
 void note_search_flags(const FlagSet& flags, const SearchFlags& search,
                        std::span<const std::string> algorithms, const NamedCostModels& models,
                        std::string_view format = {});

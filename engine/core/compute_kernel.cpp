@@ -50,8 +50,11 @@ std::string compute_kernels() { return quoted_choices(all_compute_kernels()); }
 
 std::string describe(const TableKernel& kernel) {
   std::string text(to_string(kernel.kernel));
-  if (kernel.kernel != ComputeKernel::kFusedUvmCaching) return text;
-  return text + " with " + general_decimals(100 * kernel.load_factor, 4) + " % of the rows";
+  if (kernel.kernel == ComputeKernel::kFusedUvmCaching) {
+    text += " with " + general_decimals(100 * kernel.load_factor, 4) + " % of the rows";
+  }
+  if (kernel.hot_rows == 0) return text;
+  return text + " and " + std::to_string(kernel.hot_rows) + " hot rows";
 }
 
 Status validate(const TableKernel& kernel) {

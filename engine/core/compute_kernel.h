@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,19 +27,21 @@ Result<ComputeKernel> parse_compute_kernel(std::string_view text);
 /// "'fused', 'fused_uvm_caching' or 'fused_uvm'", as messages say it.
 std::string compute_kernels();
 
-/// The kernel of all shards of a table, but of its replicas: those are on the devices.
+/// How all shards of a table have its rows: which kernel reads them, and which of them every device
+/// has beside the shards. Not of its replicas: those are on the devices, with all rows.
 struct TableKernel {
   ComputeKernel kernel = ComputeKernel::kFused;
-  double load_factor = 0;  ///< kFusedUvmCaching alone: the share of rows that the cache holds
+  double load_factor = 0;     ///< kFusedUvmCaching alone: the share of rows that the cache holds
+  std::int64_t hot_rows = 0;  ///< so many of the hottest are on every device: see hot_rows.h
 
   [[nodiscard]] bool offloaded() const { return kernel != ComputeKernel::kFused; }
   friend auto operator<=>(const TableKernel&, const TableKernel&) = default;
 };
 
-/// "fused_uvm", or "fused_uvm_caching with 20 % of the rows".
+/// "fused_uvm", "fused_uvm_caching with 20 % of the rows", or "fused and 1000 hot rows".
 std::string describe(const TableKernel& kernel);
 
-/// 0 < load_factor <= 1 with a cache, and 0 without one.
+/// 0 < load_factor <= 1 with a cache, and 0 without one. Says nothing of hot rows.
 Status validate(const TableKernel& kernel);
 
 /// Which of them a plan may give a table that is not on every device.

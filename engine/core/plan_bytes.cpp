@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 
@@ -30,9 +31,16 @@ std::vector<std::int64_t> bytes_by_device(const Workload& workload, const Plan& 
 std::vector<std::int64_t> device_bytes(const Workload& workload, const Plan& plan,
                                        StepBuffers buffers) {
   const StepMemory step{buffers, workload.batch_size, plan.devices};
-  return bytes_by_device(workload, plan, [&](const Table& table, const ShardShape& shape) {
-    return bytes_on_device(table, shape, step);
-  });
+  std::vector<std::int64_t> bytes =
+      bytes_by_device(workload, plan, [&](const Table& table, const ShardShape& shape) {
+        return bytes_on_device(table, shape, step);
+      });
+  for (const HotRows& hot : hot_rows(plan)) {
+    const Table& table = workload.tables[static_cast<std::size_t>(hot.table)];
+    const std::int64_t everywhere = hot_row_bytes(table, hot.rows, step);
+    for (std::int64_t& device : bytes) device += everywhere;
+  }
+  return bytes;
 }
 
 std::vector<std::int64_t> device_host_bytes(const Workload& workload, const Plan& plan) {

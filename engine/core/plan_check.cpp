@@ -1,9 +1,11 @@
 #include "engine/core/plan_check.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "engine/core/coverage.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 
 namespace neuroshard {
@@ -53,12 +55,19 @@ Status validate_kernel(const Shard& shard, std::size_t index, const Shard& first
                          describe(first.kernel) + " as the table's other shards have it");
   }
   NEUROSHARD_RETURN_IF_ERROR(check_offloaded_place(shard, index));
+  if (shard.kernel.hot_rows < 0 || (shard.kernel.hot_rows > 0 && shard.device == kEveryDevice)) {
+    return invalid_input(
+        where + ": found " + std::to_string(shard.kernel.hot_rows) + " hot rows, expected " +
+        (shard.device == kEveryDevice ? "none of a table whole on every device" : "0 or more"));
+  }
   return validate(shard.kernel).with_context(where);
 }
 
 /// The kernels of shards within bounds, and that what tables have in host memory can be counted.
 Status validate_kernels(const Workload& workload, const Plan& plan) {
-  if (!has_offloaded(plan)) return {};
+  const bool hot = std::any_of(plan.shards.begin(), plan.shards.end(),
+                               [](const Shard& shard) { return shard.kernel.hot_rows != 0; });
+  if (!hot && !has_offloaded(plan)) return {};
   std::vector<const Shard*> first(workload.tables.size());
   OffloadedBytes bytes(workload);
   for (std::size_t index = 0; index < plan.shards.size(); ++index) {
@@ -73,7 +82,7 @@ Status validate_kernels(const Workload& workload, const Plan& plan) {
     }
     NEUROSHARD_RETURN_IF_ERROR(validate_kernel(shard, index, *first[table]));
   }
-  return {};
+  return hot ? check_hot_rows(workload, plan) : Status();
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ struct ShardShape {
   /// In how many even blocks the rows of its columns are dealt out, one of which it is: TorchRec's
   /// formula tells those over all devices from those over one host. 0: not known to be one.
   std::int32_t row_blocks = 0;
-  bool replicated = false;  ///< every device holds the whole table
+  /// Every device holds the whole table, or, with hot rows, these alone.
+  bool replicated = false;
   TableKernel kernel{};
   /// Of row_blocks, whether block after block is on device after device, from a multiple of as many
   /// on: a reduce-scatter adds up such partial sums.

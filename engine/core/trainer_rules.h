@@ -18,6 +18,8 @@ struct TrainerRules {
   bool equal_columns = false;
   /// Whether tables may be in host memory, as TorchRec's fused_uvm has them on GPUs.
   bool host_memory = true;
+  /// Whether every device may hold the hottest rows of a table beside its shards.
+  bool hot_rows = true;
   /// Whether plans say which columns of a table are on which device. HugeCTR's do not, so nobody
   /// could move some of them.
   bool names_columns = true;

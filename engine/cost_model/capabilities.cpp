@@ -27,6 +27,7 @@ Capabilities of_networks(const CostModels& models) {
   const bool any_outputs = models.compute && models.compute->features.sees_batch_size();
   own.sequences = any_outputs;
   own.replicas = any_outputs && models.links.has_value();
+  own.hot_rows = own.replicas && models.device_gbps.has_value();
   if (!models.comm) return own;
   const CommModels& comm = *models.comm;
   if (comm.architecture == CommArchitecture::kFixedDevices) own.only_devices = comm.devices;

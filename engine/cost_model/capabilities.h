@@ -23,6 +23,7 @@ struct Capabilities {
   /// not: their exchanges are those of the hosts they were trained on, wherever a table's rows are.
   bool hosts = false;
   bool replicas = false;     ///< whether a table that every device holds has a cost
+  bool hot_rows = false;     ///< whether a table of which it holds the hottest rows has one
   bool host_memory = false;  ///< whether kernels that read from the host's memory have one
   bool sequences = false;    ///< whether lookups that are not pooled have one
   /// In which numbers exchanges may travel, either way, for there to be costs of them.

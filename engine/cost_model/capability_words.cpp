@@ -21,6 +21,15 @@ std::string when_replicas_are_known() {
          "size and their exchanges are those of a built-in hardware profile";
 }
 
+std::string when_hot_rows_are_known() {
+  return "networks alone have a cost of hot rows, where their features change with the batch size "
+         "and their costs are of a built-in hardware profile";
+}
+
+std::string lacks_hot_rows(std::string_view model) {
+  return std::string(model) + " knows no hot rows";
+}
+
 std::string lacks_such_rows(std::string_view model) {
   return std::string(model) + " knows no such row shards";
 }

@@ -12,6 +12,10 @@ namespace neuroshard {
 std::string lacks_host_memory(std::string_view model);
 /// "h200_sim knows no data-parallel tables".
 std::string lacks_replicas(std::string_view model);
+/// "networks have a cost of hot rows where ..".
+std::string when_hot_rows_are_known();
+/// "torchrec knows no hot rows".
+std::string lacks_hot_rows(std::string_view model);
 /// "h200_sim knows no such row shards".
 std::string lacks_such_rows(std::string_view model);
 /// "networks whose features do not change with the batch size know pooled lookups alone".

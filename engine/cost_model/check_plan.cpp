@@ -1,5 +1,6 @@
 #include "engine/cost_model/check_plan.h"
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
@@ -23,6 +24,9 @@ Status check_plan(const CostModels& models, const Workload& workload, const Plan
                   std::int32_t devices_per_host) {
   if (!capabilities(models).replicas) {
     NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, when_replicas_are_known()));
+  }
+  if (!capabilities(models).hot_rows) {
+    NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, when_hot_rows_are_known()));
   }
   if (!capabilities(models).host_memory) {
     NEUROSHARD_RETURN_IF_ERROR(check_fused(workload, plan));

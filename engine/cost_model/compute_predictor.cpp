@@ -59,11 +59,18 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
   encodings_.resize(kTogether * static_cast<std::size_t>(encoder_.output_stride()));
   scratch_.resize(std::max(encoder_.scratch_size(kTogether), lift_.scratch_size(kTogether)));
   state_.resize(width);
-  const AlignedVector<float> nothing(width, 0.0f);
-  clear(state_.data());
-  empty_cost_ = to_ms(kernels_.add_relu_dot(static_cast<int>(width), nothing.data(),
-                                            output_weight_.data(), state_.data()) +
+  hold({});
+}
+
+void ComputePredictor::hold(std::span<const ShardShape> shapes) {
+  std::vector<std::int32_t> ids(shapes.size());
+  intern_all(shapes, ids);
+  held_ = bias_;
+  const AlignedVector<float> nothing(held_.size(), 0.0f);
+  empty_cost_ = to_ms(kernels_.add_relu_dot(static_cast<int>(held_.size()), nothing.data(),
+                                            output_weight_.data(), held_.data()) +
                       output_bias_);
+  for (const std::int32_t id : ids) empty_cost_ = place(id, held_.data());
 }
 
 void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<std::int32_t> ids) {
@@ -106,7 +113,7 @@ void ComputePredictor::encode(std::size_t count) {
   for (std::size_t k = 0; k < count; ++k) {
     const auto shape = static_cast<std::int32_t>(shape_costs_.size());
     offsets_.push_back(static_cast<float>(dot(output_weight_, addend(shape)) + output_bias_));
-    clear(state_.data());
+    state_ = bias_;
     shape_costs_.push_back(place(shape, state_.data()));
   }
 }
@@ -120,6 +127,6 @@ void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> sta
   for (float& cost : costs) cost = to_ms(cost);
 }
 
-void ComputePredictor::clear(float* state) const { std::copy(bias_.begin(), bias_.end(), state); }
+void ComputePredictor::clear(float* state) const { std::copy(held_.begin(), held_.end(), state); }
 
 }  // namespace neuroshard

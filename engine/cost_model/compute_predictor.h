@@ -19,8 +19,8 @@ namespace neuroshard {
 /// that layer's pre-activation A = W1 sum(e) + b1, and per shape its contribution P = W1 e: adding
 /// a shard is A += P, and a device's cost w2 . max(A, 0) + b2.
 ///
-/// Copies what it needs of the model; the workload must outlive it. intern_all() needs the object
-/// to itself, everything else is thread-safe.
+/// Copies what it needs of the model; the workload must outlive it. intern_all() and hold() need
+/// the object to themselves, everything else is thread-safe.
 class ComputePredictor {
  public:
   /// For plans on `devices` devices, of which replicas know. REQUIRES validate(model).ok().
@@ -37,7 +37,9 @@ class ComputePredictor {
 
   /// Floats of a device's state, a multiple of 8.
   [[nodiscard]] std::size_t state_size() const { return bias_.size(); }
-  /// Makes `state` that of a device without shards.
+  /// Has `state`s begin with these shapes, from the next clear() on. Needs the object to itself.
+  void hold(std::span<const ShardShape> shapes);
+  /// Makes `state` that of a device with what is held alone.
   void clear(float* state) const;
   /// Adds a shape to `state`; returns milliseconds of all the device's shards. NaN (of networks
   /// that overflow) becomes infinite.
@@ -60,7 +62,7 @@ class ComputePredictor {
   /// not touched. What place() returns but for rounding: at most 2^-24 state_size() times the sum
   /// of |w2| (|state| + |contribution|) apart, before the logarithm is undone.
   void costs_with(std::int32_t shape, std::span<const float> states, std::span<float> costs) const;
-  /// Milliseconds of a device without shards: head(0).
+  /// Milliseconds of that device; of one without shards head(0).
   [[nodiscard]] float empty_cost() const { return empty_cost_; }
 
  private:
@@ -81,6 +83,7 @@ class ComputePredictor {
   const nn::PackedMlp encoder_;         // features -> encoding
   const nn::PackedMlp lift_;            // encoding -> contribution: W1, without bias and ReLU
   AlignedVector<float> bias_;           // b1, padded
+  AlignedVector<float> held_;           // the same with what every device holds
   AlignedVector<float> output_weight_;  // w2, padded
   float output_bias_ = 0;
   float empty_cost_ = 0;

@@ -48,10 +48,23 @@ Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& mod
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
                            nn::Isa isa, const ExchangeCosts& exchange)
-    : devices_(devices),
-      traffic_(workload, devices, models.links, exchange),
+    : workload_(workload),
+      devices_(devices),
+      traffic_(workload, devices, models, exchange),
       compute_(*models.compute, workload, devices, nn::inference_kernels(isa)),
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
+
+void MlpEvaluator::hold(std::span<const HotRows> hot) {
+  std::vector<ShardShape> shapes;
+  held_ = {};
+  for (const HotRows& own : hot) {
+    const Table& table = workload_.tables[static_cast<std::size_t>(own.table)];
+    shapes.push_back(hot_shape(table, own));
+    const search::Collectives each = traffic_.of(shapes.back()).collectives;
+    for (std::int32_t device = 0; device < devices_; ++device) held_ += each;
+  }
+  compute_.hold(shapes);
+}
 
 /// The outputs live at the front of the scratch memory, the predictor works behind them.
 CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
@@ -74,8 +87,10 @@ void MlpEvaluator::add_other_collectives(const search::PlanBatch& batch,
                                          const CommBatch& comm) const {
   const auto devices = static_cast<std::size_t>(devices_);
   for (std::size_t plan = 0; plan < batch.collectives.size(); ++plan) {
-    const ShardTraffic::Times more = traffic_.beside_all_to_all(
-        batch.collectives[plan], batch.dim_sums.subspan(plan * devices, devices));
+    search::Collectives all = batch.collectives[plan];
+    all += held_;
+    const ShardTraffic::Times more =
+        traffic_.beside_all_to_all(all, batch.dim_sums.subspan(plan * devices, devices));
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
       comm.forward_ms[at] += more.forward_ms;
       comm.backward_ms[at] += more.backward_ms;

@@ -40,6 +40,7 @@ class MlpEvaluator final : public CostEvaluator {
     compute_.intern_all(shapes, ids);
     return ids;
   }
+  void hold(std::span<const HotRows> hot) override;
   [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
     return traffic_.of(shape);
   }
@@ -78,8 +79,10 @@ class MlpEvaluator final : public CostEvaluator {
                                        search::Scratch& scratch) const;
   void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
 
+  const Workload& workload_;
   const std::int32_t devices_;
   const ShardTraffic traffic_;
+  search::Collectives held_;  // of hot rows, on all devices together
   ComputePredictor compute_;
   CommPredictor comm_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/core/hot_rows.h"
+
 namespace neuroshard {
 
 PooledLookup as_pooled(const Table& table, const ShardShape& shape, std::int64_t batch_size,
@@ -11,14 +13,26 @@ PooledLookup as_pooled(const Table& table, const ShardShape& shape, std::int64_t
   own.table.pooled = true;
   own.table.features = 1;
   const auto batch = static_cast<double>(batch_size);
-  const double lookups = batch * table.pooling_factor;
+  double lookups = batch * table.pooling_factor;
+  // A part of the rows is asked for the outputs of its own lookups only, where each has one.
+  double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
+  double bags = batch * table.features;
+  if (shape.kernel.hot_rows > 0) {
+    const LookupParts parts = lookup_parts(table, shape.kernel.hot_rows, batch_size);
+    own.table.reuse_histogram = shape.replicated ? parts.hot : parts.cold;
+    lookups *= shape.replicated ? parts.hot_share : 1 - parts.hot_share;
+    if (shape.replicated) {
+      own.table.rows = shape.rows;
+      rows = 1;
+    } else {
+      bags *= parts.cold_bags;
+    }
+  }
   if (shape.replicated) {
     own.table.reuse_histogram =
-        thinned_reuse(table.reuse_histogram, lookups, table.rows, 1.0 / devices);
+        thinned_reuse(own.table.reuse_histogram, lookups, own.table.rows, 1.0 / devices);
   }
-  // A part of the rows is asked for the outputs of its own lookups only, where each has one.
-  const double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
-  const double outputs = table.pooled ? batch * table.features : lookups * rows;
+  const double outputs = table.pooled ? bags : lookups * rows;
   const double each = shape.replicated ? outputs / devices : outputs;
   own.batch_size = std::max<std::int64_t>(1, std::llround(each));
   // FeatureInput takes the shape's share of a sample's lookups.

@@ -4,38 +4,61 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/core/hot_rows.h"
+
 namespace neuroshard {
 namespace {
 
 constexpr std::int64_t kValueBytes = 4;  // of outputs and gradients, whatever the weights
 
+/// Of a column of a device's samples: the sum that arrived is read and the other one changed.
+double merge_ms(std::int64_t batch_size, std::int32_t devices, std::optional<double> gbps) {
+  constexpr double kPasses = 3;
+  if (!gbps) return 0;
+  const double samples = static_cast<double>(batch_size) / devices;
+  return kPasses * samples * kValueBytes / *gbps * 1e-6;
+}
+
+/// Of so many values, as whole columns.
+std::int64_t columns(double values, double share) {
+  return share < 1 ? static_cast<std::int64_t>(std::ceil(values * share)) : std::llround(values);
+}
+
 }  // namespace
 
-ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices,
-                           const std::optional<InterconnectProfile>& links,
+ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices, const CostModels& models,
                            const ExchangeCosts& exchange)
     : workload_(workload),
       devices_(devices),
-      links_(links),
+      links_(models.links),
       exchange_(exchange),
+      merge_ms_per_dim_(merge_ms(workload.batch_size, devices, models.device_gbps)),
       host_devices_(devices) {
-  if (!links) return;
-  host_devices_ = devices_of_host(*links, devices);
-  outputs_ = output_times(*links, devices);
-  sums_ = partial_sum_times(*links, devices);
+  if (!links_) return;
+  host_devices_ = devices_of_host(*links_, devices);
+  outputs_ = output_times(*links_, devices);
+  sums_ = partial_sum_times(*links_, devices);
   if (outputs_.between > 0) sum_share_ = sums_.between / outputs_.between;
 }
 
 search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
+  const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
+  const std::int64_t hot = shape.kernel.hot_rows;
+  if (shape.replicated && hot > 0) {
+    const std::int64_t sums = table.pooled ? std::int64_t{shape.dim} * table.features : 0;
+    return {0, {.reduced_bytes = shape.rows * shape.dim * kValueBytes, .merged_dims = sums}};
+  }
   if (shape.replicated) {
     return {0, {.reduced_bytes = shape.rows * shape.dim * kValueBytes}};
   }
-  const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
+  const LookupParts parts = lookup_parts(table, hot, workload_.batch_size);
   if (!table.pooled) {
     const double rows = static_cast<double>(shape.rows) / static_cast<double>(table.rows);
-    return {std::llround(shape.dim * table.pooling_factor * rows), {.outputs = 1}};
+    const double values = shape.dim * table.pooling_factor * rows;
+    return {columns(values, 1 - parts.hot_share), {.outputs = 1}};
   }
-  const std::int64_t dims = std::int64_t{shape.dim} * table.features;
+  const std::int64_t dims =
+      columns(static_cast<double>(std::int64_t{shape.dim} * table.features), parts.cold_bags);
   if (shape.row_blocks < 2) return {dims, {.outputs = 1}};
   // Trainers reduce over all devices or those of a host; other blocks are added up on arrival.
   const bool scattered =
@@ -68,7 +91,8 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& c
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
   const double reduce = all_reduce_ms(*links_, devices_, replicas);
-  return {static_cast<float>(second + inside * exchange_.forward.dims),
+  const double merge = merge_ms_per_dim_ * static_cast<double>(collectives.merged_dims) / devices_;
+  return {static_cast<float>(second + inside * exchange_.forward.dims + merge),
           static_cast<float>(second + inside * exchange_.backward.dims + reduce)};
 }
 

@@ -8,6 +8,7 @@
 #include "engine/core/interconnect.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
+#include "engine/cost_model/cost_models.h"
 #include "engine/cost_model/exchange_costs.h"
 #include "search/plan_evaluator.h"
 
@@ -23,19 +24,21 @@ class ShardTraffic {
     float backward_ms = 0;
   };
 
-  /// The workload must outlive it. Without `links`, all devices are taken to be on one host and
-  /// nothing is known beside the all-to-all. REQUIRES devices >= 1.
-  ShardTraffic(const Workload& workload, std::int32_t devices,
-               const std::optional<InterconnectProfile>& links, const ExchangeCosts& exchange);
+  /// The workload must outlive it. Where `models` know no links, all devices are taken to be on one
+  /// host and nothing is known beside the all-to-all. REQUIRES devices >= 1.
+  ShardTraffic(const Workload& workload, std::int32_t devices, const CostModels& models,
+               const ExchangeCosts& exchange);
 
   /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
   /// feature, or of each lookup where they are not pooled; of partial sums of even row blocks what
-  /// hosts leave of them for each other.
+  /// hosts leave of them for each other. Beside hot rows only those of bags with a cold row,
+  /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
 
-  /// What a plan takes beside the all-to-all that networks know: the all-reduce of replicas'
-  /// gradients; the latency of a reduce-scatter where there is an all-to-all, too; and partial sums
-  /// inside hosts where that is what takes long. `dim_sums`: of the plan's devices.
+  /// What a plan takes beside the all-to-all that networks know: the all-reduce of replicas' and
+  /// hot rows' gradients, and adding sums of hot rows to those of cold ones; the latency of a
+  /// reduce-scatter where there is an all-to-all, too; and partial sums inside hosts where that is
+  /// what takes long. `dim_sums`: of the plan's devices.
   [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
                                         std::span<const std::int64_t> dim_sums) const;
 
@@ -47,6 +50,7 @@ class ShardTraffic {
   const std::int32_t devices_;
   const std::optional<InterconnectProfile> links_;
   const ExchangeCosts exchange_;
+  const double merge_ms_per_dim_;  // of a device's own samples
   std::int32_t host_devices_ = 0;
   PortTimes outputs_;
   PortTimes sums_;

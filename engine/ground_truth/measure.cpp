@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
@@ -105,6 +106,7 @@ Status check_measurable(const Workload& workload, const Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, "data-parallel tables are not measured"));
+  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, "only simulated devices have them"));
   return check_none_offloaded(plan, "kernels are measured with all weights on the devices");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -35,6 +36,11 @@ struct PlanOptions {
   /// Whether "refine" may give every device all of a small table, where the cost models know what
   /// that costs (Capabilities::replicas): TorchRec's data_parallel.
   bool data_parallel = false;
+  /// Whether "refine" may give every device the hottest rows of tables, where the cost models know
+  /// what that costs (Capabilities::hot_rows), and the bytes that they may take of each device.
+  /// Tables that may not be on every device, or not on each of them, have none.
+  bool hot_rows = false;
+  std::int64_t hot_memory_bytes = std::numeric_limits<std::int64_t>::max();
   /// What whoever runs the plan can run: nothing else is made, whatever the rest of the options
   /// says, or told to make tables fit. Of equal column blocks that is a wish: algorithms that split
   /// columns look for such plans, but where they find none, what they return has others.

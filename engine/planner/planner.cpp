@@ -11,6 +11,7 @@
 #include "engine/core/check_step_memory.h"
 #include "engine/core/elapsed.h"
 #include "engine/core/held_cells.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
@@ -137,6 +138,7 @@ Result<PlanResult> replan(const Workload& workload, const Cluster& cluster,
     return invalid_input("devices: found " + std::to_string(cluster.devices) +
                          ", expected the plan's " + std::to_string(now.devices));
   }
+  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(now, "replan cannot keep them, plan anew"));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(cluster));
   NEUROSHARD_RETURN_IF_ERROR(

@@ -55,6 +55,8 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .row_parts = known.row_parts,
           .devices_per_host = known.hosts ? host_devices(cluster) : 0,
           .replicate = options.data_parallel && known.replicas,
+          .hot_rows = options.hot_rows && known.hot_rows,
+          .hot_memory_bytes = options.hot_memory_bytes,
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas,
           .advise = options.advise,

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan.h"
 #include "engine/core/plan_check.h"
 #include "io/plans/plan_file.h"
@@ -56,6 +57,17 @@ Status check_options(const Plan& plan, const PlanExportOptions& options) {
   return {};
 }
 
+std::vector<HotLookups> hot_lookups(const Workload& workload, const Plan& plan) {
+  std::vector<HotLookups> all;
+  for (const HotRows& hot : hot_rows(plan)) {
+    const Table& table = workload.tables[static_cast<std::size_t>(hot.table)];
+    const LookupParts parts = lookup_parts(table, hot.rows, workload.batch_size);
+    all.push_back({least_count(table, hot.rows, workload.batch_size), parts.hot_share,
+                   table.pooled ? parts.cold_bags : 1 - parts.hot_share});
+  }
+  return all;
+}
+
 /// What formats write: a canonical plan, and options without gaps.
 struct Complete {
   PlanDocument document;
@@ -69,7 +81,12 @@ Result<Complete> complete_of(const Workload& workload, const PlanDocument& docum
   Complete complete{document, completed(document, options)};
   NEUROSHARD_RETURN_IF_ERROR(check_options(document.plan, complete.options));
   canonicalize(complete.document.plan);
+  complete.document.hot_lookups = hot_lookups(workload, document.plan);
   return complete;
+}
+
+std::string no_place_for_hot_rows(std::string_view format) {
+  return std::string(format) + " has no place for them";
 }
 
 }  // namespace
@@ -83,6 +100,9 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const Complete complete, complete_of(workload, document, options));
   if (found->names_places) NEUROSHARD_RETURN_IF_ERROR(check_places(document.places, options));
+  if (!found->rules.hot_rows) {
+    NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(document.plan, no_place_for_hot_rows(format)));
+  }
   return found->write(workload, complete.document, complete.options);
 }
 
@@ -98,6 +118,7 @@ Status export_folder(std::string_view format, const Workload& workload,
   if (std::ssize(document.cost.per_device) != document.plan.devices) {
     return invalid_input("plan: found no costs of its devices, expected those of a cost model");
   }
+  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(document.plan, no_place_for_hot_rows(format)));
   return found->write(workload, complete.document, complete.options, sink);
 }
 

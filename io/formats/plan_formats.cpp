@@ -51,10 +51,14 @@ constexpr std::array kFormats{
                .as_written = hugectr_plan,
                .rules = kHugeCtrRules,
                .by_hosts = "comm_strategy"},
-    PlanFormat{.name = "csv", .summary = "one line a shard", .write = format_plan_csv},
+    PlanFormat{.name = "csv",
+               .summary = "one line a shard",
+               .write = format_plan_csv,
+               .rules = {.hot_rows = false}},
     PlanFormat{.name = "html",
                .summary = "a report with charts, one file, for a browser",
                .write = format_html_report,
+               .rules = {.hot_rows = false},
                .shows_costs = true},
 };
 

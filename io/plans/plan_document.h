@@ -62,6 +62,15 @@ struct PlanSetting {
   std::int64_t host_memory_bytes = 0;      ///< of each host, for tables there
 };
 
+/// What a table's hot rows take off its shards, for people who read the file.
+struct HotLookups {
+  std::int64_t min_count = 0;  ///< lookups in a batch that each of the rows has at least
+  double lookup_share = 0;     ///< of the table's lookups
+  double cold_bag_share = 0;   ///< of its bags, those with another row
+
+  friend bool operator==(const HotLookups&, const HotLookups&) = default;
+};
+
 /// A plan file. A plan written by hand may lack costs (cost_ms 0, per_device empty) and provenance
 /// (all fields empty).
 struct PlanDocument {
@@ -72,7 +81,9 @@ struct PlanDocument {
   PlanCost cost;
   std::optional<double> lower_bound_ms;   ///< that no plan for the same cluster costs less than
   std::optional<CostError> cost_error{};  ///< nothing in older files, and of other makers
-  std::vector<CostByModel> by_models{};   ///< of a plan made for several; the first is `cost`'s
+  /// Of each table with hot rows, in their order; nothing where that is not said.
+  std::vector<HotLookups> hot_lookups{};
+  std::vector<CostByModel> by_models{};  ///< of a plan made for several; the first is `cost`'s
   PlanProvenance provenance;
   PlanSetting setting{};
   TrainerPlaces places;  ///< a neuroshard-plan has of them how many devices a host has

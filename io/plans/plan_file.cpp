@@ -218,6 +218,7 @@ Result<PlanDocument> parse_plan(std::string_view bytes, const std::string& sourc
     plan.shards.push_back(shard);
   }
   NEUROSHARD_RETURN_IF_ERROR(read_offloaded(root, document.plan, faults));
+  NEUROSHARD_RETURN_IF_ERROR(read_hot_rows(root, document, faults));
   NEUROSHARD_RETURN_IF_ERROR(read_cost_error(root, document.cost_error));
   NEUROSHARD_RETURN_IF_ERROR(read_by_models(root, document.by_models));
   NEUROSHARD_RETURN_IF_ERROR(read_costs(root, document));
@@ -246,6 +247,7 @@ void write_plan(JsonWriter& writer, const PlanDocument& document) {
   writer.key("shards");
   write_shards(writer, document.plan);
   write_offloaded(writer, document.plan);
+  write_hot_rows(writer, document.plan, document.hot_lookups);
   if (has_costs) {
     writer.key("per_device");
     write_device_costs(writer, document.cost.per_device);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/quoted_choices.h"
 #include "io/tables/table_sharding.h"
@@ -62,6 +63,25 @@ Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   }
   NEUROSHARD_RETURN_IF_ERROR(object.finish());
   return offloaded;
+}
+
+/// What is said of its lookups may be missing.
+Result<HotRows> read_hot_table(const JsonValue& value, HotLookups& lookups) {
+  constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t table, object.integer("table", 0, kMostTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t rows, object.integer("rows", 1));
+  if (object.has("min_count")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(lookups.min_count, object.integer("min_count", 0));
+  }
+  if (object.has("lookup_share")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(lookups.lookup_share, object.number("lookup_share", 0, 1));
+  }
+  if (object.has("cold_bag_share")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(lookups.cold_bag_share, object.number("cold_bag_share", 0, 1));
+  }
+  NEUROSHARD_RETURN_IF_ERROR(object.finish());
+  return HotRows{static_cast<std::int32_t>(table), rows};
 }
 
 /// The word of one way of the exchange.
@@ -148,6 +168,47 @@ Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* fa
     offloaded.push_back(table);
   }
   const Status given = give_kernels(offloaded, plan);
+  if (given.ok()) return {};
+  if (faults == nullptr) return list->error(given.message());
+  faults->push_back(given.message());
+  return {};
+}
+
+void write_hot_rows(JsonWriter& writer, const Plan& plan, const std::vector<HotLookups>& lookups) {
+  const std::vector<HotRows> hot = hot_rows(plan);
+  if (hot.empty()) return;
+  const bool told = lookups.size() == hot.size();
+  writer.key("hot_rows").begin_array();
+  for (std::size_t k = 0; k < hot.size(); ++k) {
+    writer.begin_object(JsonWriter::Layout::kLine);
+    writer.key("table").integer(hot[k].table);
+    if (told) writer.key("min_count").integer(lookups[k].min_count);
+    writer.key("rows").integer(hot[k].rows);
+    if (told) {
+      writer.key("lookup_share").number(lookups[k].lookup_share);
+      writer.key("cold_bag_share").number(lookups[k].cold_bag_share);
+    }
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+Status read_hot_rows(JsonObject& root, PlanDocument& document, std::vector<std::string>* faults) {
+  const std::optional<JsonValue> list = root.find("hot_rows");
+  if (!list) return {};
+  std::vector<HotRows> hot;
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
+  for (const JsonValue value : array) {
+    HotLookups lookups;
+    NEUROSHARD_ASSIGN_OR_RETURN(const HotRows own, read_hot_table(value, lookups));
+    if (!hot.empty() && own.table <= hot.back().table) {
+      return value.error("found table " + std::to_string(own.table) + " after " +
+                         std::to_string(hot.back().table) + ", expected each once and in order");
+    }
+    hot.push_back(own);
+    document.hot_lookups.push_back(lookups);
+  }
+  const Status given = give_hot_rows(hot, document.plan);
   if (given.ok()) return {};
   if (faults == nullptr) return list->error(given.message());
   faults->push_back(given.message());

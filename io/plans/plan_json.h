@@ -26,6 +26,13 @@ void write_offloaded(JsonWriter& writer, const Plan& plan);
 /// `faults`: not null where what is wrong with them is told instead of refused.
 Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* faults);
 
+/// The member `hot_rows` of plans that have such tables, with what is said of their lookups;
+/// nothing for others.
+void write_hot_rows(JsonWriter& writer, const Plan& plan,
+                    const std::vector<HotLookups>& lookups = {});
+/// Reads it for the plan's shards, as read_offloaded() does, which comes first.
+Status read_hot_rows(JsonObject& root, PlanDocument& document, std::vector<std::string>* faults);
+
 /// The member `cost_error`, how sure the cost before it is: {"share": 0.08, "basis": "text"}, share
 /// null where it is not known; nothing for none.
 void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error);

@@ -21,6 +21,7 @@ void write_result(JsonWriter& writer, const CompareResult& result) {
   writer.key("shards");
   write_shards(writer, result.feasible ? result.plan : Plan{});
   write_offloaded(writer, result.plan);
+  write_hot_rows(writer, result.plan);
   writer.key("per_device");
   write_device_costs(writer, result.feasible ? result.cost.per_device : std::vector<DeviceCost>{});
   writer.end_object();

@@ -30,6 +30,7 @@ inline constexpr std::string_view kHugeCtrFormat = "hugectr";
 inline constexpr TrainerRules kHugeCtrRules{.row_splits = RowSplits::kOff,
                                             .equal_columns = true,
                                             .host_memory = false,
+                                            .hot_rows = false,
                                             .names_columns = false};
 
 /// One table of such a plan.

@@ -30,11 +30,13 @@ namespace neuroshard::io {
 inline constexpr std::string_view kTorchRecFormat = "torchrec";
 
 /// What TorchRec runs on GPUs.
-inline constexpr TrainerRules kTorchRecRules{.row_splits = RowSplits::kEven,
-                                             .cuts_sequences_freely = false};
+inline constexpr TrainerRules kTorchRecRules{
+    .row_splits = RowSplits::kEven, .hot_rows = false, .cuts_sequences_freely = false};
 /// The same on CPUs, where it has no kernels for tables in host memory.
-inline constexpr TrainerRules kTorchRecRulesOnCpu{
-    .row_splits = RowSplits::kEven, .host_memory = false, .cuts_sequences_freely = false};
+inline constexpr TrainerRules kTorchRecRulesOnCpu{.row_splits = RowSplits::kEven,
+                                                  .host_memory = false,
+                                                  .hot_rows = false,
+                                                  .cuts_sequences_freely = false};
 
 /// The device in a placement: "cuda" and 1 of "rank:9/cuda:1", "cpu" and -1 of "rank:9/cpu".
 struct TorchRecDevice {

@@ -17,7 +17,7 @@ struct Standing {
   float placed = 0;                      ///< share of all pieces' single costs that is placed
   std::span<const float> cost_ms;        ///< predicted
   std::span<const float> cost_after_ms;  ///< the same with the piece
-  std::span<const std::int64_t> dims;  ///< that travel: PlanEvaluator::exchanged()
+  std::span<const std::int64_t> dims;    ///< that travel: PlanEvaluator::exchanged()
   std::span<const std::int64_t> bytes;
   float balanced_ms = 0;  ///< what each device would cost if all had the same share of every piece
   float mean_dims = 0;    ///< of a device when all pieces are placed

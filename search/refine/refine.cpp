@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/elapsed.h"
+#include "engine/core/hot_rows.h"
 #include "search/bounds/lower_bound.h"
 #include "search/feasibility.h"
 #include "search/local/plan_pieces.h"
@@ -15,6 +16,7 @@
 #include "search/plan_cost.h"
 #include "search/refine/any_widths.h"
 #include "search/refine/first_plan.h"
+#include "search/refine/hot_start.h"
 #include "search/refine/joined_columns.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
@@ -82,6 +84,7 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
         lower_bound(problem, evaluator, row_shapes(options, problem.cluster.devices),
                     {effort_for(options, left), options.bound_within_memory});
   }
+  evaluator.hold(hot_rows(result.plan));
   Refinement refinement(problem, evaluator, catalog, options, began);
   refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();
@@ -104,6 +107,27 @@ SearchResult walked_in_widths(const Problem& problem, PlanEvaluator& evaluator,
                     problem.on_more_devices);
   const ShapeCatalog widths(any.space, evaluator, rows, options.cancel);
   return walked(any, evaluator, widths, options, began, std::move(start));
+}
+
+/// The same, or with hot rows where a first plan with them is cheaper.
+SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
+                         const ShapeCatalog& catalog, const RowShapes& rows,
+                         const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                         FirstPlan start) {
+  if (options.hot_rows) {
+    std::int64_t evaluations = start.plan.evaluations;
+    std::optional<HotStart> hot =
+        hot_start(problem, evaluator, rows, options, began, start.plan, evaluations);
+    start.plan.evaluations = evaluations;
+    if (hot) {
+      const Problem own(problem.workload, hot->cluster, std::move(hot->space),
+                        problem.on_more_devices);
+      hot->plan.evaluations = evaluations;
+      const ShapeCatalog pieces(own.space, evaluator, rows, options.cancel);
+      return walked(own, evaluator, pieces, options, began, {std::move(hot->plan), start.skipped});
+    }
+  }
+  return walked_in_widths(problem, evaluator, catalog, rows, options, began, std::move(start));
 }
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
@@ -138,8 +162,8 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
                       problem.on_more_devices);
     finer->plan.evaluations = evaluations + (first.ok() ? first->plan.evaluations : 0);
     const ShapeCatalog pieces(cut.space, evaluator, rows, own.cancel);
-    return walked_in_widths(cut, evaluator, pieces, rows, own, began,
-                            {std::move(finer->plan), first.ok() ? first->skipped : ""});
+    return walked_from(cut, evaluator, pieces, rows, own, began,
+                       {std::move(finer->plan), first.ok() ? first->skipped : ""});
   }
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
@@ -155,7 +179,7 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   start.plan.evaluations += evaluations;
-  return walked_in_widths(problem, evaluator, catalog, rows, own, began, std::move(start));
+  return walked_from(problem, evaluator, catalog, rows, own, began, std::move(start));
 }
 
 }  // namespace

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/core/elapsed.h"
 #include "search/piece_sizes.h"
-#include "search/refine/fast_row_plan.h"
+#include "search/refine/fast_start.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -30,33 +29,14 @@ bool any_finer(const SearchSpace& space, std::int32_t parts) {
   });
 }
 
-StopCheck share_of_time(const SearchOptions& options, std::chrono::steady_clock::time_point began) {
-  SearchOptions own = options;
-  if (paced_by_time(options)) {
-    const double left = options.time_limit_s - seconds_since(began);
-    own.time_limit_s = std::max(kLeastTimeLimit, share_of(left, kPartsShare, kPartsSeconds));
-  }
-  return StopCheck(own);
-}
-
 std::optional<StartPlan> start_in(const Problem& problem, PlanEvaluator& evaluator,
                                   const RowShapes& rows, const SearchOptions& options,
-                                  const StopCheck& stop) {
+                                  std::chrono::steady_clock::time_point began) {
   const ShapeCatalog catalog(problem.space, evaluator, rows, options.cancel);
   if (!catalog.complete()) return std::nullopt;
-  const std::int64_t budget = budget_share(options, kPartsShare);
-  const std::optional<DividedPlan> fast = plan_by_load(problem, evaluator, catalog, stop, budget);
-  std::optional<StartPlan> best;
-  if (fast) best = start_of(fast->plan, problem, evaluator, catalog);
-  const std::int64_t left = fast ? budget - std::min(budget, fast->plan.evaluations) : budget;
-  if (left < 1 || stop.stop()) return best;
-  if (const auto by_rows = fast_row_plan(problem, evaluator, catalog, stop, left, fast)) {
-    StartPlan found = start_of(*by_rows, problem, evaluator, catalog);
-    const std::int64_t spent = found.evaluations + (best ? best->evaluations : 0);
-    if (!best || found.cost < best->cost) best = std::move(found);
-    best->evaluations = spent;
-  }
-  return best;
+  return fast_start(problem, evaluator, catalog,
+                    share_of_time(options, began, kPartsShare, kPartsSeconds),
+                    budget_share(options, kPartsShare));
 }
 
 }  // namespace
@@ -94,8 +74,7 @@ std::optional<SequenceStart> finer_sequences(const Problem& problem, PlanEvaluat
     if (many || !any_finer(problem.space, parts) || over.stop()) break;
     const Problem finer(problem.workload, problem.cluster,
                         with_sequence_parts(problem.space, parts), problem.on_more_devices);
-    std::optional<StartPlan> found =
-        start_in(finer, evaluator, rows, options, share_of_time(options, began));
+    std::optional<StartPlan> found = start_in(finer, evaluator, rows, options, began);
     if (!found) continue;
     evaluations += found->evaluations;
     if (found->cost >= cost) continue;

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/hot_rows.h"
 #include "support.h"
 #include "tests/support/kernels.h"
 
@@ -216,6 +217,34 @@ BOOST_AUTO_TEST_CASE(tables_in_host_memory_are_written_and_read_back) {
   BOOST_TEST(format_plan(none) == kExample);
   BOOST_TEST(format_plan(value_of(parse(changed("\"memory_bytes\": 416", R"("memory_bytes": 416,
     "host_bytes": 0)")))) == kExample);
+}
+
+BOOST_AUTO_TEST_CASE(hot_rows_are_written_and_read_back) {
+  PlanDocument document = example();
+  const HotRows hot{1, 3};
+  BOOST_REQUIRE(give_hot_rows({&hot, 1}, document.plan).ok());
+  const PlanDocument plain = value_of(parse(format_plan(document)));
+  BOOST_TEST((hot_rows(plain.plan) == hot_rows(document.plan)));
+  document.hot_lookups = {{17, 0.75, 0.5}};
+  const std::string text = format_plan(document);
+  BOOST_TEST(text.find(R"({"table": 1, "min_count": 17, "rows": 3, "lookup_share": 0.75, )"
+                       R"("cold_bag_share": 0.5})") != std::string::npos);
+  BOOST_TEST((value_of(parse(text)).hot_lookups == document.hot_lookups));
+  BOOST_TEST(format_plan(value_of(parse(text))) == text);
+}
+
+BOOST_AUTO_TEST_CASE(hot_rows_of_no_plan_are_refused) {
+  const auto refused = [](const std::string& list, const std::string& message) {
+    const std::string text = "  \"hot_rows\": " + list + ",\n  \"per_device\": [";
+    const std::string got(parse(changed("  \"per_device\": [", text)).status().message());
+    BOOST_TEST(got.find(message) != std::string::npos, got);
+  };
+  refused(R"([{"table": 1, "rows": 0}])", "hot_rows[0]");
+  refused(R"([{"table": 1}])", "hot_rows[0]");
+  refused(R"([{"table": 7, "rows": 1}])", "hot_rows[0]: table 7 has no shards");
+  refused(R"([{"table": 1, "rows": 1}, {"table": 0, "rows": 1}])",
+          "found table 0 after 1, expected each once and in order");
+  refused(R"([{"table": 1, "rows": 1, "lookup_share": 2}])", "lookup_share");
 }
 
 BOOST_AUTO_TEST_CASE(bad_kernels_of_a_plan_are_named_with_their_path) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/interconnect.h"
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
@@ -104,6 +105,7 @@ ChosenProfile inside_step(ChosenProfile hardware, const DenseModel& model) {
 Result<IterationCost> simulate_iteration(const ChosenProfile& chosen, const Workload& workload,
                                          const Plan& plan, const DenseModel& model) {
   NEUROSHARD_RETURN_IF_ERROR(check_simulated(chosen, workload, plan));
+  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, "a whole step is not simulated with them"));
   const ChosenProfile hardware = inside_step(chosen, model);
   NEUROSHARD_ASSIGN_OR_RETURN(const KernelRates rates,
                               kernel_rates(hardware.profile, model.precision));

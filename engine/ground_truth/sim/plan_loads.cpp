@@ -25,8 +25,8 @@ class RowSkews {
     const Table& table = workload_.tables[static_cast<std::size_t>(shard.table)];
     std::vector<double>& skews = known_[{shard.table, blocks}];
     if (skews.empty()) {
-      skews =
-          block_skews(shard_load(workload_, whole_table(workload_, shard.table, 0)).use, blocks);
+      const Shard whole = whole_table(workload_, shard.table, 0, shard.kernel);
+      skews = block_skews(shard_load(workload_, whole).use, blocks);
     }
     const std::int64_t block = shard.row_begin / block_rows(table.rows, blocks);
     return skews[static_cast<std::size_t>((block + shard.table) % blocks)];
@@ -46,11 +46,8 @@ ShardLoad heated(ShardLoad load, double skew, bool pooled) {
   return load;
 }
 
-/// Values of an output, for a sample: one a column and feature, or a lookup where they are not
-/// pooled.
-double values_of(const Table& table, const ShardLoad& load, double samples) {
-  return load.dim * (table.pooled ? table.features : load.lookups / samples);
-}
+/// Values of its outputs, for a sample.
+double values_of(const ShardLoad& load, double samples) { return load.dim * load.bags / samples; }
 
 /// Whether a table's partial sums go by a reduce-scatter of their own: TorchRec runs one over all
 /// devices and one over those of each host.
@@ -67,12 +64,25 @@ void add_replica(const Workload& workload, const Plan& plan, const Shard& shard,
   loads.reduced_bytes += static_cast<double>(shard.rows()) * shard.dim() * kGradientBytes;
 }
 
+void add_hot_rows(const Workload& workload, const Plan& plan, PlanLoads& loads) {
+  for (const HotRows& hot : hot_rows(plan)) {
+    const Table& table = workload.tables[static_cast<std::size_t>(hot.table)];
+    for (std::int32_t device = 0; device < plan.devices; ++device) {
+      loads.lookups[static_cast<std::size_t>(device)].push_back(
+          hot_load(workload, hot, samples_of_device(workload.batch_size, plan.devices, device)));
+    }
+    loads.reduced_bytes += static_cast<double>(hot.rows) * table.dim * kGradientBytes;
+    if (table.pooled) loads.merged_values += static_cast<double>(table.dim) * table.features;
+  }
+}
+
 }  // namespace
 
 PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t devices_per_host) {
   const auto devices = static_cast<std::size_t>(plan.devices);
   PlanLoads loads{std::vector<std::vector<ShardLoad>>(devices),
                   {std::vector<double>(devices), std::vector<double>(devices)},
+                  0,
                   0};
   const std::vector<ShardShape> shapes = shapes_of(plan);
   RowSkews skews(workload);
@@ -92,9 +102,10 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const bool reduced = partial && reduce_scattered(shapes[i], plan.devices, devices_per_host);
     (reduced ? reduces : exchanges) = true;
     (partial ? loads.exchange.partial : loads.exchange.whole)[device] +=
-        values_of(table, load, static_cast<double>(workload.batch_size));
+        values_of(load, static_cast<double>(workload.batch_size));
     loads.lookups[device].push_back(load);
   }
+  add_hot_rows(workload, plan, loads);
   if (reduces && exchanges) loads.exchange.collectives = 2;
   return loads;
 }

@@ -13,7 +13,9 @@ namespace neuroshard {
 struct PlanLoads {
   std::vector<std::vector<ShardLoad>> lookups;  ///< of each device's shards and all replicas
   ExchangeValues exchange;                      ///< forward; backward the same values return
-  double reduced_bytes = 0;  ///< fp32 gradients of the tables that every device holds
+  double reduced_bytes = 0;  ///< fp32 gradients of what every device holds, as an all-reduce's
+  /// Sums of hot rows, a sample, that a device adds to those of cold ones which arrive.
+  double merged_values = 0;
 };
 
 /// Even blocks of a table's rows have the skew of block_skews(). Which block is the hottest is not

@@ -52,17 +52,12 @@ ShardLoad load_of(const Workload& workload, const Table& table, std::int64_t row
   return load;
 }
 
-}  // namespace
-
-ShardLoad shard_load(const Workload& workload, const Shard& shard) {
-  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
-  return load_of(workload, table, shard.rows(), shard.dim());
+double share_of(const Workload& workload, std::int64_t samples) {
+  return static_cast<double>(samples) / static_cast<double>(workload.batch_size);
 }
 
-ShardLoad replica_load(const Workload& workload, std::int32_t index, std::int64_t samples) {
-  const Table& table = workload.tables[static_cast<std::size_t>(index)];
-  ShardLoad load = load_of(workload, table, table.rows, table.dim);
-  const double share = static_cast<double>(samples) / static_cast<double>(workload.batch_size);
+/// Of that share of the samples.
+ShardLoad thinned(ShardLoad load, double share) {
   const double seen_everywhere = load.distinct;
   load.bags *= share;
   load.lookups *= share;
@@ -77,6 +72,38 @@ ShardLoad replica_load(const Workload& workload, std::int32_t index, std::int64_
   if (!(load.distinct > 0)) load.distinct = std::min(seen_everywhere, load.lookups);
   load.distinct = std::min(load.distinct, load.lookups);
   return load;
+}
+
+}  // namespace
+
+ShardLoad shard_load(const Workload& workload, const Shard& shard) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shard.table)];
+  ShardLoad load = load_of(workload, table, shard.rows(), shard.dim());
+  if (shard.kernel.hot_rows == 0) return load;
+  const LookupParts parts = lookup_parts(table, shard.kernel.hot_rows, workload.batch_size);
+  const double part = static_cast<double>(shard.rows()) / static_cast<double>(table.rows);
+  load.lookups *= 1 - parts.hot_share;
+  load.bags = table.pooled ? load.bags * parts.cold_bags : load.lookups;
+  load.distinct = std::max(0.0, load.distinct - parts.hot_distinct * part);
+  load.use = row_use(parts.cold, load.lookups, load.distinct);
+  return load;
+}
+
+ShardLoad replica_load(const Workload& workload, std::int32_t index, std::int64_t samples) {
+  const Table& table = workload.tables[static_cast<std::size_t>(index)];
+  return thinned(load_of(workload, table, table.rows, table.dim), share_of(workload, samples));
+}
+
+ShardLoad hot_load(const Workload& workload, const HotRows& hot, std::int64_t samples) {
+  const Table& table = workload.tables[static_cast<std::size_t>(hot.table)];
+  const LookupParts parts = lookup_parts(table, hot.rows, workload.batch_size);
+  ShardLoad load = load_of(workload, table, table.rows, table.dim);
+  load.rows = hot.rows;
+  load.lookups *= parts.hot_share;
+  if (!table.pooled) load.bags = load.lookups;
+  load.distinct = parts.hot_distinct;
+  load.use = row_use(parts.hot, load.lookups, load.distinct);
+  return thinned(load, share_of(workload, samples));
 }
 
 }  // namespace neuroshard

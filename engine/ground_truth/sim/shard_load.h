@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
 
@@ -29,12 +30,16 @@ struct ShardLoad {
 };
 
 /// Of a shard on one device, for all samples of the batch: a row range has its share of the table's
-/// lookups and of its distinct rows.
+/// lookups and of its distinct rows; of a table with hot rows, of those of the others, and an
+/// output of bags with one of these.
 ShardLoad shard_load(const Workload& workload, const Shard& shard);
 
 /// Of a table that each of `devices` devices holds whole, on one that has `samples` of the samples.
 /// A row that the batch looks up c times is seen on a device with the chance 1 - (1 - share)^c, so
 /// hot rows are less hot there.
 ShardLoad replica_load(const Workload& workload, std::int32_t table, std::int64_t samples);
+
+/// The same of hot rows alone, with an output of every bag.
+ShardLoad hot_load(const Workload& workload, const HotRows& hot, std::int64_t samples);
 
 }  // namespace neuroshard

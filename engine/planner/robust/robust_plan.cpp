@@ -26,6 +26,7 @@ PlanOptions known_by_all(PlanOptions options, std::span<const CostModels* const>
     const Capabilities known = capabilities(*one);
     options.row_splits = std::min(options.row_splits, known.row_splits);
     options.data_parallel &= known.replicas;
+    options.hot_rows = false;  // the descent between models has no place for them
     options.trainer.host_memory &= known.host_memory;
   }
   return options;

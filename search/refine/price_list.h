@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/core/aligned_vector.h"
+#include "search/local/local_plan.h"
+#include "search/local/shape_catalog.h"
+#include "search/problem.h"
+
+namespace neuroshard::search {
+
+/// What a little more of everything takes in a plan, milliseconds.
+class PriceList {
+ public:
+  /// REQUIRES a plan with pieces of the catalog, and an evaluator that holds its hot rows.
+  PriceList(const Assignment& assignment, const Problem& problem, const PlanEvaluator& evaluator,
+            const ShapeCatalog& catalog);
+
+  /// Of the shape's compute on one device that has it beside its own.
+  [[nodiscard]] double compute(ShapeId shape) const;
+  [[nodiscard]] double of_dim() const { return of_dim_; }    ///< on each device
+  [[nodiscard]] double of_byte() const { return of_byte_; }  ///< of gradients that are added up
+
+ private:
+  void price_travel(const LocalPlan& plan);
+
+  const PlanEvaluator& evaluator_;
+  AlignedVector<float> state_;  // of a device with as much to do as half of the others
+  double compute_ms_ = 0;       // its
+  double of_dim_ = 0;
+  double of_byte_ = 0;
+};
+
+}  // namespace neuroshard::search
