@@ -11,7 +11,7 @@
 namespace neuroshard {
 namespace {
 
-constexpr std::int64_t kGradientBytes = 4;
+constexpr std::int64_t kValueBytes = 4;  // of gradients and sums
 
 double lookups_of(const Table& table, std::int64_t batch_size) {
   return static_cast<double>(batch_size) * table.pooling_factor;
@@ -21,10 +21,9 @@ double distinct_of(const Table& table, std::int64_t batch_size) {
   return distinct_rows(table.reuse_histogram, lookups_of(table, batch_size), table.rows);
 }
 
-double count_of(std::size_t bin) {
-  ReuseHistogram only{};
-  only[bin] = 1;
-  return mean_reuse(only);
+/// Of a hot row on every device: what it has on one, and its gradients.
+std::int64_t bytes_of_row(const Table& table) {
+  return row_bytes(table, table.dim) + kValueBytes * table.dim;
 }
 
 /// Share of bags with a lookup that is not hot, of so many lookups in the mean.
@@ -97,8 +96,8 @@ Status check_hot_rows(const Workload& workload, const Plan& plan) {
                            " hot rows, expected fewer than its " + std::to_string(table.rows));
     }
     std::int64_t own = 0;
-    const std::int64_t row = row_bytes(table, table.dim) + kGradientBytes * table.dim;
-    if (__builtin_mul_overflow(hot.rows, row, &own) || __builtin_add_overflow(bytes, own, &bytes)) {
+    if (__builtin_mul_overflow(hot.rows, bytes_of_row(table), &own) ||
+        __builtin_add_overflow(bytes, own, &bytes)) {
       return invalid_input(table_label(workload, hot.table) + ": " + std::to_string(hot.rows) +
                            " hot rows, expected bytes of all tables below 2^63 with them");
     }
@@ -108,15 +107,15 @@ Status check_hot_rows(const Workload& workload, const Plan& plan) {
 
 std::int64_t hot_row_bytes(const Table& table, std::int64_t rows, const StepMemory& step) {
   const ShardShape all{.rows = table.rows, .dim = table.dim, .replicated = true};
-  return rows * (row_bytes(table, table.dim) + kGradientBytes * table.dim) +
-         buffer_bytes(table, all, step);
+  return rows * bytes_of_row(table) + buffer_bytes(table, all, step);
 }
 
 LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t batch_size) {
   LookupParts parts;
   parts.cold = table.reuse_histogram;
+  if (rows == 0) return parts;
   const double distinct = distinct_of(table, batch_size);
-  if (rows == 0 || !(distinct > 0)) return parts;
+  if (!(distinct > 0)) return parts;
   double left = static_cast<double>(rows) / distinct;  // of the distinct rows
   double hot = 0;
   double all = 0;
@@ -127,8 +126,9 @@ LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t bat
     parts.hot[bin] = taken;
     parts.cold[bin] = share - taken;
     parts.hot_distinct += taken * distinct;
-    hot += taken * count_of(bin);
-    all += share * count_of(bin);
+    const double count = reuse_bin_center(static_cast<int>(bin));
+    hot += taken * count;
+    all += share * count;
   }
   parts.hot_share = std::clamp(hot / all, 0.0, 1.0);
   add_up_to_one(parts.hot);
@@ -137,6 +137,12 @@ LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t bat
     parts.cold_bags = cold_bags_of(table.pooling_factor / table.features, parts.hot_share);
   }
   return parts;
+}
+
+double merge_ms(double values, double gbps) {
+  constexpr double kPasses = 3;
+  constexpr double kMsPerByte = 1e-6;  // at 1 GB/s
+  return kPasses * values * kValueBytes / gbps * kMsPerByte;
 }
 
 std::vector<HotLevel> hot_levels(const Table& table, std::int64_t batch_size) {

@@ -70,6 +70,10 @@ struct LookupParts {
 /// taken to be all of one count. REQUIRES a valid table, 0 <= rows < table.rows.
 LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t batch_size);
 
+/// Milliseconds in which a device adds so many values of hot rows' sums to those that arrive of
+/// cold ones, at the rate of its memory: the one is read, the other read and written.
+double merge_ms(double values, double gbps);
+
 /// So many rows are looked up at least `min_count` times in a batch.
 struct HotLevel {
   std::int64_t rows = 0;

@@ -172,20 +172,13 @@ void add_group(double begin, double end, const Mean& mean, ExpectedCounts& count
   }
 }
 
-/// Mean count of a distinct index of bin k.
-double bin_center(int bin) {
-  if (bin == kReuseBins - 1) return 49152;
-  const ReuseBinRange range = reuse_bin_range(bin);
-  return std::sqrt(static_cast<double>(range.low) * static_cast<double>(range.high));
-}
-
 /// A share of the rows with that count, which no bin's centre may be: the bins next to it get so
 /// much each that their mean is the count.
 void add_at_mean(double count, double share, ReuseHistogram& histogram) {
   int above = 1;
-  while (above < kReuseBins - 1 && bin_center(above) < count) ++above;
-  const double low = bin_center(above - 1);
-  const double up = std::clamp((count - low) / (bin_center(above) - low), 0.0, 1.0);
+  while (above < kReuseBins - 1 && reuse_bin_center(above) < count) ++above;
+  const double low = reuse_bin_center(above - 1);
+  const double up = std::clamp((count - low) / (reuse_bin_center(above) - low), 0.0, 1.0);
   histogram[static_cast<std::size_t>(above - 1)] += share * (1 - up);
   histogram[static_cast<std::size_t>(above)] += share * up;
 }
@@ -197,6 +190,12 @@ ReuseBinRange reuse_bin_range(int bin) {
   const std::int64_t low = (std::int64_t{1} << (bin - 1)) + 1;
   if (bin == kReuseBins - 1) return {low, std::numeric_limits<std::int64_t>::max()};
   return {low, std::int64_t{1} << bin};
+}
+
+double reuse_bin_center(int bin) {
+  if (bin == kReuseBins - 1) return 49152;
+  const ReuseBinRange range = reuse_bin_range(bin);
+  return std::sqrt(static_cast<double>(range.low) * static_cast<double>(range.high));
 }
 
 namespace {
@@ -265,7 +264,7 @@ ReuseHistogram thinned_reuse(const ReuseHistogram& histogram, double lookups, st
   const double scale = lookups / distinct / mean_reuse(histogram);
   double all = 0;
   for (int bin = 0; bin < kReuseBins; ++bin) {
-    const double count = std::max(1.0, bin_center(bin) * scale);
+    const double count = std::max(1.0, reuse_bin_center(bin) * scale);
     const double seen = -std::expm1(count * std::log1p(-share));
     const double rows_seen = histogram[static_cast<std::size_t>(bin)] * seen;
     add_at_mean(count * share / seen, rows_seen, thinned);
@@ -278,7 +277,7 @@ ReuseHistogram thinned_reuse(const ReuseHistogram& histogram, double lookups, st
 double mean_reuse(const ReuseHistogram& histogram) {
   double mean = 0;
   for (int bin = 0; bin < kReuseBins; ++bin) {
-    mean += histogram[static_cast<std::size_t>(bin)] * bin_center(bin);
+    mean += histogram[static_cast<std::size_t>(bin)] * reuse_bin_center(bin);
   }
   return mean;
 }

@@ -19,6 +19,9 @@ struct ReuseBinRange {
 };
 ReuseBinRange reuse_bin_range(int bin);
 
+/// The count that stands for a bin: the geometric mean of its range, of the last bin 49,152.
+double reuse_bin_center(int bin);
+
 /// What a batch of indices looks like in expectation.
 struct ReuseExpectation {
   ReuseHistogram histogram{};

@@ -55,6 +55,8 @@ MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, s
       comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
 
 void MlpEvaluator::hold(std::span<const HotRows> hot) {
+  if (std::equal(hot.begin(), hot.end(), hot_.begin(), hot_.end())) return;
+  hot_.assign(hot.begin(), hot.end());
   std::vector<ShardShape> shapes;
   held_ = {};
   for (const HotRows& own : hot) {

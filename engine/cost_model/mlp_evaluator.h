@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "engine/core/cluster.h"
 #include "engine/core/plan.h"
@@ -82,7 +83,8 @@ class MlpEvaluator final : public CostEvaluator {
   const Workload& workload_;
   const std::int32_t devices_;
   const ShardTraffic traffic_;
-  search::Collectives held_;  // of hot rows, on all devices together
+  std::vector<HotRows> hot_;  // on every device
+  search::Collectives held_;  // theirs, on all devices together
   ComputePredictor compute_;
   CommPredictor comm_;
 };

@@ -11,14 +11,6 @@ namespace {
 
 constexpr std::int64_t kValueBytes = 4;  // of outputs and gradients, whatever the weights
 
-/// Of a column of a device's samples: the sum that arrived is read and the other one changed.
-double merge_ms(std::int64_t batch_size, std::int32_t devices, std::optional<double> gbps) {
-  constexpr double kPasses = 3;
-  if (!gbps) return 0;
-  const double samples = static_cast<double>(batch_size) / devices;
-  return kPasses * samples * kValueBytes / *gbps * 1e-6;
-}
-
 /// Of so many values, as whole columns.
 std::int64_t columns(double values, double share) {
   return share < 1 ? static_cast<std::int64_t>(std::ceil(values * share)) : std::llround(values);
@@ -32,7 +24,10 @@ ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices, const
       devices_(devices),
       links_(models.links),
       exchange_(exchange),
-      merge_ms_per_dim_(merge_ms(workload.batch_size, devices, models.device_gbps)),
+      merge_ms_per_dim_(
+          models.device_gbps
+              ? merge_ms(static_cast<double>(workload.batch_size) / devices, *models.device_gbps)
+              : 0),
       host_devices_(devices) {
   if (!links_) return;
   host_devices_ = devices_of_host(*links_, devices);

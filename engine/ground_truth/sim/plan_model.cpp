@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/interconnect.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
@@ -44,15 +45,6 @@ void add_memory_and_dims(const Workload& workload, const Plan& plan, PlanCost& c
   }
 }
 
-/// One sum of two is read, the other read and written.
-double merge_ms(const HardwareProfile& profile, double values, std::int64_t batch_size,
-                std::int32_t devices) {
-  constexpr double kPasses = 3;
-  constexpr double kValueBytes = 4;
-  const auto samples = static_cast<double>(samples_of_device(batch_size, devices, 0));
-  return kPasses * samples * values * kValueBytes / profile.dram_gbps.value * 1e-6;
-}
-
 void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
                         std::int64_t batch_size, const ExchangeFormat& format, PlanCost& cost) {
   const InterconnectProfile& link = hardware.interconnect;
@@ -72,7 +64,8 @@ void simulate_exchanges(const ChosenProfile& hardware, const PlanLoads& loads,
   const double earliest = *std::min_element(starts.begin(), starts.end());
   for (double& start : starts) start -= earliest;
   const CommTime staggered = exchange(starts);
-  const double merge = merge_ms(hardware.profile, loads.merged_values, batch_size, devices);
+  const auto samples = static_cast<double>(samples_of_device(batch_size, devices, 0));
+  const double merge = merge_ms(samples * loads.merged_values, hardware.profile.dram_gbps.value);
   for (std::size_t d = 0; d < starts.size(); ++d) {
     cost.per_device[d].forward_comm_ms = staggered.forward_ms[d] + merge;
     cost.cost_ms = std::max(cost.cost_ms, cost.per_device[d].total_ms());

@@ -10,12 +10,6 @@ namespace {
 constexpr std::int32_t kRowBytes = 8;     // FBGEMM's 64-bit indices
 constexpr std::int32_t kWeightBytes = 4;  // of a lookup's own weight
 
-double bin_count(std::size_t bin) {
-  ReuseHistogram only{};
-  only[bin] = 1;
-  return mean_reuse(only);
-}
-
 /// Bin centres are scaled so that the bins' lookups add up to the batch's.
 RowUse row_use(const ReuseHistogram& histogram, double lookups, double distinct) {
   RowUse use;
@@ -24,7 +18,7 @@ RowUse row_use(const ReuseHistogram& histogram, double lookups, double distinct)
   const double scale = lookups / distinct / mean;
   for (std::size_t bin = 0; bin < use.rows.size(); ++bin) {
     use.rows[bin] = distinct * histogram[bin];
-    use.count[bin] = bin_count(bin) * scale;
+    use.count[bin] = reuse_bin_center(static_cast<int>(bin)) * scale;
   }
   return use;
 }
