@@ -144,11 +144,8 @@ class PlanCommand final : public Command {
 
   /// A trainer's file is for no other one.
   [[nodiscard]] Status check_target() const {
-    const TrainerRules of_file = io::trainer_rules(export_.format, {});
-    const TrainerRules of_nobody{.hot_rows =
-                                     of_file.hot_rows};  // csv and html have no place for those
-    if (!search_.target || of_file == of_nobody ||
-        of_file == io::trainer_rules(*search_.target, {})) {
+    if (!search_.target || !io::is_for_trainers(export_.format) ||
+        io::trainer_rules(export_.format, {}) == io::trainer_rules(*search_.target, {})) {
       return {};
     }
     return invalid_input("--target: found '" + *search_.target + "' with --format " +

@@ -96,6 +96,11 @@ std::string plan_format_names() {
   return names;
 }
 
+bool is_for_trainers(std::string_view format) {
+  const PlanFormat* found = find_plan_format(format);
+  return found != nullptr && found->as_written != nullptr;
+}
+
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options) {
   const PlanFormat* found = find_plan_format(format);
   if (found == nullptr) return {};

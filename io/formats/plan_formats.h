@@ -64,6 +64,9 @@ const PlanFormat* find_plan_format(std::string_view name);
 /// "json, torchrec, ..": their names, as messages say what was expected.
 std::string plan_format_names();
 
+/// Whether a trainer reads files of the format; false for an unknown one.
+bool is_for_trainers(std::string_view format);
+
 /// What the trainer of that format runs with these options; everything for an unknown one.
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
 
