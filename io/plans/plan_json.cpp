@@ -65,6 +65,25 @@ Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   return offloaded;
 }
 
+/// Lists of tables have each once and in order: `next`, read from `value`, comes behind those so
+/// far.
+template <typename OfTable>
+Status check_order(const JsonValue& value, const std::vector<OfTable>& so_far,
+                   const OfTable& next) {
+  if (so_far.empty() || next.table > so_far.back().table) return {};
+  return value.error("found table " + std::to_string(next.table) + " after " +
+                     std::to_string(so_far.back().table) + ", expected each once and in order");
+}
+
+/// What is wrong with such a list, as a refusal or among the faults.
+Status refuse_or_tell(const Status& given, const JsonValue& list,
+                      std::vector<std::string>* faults) {
+  if (given.ok()) return {};
+  if (faults == nullptr) return list.error(given.message());
+  faults->push_back(given.message());
+  return {};
+}
+
 /// What is said of its lookups may be missing.
 Result<HotRows> read_hot_table(const JsonValue& value, HotLookups& lookups) {
   constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
@@ -160,18 +179,10 @@ Status read_offloaded(JsonObject& root, Plan& plan, std::vector<std::string>* fa
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, list->array());
   for (const JsonValue value : array) {
     NEUROSHARD_ASSIGN_OR_RETURN(const OffloadedTable table, read_offloaded_table(value));
-    if (!offloaded.empty() && table.table <= offloaded.back().table) {
-      return value.error("found table " + std::to_string(table.table) + " after " +
-                         std::to_string(offloaded.back().table) +
-                         ", expected each once and in order");
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_order(value, offloaded, table));
     offloaded.push_back(table);
   }
-  const Status given = give_kernels(offloaded, plan);
-  if (given.ok()) return {};
-  if (faults == nullptr) return list->error(given.message());
-  faults->push_back(given.message());
-  return {};
+  return refuse_or_tell(give_kernels(offloaded, plan), *list, faults);
 }
 
 void write_hot_rows(JsonWriter& writer, const Plan& plan, const std::vector<HotLookups>& lookups) {
@@ -201,18 +212,11 @@ Status read_hot_rows(JsonObject& root, PlanDocument& document, std::vector<std::
   for (const JsonValue value : array) {
     HotLookups lookups;
     NEUROSHARD_ASSIGN_OR_RETURN(const HotRows own, read_hot_table(value, lookups));
-    if (!hot.empty() && own.table <= hot.back().table) {
-      return value.error("found table " + std::to_string(own.table) + " after " +
-                         std::to_string(hot.back().table) + ", expected each once and in order");
-    }
+    NEUROSHARD_RETURN_IF_ERROR(check_order(value, hot, own));
     hot.push_back(own);
     document.hot_lookups.push_back(lookups);
   }
-  const Status given = give_hot_rows(hot, document.plan);
-  if (given.ok()) return {};
-  if (faults == nullptr) return list->error(given.message());
-  faults->push_back(given.message());
-  return {};
+  return refuse_or_tell(give_hot_rows(hot, document.plan), *list, faults);
 }
 
 void write_cost_error(JsonWriter& writer, const std::optional<CostError>& error) {
