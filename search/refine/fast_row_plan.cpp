@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <span>
 #include <tuple>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "search/refine/cheapest_divisions.h"
+#include "search/refine/price_list.h"
 #include "search/refine/worth_replicating.h"
 
 namespace neuroshard::search {
@@ -139,18 +139,14 @@ class FastRowPlans {
   /// worth it by that plan's prices, and with the best of them; then once more by the prices that
   /// are left.
   void in_replicas() {
-    constexpr int kRounds = 2;
-    constexpr std::array kShares{1.0, 0.75, 0.5, 0.25};
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kPriceRounds; ++round) {
       const std::optional<DividedPlan> base = best_ ? best_ : first_;
       if (!base) return;
       const std::vector<std::int32_t> tables =
           worth_replicating(base->plan.pieces, problem_, evaluator_, catalog_);
       bool gained = false;
-      for (const double share : kShares) {
+      for (const std::size_t count : counts_to_try(tables.size())) {
         if (tables.empty() || over()) return;
-        const auto count =
-            static_cast<std::size_t>(std::ceil(share * static_cast<double>(tables.size())));
         gained = attempt_new(replicated(base->divisions, std::span(tables).first(count))) || gained;
       }
       if (!gained) return;

@@ -1,7 +1,6 @@
 #include "search/refine/hot_start.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
@@ -17,8 +16,6 @@
 namespace neuroshard::search {
 namespace {
 
-constexpr int kRounds = 2;                           // once more by the prices that hot rows leave
-constexpr std::array kShares{1.0, 0.75, 0.5, 0.25};  // of the tables that gain
 constexpr double kHotShare = 0.05;     // of the time left, or of the budget, for one plan
 constexpr double kHotSeconds = 0.005;  // or this much, if there is
 
@@ -38,28 +35,30 @@ double certain_lookups(std::int64_t count) {
 
 class HotStarts {
  public:
-  HotStarts(const Problem& problem, PlanEvaluator& evaluator, const RowShapes& rows,
-            const SearchOptions& options, std::chrono::steady_clock::time_point began)
-      : problem_(problem), evaluator_(evaluator), rows_(rows), options_(options), began_(began) {}
+  HotStarts(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+            const RowShapes& rows, const SearchOptions& options,
+            std::chrono::steady_clock::time_point began)
+      : problem_(problem),
+        evaluator_(evaluator),
+        catalog_(catalog),
+        rows_(rows),
+        options_(options),
+        began_(began) {}
 
   std::optional<HotStart> run(const StartPlan& base, std::int64_t& evaluations) {
     const StopCheck over(options_);
     std::optional<HotStart> best;
-    for (int round = 0; round < kRounds && !over.stop(); ++round) {
-      const std::vector<Gain> gains =
-          best ? gains_by({problem_.workload, best->cluster, best->space, problem_.on_more_devices},
-                          best->plan.plan)
-               : gains_by(problem_, base.plan);
+    for (int round = 0; round < kPriceRounds && !over.stop(); ++round) {
+      const std::vector<Gain> gains = best ? gains_by(best->problem, best->catalog, best->plan.plan)
+                                           : gains_by(problem_, catalog_, base.plan);
       bool better = false;
-      for (const double share : kShares) {
+      for (const std::size_t count : counts_to_try(gains.size())) {
         if (gains.empty() || over.stop()) break;
-        const auto count =
-            static_cast<std::size_t>(std::ceil(share * static_cast<double>(gains.size())));
         std::optional<HotStart> found = start_with(std::span(gains).first(count));
         if (!found) continue;
         evaluations += found->plan.evaluations;
         if (found->plan.cost >= (best ? best->plan.cost : base.cost)) continue;
-        best = std::move(found);
+        best.emplace(*std::move(found));
         better = true;
       }
       if (!better) break;
@@ -69,10 +68,8 @@ class HotStarts {
   }
 
  private:
-  /// By what more of everything takes in that plan, those first that save the most a byte.
-  std::vector<Gain> gains_by(const Problem& own, const Plan& plan) {
-    const ShapeCatalog catalog(own.space, evaluator_, rows_, options_.cancel);
-    if (!catalog.complete()) return {};
+  /// By what more of everything takes in that plan, those first that save the most.
+  std::vector<Gain> gains_by(const Problem& own, const ShapeCatalog& catalog, const Plan& plan) {
     const Assignment pieces = pieces_of(plan, own.workload, catalog);
     if (pieces.empty()) return {};
     evaluator_.hold(hot_rows(plan));
@@ -151,17 +148,16 @@ class HotStarts {
   }
 
   std::optional<HotStart> start_with(std::span<const Gain> gains) {
-    HotStart start{problem_.space, problem_.cluster, {}};
+    Problem with = problem_;
     std::vector<HotRows> hot;
     for (const Gain& gain : gains) {
-      TableSpace& own = start.space.tables[static_cast<std::size_t>(gain.hot.table)];
+      TableSpace& own = with.space.tables[static_cast<std::size_t>(gain.hot.table)];
       own.kernel.hot_rows = gain.hot.rows;
       own.sharding.data_parallel = false;
-      start.cluster.memory_bytes -= gain.bytes;
+      with.cluster.memory_bytes -= gain.bytes;
       hot.push_back(gain.hot);
     }
-    const Problem with(problem_.workload, start.cluster, start.space, problem_.on_more_devices);
-    const ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
+    ShapeCatalog catalog(with.space, evaluator_, rows_, options_.cancel);
     if (!catalog.complete()) return std::nullopt;
     std::sort(hot.begin(), hot.end(),
               [](const HotRows& a, const HotRows& b) { return a.table < b.table; });
@@ -170,12 +166,12 @@ class HotStarts {
         with, evaluator_, catalog, share_of_time(options_, began_, kHotShare, kHotSeconds),
         budget_share(options_, kHotShare));
     if (!plan) return std::nullopt;
-    start.plan = *std::move(plan);
-    return start;
+    return HotStart{std::move(with), std::move(catalog), *std::move(plan)};
   }
 
   const Problem& problem_;
   PlanEvaluator& evaluator_;
+  const ShapeCatalog& catalog_;
   const RowShapes& rows_;
   const SearchOptions& options_;
   const std::chrono::steady_clock::time_point began_;
@@ -184,10 +180,11 @@ class HotStarts {
 }  // namespace
 
 std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluator,
-                                  const RowShapes& rows, const SearchOptions& options,
+                                  const ShapeCatalog& catalog, const RowShapes& rows,
+                                  const SearchOptions& options,
                                   std::chrono::steady_clock::time_point began,
                                   const StartPlan& base, std::int64_t& evaluations) {
-  return HotStarts(problem, evaluator, rows, options, began).run(base, evaluations);
+  return HotStarts(problem, evaluator, catalog, rows, options, began).run(base, evaluations);
 }
 
 }  // namespace neuroshard::search

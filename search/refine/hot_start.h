@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "search/local/shape_catalog.h"
 #include "search/problem.h"
 #include "search/refine/start_plan.h"
 #include "search/row_shapes.h"
@@ -15,19 +16,20 @@ namespace neuroshard::search {
 
 /// What to search when tables have hot rows, and a plan with them.
 struct HotStart {
-  SearchSpace space;
-  Cluster cluster;  ///< with the memory that hot rows leave
+  Problem problem;  ///< with the memory that hot rows leave
+  ShapeCatalog catalog;
   StartPlan plan;
 };
 
 /// The cheapest of some fast plans with hot rows, if that is cheaper than `base`: of each table as
 /// many as save the most by what a little more of everything takes in `base`, where they save
 /// anything, and of the tables all that do so, or those that save the most. Hot rows may take
-/// options.hot_memory_bytes of each device. Nothing where no table gains. Takes a share of the
-/// time, counted from `began`, or of the budget; what it takes is added to `evaluations`. The
-/// evaluator holds the hot rows of what is returned.
+/// options.hot_memory_bytes of each device. `catalog`: of the problem, complete. Nothing where no
+/// table gains. Takes a share of the time, counted from `began`, or of the budget; what it takes is
+/// added to `evaluations`. The evaluator holds the hot rows of what is returned.
 std::optional<HotStart> hot_start(const Problem& problem, PlanEvaluator& evaluator,
-                                  const RowShapes& rows, const SearchOptions& options,
+                                  const ShapeCatalog& catalog, const RowShapes& rows,
+                                  const SearchOptions& options,
                                   std::chrono::steady_clock::time_point began,
                                   const StartPlan& base, std::int64_t& evaluations);
 

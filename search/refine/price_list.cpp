@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace neuroshard::search {
 namespace {
@@ -28,6 +29,11 @@ std::int32_t device_in_the_middle(std::span<const float> compute_ms) {
 }
 
 }  // namespace
+
+std::array<std::size_t, 4> counts_to_try(std::size_t tables) {
+  const auto rounded_up = [&](std::size_t quarters) { return (tables * quarters + 3) / 4; };
+  return {tables, rounded_up(3), rounded_up(2), rounded_up(1)};
+}
 
 PriceList::PriceList(const Assignment& assignment, const Problem& problem,
                      const PlanEvaluator& evaluator, const ShapeCatalog& catalog)

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/core/aligned_vector.h"
 #include "search/local/local_plan.h"
@@ -9,6 +10,13 @@
 #include "search/problem.h"
 
 namespace neuroshard::search {
+
+/// Of so many tables, those that gain most first: how many to try together. All of them, the best
+/// three quarters, half and a quarter, since prices hold for a little more alone.
+std::array<std::size_t, 4> counts_to_try(std::size_t tables);
+
+/// How often that is worth it, each time by the prices that are left.
+inline constexpr int kPriceRounds = 2;
 
 /// What a little more of everything takes in a plan, milliseconds.
 class PriceList {

@@ -117,14 +117,12 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
   if (options.hot_rows) {
     std::int64_t evaluations = start.plan.evaluations;
     std::optional<HotStart> hot =
-        hot_start(problem, evaluator, rows, options, began, start.plan, evaluations);
+        hot_start(problem, evaluator, catalog, rows, options, began, start.plan, evaluations);
     start.plan.evaluations = evaluations;
     if (hot) {
-      const Problem own(problem.workload, hot->cluster, std::move(hot->space),
-                        problem.on_more_devices);
       hot->plan.evaluations = evaluations;
-      const ShapeCatalog pieces(own.space, evaluator, rows, options.cancel);
-      return walked(own, evaluator, pieces, options, began, {std::move(hot->plan), start.skipped});
+      return walked(hot->problem, evaluator, hot->catalog, options, began,
+                    {std::move(hot->plan), start.skipped});
     }
   }
   return walked_in_widths(problem, evaluator, catalog, rows, options, began, std::move(start));
