@@ -1,13 +1,11 @@
 // What hot rows leave of a batch's lookups, beside batches that are drawn and counted.
-#include "engine/core/hot_rows.h"
-
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
