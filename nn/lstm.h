@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/core/status.h"
+#include "nn/backend.h"
+#include "nn/device_array.h"
+
+namespace neuroshard::nn {
+
+/// Shape of a layer of long short-term memory (Hochreiter & Schmidhuber 1997, with the forget gate
+/// of Gers et al. 2000). Its parameters are weight [4 units, inputs], bias [4 units] and recurrent
+/// [4 units, units], in that order; the gates are input, forget, candidate and output, as in
+/// torch.nn.LSTM, which has the bias in two parts.
+struct LstmSpec {
+  int inputs = 0;
+  int units = 0;
+
+  friend bool operator==(const LstmSpec&, const LstmSpec&) = default;
+};
+
+std::size_t parameter_count(const LstmSpec& spec);
+/// Where the recurrent weights begin among the parameters.
+std::size_t recurrent_offset(const LstmSpec& spec);
+
+/// One step of a sequence. With z = projected + recurrent x hidden, of [4 units]:
+///   cell = sigmoid(z_forget) * cell + sigmoid(z_input) * tanh(z_candidate)
+///   hidden = sigmoid(z_output) * tanh(cell)
+struct LstmStep {
+  int units;
+  const float* recurrent;  ///< [4 units, units]
+  const float* projected;  ///< [4 units], weight x input + bias
+  float* hidden;           ///< [units], of the step before; replaced
+  float* cell;             ///< the same
+  float* gates;            ///< [4 units]; becomes the gates, behind their sigmoid or tanh
+};
+
+/// On CPU backends alone; thread-safe on memory of its own.
+void run(const Backend& backend, const LstmStep& op);
+
+/// Forward pass over a sequence, from hidden and cell 0, and backward through time, with the memory
+/// for what is in between. The products are the backend's, so that its instruction set counts: all
+/// gates of a step are one, and what the inputs bring is one for all steps. On CPU backends alone.
+/// Allocates only for sequences longer than any before. Not thread-safe: one a thread.
+class Lstm {
+ public:
+  /// `backend` must outlive it.
+  Lstm(const Backend& backend, const LstmSpec& spec);
+
+  [[nodiscard]] const LstmSpec& spec() const { return spec_; }
+
+  /// Makes room for sequences of up to `steps`; with gradients if `backward` will be called.
+  Status reserve(std::int64_t steps, bool with_gradients);
+
+  /// Hidden values [steps, units], valid until the next call. REQUIRES reserve(steps, ..);
+  /// x [steps, inputs].
+  const float* forward(const float* parameters, std::int64_t steps, const float* x);
+
+  /// Where the gradient by the hidden values, [steps, units], is expected by `backward`, which uses
+  /// it up.
+  [[nodiscard]] float* output_gradient() { return d_hidden_.data(); }
+
+  /// Gradients of the last `forward` with the same arguments; they replace what is there.
+  /// d_parameters is ordered like parameters; dx [steps, inputs].
+  void backward(const float* parameters, std::int64_t steps, const float* x, float* d_parameters,
+                float* dx);
+
+ private:
+  void turn_recurrent(const float* recurrent);
+  void step_back(const float* recurrent_turned, std::int64_t step);
+
+  const Backend* backend_;
+  LstmSpec spec_;
+  DeviceArray<float> projected_;  // [steps, 4 units]
+  DeviceArray<float> gates_;      // the same
+  DeviceArray<float> cells_;      // [1 + steps, units]; the first is 0
+  DeviceArray<float> hidden_;     // the same
+  DeviceArray<float> d_hidden_;   // [steps, units]
+  DeviceArray<float> d_gates_;    // [steps, 4 units], before sigmoid and tanh
+  DeviceArray<float> d_cell_;     // [units]
+  DeviceArray<float> turned_;     // [units, 4 units]
+  DeviceArray<float> spare_;      // [4 units]
+};
+
+}  // namespace neuroshard::nn
