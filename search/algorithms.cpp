@@ -34,6 +34,10 @@ constexpr std::array kPolicyAlgorithms{
               .summary = "places tables one after the other by a trained policy",
               .run = shard_by_policy,
               .splits_columns = true},
+    Algorithm{.name = "autoshard",
+              .summary = "the same by a policy that remembers the tables before, for equal loads",
+              .run = shard_by_policy,
+              .splits_columns = true},
 };
 
 }  // namespace

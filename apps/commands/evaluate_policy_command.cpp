@@ -95,9 +95,13 @@ class EvaluatePolicyCommand final : public Command {
                         const NamedCostModels& models) const {
     note_policy_training(policy, policy_, models, trial_.cluster.devices, trial_.min_tables,
                          trial_.max_tables);
+    const PolicyHistory& history = policy.history;
+    const auto tables = static_cast<std::int64_t>(loaded.workload.tables.size());
     if (loaded.sha256 == policy.origin.pool_sha256) {
-      print_note(policy_ + ": was trained on these very tables, other ones would tell more");
+      print_note(policy_ + ": was trained on " + with_commas(history.training_tables) +
+                 " of these " + counted(tables, "table") + ", other ones would tell more");
     }
+    if (history.stopped_early) print_note(policy_ + ": its training was stopped early");
   }
 
   Result<PolicyComparison> compare(const Workload& pool, const CostModels& models,
@@ -123,12 +127,14 @@ class EvaluatePolicyCommand final : public Command {
                                     const std::optional<ChosenProfile>& hardware) const {
     std::vector<Column> columns{{"algorithm", Align::kLeft}, {"solved"}, {"mean ms"}};
     if (hardware) columns.push_back({"simulated ms"});
+    columns.push_back({"balance"});
     columns.push_back({"seconds"});
     TextTable table(columns);
     for (const TriedAlgorithm& tried : found.algorithms) {
       std::vector<std::string> cells{name_of(tried), with_commas(tried.solved),
                                      cost_text(tried.cost_ms)};
       if (hardware) cells.push_back(cost_text(tried.simulated_ms));
+      cells.push_back(cost_text(tried.balance.mean_over_largest));
       cells.push_back(general_decimals(tried.seconds, 2));
       table.add(std::move(cells));
     }
@@ -138,7 +144,8 @@ class EvaluatePolicyCommand final : public Command {
     const std::string simulated =
         hardware ? "simulated: " + neuroshard::describe(*hardware) + ", no network in between\n"
                  : "";
-    return tasks + simulated + "\n" + table.render(Console::of(STDOUT_FILENO));
+    return tasks + simulated + "\n" + table.render(Console::of(STDOUT_FILENO)) +
+           "balance: mean compute of the devices over the largest\n";
   }
 
   static std::string cost_text(double ms) { return std::isnan(ms) ? "-" : fixed_decimals(ms, 3); }
@@ -164,6 +171,9 @@ class EvaluatePolicyCommand final : public Command {
       json.key("solved").integer(tried.solved);
       json.key("cost_ms").number(tried.cost_ms);
       json.key("simulated_ms").number(tried.simulated_ms);
+      json.key("compute_ms").number(tried.compute_ms);
+      json.key("balance").number(tried.balance.mean_over_largest);
+      json.key("least_over_largest").number(tried.balance.least_over_largest);
       json.key("seconds").number(tried.seconds);
       json.end_object();
     }

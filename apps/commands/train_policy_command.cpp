@@ -24,6 +24,7 @@ namespace neuroshard::apps {
 namespace {
 
 constexpr std::size_t kLooksShown = 8;
+constexpr double kLongestTraining = 1e6;  // seconds
 
 class TrainPolicyCommand final : public Command {
  public:
@@ -37,14 +38,26 @@ class TrainPolicyCommand final : public Command {
         .integers("devices", "numbers of devices to train for", &options_.tasks.devices, 1,
                   kMaxDevices, FlagSet::Repeats::kRefused)
         .required();
-    flags.choice("kind", "NAME", "what kind of policy", &kind_,
-                 {std::string(to_string(PolicyKind::kDreamshard))});
+    flags.choice("kind", "NAME", "what kind of policy; autoshard remembers the tables before",
+                 &kind_,
+                 {std::string(to_string(PolicyKind::kDreamshard)),
+                  std::string(to_string(PolicyKind::kAutoshard))});
+    flags
+        .choice("reward", "WHAT", "what plans are to be good in: cost, or balance of the compute",
+                &reward_,
+                {std::string(to_string(PolicyReward::kCost)),
+                 std::string(to_string(PolicyReward::kBalance))})
+        .default_text("cost for dreamshard, balance for autoshard");
     flags.text("output", "FILE", "the policy, one safetensors file", &output_)
         .required()
         .writes("policy");
     declare_task_tables(flags, &task_tables_, "10,60, or fewer where the pool is small");
     flags.integer("updates", "steps of the optimizer, after those that learn to do what rules do",
                   &options_.updates, 1, 1'000'000);
+    flags
+        .number("time-limit", "SECONDS", "then the training stops with the best policy so far",
+                &control_.time_limit_s, {0, kLongestTraining})
+        .default_text("none");
     flags.integer("episodes", "plans drawn of each task", &options_.episodes, 2, 1024);
     declare_batch_size(flags, &batch_size_);
     declare_threads(flags, &control_.threads);
@@ -52,8 +65,12 @@ class TrainPolicyCommand final : public Command {
     flags.text("report", "FILE", "settings and learning curve as JSON", &report_).writes();
   }
 
-  Status run(const FlagSet&) override {
+  Status run(const FlagSet& flags) override {
     NEUROSHARD_ASSIGN_OR_RETURN(options_.kind, parse_policy_kind(kind_));
+    options_.reward = usual_reward(options_.kind);
+    if (flags.given("reward")) {
+      NEUROSHARD_ASSIGN_OR_RETURN(options_.reward, parse_policy_reward(reward_));
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     note_if_any(loaded.batch_note);
     set_usual_tasks(loaded.workload);
@@ -64,7 +81,7 @@ class TrainPolicyCommand final : public Command {
     const ModelOrigin origin = origin_of(models.models);
     training.model.origin = {models.name, models.sha256, loaded.sha256, origin.hardware,
                              origin.provenance};
-    if (training.report.interrupted) print_note("interrupted: this is the best policy so far");
+    if (training.report.stopped_early) print_note("stopped early: this is the best policy so far");
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_policy(training.model)));
     if (report_) {
       NEUROSHARD_RETURN_IF_ERROR(
@@ -99,7 +116,7 @@ class TrainPolicyCommand final : public Command {
   static std::string share_text(double share) { return fixed_decimals(100 * share, 2) + " %"; }
 
   /// Some looks at the held-out tasks, evenly spread, the best and the last among them.
-  static std::string text_of(const PolicyReport& report) {
+  [[nodiscard]] std::string text_of(const PolicyReport& report) const {
     TextTable table({{"update"}, {"plans drawn"}, {"entropy"}, {"held-out"}});
     const std::size_t looks = report.curve.size();
     const std::size_t each = std::max<std::size_t>(1, looks / kLooksShown);
@@ -114,7 +131,9 @@ class TrainPolicyCommand final : public Command {
     return "trained on " + counted(report.training_tables, "table") + ", " +
            counted(report.held_out_tables, "table") + " held out\n" +
            table.render(Console::of(STDOUT_FILENO)) +
-           "costs over those of the best of some greedy rules; held-out: the policy's first "
+           (options_.reward == PolicyReward::kBalance ? "largest compute over the mean, both "
+                                                      : "costs ") +
+           "over those of the best of some greedy rules; held-out: the policy's first "
            "choices in " +
            counted(report.validation_tasks, "task") + "; update " +
            with_commas(report.best_update) +
@@ -124,6 +143,7 @@ class TrainPolicyCommand final : public Command {
   std::string tables_;
   std::string cost_model_ = kDefaultCostModel;
   std::string kind_{to_string(PolicyKind::kDreamshard)};
+  std::string reward_{to_string(PolicyReward::kCost)};
   std::string output_;
   std::vector<std::int32_t> task_tables_;
   std::optional<std::int64_t> batch_size_;

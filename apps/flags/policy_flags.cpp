@@ -41,7 +41,7 @@ Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> alg
     for (const char* const flag : {"policy", "samples"}) {
       if (!flags.given(flag)) continue;
       print_note("--" + std::string(flag) + ": changes nothing, only " + join(users, ", ") +
-                 " goes by it");
+                 " go by it");
     }
     return {};
   }
@@ -50,6 +50,14 @@ Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> alg
         "--policy: found none, expected a file of `train policy` for the algorithm " + *user);
   }
   NEUROSHARD_ASSIGN_OR_RETURN(model_, read_policy(*path_));
+  const std::string kind(to_string(model_->kind));
+  for (const std::string& algorithm : algorithms) {
+    const bool other = algorithm != kind && std::count(users.begin(), users.end(), algorithm) > 0;
+    if (!other) continue;
+    return invalid_input("--policy: found a policy of kind " + kind + " in " +
+                         io::printable(*path_) + ", expected one of kind " + algorithm +
+                         " for the algorithm " + algorithm);
+  }
   policy_ = std::make_unique<NetworkPolicy>(*model_);
   options->policy = policy_.get();
   options->policy_samples = samples_;

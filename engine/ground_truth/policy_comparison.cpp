@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/core/random_subset.h"
 #include "engine/core/rng.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/planner/planner.h"
@@ -19,26 +20,25 @@ namespace {
 struct TaskOutcome {
   std::optional<double> cost_ms;  ///< nothing: no plan
   double simulated_ms = std::numeric_limits<double>::quiet_NaN();
+  double compute_ms = 0;
+  Balance balance{};
   double seconds = 0;
 };
 
 /// Tables of the pool, each once.
 Workload random_task(const Workload& pool, const PolicyTrial& trial, Rng rng) {
-  std::vector<std::size_t> ids(pool.tables.size());
-  for (std::size_t k = 0; k < ids.size(); ++k) ids[k] = k;
   const auto count = static_cast<std::size_t>(rng.between(trial.min_tables, trial.max_tables));
   Workload task{{}, pool.batch_size};
-  for (std::size_t k = 0; k < count; ++k) {
-    std::swap(ids[k], ids[k + rng.below(ids.size() - k)]);
-    task.tables.push_back(pool.tables[ids[k]]);
+  for (const std::int32_t id : random_subset(pool.tables.size(), count, rng)) {
+    task.tables.push_back(pool.tables[static_cast<std::size_t>(id)]);
   }
   return task;
 }
 
-std::vector<TriedAlgorithm> algorithms_of(const PolicyTrial& trial) {
+std::vector<TriedAlgorithm> algorithms_of(const PolicyTrial& trial, PolicyKind kind) {
   std::vector<TriedAlgorithm> list;
   for (std::string& name : baseline_names()) list.push_back({.algorithm = std::move(name)});
-  const std::string policy = policy_algorithm_names().front();
+  const std::string policy(to_string(kind));
   list.push_back({.algorithm = policy});
   if (trial.samples > 0) list.push_back({.algorithm = policy, .samples = trial.samples});
   list.push_back({.algorithm = "refine", .time_limit_s = trial.refine_seconds});
@@ -56,6 +56,10 @@ Result<TaskOutcome> outcome_of(const TriedAlgorithm& tried, const Workload& task
   const Result<PlanResult>& found = plans.front().result;
   if (!found.ok()) return outcome;
   outcome.cost_ms = found->cost.cost_ms;
+  std::vector<double> compute;
+  for (const DeviceCost& device : found->cost.per_device) compute.push_back(device.compute_ms);
+  outcome.compute_ms = *std::max_element(compute.begin(), compute.end());
+  outcome.balance = balance_of(compute);
   if (trial.hardware == nullptr) return outcome;
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanMeasurement simulated,
                               simulate_plan(*trial.hardware, task, found->plan));
@@ -86,6 +90,19 @@ void add(const std::vector<TaskOutcome>& outcomes, PolicyComparison& result) {
     if (!all) continue;
     tried.cost_ms += *outcomes[k].cost_ms;
     tried.simulated_ms += outcomes[k].simulated_ms;
+    tried.compute_ms += outcomes[k].compute_ms;
+    tried.balance.mean_over_largest += outcomes[k].balance.mean_over_largest;
+    tried.balance.least_over_largest += outcomes[k].balance.least_over_largest;
+  }
+}
+
+/// From sums to means; NaN where nothing was compared.
+void divide(const PolicyTrial& trial, std::int32_t compared, TriedAlgorithm& tried) {
+  tried.seconds /= trial.tasks;
+  const auto nan = std::numeric_limits<double>::quiet_NaN();
+  for (double* const sum : {&tried.cost_ms, &tried.simulated_ms, &tried.compute_ms,
+                            &tried.balance.mean_over_largest, &tried.balance.least_over_largest}) {
+    *sum = compared > 0 ? *sum / compared : nan;
   }
 }
 
@@ -95,7 +112,7 @@ Result<PolicyComparison> compare_policy(const Workload& pool, const CostModels& 
                                         const PolicyModel& policy, const PolicyTrial& trial) {
   NEUROSHARD_RETURN_IF_ERROR(check_trial(pool, trial));
   const NetworkPolicy network(policy);
-  PolicyComparison result{0, algorithms_of(trial)};
+  PolicyComparison result{0, algorithms_of(trial, policy.kind)};
   const Rng seeds(trial.seed);
   for (std::int32_t index = 0; index < trial.tasks; ++index) {
     if (trial.cancel != nullptr && trial.cancel->cancelled()) return cancelled("interrupted");
@@ -117,12 +134,7 @@ Result<PolicyComparison> compare_policy(const Workload& pool, const CostModels& 
     }
     add(outcomes, result);
   }
-  const auto nan = std::numeric_limits<double>::quiet_NaN();
-  for (TriedAlgorithm& tried : result.algorithms) {
-    tried.seconds /= trial.tasks;
-    tried.cost_ms = result.compared > 0 ? tried.cost_ms / result.compared : nan;
-    tried.simulated_ms = result.compared > 0 ? tried.simulated_ms / result.compared : nan;
-  }
+  for (TriedAlgorithm& tried : result.algorithms) divide(trial, result.compared, tried);
   return result;
 }
 

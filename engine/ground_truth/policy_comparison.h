@@ -11,6 +11,7 @@
 #include "engine/cost_model/cost_models.h"
 #include "engine/ground_truth/sim/profile_library.h"
 #include "engine/policy/policy_model.h"
+#include "engine/policy/policy_reward.h"
 
 namespace neuroshard {
 
@@ -38,6 +39,8 @@ struct TriedAlgorithm {
   std::int32_t solved = 0;   ///< tasks that it has a plan for
   double cost_ms = 0;        ///< mean over the tasks that all have plans for
   double simulated_ms = 0;   ///< the same, simulated; NaN: not
+  double compute_ms = 0;     ///< of the device that computes the longest, predicted, the same mean
+  Balance balance{};         ///< of the devices' compute, the same mean
   double seconds = 0;        ///< mean over all tasks, of the search alone
 };
 

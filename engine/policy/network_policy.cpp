@@ -10,6 +10,7 @@
 #include "engine/policy/policy_head.h"
 #include "nn/backend.h"
 #include "nn/dense_stack.h"
+#include "nn/lstm.h"
 
 namespace neuroshard {
 namespace {
@@ -19,9 +20,11 @@ class NetworkRun final : public search::PolicyRun {
   NetworkRun(const PolicyModel& model, const Workload& workload, const nn::Backend& backend)
       : model_(model),
         workload_(workload),
+        backend_(backend),
         head_(model.head),
         stack_(backend, {model.table.layers().begin(), model.table.layers().end()}),
-        hidden_(static_cast<std::size_t>(model.hidden())) {}
+        hidden_(static_cast<std::size_t>(model.hidden())),
+        offered_(model.recurrent() ? 4 * hidden_ : hidden_) {}
 
   void learn(std::span<const search::ShapeId> ids, std::span<const ShardShape> shapes) override;
   [[nodiscard]] std::size_t state_size() const override { return hidden_; }
@@ -30,35 +33,83 @@ class NetworkRun final : public search::PolicyRun {
     const float* const code = code_of(shape);
     for (std::size_t h = 0; h < hidden_; ++h) state[h] += code[h];
   }
+  [[nodiscard]] std::size_t memory_size() const override {
+    return model_.recurrent() ? 2 * hidden_ : 0;
+  }
   void scores(search::ShapeId shape, const search::Standing& standing,
-              std::span<const float> states, std::span<float> scores,
-              search::Scratch& context) const override {
-    context.resize(scores.size() * kPolicyContext);
+              std::span<const float> states, std::span<float> memory, std::span<float> scores,
+              search::Scratch& scratch) const override {
+    const std::size_t size = scores.size() * kPolicyContext;
+    scratch.resize(size + offered_);
+    const std::span<float> context = std::span(scratch).first(size);
     write_policy_context(standing, context);
-    head_.scores(states, policy_sum_scale(standing.mean_pieces), code_of(shape) + hidden_, context,
-                 scores, nullptr);
+    const float* offered = code_of(shape) + hidden_;
+    if (model_.recurrent()) offered = remember(offered, memory.data(), scratch.data() + size);
+    head_.scores(states, policy_sum_scale(standing.mean_pieces), offered, context, scores, nullptr);
   }
 
  private:
   static constexpr std::size_t kUnknown = static_cast<std::size_t>(-1);
 
-  /// Twice the hidden units: what it adds to a device, and what it is when it is to be placed.
+  /// What it adds to a device, [hidden], and what it is when it is to be placed: as many, or what
+  /// it brings to the LSTM's gates, [4 hidden].
   [[nodiscard]] const float* code_of(search::ShapeId shape) const {
-    return codes_.data() + rows_[static_cast<std::size_t>(shape)] * 2 * hidden_;
+    return codes_.data() + rows_[static_cast<std::size_t>(shape)] * width();
   }
+  [[nodiscard]] std::size_t width() const { return hidden_ + offered_; }
+  /// A step of the LSTM; what is hidden in it after that.
+  const float* remember(const float* projected, float* memory, float* gates) const {
+    nn::run(backend_,
+            nn::LstmStep{.units = model_.hidden(),
+                         .recurrent = model_.lstm.data() + nn::recurrent_offset(model_.lstm_spec()),
+                         .projected = projected,
+                         .hidden = memory,
+                         .cell = memory + hidden_,
+                         .gates = gates});
+    return memory;
+  }
+  void put_codes(const float* codes, std::size_t rows);
 
   const PolicyModel& model_;
   const Workload& workload_;
+  const nn::Backend& backend_;
   const PolicyHead head_;
   nn::DenseStack stack_;
   const std::size_t hidden_;
+  const std::size_t offered_;
   std::vector<std::size_t> rows_;  // of codes_, by shape
-  AlignedVector<float> codes_;     // [known shapes, 2, hidden]
+  AlignedVector<float> codes_;     // [known shapes, width()]
 };
+
+/// [rows, 2, hidden], from the table network, go to the end of codes_.
+void NetworkRun::put_codes(const float* codes, std::size_t rows) {
+  if (!model_.recurrent()) {
+    codes_.insert(codes_.end(), codes, codes + rows * width());
+    return;
+  }
+  const nn::LstmSpec spec = model_.lstm_spec();
+  AlignedVector<float> inputs(rows * hidden_);
+  for (std::size_t k = 0; k < rows; ++k) {
+    std::copy_n(codes + (2 * k + 1) * hidden_, hidden_, inputs.data() + k * hidden_);
+  }
+  AlignedVector<float> projected(rows * offered_);
+  backend_.run(nn::DenseForward{.rows = static_cast<std::int64_t>(rows),
+                                .spec = {spec.inputs, 4 * spec.units, nn::Activation::kNone},
+                                .x = inputs.data(),
+                                .weight = model_.lstm.data(),
+                                .bias = model_.lstm.data() + offered_ * hidden_,
+                                .y = projected.data()});
+  for (std::size_t k = 0; k < rows; ++k) {
+    const float* const held = codes + 2 * k * hidden_;
+    const float* const gates = projected.data() + k * offered_;
+    codes_.insert(codes_.end(), held, held + hidden_);
+    codes_.insert(codes_.end(), gates, gates + offered_);
+  }
+}
 
 void NetworkRun::learn(std::span<const search::ShapeId> ids, std::span<const ShardShape> shapes) {
   std::vector<ShardShape> fresh;
-  std::size_t known = codes_.size() / (2 * hidden_);
+  std::size_t known = codes_.size() / width();
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const auto id = static_cast<std::size_t>(ids[k]);
     if (id >= rows_.size()) rows_.resize(id + 1, kUnknown);
@@ -74,7 +125,7 @@ void NetworkRun::learn(std::span<const search::ShapeId> ids, std::span<const Sha
   const Status status = stack_.reserve(rows, false);
   if (!status.ok()) throw std::bad_alloc();
   const float* const codes = stack_.forward(model_.table.parameters().data(), rows, x.data());
-  codes_.insert(codes_.end(), codes, codes + fresh.size() * 2 * hidden_);
+  put_codes(codes, fresh.size());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "engine/core/cluster.h"
 #include "engine/cost_model/cost_model_tensors.h"
 #include "engine/cost_model/metadata_reader.h"
+#include "engine/policy/policy_lstm_tensors.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/text.h"
@@ -73,10 +74,41 @@ Result<PolicyOrigin> take_policy_origin(MetadataReader& metadata) {
   return origin;
 }
 
+Result<std::uint64_t> take_seed(MetadataReader& metadata) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string text, metadata.take("seed"));
+  std::uint64_t seed = 0;
+  const char* const stop = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), stop, seed);
+  if (error == std::errc() && end == stop) return seed;
+  return invalid_input("metadata seed: found " + io::excerpt(text) + ", expected 0 to 2^64 - 1");
+}
+
+Result<PolicyHistory> take_history(MetadataReader& metadata) {
+  PolicyHistory history;
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string reward, metadata.take("reward"));
+  Result<PolicyReward> known = parse_policy_reward(reward);
+  if (!known.ok()) return known.status().with_context("metadata reward");
+  history.reward = *known;
+  NEUROSHARD_ASSIGN_OR_RETURN(history.seed, take_seed(metadata));
+  NEUROSHARD_ASSIGN_OR_RETURN(history.training_tables,
+                              metadata.take_integer("training_tables", 1, kMostTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(history.held_out_tables,
+                              metadata.take_integer("held_out_tables", 1, kMostTables));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string stopped, metadata.take("stopped_early"));
+  if (stopped != "true" && stopped != "false") {
+    return invalid_input("metadata stopped_early: found " + io::excerpt(stopped) +
+                         ", expected true or false");
+  }
+  history.stopped_early = stopped == "true";
+  return history;
+}
+
 Result<PolicyModel> read_model(io::TensorFile file) {
   MetadataReader metadata(std::move(file.metadata));
+  NEUROSHARD_ASSIGN_OR_RETURN(std::vector<float> lstm, take_policy_lstm(file));
   TensorReader tensors(std::move(file));
   PolicyModel model;
+  model.lstm = std::move(lstm);
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("format", kFormat));
   NEUROSHARD_RETURN_IF_ERROR(metadata.take_word("version", kVersion));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string kind, metadata.take("kind"));
@@ -85,6 +117,7 @@ Result<PolicyModel> read_model(io::TensorFile file) {
   model.kind = *known;
   NEUROSHARD_ASSIGN_OR_RETURN(model.tasks, take_tasks(metadata));
   NEUROSHARD_ASSIGN_OR_RETURN(model.origin, take_policy_origin(metadata));
+  NEUROSHARD_ASSIGN_OR_RETURN(model.history, take_history(metadata));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string features, metadata.take("features"));
   Result<FeatureSet> parsed = FeatureSet::parse(features);
   if (!parsed.ok()) return parsed.status().with_context("metadata features");
@@ -115,10 +148,16 @@ std::string format_policy(const PolicyModel& model) {
                    {"pool_sha256", model.origin.pool_sha256},
                    {"hardware", model.origin.hardware},
                    {"provenance", std::string(word_of(model.origin.provenance))},
+                   {"reward", std::string(to_string(model.history.reward))},
+                   {"seed", std::to_string(model.history.seed)},
+                   {"training_tables", std::to_string(model.history.training_tables)},
+                   {"held_out_tables", std::to_string(model.history.held_out_tables)},
+                   {"stopped_early", model.history.stopped_early ? "true" : "false"},
                    {"features", model.features.to_string()}};
   put_scaling(model.scaling, "policy.", file);
   put_mlp(model.table, "policy.table.", file);
   put_mlp(model.head, "policy.head.", file);
+  put_policy_lstm(model, file);
   return io::format_safetensors(file);
 }
 

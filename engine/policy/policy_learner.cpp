@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/policy/policy_context.h"
+#include "engine/policy/policy_reward.h"
 #include "nn/segment_softmax.h"
 #include "search/policy/rollout.h"
 
@@ -23,7 +24,7 @@ class CodedRun final : public search::PolicyRun {
     for (std::size_t h = 0; h < hidden_; ++h) state[h] += code_[h];
   }
   /// The learner asks the head itself, to keep what is between its layers.
-  void scores(search::ShapeId, const search::Standing&, std::span<const float>,
+  void scores(search::ShapeId, const search::Standing&, std::span<const float>, std::span<float>,
               std::span<float> scores, search::Scratch&) const override {
     std::fill(scores.begin(), scores.end(), 0.0f);
   }
@@ -39,11 +40,48 @@ std::size_t size_of(const std::vector<nn::DenseSpec>& layers) {
 
 }  // namespace
 
-PolicyLearner::PolicyLearner(const nn::Backend& backend, std::vector<nn::DenseSpec> table)
-    : layers_(std::move(table)), stack_(backend, layers_), hidden_(layers_.back().outputs / 2) {}
+PolicyLearner::PolicyLearner(const nn::Backend& backend, std::vector<nn::DenseSpec> table,
+                             bool recurrent, PolicyReward reward)
+    : layers_(std::move(table)),
+      stack_(backend, layers_),
+      hidden_(layers_.back().outputs / 2),
+      reward_(reward) {
+  if (recurrent) lstm_.emplace(backend, nn::LstmSpec{hidden_, hidden_});
+}
 
 std::size_t PolicyLearner::parameters() const {
-  return size_of(layers_) + policy_head_parameters(hidden_);
+  const std::size_t lstm = lstm_ ? nn::parameter_count(lstm_->spec()) : 0;
+  return size_of(layers_) + policy_head_parameters(hidden_) + lstm;
+}
+
+/// What the LSTM has of the pieces does not depend on where they go, so all plans of a task share
+/// it.
+Status PolicyLearner::read_pieces(std::span<const float> parameters, std::int64_t pieces) {
+  const auto hidden = static_cast<std::size_t>(hidden_);
+  inputs_.resize(static_cast<std::size_t>(pieces) * hidden);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(pieces); ++k) {
+    std::copy_n(codes_.data() + (2 * k + 1) * hidden, hidden, inputs_.data() + k * hidden);
+  }
+  offered_ = inputs_;
+  d_offered_.assign(offered_.size(), 0.0f);
+  if (!lstm_) return {};
+  NEUROSHARD_RETURN_IF_ERROR(lstm_->reserve(pieces, true));
+  const float* const hidden_values = lstm_->forward(parameters.data(), pieces, inputs_.data());
+  std::copy_n(hidden_values, offered_.size(), offered_.data());
+  return {};
+}
+
+/// From what the head was told of pieces to their codes.
+void PolicyLearner::read_back(std::span<const float> parameters, std::int64_t pieces,
+                              std::span<float> gradient) {
+  const auto hidden = static_cast<std::size_t>(hidden_);
+  if (lstm_) {
+    std::copy(d_offered_.begin(), d_offered_.end(), lstm_->output_gradient());
+    lstm_->backward(parameters.data(), pieces, inputs_.data(), gradient.data(), d_offered_.data());
+  }
+  for (std::size_t k = 0; k < static_cast<std::size_t>(pieces); ++k) {
+    std::copy_n(d_offered_.data() + k * hidden, hidden, d_codes_.data() + (2 * k + 1) * hidden);
+  }
 }
 
 void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world,
@@ -56,7 +94,7 @@ void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world
   record.units.resize(pieces * devices * hidden);
   record.log_p.resize(pieces * devices);
   record.chosen.clear();
-  record.cost = kStuckShare * task.teacher_ms;
+  record.penalty = kStuckShare * task.teacher_penalty;
   CodedRun run(hidden_);
   search::Episode episode(*world.evaluator, run);
   episode.reset(task.setting);
@@ -65,41 +103,41 @@ void PolicyLearner::run_episode(const PolicyTask& task, const PolicyWorld& world
   for (std::size_t k = 0; k < pieces; ++k) {
     const search::PolicyPiece& piece = task.pieces[k];
     if (!episode.offer(piece)) return;
-    const float* const code = codes_.data() + k * 2 * hidden;
     const std::span<float> context =
         std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext);
     write_policy_context(episode.standing(), context);
     head.scores(episode.policy_states(), policy_sum_scale(episode.standing().mean_pieces),
-                code + hidden, context, scores, record.units.data() + k * devices * hidden);
+                offered_.data() + k * hidden, context, scores,
+                record.units.data() + k * devices * hidden);
     nn::run(nn::SegmentLogSoftmax{1, offsets, scores.data(), episode.allowed().data(),
                                   record.log_p.data() + k * devices});
     const std::int32_t device =
         rule.imitate ? piece.shard.device
                      : search::drawn_device(scores, episode.allowed(), rng.uniform());
-    run.next(code);
+    run.next(codes_.data() + k * 2 * hidden);
     episode.place(piece, device);
     record.chosen.push_back(device);
   }
-  world.evaluator->plan_costs({1, episode.compute_ms(), episode.dim_sums()}, {&record.cost, 1},
-                              scratch_);
+  record.penalty =
+      penalty_of(reward_, *world.evaluator, episode.compute_ms(), episode.dim_sums(), scratch_);
 }
 
-/// How far each plan is below the mean cost, in deviations; imitation weighs its only one 1.
+/// How far each plan is below the mean penalty, in deviations; imitation weighs its only one 1.
 void PolicyLearner::reward(const PolicyTask& task, const LearningRule& rule) {
   const auto count = static_cast<double>(records_.size());
   weights_.assign(records_.size(), 1.0f);
   if (rule.imitate) return;
   double mean = 0;
-  for (const Record& record : records_) mean += record.cost / task.teacher_ms / count;
+  for (const Record& record : records_) mean += record.penalty / task.teacher_penalty / count;
   double squares = 0;
   for (const Record& record : records_) {
-    const double off = record.cost / task.teacher_ms - mean;
+    const double off = record.penalty / task.teacher_penalty - mean;
     squares += off * off / count;
   }
   // Where all plans cost the same there is nothing to learn from what is left of rounding.
   const double deviation = std::sqrt(squares) + 1e-4;
   for (std::size_t k = 0; k < records_.size(); ++k) {
-    const double reward = (mean - records_[k].cost / task.teacher_ms) / deviation;
+    const double reward = (mean - records_[k].penalty / task.teacher_penalty) / deviation;
     weights_[k] = static_cast<float>(std::clamp(reward, -3.0, 3.0));
   }
 }
@@ -126,7 +164,7 @@ void PolicyLearner::add_gradients(const Record& record, float weight, float entr
         std::span(record.context).subspan(k * devices * kPolicyContext, devices * kPolicyContext),
         std::span(record.units).subspan(k * devices * hidden, devices * hidden),
         std::span(d_scores_).subspan(k * devices, devices), d_head, d_held_.data(),
-        d_code + hidden);
+        d_offered_.data() + k * hidden);
   }
 }
 
@@ -134,7 +172,7 @@ LearnedTask PolicyLearner::outcome(const PolicyTask& task, std::size_t devices) 
   LearnedTask learned;
   std::int64_t choices = 0;
   for (const Record& record : records_) {
-    learned.cost_share += record.cost / task.teacher_ms / static_cast<double>(records_.size());
+    learned.share += record.penalty / task.teacher_penalty / static_cast<double>(records_.size());
     for (std::size_t k = 0; k < record.chosen.size(); ++k, ++choices) {
       const float* const log_p = record.log_p.data() + k * devices;
       learned.loss -= log_p[record.chosen[k]];
@@ -164,7 +202,9 @@ Result<LearnedTask> PolicyLearner::learn(const PolicyTask& task, const PolicyWor
   const std::size_t width = 2 * static_cast<std::size_t>(hidden_);
   codes_.assign(codes, codes + task.pieces.size() * width);
   d_codes_.assign(codes_.size(), 0.0f);
-  const PolicyHead head(hidden_, parameters.subspan(table));
+  const std::size_t behind = table + policy_head_parameters(hidden_);
+  NEUROSHARD_RETURN_IF_ERROR(read_pieces(parameters.subspan(behind), pieces));
+  const PolicyHead head(hidden_, parameters.subspan(table, behind - table));
   records_.resize(rule.imitate ? 1 : static_cast<std::size_t>(rule.episodes));
   for (Record& record : records_) run_episode(task, world, head, rule, rng, record);
   reward(task, rule);
@@ -175,8 +215,9 @@ Result<LearnedTask> PolicyLearner::learn(const PolicyTask& task, const PolicyWor
   const float scale = 1 / static_cast<float>(records_.size() * task.pieces.size());
   for (std::size_t k = 0; k < records_.size(); ++k) {
     add_gradients(records_[k], scale * weights_[k], scale * rule.entropy, head, devices, sum_scale,
-                  gradient.subspan(table));
+                  gradient.subspan(table, behind - table));
   }
+  read_back(parameters.subspan(behind), pieces, gradient.subspan(behind));
   std::copy(d_codes_.begin(), d_codes_.end(), stack_.output_gradient());
   stack_.backward(parameters.data(), pieces, features.data(), gradient.data(), nullptr);
   return outcome(task, devices);

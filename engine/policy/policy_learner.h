@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "engine/policy/policy_tasks.h"
 #include "nn/backend.h"
 #include "nn/dense_stack.h"
+#include "nn/lstm.h"
 
 namespace neuroshard {
 
@@ -23,19 +25,21 @@ struct LearningRule {
 
 /// What came of it.
 struct LearnedTask {
-  double cost_share = 0;  ///< mean cost of the plans drawn, over the teacher's
-  double entropy = 0;     ///< mean of the choices', nats
-  double loss = 0;        ///< mean negative log probability of the choices
+  double share = 0;    ///< mean penalty_of() the plans drawn, over the teacher's
+  double entropy = 0;  ///< mean of the choices', nats
+  double loss = 0;     ///< mean negative log probability of the choices
 };
 
 /// The gradient of a policy's parameters on one task: by REINFORCE, where each plan's reward is its
-/// cost below the mean of the task's plans, in their standard deviations, or by imitation of the
-/// teacher. Plans that get stuck (no memory left) count as kStuckShare times the teacher's cost.
+/// penalty below the mean of the task's plans, in their standard deviations, or by imitation of the
+/// teacher. Plans that get stuck (no memory left) count as kStuckShare times the teacher's.
 /// Not thread-safe: one a thread; the backend must outlive it.
 class PolicyLearner {
  public:
-  /// `table` is the table network's layers, whose parameters come first, then the head's.
-  PolicyLearner(const nn::Backend& backend, std::vector<nn::DenseSpec> table);
+  /// `table` is the table network's layers, whose parameters come first, then the head's, then, of
+  /// a recurrent policy, the LSTM's.
+  PolicyLearner(const nn::Backend& backend, std::vector<nn::DenseSpec> table, bool recurrent,
+                PolicyReward reward);
 
   [[nodiscard]] std::size_t parameters() const;
 
@@ -52,8 +56,11 @@ class PolicyLearner {
     AlignedVector<float> units;
     std::vector<float> log_p;
     std::vector<std::int32_t> chosen;  ///< [pieces that were placed]
-    double cost = 0;
+    double penalty = 0;
   };
+
+  Status read_pieces(std::span<const float> parameters, std::int64_t pieces);
+  void read_back(std::span<const float> parameters, std::int64_t pieces, std::span<float> gradient);
 
   void run_episode(const PolicyTask& task, const PolicyWorld& world, const PolicyHead& head,
                    const LearningRule& rule, Rng& rng, Record& record);
@@ -65,8 +72,13 @@ class PolicyLearner {
   std::vector<nn::DenseSpec> layers_;
   nn::DenseStack stack_;
   int hidden_;
+  PolicyReward reward_;
+  std::optional<nn::Lstm> lstm_;
   AlignedVector<float> codes_;    // [pieces, 2, hidden]
   AlignedVector<float> d_codes_;  // the same
+  AlignedVector<float> inputs_;   // [pieces, hidden], of the LSTM: the second half of the codes
+  AlignedVector<float> offered_;  // [pieces, hidden], what the head is told of a piece to be placed
+  AlignedVector<float> d_offered_;
   std::vector<Record> records_;
   std::vector<float> weights_;  // of each record
   std::vector<float> step_weights_;
@@ -76,7 +88,7 @@ class PolicyLearner {
   search::Scratch scratch_;
 };
 
-/// What a plan that gets stuck costs, over the teacher's.
+/// The penalty of a plan that gets stuck, over the teacher's.
 inline constexpr double kStuckShare = 1.3;
 
 }  // namespace neuroshard

@@ -12,12 +12,38 @@
 namespace neuroshard {
 namespace {
 
-constexpr std::array kKinds{std::pair(PolicyKind::kDreamshard, std::string_view("dreamshard"))};
+constexpr std::array kKinds{std::pair(PolicyKind::kDreamshard, std::string_view("dreamshard")),
+                            std::pair(PolicyKind::kAutoshard, std::string_view("autoshard"))};
+constexpr std::array kRewards{std::pair(PolicyReward::kCost, std::string_view("cost")),
+                              std::pair(PolicyReward::kBalance, std::string_view("balance"))};
+
+template <typename Names>
+auto parse_name(const Names& names, std::string_view text) -> Result<decltype(names[0].first)> {
+  std::string known;
+  for (const auto& [value, name] : names) {
+    if (name == text) return value;
+    known += (known.empty() ? "" : ", ") + std::string(name);
+  }
+  return invalid_input("found " + io::excerpt(text) + ", expected " + known);
+}
+
+template <typename Names, typename Value>
+std::string_view name_of(const Names& names, Value value) {
+  for (const auto& [known, name] : names) {
+    if (known == value) return name;
+  }
+  return "unknown";
+}
 
 Status expect(bool holds, const std::string& what, std::int64_t found,
               const std::string& expected) {
   if (holds) return {};
   return invalid_input(what + ": found " + std::to_string(found) + ", expected " + expected);
+}
+
+/// "1 device", "2 devices".
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string listed(const std::vector<std::int32_t>& numbers) {
@@ -31,20 +57,16 @@ std::string listed(const std::vector<std::int32_t>& numbers) {
 
 }  // namespace
 
-Result<PolicyKind> parse_policy_kind(std::string_view text) {
-  std::string known;
-  for (const auto& [kind, name] : kKinds) {
-    if (name == text) return kind;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  return invalid_input("found " + io::excerpt(text) + ", expected " + known);
-}
+Result<PolicyKind> parse_policy_kind(std::string_view text) { return parse_name(kKinds, text); }
+std::string_view to_string(PolicyKind kind) { return name_of(kKinds, kind); }
 
-std::string_view to_string(PolicyKind kind) {
-  for (const auto& [known, name] : kKinds) {
-    if (known == kind) return name;
-  }
-  return "unknown";
+Result<PolicyReward> parse_policy_reward(std::string_view text) {
+  return parse_name(kRewards, text);
+}
+std::string_view to_string(PolicyReward reward) { return name_of(kRewards, reward); }
+
+PolicyReward usual_reward(PolicyKind kind) {
+  return kind == PolicyKind::kAutoshard ? PolicyReward::kBalance : PolicyReward::kCost;
 }
 
 Status validate(const PolicyTasks& tasks) {
@@ -88,8 +110,13 @@ Status validate(const PolicyModel& model) {
   NEUROSHARD_RETURN_IF_ERROR(expect(hidden % 8 == 0 && hidden <= kMostPolicyUnits,
                                     "head's hidden units", hidden,
                                     "a multiple of 8 up to " + std::to_string(kMostPolicyUnits)));
-  return expect(model.table.outputs() == 2 * hidden, "table network's outputs",
-                model.table.outputs(), std::to_string(2 * hidden) + ", twice the hidden units");
+  NEUROSHARD_RETURN_IF_ERROR(expect(model.table.outputs() == 2 * hidden, "table network's outputs",
+                                    model.table.outputs(),
+                                    std::to_string(2 * hidden) + ", twice the hidden units"));
+  const auto parameters = static_cast<std::int64_t>(
+      model.recurrent() ? nn::parameter_count(model.lstm_spec()) : std::size_t{0});
+  const auto found = static_cast<std::int64_t>(model.lstm.size());
+  return expect(found == parameters, "LSTM's parameters", found, std::to_string(parameters));
 }
 
 std::string outside_of_training(const PolicyModel& model, const std::string& name,
@@ -100,10 +127,13 @@ std::string outside_of_training(const PolicyModel& model, const std::string& nam
       tables <= known.max_tables) {
     return "";
   }
-  return name + ": trained on " + listed(known.devices) + " devices and " +
-         std::to_string(known.min_tables) + " to " + std::to_string(known.max_tables) +
-         " tables, what it does with " + std::to_string(tables) + " on " + std::to_string(devices) +
-         " is not known";
+  std::string sizes = counted(known.max_tables, "table");
+  if (known.min_tables < known.max_tables)
+    sizes = std::to_string(known.min_tables) + " to " + sizes;
+  const std::string numbers = known.devices.size() == 1 ? counted(known.devices.front(), "device")
+                                                        : listed(known.devices) + " devices";
+  return name + ": trained on " + numbers + " and " + sizes + ", what it does with " +
+         counted(tables, "table") + " on " + counted(devices, "device") + " is not known";
 }
 
 /// No batch size: a pool has one alone, so nothing could be learned about others.

@@ -1,5 +1,7 @@
 #include <string>
 
+#include "engine/core/bytes.h"
+#include "engine/policy/policy_context.h"
 #include "engine/policy/train_policy.h"
 
 namespace neuroshard {
@@ -21,7 +23,20 @@ Status validate(const PolicyTrainOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_integer("tasks a step", options.batch, 1, 1024));
   NEUROSHARD_RETURN_IF_ERROR(
       check_integer("hidden units / 8", options.hidden % 8 == 0 ? options.hidden / 8 : 0, 1, 128));
-  return validate(options.tasks);
+  NEUROSHARD_RETURN_IF_ERROR(validate(options.tasks));
+  const std::int64_t most = most_choices(options) / options.tasks.max_tables;
+  if (options.tasks.devices.back() <= most) return {};
+  return invalid_input("devices: found " + std::to_string(options.tasks.devices.back()) +
+                       ", expected at most " + std::to_string(most) + " for tasks of " +
+                       std::to_string(options.tasks.max_tables) + " tables and " +
+                       std::to_string(options.episodes) + " plans of each, which are kept in " +
+                       format_bytes(kMostTrainingBytes) + " a thread");
+}
+
+std::int64_t most_choices(const PolicyTrainOptions& options) {
+  const auto values = std::int64_t{options.hidden} + kPolicyContext + 1;
+  const auto bytes = values * static_cast<std::int64_t>(sizeof(float)) * options.episodes;
+  return kMostTrainingBytes / bytes;
 }
 
 Status check_policy_pool(const Workload& pool, const PolicyTasks& tasks) {

@@ -9,6 +9,7 @@ using io::JsonWriter;
 void write_options(const PolicyTrainOptions& options, JsonWriter& json) {
   json.key("options").begin_object();
   json.key("kind").text(to_string(options.kind));
+  json.key("reward").text(to_string(options.reward));
   json.key("devices").begin_array(JsonWriter::Layout::kLine);
   for (const std::int32_t devices : options.tasks.devices) json.integer(devices);
   json.end_array();
@@ -47,7 +48,7 @@ std::string format_policy_training(const PolicyTrainOptions& options, const Poli
   json.key("training_tables").integer(report.training_tables);
   json.key("held_out_tables").integer(report.held_out_tables);
   json.key("validation_tasks").integer(report.validation_tasks);
-  json.key("interrupted").boolean(report.interrupted);
+  json.key("stopped_early").boolean(report.stopped_early);
   json.key("best_update").integer(report.best_update);
   json.key("best_validation_share").number(report.best_validation_share);
   json.key("curve").begin_array();

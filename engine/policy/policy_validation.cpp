@@ -6,6 +6,7 @@
 
 #include "engine/policy/network_policy.h"
 #include "engine/policy/policy_learner.h"
+#include "engine/policy/policy_reward.h"
 #include "search/policy/rollout.h"
 
 namespace neuroshard {
@@ -53,10 +54,10 @@ double validation_share(const PolicyModel& model, const PolicyTaskSource& source
                                nullptr, never);
     }
     if (!found.complete) return;
-    double cost = 0;
     search::Scratch scratch;
-    world.evaluator->plan_costs({1, found.compute_ms, found.dim_sums}, {&cost, 1}, scratch);
-    shares[static_cast<std::size_t>(index)] = cost / task.teacher_ms;
+    const double penalty =
+        penalty_of(source.reward(), *world.evaluator, found.compute_ms, found.dim_sums, scratch);
+    shares[static_cast<std::size_t>(index)] = penalty / task.teacher_penalty;
   });
   double sum = 0;
   for (const double share : shares) sum += share;

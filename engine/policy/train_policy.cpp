@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,18 +14,16 @@
 #include "engine/policy/policy_context.h"
 #include "engine/policy/policy_learner.h"
 #include "engine/policy/policy_scaling.h"
+#include "engine/policy/policy_split.h"
 #include "engine/policy/policy_tasks.h"
 #include "engine/policy/policy_validation.h"
+#include "search/stop_check.h"
 
 namespace neuroshard {
 namespace {
 
 constexpr std::int32_t kValidationTasks = 96;
 constexpr std::int32_t kUpdatesALook = 10;
-constexpr double kHeldOutShare = 0.1;
-
-// Streams of random numbers, all of the seed.
-enum Stream : std::uint64_t { kSplit, kWeights, kTasks, kHeldOutTasks, kEpisodes };
 
 /// The optimizer's state, on the CPU.
 struct AdamState {
@@ -36,6 +33,18 @@ struct AdamState {
   std::vector<float> v;
 };
 
+/// Uniform in +-1/sqrt(units), as torch.nn.LSTM; but for the bias of the forget gate, 1: what is
+/// remembered is kept at first (Jozefowicz et al. 2015).
+std::vector<float> first_weights(const nn::LstmSpec& spec, Rng& rng) {
+  std::vector<float> values(nn::parameter_count(spec));
+  const double bound = 1 / std::sqrt(static_cast<double>(spec.units));
+  for (float& value : values) value = static_cast<float>(bound * (2 * rng.uniform() - 1));
+  const auto units = static_cast<std::ptrdiff_t>(spec.units);
+  const auto bias = values.begin() + 4 * units * spec.inputs;
+  std::fill(bias + units, bias + 2 * units, 1.0f);
+  return values;
+}
+
 class PolicyTrainer {
  public:
   PolicyTrainer(PolicyTaskSource source, const PolicyTrainOptions& options,
@@ -44,20 +53,23 @@ class PolicyTrainer {
         options_(options),
         control_(control),
         backend_(backend),
+        stop_(
+            search::SearchOptions{.time_limit_s = control.time_limit_s, .cancel = control.cancel}),
         pool_(control.threads),
         seeds_(options.seed),
-        task_rng_(seeds_.fork(kTasks)) {}
+        task_rng_(numbers(PolicyStream::kTasks)) {}
 
   Result<PolicyTraining> train();
 
  private:
-  void split_tables();
   void begin();
   Status draw_held_out_tasks();
   Status step(const LearningRule& rule, double rate);
   Status look(std::int32_t update);
-  [[nodiscard]] bool stopped() const {
-    return control_.cancel != nullptr && control_.cancel->cancelled();
+  Status imitate();
+  Status reinforce();
+  [[nodiscard]] Rng numbers(PolicyStream stream) const {
+    return seeds_.fork(static_cast<std::uint64_t>(stream));
   }
   [[nodiscard]] std::vector<float> parameters() const;
   void set_parameters(std::span<const float> values);
@@ -67,62 +79,55 @@ class PolicyTrainer {
   const PolicyTrainOptions options_;
   const PolicyTrainControl control_;
   const nn::Backend& backend_;
+  const search::StopCheck stop_;
   ThreadPool pool_;
   const Rng seeds_;
   Rng task_rng_;
-  std::vector<std::int32_t> training_ids_;
-  std::vector<std::int32_t> held_out_ids_;
+  PolicySplit split_;
   std::vector<PolicyTask> held_out_tasks_;
   PolicyModel model_;
   PolicyModel best_;
   std::vector<PolicyLearner> learners_;  // one a thread
   std::optional<AdamState> adam_;
   std::uint64_t steps_ = 0;
-  double cost_share_ = 0;  // sums since the last look
+  double share_ = 0;  // sums since the last look
   double entropy_ = 0;
   std::int64_t learned_ = 0;
   PolicyReport report_;
 };
 
-void PolicyTrainer::split_tables() {
-  std::vector<std::int32_t> ids(source_.pool().tables.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  Rng rng = seeds_.fork(kSplit);
-  for (std::size_t k = ids.size(); k > 1; --k) std::swap(ids[k - 1], ids[rng.below(k)]);
-  const auto share = static_cast<std::size_t>(kHeldOutShare * static_cast<double>(ids.size()));
-  const std::size_t large =
-      std::min(static_cast<std::size_t>(options_.tasks.max_tables), ids.size() / 4);
-  const std::size_t held =
-      std::max({share, large, static_cast<std::size_t>(options_.tasks.min_tables)});
-  held_out_ids_.assign(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(held));
-  training_ids_.assign(ids.begin() + static_cast<std::ptrdiff_t>(held), ids.end());
-  report_.held_out_tables = static_cast<std::int64_t>(held_out_ids_.size());
-  report_.training_tables = static_cast<std::int64_t>(training_ids_.size());
-}
-
 void PolicyTrainer::begin() {
+  split_ = split_tables(source_.pool().tables.size(), options_.tasks, options_.seed);
+  report_.held_out_tables = static_cast<std::int64_t>(split_.held_out.size());
+  report_.training_tables = static_cast<std::int64_t>(split_.training.size());
   model_.kind = options_.kind;
   model_.tasks = options_.tasks;
   model_.features = FeatureSet::parse(policy_features()).value();
-  model_.scaling = policy_scaling(model_.features, source_.pool(), training_ids_);
+  model_.scaling = policy_scaling(model_.features, source_.pool(), split_.training);
+  model_.history = {options_.reward, options_.seed, report_.training_tables,
+                    report_.held_out_tables, false};
   const int widths[] = {model_.features.size(), 64, 32, 2 * options_.hidden};
   model_.table = nn::Mlp(nn::dense_stack(widths, nn::Activation::kNone));
   const int head[] = {kPolicyContext, options_.hidden, 1};
   model_.head = nn::Mlp(nn::dense_stack(head, nn::Activation::kNone));
-  Rng rng = seeds_.fork(kWeights);
+  Rng rng = numbers(PolicyStream::kWeights);
   nn::initialize(model_.table, rng);
   nn::initialize(model_.head, rng);
+  if (model_.recurrent()) model_.lstm = first_weights(model_.lstm_spec(), rng);
   for (int thread = 0; thread < pool_.size(); ++thread) {
-    learners_.emplace_back(backend_, std::vector<nn::DenseSpec>(model_.table.layers().begin(),
-                                                                model_.table.layers().end()));
+    learners_.emplace_back(
+        backend_,
+        std::vector<nn::DenseSpec>(model_.table.layers().begin(), model_.table.layers().end()),
+        model_.recurrent(), options_.reward);
   }
   adam_.emplace(learners_.front().parameters());
 }
 
 Status PolicyTrainer::draw_held_out_tasks() {
-  Rng rng = seeds_.fork(kHeldOutTasks);
+  Rng rng = numbers(PolicyStream::kHeldOutTasks);
   for (std::int32_t k = 0; k < kValidationTasks; ++k) {
-    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task, source_.draw(held_out_ids_, rng, control_.cancel));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task,
+                                source_.draw(split_.held_out, rng, control_.cancel));
     held_out_tasks_.push_back(std::move(task));
   }
   report_.validation_tasks = kValidationTasks;
@@ -132,14 +137,17 @@ Status PolicyTrainer::draw_held_out_tasks() {
 std::vector<float> PolicyTrainer::parameters() const {
   std::vector<float> all(model_.table.parameters().begin(), model_.table.parameters().end());
   all.insert(all.end(), model_.head.parameters().begin(), model_.head.parameters().end());
+  all.insert(all.end(), model_.lstm.begin(), model_.lstm.end());
   return all;
 }
 
 void PolicyTrainer::set_parameters(std::span<const float> values) {
   const std::size_t table = model_.table.parameters().size();
   std::copy_n(values.begin(), table, model_.table.parameters().begin());
-  const std::span<const float> head = values.subspan(table);
-  std::copy(head.begin(), head.end(), model_.head.parameters().begin());
+  const std::span<float> head = model_.head.parameters();
+  std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(table), head.size(), head.begin());
+  const std::span<const float> lstm = values.subspan(table + head.size());
+  std::copy(lstm.begin(), lstm.end(), model_.lstm.begin());
 }
 
 /// Tasks are drawn by one thread and learned from by all. Their gradients are added in order.
@@ -149,13 +157,13 @@ Status PolicyTrainer::step(const LearningRule& rule, double rate) {
   std::vector<PolicyTask> tasks;
   for (std::size_t k = 0; k < batch; ++k) {
     NEUROSHARD_ASSIGN_OR_RETURN(PolicyTask task,
-                                source_.draw(training_ids_, task_rng_, control_.cancel));
+                                source_.draw(split_.training, task_rng_, control_.cancel));
     tasks.push_back(std::move(task));
   }
   std::vector<std::vector<float>> gradients(batch, std::vector<float>(values.size()));
   std::vector<LearnedTask> learned(batch);
   std::vector<Status> failures(batch);
-  const Rng step_seeds = seeds_.fork(kEpisodes).fork(steps_++);
+  const Rng step_seeds = numbers(PolicyStream::kEpisodes).fork(steps_++);
   pool_.parallel_for(options_.batch, [&](std::int64_t index, int worker) {
     const auto k = static_cast<std::size_t>(index);
     const PolicyTask& task = tasks[k];
@@ -171,7 +179,7 @@ Status PolicyTrainer::step(const LearningRule& rule, double rate) {
   });
   for (const Status& failure : failures) NEUROSHARD_RETURN_IF_ERROR(failure);
   for (std::size_t k = 0; k < batch; ++k) {
-    cost_share_ += learned[k].cost_share;
+    share_ += learned[k].share;
     entropy_ += learned[k].entropy;
     ++learned_;
     if (k == 0) continue;
@@ -190,9 +198,9 @@ Status PolicyTrainer::step(const LearningRule& rule, double rate) {
 
 Status PolicyTrainer::look(std::int32_t update) {
   const auto count = static_cast<double>(std::max<std::int64_t>(1, learned_));
-  const PolicyPoint point{update, cost_share_ / count, entropy_ / count,
+  const PolicyPoint point{update, share_ / count, entropy_ / count,
                           validation_share(model_, source_, held_out_tasks_, pool_)};
-  cost_share_ = entropy_ = 0;
+  share_ = entropy_ = 0;
   learned_ = 0;
   if (!std::isfinite(point.validation_share)) {
     return internal_error("the training of the policy diverged after " + std::to_string(update) +
@@ -213,32 +221,46 @@ void PolicyTrainer::tell(std::int32_t done) const {
                             "updates");
 }
 
-Result<PolicyTraining> PolicyTrainer::train() {
-  split_tables();
-  begin();
-  NEUROSHARD_RETURN_IF_ERROR(draw_held_out_tasks());
+/// Where the time limit ends it, there is a policy, if not a good one; who cancels wants none.
+Status PolicyTrainer::imitate() {
   for (std::int32_t k = 0; k < options_.imitations; ++k) {
-    if (stopped()) return cancelled("interrupted");
+    if (stop_.cancelled()) return cancelled("interrupted");
+    if (stop_.stop()) {
+      report_.stopped_early = true;
+      break;
+    }
     tell(k);
     NEUROSHARD_RETURN_IF_ERROR(step({.imitate = true}, options_.learning_rate));
   }
-  NEUROSHARD_RETURN_IF_ERROR(look(0));
+  return look(0);
+}
+
+Status PolicyTrainer::reinforce() {
   adam_.emplace(learners_.front().parameters());
   const LearningRule rule{options_.episodes, static_cast<float>(options_.entropy), false};
   for (std::int32_t update = 0; update < options_.updates; ++update) {
     tell(options_.imitations + update);
     const double left = 1 - static_cast<double>(update) / options_.updates;
     const Status learned =
-        stopped() ? cancelled("interrupted") : step(rule, options_.learning_rate * left);
+        stop_.stop() ? cancelled("interrupted") : step(rule, options_.learning_rate * left);
     if (learned.code() == StatusCode::kCancelled) {
-      report_.interrupted = true;
-      break;
+      report_.stopped_early = true;
+      return {};
     }
     NEUROSHARD_RETURN_IF_ERROR(learned);
     if ((update + 1) % kUpdatesALook == 0 || update + 1 == options_.updates) {
       NEUROSHARD_RETURN_IF_ERROR(look(update + 1));
     }
   }
+  return {};
+}
+
+Result<PolicyTraining> PolicyTrainer::train() {
+  begin();
+  NEUROSHARD_RETURN_IF_ERROR(draw_held_out_tasks());
+  NEUROSHARD_RETURN_IF_ERROR(imitate());
+  if (!report_.stopped_early) NEUROSHARD_RETURN_IF_ERROR(reinforce());
+  best_.history.stopped_early = report_.stopped_early;
   return PolicyTraining{std::move(best_), std::move(report_)};
 }
 
@@ -251,7 +273,8 @@ Result<PolicyTraining> train_policy(const Workload& pool, const CostModels& mode
   NEUROSHARD_RETURN_IF_ERROR(check_policy_pool(pool, options.tasks));
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Backend* backend, nn::select_backend());
   NEUROSHARD_ASSIGN_OR_RETURN(PolicyTaskSource source,
-                              PolicyTaskSource::create(pool, models, options.tasks));
+                              PolicyTaskSource::create(pool, models, options.tasks,
+                                                       {options.reward, most_choices(options)}));
   return PolicyTrainer(std::move(source), options, control, *backend).train();
 }
 

@@ -17,6 +17,7 @@ namespace neuroshard {
 /// units gained 0.3 % at most, half the rate lost 1.6 %.
 struct PolicyTrainOptions {
   PolicyKind kind = PolicyKind::kDreamshard;
+  PolicyReward reward = PolicyReward::kCost;
   PolicyTasks tasks;
   std::int32_t updates = 2000;    ///< steps of the optimizer after imitation
   std::int32_t episodes = 16;     ///< plans drawn of each task
@@ -30,6 +31,10 @@ struct PolicyTrainOptions {
 
 /// Ranges of the options: the message names the option, what was found and what was expected.
 Status validate(const PolicyTrainOptions& options);
+/// What a thread keeps of a task's plans, their choices among devices, is limited to this, bytes.
+inline constexpr std::int64_t kMostTrainingBytes = std::int64_t{1} << 31;
+/// Pieces x devices that a task may have for that.
+std::int64_t most_choices(const PolicyTrainOptions& options);
 /// Whether the pool is valid and has tables enough to train on such tasks, and for some that are
 /// held out.
 Status check_policy_pool(const Workload& pool, const PolicyTasks& tasks);
@@ -37,9 +42,9 @@ Status check_policy_pool(const Workload& pool, const PolicyTasks& tasks);
 /// One look at the held-out tasks.
 struct PolicyPoint {
   std::int32_t update = 0;  ///< from 0, before the first; imitation comes before that
-  double drawn_share = 0;  ///< mean cost of the plans drawn since the last look, over the teacher's
-  double entropy = 0;      ///< mean of the choices since then, nats
-  double validation_share = 0;  ///< mean cost of the policy's plans of held-out tasks, over theirs
+  double drawn_share = 0;   ///< mean penalty of plans drawn since the last look, over the teacher's
+  double entropy = 0;       ///< mean of the choices since then, nats
+  double validation_share = 0;  ///< the same of the policy's plans of held-out tasks
 };
 
 /// What a training did. Holds no times: equal trainings have equal reports.
@@ -50,7 +55,7 @@ struct PolicyReport {
   std::vector<PolicyPoint> curve;
   std::int32_t best_update = 0;
   double best_validation_share = 0;
-  bool interrupted = false;  ///< the caller asked to stop: the best until then
+  bool stopped_early = false;  ///< by the time limit or the caller: the best until then
 };
 
 struct PolicyTraining {
@@ -63,16 +68,17 @@ struct PolicyTrainControl {
   int threads = 1;  ///< 0: one per hardware thread
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;  ///< polled between updates
+  double time_limit_s = 0;              ///< the same; 0 = none
 };
 
 /// Trains a policy on random tasks of the pool, under the costs of `models` alone: nothing is
-/// measured. A tenth of the tables are held out, or as many as the largest task has, if that is
-/// more, but a quarter at most and enough for the smallest task, for tasks that say which update is
+/// measured. Some of the tables are held out, split_tables(), for tasks that say which update is
 /// kept. First the network imitates the best plan of some greedy rules, then it learns by
-/// REINFORCE. The same arguments give the same policy, bit for bit, on the same kind of processor.
-/// A training that was interrupted cannot be resumed. Errors: kInvalidInput for options out of
-/// range, too few tables, too little memory, and cost models that do not fit the pool or the
-/// numbers of devices; kCancelled before the first look.
+/// REINFORCE. The same arguments give the same policy, bit for bit, on the same kind of processor,
+/// unless a time limit or the caller ends it. A training that was stopped cannot be resumed.
+/// Errors: kInvalidInput for options out of range, too few tables, tables that cannot be placed,
+/// and cost models that do not fit the pool or the numbers of devices; kCancelled before the first
+/// look.
 Result<PolicyTraining> train_policy(const Workload& pool, const CostModels& models,
                                     const PolicyTrainOptions& options,
                                     const PolicyTrainControl& control);

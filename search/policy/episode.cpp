@@ -23,6 +23,7 @@ Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   states_.resize(devices * evaluator.state_size());
   policy_states_.resize(devices * run.state_size());
+  memory_.resize(run.memory_size());
   compute_.resize(devices);
   after_.resize(devices);
   scores_.resize(devices);
@@ -38,6 +39,7 @@ void Episode::reset(const EpisodeSetting& setting) {
     evaluator_.clear(states_.data() + device * evaluator_.state_size());
     run_.clear(policy_states_.data() + device * run_.state_size());
   }
+  std::fill(memory_.begin(), memory_.end(), 0.0f);
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   std::fill(dims_.begin(), dims_.end(), 0);
   std::fill(bytes_.begin(), bytes_.end(), 0);
@@ -70,7 +72,7 @@ bool Episode::offer(const PolicyPiece& piece) {
 }
 
 std::span<const float> Episode::scores(const PolicyPiece& piece) {
-  run_.scores(piece.shape, standing_, policy_states_, scores_, scratch_);
+  run_.scores(piece.shape, standing_, policy_states_, memory_, scores_, scratch_);
   return scores_;
 }
 

@@ -41,7 +41,8 @@ class Episode {
   [[nodiscard]] std::span<const unsigned char> allowed() const { return allowed_; }  ///< [devices]
   /// [devices, the policy's state size], as they are without the piece.
   [[nodiscard]] std::span<const float> policy_states() const { return policy_states_; }
-  /// [devices]; those of devices that are not allowed mean nothing.
+  /// [devices]; those of devices that are not allowed mean nothing. To be asked for once a piece,
+  /// as policies remember what they were asked about.
   [[nodiscard]] std::span<const float> scores(const PolicyPiece& piece);
   /// REQUIRES that the piece was offered and is allowed there.
   void place(const PolicyPiece& piece, std::int32_t device);
@@ -58,6 +59,7 @@ class Episode {
   double placed_ms_ = 0;
   AlignedVector<float> states_;         // [devices, the evaluator's state size]
   AlignedVector<float> policy_states_;  // [devices, the run's]
+  AlignedVector<float> memory_;         // the run's
   std::vector<float> compute_;
   std::vector<float> after_;
   std::vector<float> scores_;

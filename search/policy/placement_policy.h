@@ -41,10 +41,14 @@ class PolicyRun {
   [[nodiscard]] virtual std::size_t state_size() const = 0;
   virtual void clear(float* state) const = 0;
   virtual void place(ShapeId shape, float* state) const = 0;
+  /// Floats that it remembers the pieces by that it was asked about before.
+  [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
   /// scores[d] = how much the policy is for device d, finite; `states` is [devices, state_size()].
-  /// Devices of equal states and standing have equal scores.
+  /// `memory` [memory_size()] is 0 before the first piece of an episode and is brought up to date:
+  /// scores are asked for once a piece, in the order of placing. Devices of equal states and
+  /// standing have equal scores.
   virtual void scores(ShapeId shape, const Standing& standing, std::span<const float> states,
-                      std::span<float> scores, Scratch& scratch) const = 0;
+                      std::span<float> memory, std::span<float> scores, Scratch& scratch) const = 0;
 };
 
 /// What decides where pieces go, one after the other. Const access is thread-safe.

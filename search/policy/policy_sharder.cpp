@@ -220,7 +220,7 @@ Result<SearchResult> PolicySearch::run() {
 Result<SearchResult> shard_by_policy(const Problem& problem, PlanEvaluator& evaluator,
                                      const SearchOptions& options) {
   if (options.policy == nullptr) {
-    return invalid_input("dreamshard: found no policy, expected a trained one to place tables by");
+    return invalid_input("policy: found none, expected a trained one to place tables by");
   }
   NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));

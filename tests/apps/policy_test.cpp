@@ -106,7 +106,8 @@ BOOST_AUTO_TEST_CASE(an_evaluation_has_the_policy_beside_other_algorithms) {
                   " --devices 4 --device-memory 40GB --tasks 3 --samples 2 --profile H100-80G " +
                   "--output -"));
   BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
-  BOOST_TEST(outcome.err.find("was trained on these very tables") != std::string::npos);
+  BOOST_TEST(outcome.err.find("was trained on 85 of these 100 tables") != std::string::npos,
+             outcome.err);
   const json::object report = parsed(outcome.out);
   BOOST_TEST(report.at("cost_model").as_string() == "h100_sim");
   std::vector<std::string> names;
@@ -114,6 +115,10 @@ BOOST_AUTO_TEST_CASE(an_evaluation_has_the_policy_beside_other_algorithms) {
     names.emplace_back(one.at("algorithm").as_string());
     BOOST_TEST(one.at("cost_ms").as_double() > 0);
     BOOST_TEST(one.at("simulated_ms").as_double() > 0);
+    BOOST_TEST(one.at("compute_ms").as_double() <= one.at("cost_ms").as_double());
+    BOOST_TEST(one.at("balance").as_double() > 0);
+    BOOST_TEST(one.at("balance").as_double() <= 1);
+    BOOST_TEST(one.at("least_over_largest").as_double() <= one.at("balance").as_double());
   }
   BOOST_TEST(names == (std::vector<std::string>{"random", "size-greedy", "dim-greedy",
                                                 "lookup-greedy", "size-lookup-greedy", "neuroshard",
@@ -129,7 +134,26 @@ BOOST_AUTO_TEST_CASE(what_a_policy_was_not_trained_for_gets_a_remark) {
   BOOST_REQUIRE(lines.size() == 2u);
   BOOST_TEST(lines[0] ==
              "p.safetensors: was trained by the cost model h100_sim, here it is h200_sim");
-  BOOST_TEST(lines[1].find("what it does with 100 on 8 is not known") != std::string::npos);
+  BOOST_TEST(lines[1].find("what it does with 100 tables on 8 devices is not known") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_recurrent_policy_plans_by_its_own_algorithm_alone) {
+  const TemporaryFolder folder;
+  const std::string policy = folder.file("a.safetensors");
+  const Outcome training = run_command(
+      split_words("train policy --kind autoshard --tables " + trained().pool +
+                  " --cost-model h100_sim --device-memory 40GB --devices 4 --task-tables 5,15 " +
+                  "--updates 20 --output " + policy));
+  BOOST_TEST_REQUIRE(training.exit_code == 0, training.err);
+  BOOST_TEST(training.out.find("largest compute over the mean") != std::string::npos);
+  const Outcome planned = trained().plan("--algorithm autoshard --output - --policy " + policy);
+  BOOST_TEST_REQUIRE(planned.exit_code == 0, planned.err);
+  BOOST_TEST(parsed(planned.out).at("provenance").at("algorithm").as_string() == "autoshard");
+  expect_one_line(trained().plan("--algorithm dreamshard --policy " + policy), 2,
+                  "expected one of kind dreamshard for the algorithm dreamshard");
+  expect_one_line(trained().plan("--algorithm autoshard --policy " + trained().policy), 2,
+                  "expected one of kind autoshard for the algorithm autoshard");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {
@@ -153,7 +177,7 @@ BOOST_AUTO_TEST_CASE(flags_of_policies_change_nothing_for_other_algorithms_and_s
   const Outcome outcome =
       trained().plan("--algorithm size-greedy --output - --policy " + trained().policy);
   BOOST_TEST(outcome.exit_code == 0);
-  expect_one_line(outcome, 0, "--policy: changes nothing, only dreamshard goes by it");
+  expect_one_line(outcome, 0, "--policy: changes nothing, only dreamshard, autoshard go by it");
 }
 
 #ifndef NEUROSHARD_SANITIZED
@@ -175,8 +199,22 @@ BOOST_AUTO_TEST_CASE(an_interrupted_training_writes_the_best_policy_so_far) {
     BOOST_TEST(outcome.err.find("interrupted, no policy written") != std::string::npos);
   }
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
-  BOOST_TEST(outcome.err.find("interrupted: this is the best policy so far") != std::string::npos);
+  BOOST_TEST(outcome.err.find("stopped early: this is the best policy so far") !=
+             std::string::npos);
+  BOOST_TEST(slurp(policy).find("\"stopped_early\":\"true\"") != std::string::npos);
   BOOST_TEST(trained().plan("--algorithm dreamshard --policy " + policy).exit_code == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_training_and_the_policy_says_so) {
+  const TemporaryFolder folder;
+  const std::string policy = folder.file("p.safetensors");
+  const Outcome outcome = run_command(
+      split_words("train policy --tables " + trained().pool + " --cost-model h100_sim " +
+                  "--device-memory 40GB --devices 2 --task-tables 5,10 --updates 1000000 " +
+                  "--time-limit 2 --output " + policy));
+  BOOST_TEST(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.err.find("stopped early") != std::string::npos);
+  BOOST_TEST(slurp(policy).find("\"stopped_early\":\"true\"") != std::string::npos);
 }
 #endif
 

@@ -11,6 +11,7 @@
 #include "engine/policy/policy_head.h"
 #include "engine/policy/policy_learner.h"
 #include "nn/backend.h"
+#include "search/policy/episode.h"
 #include "tests/policy/small_policies.h"
 
 namespace neuroshard::test {
@@ -23,6 +24,12 @@ std::vector<float> uniform_values(Rng& rng, std::size_t count) {
   std::vector<float> values(count);
   for (float& value : values) value = static_cast<float>(2 * rng.uniform() - 1);
   return values;
+}
+
+std::vector<std::int32_t> all_ids(const Workload& pool) {
+  std::vector<std::int32_t> ids(pool.tables.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  return ids;
 }
 
 search::Standing standing_of(const std::vector<float>& now, const std::vector<float>& after,
@@ -103,26 +110,25 @@ BOOST_AUTO_TEST_CASE(equal_devices_have_equal_scores_to_the_bit) {
   BOOST_TEST(scores[0] == scores[1]);
 }
 
-/// The whole of it: encoder, sums over devices, head, masked softmax, entropy. What is learned from
-/// the teacher is a function of the parameters alone.
+/// The whole of it: encoder, memory, sums over devices, head, masked softmax, entropy. What is
+/// learned from the teacher is a function of the parameters alone.
 BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences) {
   const Workload pool = generated_pool(40, 3);
   PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
-  std::vector<std::int32_t> ids(pool.tables.size());
-  std::iota(ids.begin(), ids.end(), 0);
   Rng rng(3);
   const LearningRule rule{.entropy = 0.3f, .imitate = true};
-  for (int round = 0; round < 4; ++round) {
-    const PolicyModel model = random_policy(static_cast<std::uint64_t>(round));
-    const PolicyTask task = source.draw(ids, rng).value();
+  for (int round = 0; round < 8; ++round) {
+    const PolicyKind kind = round % 2 == 0 ? PolicyKind::kDreamshard : PolicyKind::kAutoshard;
+    const PolicyModel model = random_policy(static_cast<std::uint64_t>(round), 8, kind);
+    const PolicyTask task = source.draw(all_ids(pool), rng).value();
     std::vector<ShardShape> shapes;
     for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
     std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
     write_policy_features(model, pool, shapes, features);
     PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
-                          {model.table.layers().begin(), model.table.layers().end()});
-    std::vector<float> values(model.table.parameters().begin(), model.table.parameters().end());
-    values.insert(values.end(), model.head.parameters().begin(), model.head.parameters().end());
+                          {model.table.layers().begin(), model.table.layers().end()},
+                          model.recurrent(), model.history.reward);
+    std::vector<float> values = parameters_of(model);
     BOOST_REQUIRE(values.size() == learner.parameters());
     std::vector<float> gradient(values.size());
     std::vector<float> unused(values.size());
@@ -154,22 +160,92 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences)
   }
 }
 
+/// Training goes through an episode by other code than searches do.
+BOOST_AUTO_TEST_CASE(searches_see_the_network_that_is_trained) {
+  const Workload pool = generated_pool(40, 5);
+  PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
+  Rng rng(5);
+  for (const PolicyKind kind : {PolicyKind::kDreamshard, PolicyKind::kAutoshard}) {
+    const PolicyModel model = random_policy(5, 16, kind);
+    const PolicyTask task = source.draw(all_ids(pool), rng).value();
+    std::vector<ShardShape> shapes;
+    std::vector<search::ShapeId> numbers;
+    for (const search::PolicyPiece& piece : task.pieces) {
+      shapes.push_back(shape_of(piece.shard));
+      numbers.push_back(piece.shape);
+    }
+    std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
+    write_policy_features(model, pool, shapes, features);
+    PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
+                          {model.table.layers().begin(), model.table.layers().end()},
+                          model.recurrent(), model.history.reward);
+    std::vector<float> values = parameters_of(model);
+    std::vector<float> gradient(values.size());
+    const PolicyWorld& world = source.world(task.world);
+    const double learned =
+        learner.learn(task, world, features, values, {.imitate = true}, rng, gradient)->loss;
+
+    const NetworkPolicy policy(model);
+    const auto run = policy.begin(pool);
+    run->learn(numbers, shapes);
+    search::Episode episode(*world.evaluator, *run);
+    episode.reset(task.setting);
+    double loss = 0;
+    for (const search::PolicyPiece& piece : task.pieces) {
+      BOOST_REQUIRE(episode.offer(piece));
+      const std::span<const float> scores = episode.scores(piece);
+      double sum = 0;
+      for (std::size_t d = 0; d < scores.size(); ++d) {
+        if (episode.allowed()[d] != 0) sum += std::exp(static_cast<double>(scores[d]));
+      }
+      loss += std::log(sum) - scores[static_cast<std::size_t>(piece.shard.device)];
+      episode.place(piece, piece.shard.device);
+    }
+    BOOST_TEST(std::fabs(loss / static_cast<double>(task.pieces.size()) - learned) < 1e-5);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_recurrent_policy_goes_by_the_pieces_before) {
+  const Workload pool = generated_pool(40, 6);
+  PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
+  Rng rng(6);
+  const PolicyTask task = source.draw(all_ids(pool), rng).value();
+  const PolicyWorld& world = source.world(task.world);
+  // The last piece's first score, with another one asked about before it or not.
+  const auto score = [&](PolicyKind kind, bool other_before) {
+    const PolicyModel model = random_policy(6, 8, kind);
+    const auto run = NetworkPolicy(model).begin(pool);
+    for (const search::PolicyPiece& piece : task.pieces) {
+      const ShardShape shape = shape_of(piece.shard);
+      run->learn({&piece.shape, 1}, {&shape, 1});
+    }
+    search::Episode episode(*world.evaluator, *run);
+    episode.reset(task.setting);
+    if (other_before) {
+      BOOST_REQUIRE(episode.offer(task.pieces.front()));
+      (void)episode.scores(task.pieces.front());
+    }
+    BOOST_REQUIRE(episode.offer(task.pieces.back()));
+    return episode.scores(task.pieces.back())[0];
+  };
+  BOOST_TEST(score(PolicyKind::kDreamshard, true) == score(PolicyKind::kDreamshard, false));
+  BOOST_TEST(score(PolicyKind::kAutoshard, true) != score(PolicyKind::kAutoshard, false));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_learned_makes_the_teachers_choices_likelier) {
   const Workload pool = generated_pool(40, 4);
   PolicyTaskSource source = PolicyTaskSource::create(pool, h100_costs(), few_tables()).value();
-  std::vector<std::int32_t> ids(pool.tables.size());
-  std::iota(ids.begin(), ids.end(), 0);
   Rng rng(4);
   const PolicyModel model = random_policy(4);
-  const PolicyTask task = source.draw(ids, rng).value();
+  const PolicyTask task = source.draw(all_ids(pool), rng).value();
   std::vector<ShardShape> shapes;
   for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
   std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
   write_policy_features(model, pool, shapes, features);
   PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
-                        {model.table.layers().begin(), model.table.layers().end()});
-  std::vector<float> values(model.table.parameters().begin(), model.table.parameters().end());
-  values.insert(values.end(), model.head.parameters().begin(), model.head.parameters().end());
+                        {model.table.layers().begin(), model.table.layers().end()},
+                        model.recurrent(), model.history.reward);
+  std::vector<float> values = parameters_of(model);
   std::vector<float> gradient(values.size());
   double first = 0;
   double last = 0;

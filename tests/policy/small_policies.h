@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
@@ -27,8 +28,11 @@ inline const CostModels& h100_costs() {
 /// Tasks of a few tables, so that tests take no time.
 inline PolicyTasks few_tables() { return {{2, 4}, 4, 12, std::int64_t{40'000'000'000}}; }
 
-inline PolicyTrainOptions short_training(std::uint64_t seed = 0) {
+inline PolicyTrainOptions short_training(std::uint64_t seed = 0,
+                                         PolicyKind kind = PolicyKind::kDreamshard) {
   PolicyTrainOptions options;
+  options.kind = kind;
+  options.reward = usual_reward(kind);
   options.tasks = few_tables();
   options.updates = 20;
   options.imitations = 20;
@@ -40,8 +44,11 @@ inline PolicyTrainOptions short_training(std::uint64_t seed = 0) {
 }
 
 /// With random weights.
-inline PolicyModel random_policy(std::uint64_t seed, int hidden = 8) {
+inline PolicyModel random_policy(std::uint64_t seed, int hidden = 8,
+                                 PolicyKind kind = PolicyKind::kDreamshard) {
   PolicyModel model;
+  model.kind = kind;
+  model.history = {usual_reward(kind), seed, 60, 20, false};
   model.tasks = few_tables();
   model.origin = {"h100_sim", std::string(64, 'a'), std::string(64, 'b'), "H100-80G",
                   Provenance::kSimulated};
@@ -55,7 +62,19 @@ inline PolicyModel random_policy(std::uint64_t seed, int hidden = 8) {
   Rng rng(seed);
   nn::initialize(model.table, rng);
   nn::initialize(model.head, rng);
+  if (model.recurrent()) {
+    model.lstm.resize(nn::parameter_count(model.lstm_spec()));
+    for (float& value : model.lstm) value = static_cast<float>(rng.uniform() - 0.5);
+  }
   return model;
+}
+
+/// Its parameters in the order in which training has them.
+inline std::vector<float> parameters_of(const PolicyModel& model) {
+  std::vector<float> values(model.table.parameters().begin(), model.table.parameters().end());
+  values.insert(values.end(), model.head.parameters().begin(), model.head.parameters().end());
+  values.insert(values.end(), model.lstm.begin(), model.lstm.end());
+  return values;
 }
 
 }  // namespace neuroshard::test

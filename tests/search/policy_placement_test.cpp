@@ -11,6 +11,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "search/algorithms.h"
+#include "search/policy/episode.h"
 #include "search/policy/policy_sharder.h"
 #include "search/policy/rollout.h"
 #include "tests/search/fused_evaluator.h"
@@ -49,9 +50,14 @@ class LeastCost final : public PlacementPolicy {
       expect(known_.contains(shape));
       *state += 1;
     }
+    [[nodiscard]] std::size_t memory_size() const override { return 1; }
     void scores(ShapeId shape, const Standing& standing, std::span<const float> states,
-                std::span<float> scores, Scratch&) const override {
+                std::span<float> memory, std::span<float> scores, Scratch&) const override {
       expect(known_.contains(shape));
+      float placed = 0;
+      for (const float held : states) placed += held;
+      expect(memory.size() == 1 && memory[0] == placed);
+      memory[0] += 1;
       for (std::size_t d = 0; d < scores.size(); ++d) {
         expect((states[d] == 0) == (standing.dims[d] == 0));
         scores[d] = -eagerness_ * standing.cost_after_ms[d];
@@ -91,13 +97,15 @@ BOOST_AUTO_TEST_CASE(without_a_policy_it_refuses) {
   test::TableEvaluator evaluator(workload, 2, {1});
   const auto found = shard_by_policy({workload, make_cluster(2, 1 << 20)}, evaluator, {});
   BOOST_TEST((found.status().code() == StatusCode::kInvalidInput));
-  BOOST_TEST(found.status().message().find("found no policy") != std::string::npos);
+  BOOST_TEST(found.status().message().find("policy: found none") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(it_is_found_by_name_but_is_not_among_the_algorithms_that_run_by_themselves) {
-  BOOST_REQUIRE(find_algorithm("dreamshard") != nullptr);
-  BOOST_TEST((find_algorithm("dreamshard")->run == shard_by_policy));
-  for (const Algorithm& algorithm : algorithms()) BOOST_TEST(algorithm.name != "dreamshard");
+  for (const char* const name : {"dreamshard", "autoshard"}) {
+    BOOST_REQUIRE(find_algorithm(name) != nullptr);
+    BOOST_TEST((find_algorithm(name)->run == shard_by_policy));
+    for (const Algorithm& algorithm : algorithms()) BOOST_TEST(algorithm.name != name);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(the_costliest_goes_first_and_ties_to_the_lowest_device) {
@@ -183,6 +191,36 @@ BOOST_AUTO_TEST_CASE(tables_are_on_devices_that_they_may_be_on) {
     const auto table = static_cast<std::size_t>(shard.table);
     BOOST_TEST(workload.tables[table].devices.has(shard.device));
   }
+}
+
+BOOST_AUTO_TEST_CASE(dims_are_what_shards_have_travel) {
+  /// Columns of the first table are looked up ten times a sample, and each is an output.
+  class Sequences final : public test::TableEvaluator {
+   public:
+    using TableEvaluator::TableEvaluator;
+    [[nodiscard]] Exchanged exchanged(const ShardShape& shape) const override {
+      return {shape.table == 0 ? 10 * shape.dim : shape.dim, {}};
+    }
+  };
+  const Workload workload = tables_of({make_table(10, 8), make_table(10, 8), make_table(10, 8)});
+  Sequences evaluator(workload, 2, {1, 1, 1}, 0, 1);
+  const SearchSpace space = space_of(workload);
+  const std::vector<std::int32_t> all{0, 1, 2};
+  const std::vector<PolicyPiece> pieces = PieceCutter(space, evaluator).cut(all, {});
+  const LeastCost policy(1);
+  const auto run = policy.begin(workload);
+  for (const PolicyPiece& piece : pieces) run->learn({&piece.shape, 1}, {});
+  Episode episode(evaluator, *run);
+  const EpisodeSetting setting = episode_setting(pieces, evaluator, 1 << 20);
+  BOOST_TEST(setting.mean_dims == 48);
+  episode.reset(setting);
+  for (const PolicyPiece& piece : pieces) {
+    BOOST_REQUIRE(episode.offer(piece));
+    BOOST_TEST(episode.standing().piece_dims == (piece.shard.table == 0 ? 80 : 8));
+    episode.place(piece, piece.shard.table == 0 ? 0 : 1);
+  }
+  BOOST_TEST(episode.dim_sums()[0] == 80);
+  BOOST_TEST(episode.dim_sums()[1] == 16);
 }
 
 BOOST_AUTO_TEST_CASE(devices_never_have_more_than_their_memory_where_packing_finds_a_plan) {
