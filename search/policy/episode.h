@@ -34,7 +34,9 @@ class Episode {
   /// Back to empty devices.
   void reset(const EpisodeSetting& setting);
 
-  /// Finds out where the piece may go: false where no device has the memory or is allowed.
+  /// Finds out where the piece may go: false where no device has the memory or is allowed. The last
+  /// piece of a table that may not be whole is kept off a device that has all others, if there is
+  /// another for it.
   bool offer(const PolicyPiece& piece);
   // Of the piece offered last.
   [[nodiscard]] const Standing& standing() const { return standing_; }
@@ -52,6 +54,15 @@ class Episode {
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dims_; }  ///< [devices]
 
  private:
+  /// What devices have of a table that may not be whole.
+  struct Divided {
+    static constexpr std::int32_t kNone = -1;
+    static constexpr std::int32_t kSeveral = -2;
+    std::int32_t device = kNone;  ///< that has all of it
+    std::int32_t dim = 0;
+  };
+  [[nodiscard]] std::int32_t device_of_all_others(const PolicyPiece& piece) const;
+
   const PlanEvaluator& evaluator_;
   const PolicyRun& run_;
   EpisodeSetting setting_;
@@ -66,6 +77,7 @@ class Episode {
   std::vector<std::int64_t> dims_;
   std::vector<std::int64_t> bytes_;
   std::vector<unsigned char> allowed_;
+  std::vector<Divided> divided_;  // by table, as far as any is there
   Scratch scratch_;
 };
 

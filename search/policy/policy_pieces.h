@@ -19,6 +19,9 @@ struct PolicyPiece {
   std::int64_t bytes = 0;
   std::int64_t dims = 0;               ///< that travel: PlanEvaluator::exchanged()
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
+  /// Columns of its table, if that may not be whole: then no device is to have all of its pieces,
+  /// as trainers join what a device has of a table. 0: it may be whole.
+  std::int32_t divided_dim = 0;
 };
 
 /// The largest piece that is left as it is.

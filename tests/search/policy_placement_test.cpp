@@ -178,6 +178,23 @@ BOOST_AUTO_TEST_CASE(tables_are_halved_only_where_they_may_be) {
   BOOST_TEST(split->plan.shards.size() >= 2u);
 }
 
+BOOST_AUTO_TEST_CASE(a_table_that_may_not_be_whole_is_on_several_devices) {
+  // Both halves of the second would go to the device without the first.
+  const Workload workload = tables_of(
+      {test::table_of(10, 64, test::kOnlyWhole), test::table_of(10, 8, test::kOnlyColumns)});
+  test::TableEvaluator evaluator(workload, 2, {8, 1});
+  const LeastCost policy(1);
+  const auto found =
+      shard_by_policy({workload, make_cluster(2, 1 << 20)}, evaluator, options_of(policy, 4));
+  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+  BOOST_TEST(test::devices_of(found->plan) == (std::vector<std::int32_t>{0, 1, 0}));
+  // Memory comes first: the first table leaves no room.
+  const Problem tight(workload, make_cluster(2, 64 * 10 * 4));
+  const auto packed = shard_by_policy(tight, evaluator, options_of(policy, 4));
+  BOOST_REQUIRE_MESSAGE(packed.ok(), packed.status().message());
+  BOOST_TEST(test::devices_of(packed->plan) == (std::vector<std::int32_t>{0, 1, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(tables_are_on_devices_that_they_may_be_on) {
   Workload workload = tables_of({make_table(10, 8), make_table(10, 8), make_table(10, 8)});
   workload.tables[0].devices = DeviceSet({2});
