@@ -21,27 +21,28 @@ struct LstmSpec {
 };
 
 std::size_t parameter_count(const LstmSpec& spec);
-/// Where the recurrent weights begin among the parameters.
-std::size_t recurrent_offset(const LstmSpec& spec);
+/// The recurrent weights among the parameters, turned to [units, 4 units], so that one hidden value
+/// meets adjacent weights of all gates.
+void turn_recurrent(const LstmSpec& spec, const float* parameters, float* turned);
 
 /// One step of a sequence. With z = projected + recurrent x hidden, of [4 units]:
 ///   cell = sigmoid(z_forget) * cell + sigmoid(z_input) * tanh(z_candidate)
 ///   hidden = sigmoid(z_output) * tanh(cell)
 struct LstmStep {
   int units;
-  const float* recurrent;  ///< [4 units, units]
+  const float* turned;     ///< [units, 4 units], of turn_recurrent()
   const float* projected;  ///< [4 units], weight x input + bias
   float* hidden;           ///< [units], of the step before; replaced
   float* cell;             ///< the same
   float* gates;            ///< [4 units]; becomes the gates, behind their sigmoid or tanh
 };
 
-/// On CPU backends alone; thread-safe on memory of its own.
-void run(const Backend& backend, const LstmStep& op);
+/// Thread-safe on memory of its own. The same bits on every compiler but for its exp().
+void run(const LstmStep& op);
 
 /// Forward pass over a sequence, from hidden and cell 0, and backward through time, with the memory
-/// for what is in between. The products are the backend's, so that its instruction set counts: all
-/// gates of a step are one, and what the inputs bring is one for all steps. On CPU backends alone.
+/// for what is in between. What the inputs bring and the gradients of weights are one product for
+/// all steps, of the backend; what a step brings the next is plain loops. On CPU backends alone.
 /// Allocates only for sequences longer than any before. Not thread-safe: one a thread.
 class Lstm {
  public:
@@ -67,8 +68,7 @@ class Lstm {
                 float* dx);
 
  private:
-  void turn_recurrent(const float* recurrent);
-  void step_back(const float* recurrent_turned, std::int64_t step);
+  void step_back(const float* recurrent, std::int64_t step);
 
   const Backend* backend_;
   LstmSpec spec_;

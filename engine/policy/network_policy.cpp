@@ -17,14 +17,18 @@ namespace {
 
 class NetworkRun final : public search::PolicyRun {
  public:
-  NetworkRun(const PolicyModel& model, const Workload& workload, const nn::Backend& backend)
+  NetworkRun(const PolicyModel& model, const Workload& workload, nn::Isa isa)
       : model_(model),
         workload_(workload),
-        backend_(backend),
-        head_(model.head),
-        stack_(backend, {model.table.layers().begin(), model.table.layers().end()}),
+        backend_(nn::cpu_backend(isa)),
+        head_(model.head, isa),
+        stack_(backend_, {model.table.layers().begin(), model.table.layers().end()}),
         hidden_(static_cast<std::size_t>(model.hidden())),
-        offered_(model.recurrent() ? 4 * hidden_ : hidden_) {}
+        offered_(model.recurrent() ? 4 * hidden_ : hidden_) {
+    if (!model.recurrent()) return;
+    turned_.resize(4 * hidden_ * hidden_);
+    nn::turn_recurrent(model.lstm_spec(), model.lstm.data(), turned_.data());
+  }
 
   void learn(std::span<const search::ShapeId> ids, std::span<const ShardShape> shapes) override;
   [[nodiscard]] std::size_t state_size() const override { return hidden_; }
@@ -59,9 +63,8 @@ class NetworkRun final : public search::PolicyRun {
   [[nodiscard]] std::size_t width() const { return hidden_ + offered_; }
   /// A step of the LSTM; what is hidden in it after that.
   const float* remember(const float* projected, float* memory, float* gates) const {
-    nn::run(backend_,
-            nn::LstmStep{.units = model_.hidden(),
-                         .recurrent = model_.lstm.data() + nn::recurrent_offset(model_.lstm_spec()),
+    nn::run(nn::LstmStep{.units = model_.hidden(),
+                         .turned = turned_.data(),
                          .projected = projected,
                          .hidden = memory,
                          .cell = memory + hidden_,
@@ -77,6 +80,7 @@ class NetworkRun final : public search::PolicyRun {
   nn::DenseStack stack_;
   const std::size_t hidden_;
   const std::size_t offered_;
+  AlignedVector<float> turned_;    // the LSTM's recurrent weights, if there is one
   std::vector<std::size_t> rows_;  // of codes_, by shape
   AlignedVector<float> codes_;     // [known shapes, width()]
 };
@@ -144,9 +148,8 @@ void write_policy_features(const PolicyModel& model, const Workload& workload,
 }
 
 std::unique_ptr<search::PolicyRun> NetworkPolicy::begin(const Workload& workload) const {
-  const Result<const nn::Backend*> chosen = nn::select_backend();
-  const nn::Backend& backend = chosen.ok() ? **chosen : nn::cpu_backend(nn::Isa::kScalar);
-  return std::make_unique<NetworkRun>(model_, workload, backend);
+  const Result<nn::Isa> chosen = nn::select_isa();
+  return std::make_unique<NetworkRun>(model_, workload, chosen.ok() ? *chosen : nn::Isa::kScalar);
 }
 
 }  // namespace neuroshard

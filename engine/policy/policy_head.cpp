@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "engine/policy/policy_context.h"
+#include "engine/policy/policy_head_kernels.h"
 
 namespace neuroshard {
 namespace {
@@ -49,8 +50,9 @@ std::size_t policy_head_parameters(int hidden) {
   return (kInputs + 1) * static_cast<std::size_t>(hidden) + static_cast<std::size_t>(hidden) + 1;
 }
 
-PolicyHead::PolicyHead(int hidden, std::span<const float> parameters)
+PolicyHead::PolicyHead(int hidden, std::span<const float> parameters, nn::Isa isa)
     : hidden_(hidden),
+      avx2_(isa == nn::Isa::kAvx2 || isa == nn::Isa::kAvx512),
       context_(kInputs * static_cast<std::size_t>(hidden)),
       bias_(static_cast<std::size_t>(hidden)),
       out_(static_cast<std::size_t>(hidden)),
@@ -69,6 +71,13 @@ void PolicyHead::scores(std::span<const float> held, float scale, const float* p
                         std::span<const float> context, std::span<float> scores,
                         float* units) const {
   const auto hidden = static_cast<std::size_t>(hidden_);
+#if defined(__x86_64__)
+  if (avx2_ && units == nullptr) {
+    avx2::policy_scores({scores.size(), hidden, kInputs, held.data(), scale, piece, bias_.data(),
+                         context.data(), context_.data(), out_.data(), out_bias_, scores.data()});
+    return;
+  }
+#endif
   alignas(64) float own[kMostPolicyUnits];
   for (std::size_t d = 0; d < scores.size(); ++d) {
     float* const values = units != nullptr ? units + d * hidden : own;

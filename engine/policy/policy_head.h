@@ -4,6 +4,7 @@
 #include <span>
 
 #include "engine/core/aligned_vector.h"
+#include "nn/isa.h"
 #include "nn/mlp.h"
 
 namespace neuroshard {
@@ -16,14 +17,17 @@ inline constexpr int kMostPolicyUnits = 1024;
 class PolicyHead {
  public:
   /// From the parameters of a head of `hidden` units, a multiple of 8, as nn::Mlp stores them.
-  PolicyHead(int hidden, std::span<const float> parameters);
-  explicit PolicyHead(const nn::Mlp& head) : PolicyHead(head.layer(0).outputs, head.parameters()) {}
+  /// Scores are the same on every compiler with kScalar, the reference; there is a faster way for
+  /// AVX2. REQUIRES that this processor has `isa`.
+  PolicyHead(int hidden, std::span<const float> parameters, nn::Isa isa = nn::Isa::kScalar);
+  explicit PolicyHead(const nn::Mlp& head, nn::Isa isa = nn::Isa::kScalar)
+      : PolicyHead(head.layer(0).outputs, head.parameters(), isa) {}
 
   [[nodiscard]] int hidden() const { return hidden_; }
 
   /// scores[d] of devices whose sums, times `scale`, are the rows of `held` [devices, hidden], for
   /// the piece with `piece` [hidden], in `context` [devices, kPolicyContext]. Into `units`
-  /// [devices, hidden], if not null, goes what is behind the ReLU.
+  /// [devices, hidden], if not null, goes what is behind the ReLU; that is always the reference.
   void scores(std::span<const float> held, float scale, const float* piece,
               std::span<const float> context, std::span<float> scores, float* units) const;
 
@@ -37,6 +41,7 @@ class PolicyHead {
 
  private:
   int hidden_;
+  bool avx2_;
   AlignedVector<float> context_;  // [kPolicyContext, hidden], turned
   AlignedVector<float> bias_;     // [hidden]
   AlignedVector<float> out_;      // [hidden]

@@ -97,6 +97,29 @@ BOOST_AUTO_TEST_CASE(scores_are_what_the_formula_says) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(every_instruction_set_has_the_scores_of_the_reference) {
+  Rng rng(8);
+  for (const int hidden : {8, 16, 32, 72}) {
+    const nn::Mlp layers = random_policy(8, hidden).head;
+    const auto width = static_cast<std::size_t>(hidden);
+    for (const std::size_t devices : {1, 3, 8, 17}) {
+      const std::vector<float> held = uniform_values(rng, devices * width);
+      const std::vector<float> piece = uniform_values(rng, width);
+      const std::vector<float> context = uniform_values(rng, devices * kPolicyContext);
+      std::vector<float> expected(devices);
+      std::vector<float> found(devices);
+      PolicyHead(layers).scores(held, 0.7f, piece.data(), context, expected, nullptr);
+      for (const nn::IsaInfo& info : nn::isa_list()) {
+        if (!info.supported()) continue;
+        PolicyHead(layers, info.isa).scores(held, 0.7f, piece.data(), context, found, nullptr);
+        for (std::size_t d = 0; d < devices; ++d) {
+          BOOST_TEST(std::fabs(found[d] - expected[d]) < 1e-5, info.name << ", device " << d);
+        }
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(equal_devices_have_equal_scores_to_the_bit) {
   Rng rng(2);
   const PolicyHead head(random_policy(2).head);
