@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_training_writes_the_best_policy_so_far) {
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   BOOST_TEST(outcome.err.find("stopped early: this is the best policy so far") !=
              std::string::npos);
-  BOOST_TEST(slurp(policy).find("\"stopped_early\":\"true\"") != std::string::npos);
+  BOOST_TEST(slurp(policy).find("\"stopped_early\": \"true\"") != std::string::npos);
   BOOST_TEST(trained().plan("--algorithm dreamshard --policy " + policy).exit_code == 0);
 }
 
@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(a_time_limit_ends_a_training_and_the_policy_says_so) {
                   "--time-limit 2 --output " + policy));
   BOOST_TEST(outcome.exit_code == 0, outcome.err);
   BOOST_TEST(outcome.err.find("stopped early") != std::string::npos);
-  BOOST_TEST(slurp(policy).find("\"stopped_early\":\"true\"") != std::string::npos);
+  BOOST_TEST(slurp(policy).find("\"stopped_early\": \"true\"") != std::string::npos);
 }
 #endif
 
