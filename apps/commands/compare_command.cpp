@@ -13,6 +13,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/policy_flags.h"
@@ -76,6 +77,7 @@ class CompareCommand final : public Command {
     flags.list("algorithms", "A,B,..", "what to compare, of " + join(all_algorithm_names(), ", "),
                &algorithms_);
     policy_.declare(flags);
+    dense_.declare(flags);
     declare_search(flags, &search_);
     flags
         .text("output", "FILE", "write plans, costs and seconds as JSON; - = to stdout only",
@@ -94,8 +96,9 @@ class CompareCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile pool, io::read_tables(tables_));
     NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<io::Task> tasks, io::read_tasks(tasks_));
     NEUROSHARD_ASSIGN_OR_RETURN(
-        const NamedCostModels models,
+        NamedCostModels models,
         load_models_for_hosts(cost_model_, {devices_per_host_}, cluster_.devices, bandwidths_));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     const ModelOrigin origin = origin_of(models.models);
@@ -270,6 +273,7 @@ class CompareCommand final : public Command {
   std::optional<std::string> output_;
   SearchFlags search_{.options = {.threads = 1}};
   PolicyFlags policy_;
+  DenseModelFlags dense_;
   TaskBounds bounds_;
 };
 

@@ -25,6 +25,7 @@ void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out) {
       .default_text("the plan's, or 8: " + torchrec_alone("goes by it"));
   declare_bandwidths(flags, &out->bandwidths, true);
   declare_exchange(flags, &out->exchange).default_text("the plan's, or fp32");
+  out->dense.declare(flags);
 }
 
 Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags& given) {
@@ -44,6 +45,8 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
       cost_models_of(flags, given.cost_model, given.bandwidths, hosts, input.plan, document));
+  NEUROSHARD_RETURN_IF_ERROR(given.dense.apply(models));
+  note_other_dense_model(input.plan, models);
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);
   NEUROSHARD_ASSIGN_OR_RETURN(const ExchangeAsked asked,

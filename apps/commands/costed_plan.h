@@ -5,6 +5,7 @@
 #include <string>
 
 #include "apps/commands/plan_input.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/flags.h"
 #include "engine/cost_model/shipped_models.h"
 #include "io/plans/plan_file.h"
@@ -20,6 +21,7 @@ struct CostedPlanFlags {
   std::int32_t devices_per_host = 0;
   TorchRecBandwidths bandwidths{};
   std::optional<std::string> exchange{};
+  DenseModelFlags dense{};
 };
 void declare_costed_plan(FlagSet& flags, CostedPlanFlags* out);
 

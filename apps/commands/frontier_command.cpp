@@ -14,6 +14,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
@@ -70,6 +71,7 @@ class FrontierCommand final : public Command {
         flags, &exchange_,
         " on the most devices, one format for all plans, which takes two searches of a "
         "second more where no --evaluations limit them");
+    dense_.declare(flags);
   }
 
   Status run(const FlagSet& flags) override {
@@ -84,8 +86,8 @@ class FrontierCommand final : public Command {
     like_.buffers = buffers_of(buffers_);
     like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_with(cost_model_, bandwidths_));
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_models_with(cost_model_, bandwidths_));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     for (const std::int32_t devices : devices_) {
       if (devices <= devices_per_host_) continue;
@@ -250,6 +252,7 @@ class FrontierCommand final : public Command {
   std::int32_t devices_per_host_ = 0;
   TorchRecBandwidths bandwidths_;
   SearchFlags search_;
+  DenseModelFlags dense_;
   std::optional<std::string> least_;
   std::optional<std::string> within_;
   std::string format_ = "json";

@@ -15,6 +15,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
@@ -70,6 +71,7 @@ class PlanCommand final : public Command {
     declare_export_flags(flags, &export_, "");
     declare_bandwidths(flags, &bandwidths_);
     declare_exchange(flags, &exchange_, "; limits are then those of each of two searches");
+    dense_.declare(flags);
   }
 
   Status run(const FlagSet& flags) override {
@@ -191,6 +193,7 @@ class PlanCommand final : public Command {
       NEUROSHARD_ASSIGN_OR_RETURN(
           NamedCostModels models,
           load_models_for_hosts(name, hosts, cluster_.devices, bandwidths_));
+      NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
       models_.push_back(std::move(models));
     }
     return {};
@@ -392,6 +395,7 @@ class PlanCommand final : public Command {
   ExportFlags export_;
   SearchFlags search_;
   PolicyFlags policy_;
+  DenseModelFlags dense_;
 };
 
 }  // namespace

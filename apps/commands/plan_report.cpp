@@ -114,8 +114,11 @@ std::string robust_text(const Console& console, std::span<const NamedCostModels>
 std::string plan_table(const Console& console, const Plan& plan, const PlanCost& cost,
                        std::int64_t memory_limit) {
   const bool offloaded = has_offloaded(plan);
-  std::vector<Column> columns{{"device"},      {"shards"},   {"compute ms"}, {"forward ms"},
-                              {"backward ms"}, {"total ms"}, {"memory"},     {"of limit"}};
+  const bool steps = is_of_steps(cost);
+  std::vector<Column> columns{
+      {"device"}, {"shards"}, {"compute ms"}, {"forward ms"}, {"backward ms"}};
+  if (steps) columns.push_back({"dense ms"});
+  columns.insert(columns.end(), {{"total ms"}, {"memory"}, {"of limit"}});
   if (offloaded) columns.push_back({"on host"});
   columns.push_back({"", Align::kLeft});
   columns.push_back({"", Align::kLeft});
@@ -133,14 +136,14 @@ std::string plan_table(const Console& console, const Plan& plan, const PlanCost&
     const DeviceCost& device = cost.per_device[d];
     const double used =
         static_cast<double>(device.memory_bytes) / static_cast<double>(memory_limit);
-    std::vector<std::string> cells{std::to_string(d),
-                                   std::to_string(shards[d]),
+    std::vector<std::string> cells{std::to_string(d), std::to_string(shards[d]),
                                    milliseconds(device.compute_ms, cost.cost_ms),
                                    milliseconds(device.forward_comm_ms, cost.cost_ms),
-                                   milliseconds(device.backward_comm_ms, cost.cost_ms),
-                                   milliseconds(device.total_ms(), cost.cost_ms),
-                                   format_bytes(device.memory_bytes),
-                                   fixed_decimals(100 * used, 0) + " %"};
+                                   milliseconds(device.backward_comm_ms, cost.cost_ms)};
+    if (steps) cells.push_back(milliseconds(device.dense_ms, cost.cost_ms));
+    cells.insert(cells.end(),
+                 {milliseconds(device.total_ms(), cost.cost_ms), format_bytes(device.memory_bytes),
+                  fixed_decimals(100 * used, 0) + " %"});
     if (offloaded) cells.push_back(format_bytes(device.host_bytes));
     cells.push_back(console.bar(device.total_ms() / cost.cost_ms, kBarColumns));
     cells.push_back(d == slowest ? "slowest" : "");

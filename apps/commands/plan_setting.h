@@ -29,6 +29,10 @@ Result<NamedCostModels> cost_models_of(const FlagSet& flags, const std::string& 
                                        const TorchRecBandwidths& bandwidths, const Hosts& hosts,
                                        const io::PlanInput& plan, const io::PlanDocument& document);
 
+/// A remark on standard error where a plan's costs were of whole training steps, and those of the
+/// models are not, or of those of another model.
+void note_other_dense_model(const io::PlanInput& plan, const NamedCostModels& models);
+
 /// ", the plan was made by torchrec": what stands behind the name of cost models that the costs
 /// shown are of; "" where the plan was made by them, or does not say.
 std::string other_cost_model(const io::PlanInput& plan, const NamedCostModels& models);

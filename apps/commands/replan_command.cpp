@@ -16,6 +16,7 @@
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/export_flags.h"
 #include "apps/flags/host_flags.h"
@@ -62,6 +63,7 @@ class ReplanCommand final : public Command {
     declare_bandwidths(flags, &bandwidths_, true);
     declare_exchange(flags, &exchange_, "; limits are then those of each of two searches")
         .default_text("the plan's, or fp32");
+    dense_.declare(flags);
   }
 
   Status run(const FlagSet& flags) override {
@@ -96,8 +98,10 @@ class ReplanCommand final : public Command {
     const Hosts hosts = hosts_of(export_.options.devices_per_host, input, document);
     cluster_.devices_per_host = hosts.devices;
     NEUROSHARD_ASSIGN_OR_RETURN(
-        const NamedCostModels models,
+        NamedCostModels models,
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
+    note_other_dense_model(input.plan, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     note_unused_flags(flags, export_.format);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
@@ -248,6 +252,7 @@ class ReplanCommand final : public Command {
   std::optional<std::string> output_;
   ExportFlags export_;
   SearchFlags search_;
+  DenseModelFlags dense_;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/dense_model_flags.h"
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/flags/search_flags.h"
@@ -57,6 +58,7 @@ class SweepCommand final : public Command {
     declare_exchange(flags, &exchange_,
                      " with the most memory, a format for each number of devices, which takes two "
                      "searches more");
+    dense_.declare(flags);
   }
 
   Status run(const FlagSet& flags) override {
@@ -66,8 +68,8 @@ class SweepCommand final : public Command {
     like_.buffers = buffers_of(buffers_);
     like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models,
-                                load_models_with(cost_model_, bandwidths_));
+    NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_models_with(cost_model_, bandwidths_));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     note_if_any(loaded.batch_note);
     note_unknown_hosts(flags, models);
@@ -291,6 +293,7 @@ class SweepCommand final : public Command {
   TorchRecBandwidths bandwidths_;
   std::optional<std::string> output_;
   SearchFlags search_;
+  DenseModelFlags dense_;
   io::SweepReport report_;
   std::optional<PlanArchive> archive_;
   std::string shortage_;  ///< of the last cluster that has not the memory

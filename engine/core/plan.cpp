@@ -107,6 +107,11 @@ void canonicalize(Plan& plan) {
   });
 }
 
+bool is_of_steps(const PlanCost& cost) {
+  return std::any_of(cost.per_device.begin(), cost.per_device.end(),
+                     [](const DeviceCost& device) { return device.dense_ms > 0; });
+}
+
 std::int32_t bottleneck_of(const PlanCost& cost) {
   const auto dearest =
       std::max_element(cost.per_device.begin(), cost.per_device.end(),

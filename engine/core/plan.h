@@ -61,8 +61,12 @@ struct DeviceCost {
   std::int64_t memory_bytes = 0;
   std::int64_t dim_sum = 0;
   std::int64_t host_bytes = 0;  ///< of its shards in the host's memory
+  /// Where costs are of whole training steps: what the dense part takes that no exchange hides.
+  double dense_ms = 0;
 
-  [[nodiscard]] double total_ms() const { return compute_ms + forward_comm_ms + backward_comm_ms; }
+  [[nodiscard]] double total_ms() const {
+    return compute_ms + forward_comm_ms + backward_comm_ms + dense_ms;
+  }
 };
 
 /// What a plan costs: `cost_ms` is the largest total of a device.
@@ -70,6 +74,9 @@ struct PlanCost {
   double cost_ms = 0;
   std::vector<DeviceCost> per_device;
 };
+
+/// Whether these are costs of whole training steps: then some device has a dense part.
+bool is_of_steps(const PlanCost& cost);
 
 /// The device whose total is the largest, the first of equals. REQUIRES costs of a device.
 std::int32_t bottleneck_of(const PlanCost& cost);

@@ -40,6 +40,12 @@ std::string lacks_codecs(std::string_view model) {
          "what codecs cost, is not known";
 }
 
+std::string lacks_steps(std::string_view model) {
+  return (model.empty() ? "the cost model" : std::string(model)) +
+         " adds up all that a device does, expected networks, which tell what travels from what is "
+         "looked up";
+}
+
 std::string has_its_hosts(std::string_view model) {
   return std::string(model) + " has the hosts it was trained on";
 }

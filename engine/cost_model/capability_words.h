@@ -24,6 +24,8 @@ std::string lacks_sequences();
 std::string when_replicas_are_known();
 /// "my.safetensors does not say how fast its hardware copies, ..".
 std::string lacks_codecs(std::string_view model);
+/// "torchrec adds up all that a device does, ..".
+std::string lacks_steps(std::string_view model);
 /// "h200_sim has the hosts it was trained on".
 std::string has_its_hosts(std::string_view model);
 

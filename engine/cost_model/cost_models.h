@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "engine/core/plan.h"
 #include "engine/core/status.h"
 #include "engine/cost_model/comm_features.h"
+#include "engine/cost_model/dense_part.h"
 #include "engine/cost_model/features.h"
 #include "engine/cost_model/torchrec_costs.h"
 #include "nn/mlp.h"
@@ -127,6 +129,9 @@ struct CostModels {
   /// The links that the exchanges were learned over: what an all-reduce of the gradients of tables
   /// on every device costs there. Nothing where they are not known; formulas have their own.
   std::optional<InterconnectProfile> links{};
+  /// What the model computes beside its tables: costs are then of whole training steps. Null: they
+  /// are of the embedding part alone. REQUIRES networks, which tell exchanges from lookups.
+  std::shared_ptr<const DensePart> dense{};
 };
 
 }  // namespace neuroshard

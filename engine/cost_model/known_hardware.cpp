@@ -25,7 +25,10 @@ std::optional<KnownHardware> known_hardware(const ModelOrigin& origin) {
     const auto profile = io::parse_profile(file.bytes, std::string(name));
     if (!profile.ok()) return std::nullopt;
     for (const InterconnectProfile& link : profile->interconnects) {
-      if (link.name == links) return KnownHardware{profile->dram_gbps.value, link};
+      if (link.name == links) {
+        return KnownHardware{profile->dram_gbps.value, link,
+                             std::string(name) + "+" + std::string(links)};
+      }
     }
   }
   return std::nullopt;

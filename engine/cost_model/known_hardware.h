@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "engine/core/hardware_profile.h"
 #include "engine/cost_model/cost_models.h"
@@ -11,6 +12,7 @@ namespace neuroshard {
 struct KnownHardware {
   double copy_gbps = 0;  ///< at which they copy, read and written, GB/s of 10^9 bytes
   InterconnectProfile links;
+  std::string specification;  ///< "NAME+LINKS", as choose_profile() takes it
 };
 
 /// Nothing of hardware that is measured, or of no built-in profile.

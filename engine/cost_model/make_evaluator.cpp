@@ -58,12 +58,16 @@ Result<std::unique_ptr<CostEvaluator>> make_evaluator(const CostModels& models,
   if (!known.sequences) NEUROSHARD_RETURN_IF_ERROR(check_pooled(workload));
   NEUROSHARD_RETURN_IF_ERROR(check_exchange(models, exchange));
   if (models.torchrec) {
+    if (models.dense) {
+      return invalid_input("costs of whole steps: " + lacks_steps(models.source));
+    }
     return std::unique_ptr<CostEvaluator>(std::make_unique<TorchRecEvaluator>(
         torchrec_costs(*models.torchrec, devices_per_host, exchange), workload, devices));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(const nn::Isa isa, nn::select_isa());
-  NEUROSHARD_ASSIGN_OR_RETURN(std::unique_ptr<MlpEvaluator> evaluator,
-                              MlpEvaluator::create(models, workload, devices, isa, exchange));
+  NEUROSHARD_ASSIGN_OR_RETURN(
+      std::unique_ptr<MlpEvaluator> evaluator,
+      MlpEvaluator::create(models, workload, devices, isa, exchange, devices_per_host));
   return std::unique_ptr<CostEvaluator>(std::move(evaluator));
 }
 

@@ -13,8 +13,8 @@ namespace neuroshard {
 namespace {
 
 /// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
-double total(float compute, float backward, float forward) {
-  const double sum = static_cast<double>(compute) + backward + forward;
+double total(float compute, float backward, float forward, double dense) {
+  const double sum = static_cast<double>(compute) + backward + forward + dense;
   return sum == sum ? sum : std::numeric_limits<double>::infinity();
 }
 
@@ -39,20 +39,28 @@ Status check(const CostModels& models, const Workload& workload, std::int32_t de
 Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& models,
                                                            const Workload& workload,
                                                            std::int32_t devices, nn::Isa isa,
-                                                           const ExchangeFormat& exchange) {
+                                                           const ExchangeFormat& exchange,
+                                                           std::int32_t devices_per_host) {
   const Status status = check(models, workload, devices);
   if (!status.ok()) return models.source.empty() ? status : status.with_context(models.source);
-  return std::unique_ptr<MlpEvaluator>(new MlpEvaluator(
-      models, workload, devices, isa, ExchangeCosts::of(exchange, models.device_gbps.value_or(0))));
+  std::optional<DenseTime> dense;
+  if (models.dense) {
+    NEUROSHARD_ASSIGN_OR_RETURN(dense, models.dense->time(workload, devices, devices_per_host));
+  }
+  return std::unique_ptr<MlpEvaluator>(
+      new MlpEvaluator(models, workload, devices, isa,
+                       ExchangeCosts::of(exchange, models.device_gbps.value_or(0)), dense));
 }
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
-                           nn::Isa isa, const ExchangeCosts& exchange)
+                           nn::Isa isa, const ExchangeCosts& exchange,
+                           const std::optional<DenseTime>& dense)
     : workload_(workload),
       devices_(devices),
       traffic_(workload, devices, models, exchange),
       compute_(*models.compute, workload, devices, nn::inference_kernels(isa)),
-      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
+      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange),
+      dense_(dense) {}
 
 void MlpEvaluator::hold(std::span<const HotRows> hot) {
   if (std::equal(hot.begin(), hot.end(), hot_.begin(), hot_.end())) return;
@@ -107,7 +115,10 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
     double cost = -std::numeric_limits<double>::infinity();
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-      cost = std::max(cost, total(batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]));
+      const float backward = comm.backward_ms[at];
+      const float forward = comm.forward_ms[at];
+      cost = std::max(cost,
+                      total(batch.compute_ms[at], backward, forward, dense_ms(backward, forward)));
     }
     costs[plan] = cost;
   }
@@ -118,8 +129,14 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
   const CommBatch comm = predict_comm(batch, scratch);
   for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
     const float compute = batch.compute_ms[at];
-    details.ready_ms[at] = total(compute, comm.backward_ms[at], 0.0f);
-    details.total_ms[at] = total(compute, comm.backward_ms[at], comm.forward_ms[at]);
+    const float backward = comm.backward_ms[at];
+    const float forward = comm.forward_ms[at];
+    // Of the dense part, what runs beside outputs comes after a device is ready.
+    const double before =
+        dense_ ? DenseTime{0, dense_->beside_backward_ms, dense_->rest_ms}.added_ms(0, backward)
+               : 0;
+    details.ready_ms[at] = total(compute, backward, 0.0f, before);
+    details.total_ms[at] = total(compute, backward, forward, dense_ms(backward, forward));
   }
 }
 
@@ -133,8 +150,9 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
   for (std::size_t d = 0; d < compute.size(); ++d) {
     const float forward = comm.forward_ms[d];
     const float backward = comm.backward_ms[d];
-    cost.per_device.push_back({compute[d], forward, backward, 0, columns[d]});
-    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward));
+    const double dense = dense_ms(backward, forward);
+    cost.per_device.push_back({compute[d], forward, backward, 0, columns[d], 0, dense});
+    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward, dense));
   }
   return cost;
 }

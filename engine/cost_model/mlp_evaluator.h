@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/core/cluster.h"
@@ -11,6 +12,7 @@
 #include "engine/cost_model/compute_predictor.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/dense_part.h"
 #include "engine/cost_model/exchange_costs.h"
 #include "engine/cost_model/shard_traffic.h"
 #include "nn/isa.h"
@@ -23,12 +25,14 @@ class MlpEvaluator final : public CostEvaluator {
  public:
   /// For plans of `workload`, which must outlive it, on `devices` devices. Errors: kInvalidInput
   /// when a half of the models is missing or malformed, they are for another device count, or for
-  /// another batch size than the workload's while no feature tells them so. REQUIRES an exchange
-  /// that capabilities(models) know.
+  /// another batch size than the workload's while no feature tells them so, and those of the
+  /// models' dense part, which alone goes by hosts. REQUIRES an exchange that capabilities(models)
+  /// know.
   static Result<std::unique_ptr<MlpEvaluator>> create(const CostModels& models,
                                                       const Workload& workload,
                                                       std::int32_t devices, nn::Isa isa,
-                                                      const ExchangeFormat& exchange = {});
+                                                      const ExchangeFormat& exchange = {},
+                                                      std::int32_t devices_per_host = 0);
 
   [[nodiscard]] std::int32_t devices() const override { return devices_; }
   search::ShapeId intern(const ShardShape& shape) override {
@@ -74,11 +78,14 @@ class MlpEvaluator final : public CostEvaluator {
 
  private:
   MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
-               nn::Isa isa, const ExchangeCosts& exchange);
+               nn::Isa isa, const ExchangeCosts& exchange, const std::optional<DenseTime>& dense);
 
   [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
                                        search::Scratch& scratch) const;
   void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
+  [[nodiscard]] double dense_ms(float backward, float forward) const {
+    return dense_ ? dense_->added_ms(forward, backward) : 0;
+  }
 
   const Workload& workload_;
   const std::int32_t devices_;
@@ -87,6 +94,7 @@ class MlpEvaluator final : public CostEvaluator {
   search::Collectives held_;  // theirs, on all devices together
   ComputePredictor compute_;
   CommPredictor comm_;
+  const std::optional<DenseTime> dense_;
 };
 
 }  // namespace neuroshard

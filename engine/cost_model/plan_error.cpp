@@ -90,7 +90,15 @@ CostError error_of(const CostModels& models, const PlanCost& cost) {
                simulations);
     }
   }
-  if (parts.empty()) return {0, "nothing costs anything"};
+  if (parts.empty() && !models.dense) return {0, "nothing costs anything"};
+  if (models.dense) {
+    const CostError steps = models.dense->error();
+    if (!steps.share) return steps;
+    const double dense_ms = cost.per_device[static_cast<std::size_t>(bottleneck_of(cost))].dense_ms;
+    error_ms += dense_ms * *steps.share;
+    all_ms += dense_ms;
+    add_once("dense part: " + steps.basis, simulations);
+  }
   return {error_ms / all_ms, basis + simulations};
 }
 

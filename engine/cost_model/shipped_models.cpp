@@ -131,6 +131,7 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
     bandwidths = {formula->device_gbps, formula->intra_host_gbps, formula->inter_host_gbps,
                   formula->host_memory_gbps};
   }
+  const DenseOrigin dense = models.models.dense ? models.models.dense->origin() : DenseOrigin{};
   return {.engine_version = version(),
           .cost_model = models.name,
           .cost_model_sha256 =
@@ -141,7 +142,10 @@ io::PlanProvenance provenance_of(const NamedCostModels& models, std::int32_t dev
           .algorithm = algorithm,
           .seed = seed,
           .bandwidths_gbps = std::move(bandwidths),
-          .cache_hits = cache_hits};
+          .cache_hits = cache_hits,
+          .dense_model = dense.model,
+          .dense_model_sha256 = dense.sha256,
+          .dense_hardware = dense.hardware};
 }
 
 std::string hardware_of(const ModelOrigin& origin) {
@@ -158,6 +162,13 @@ std::string describe(const ModelOrigin& origin) {
   return (measured ? "measured on " : "SIMULATED hardware ") + hardware_of(origin);
 }
 
+/// ", whole steps of dlrm.json on SIMULATED hardware H100-80G, cluster"; "" of the embedding part.
+std::string dense_words(const CostModels& models) {
+  if (!models.dense) return "";
+  const DenseOrigin& origin = models.dense->origin();
+  return ", whole steps of " + origin.model + " on SIMULATED hardware " + origin.hardware;
+}
+
 std::string describe(const NamedCostModels& named) {
   const std::string name = named.name + (looks_shipped(named) ? " (your file)" : "");
   const ModelOrigin& compute = named.models.compute_origin;
@@ -165,8 +176,9 @@ std::string describe(const NamedCostModels& named) {
   if (named.models.torchrec) return name + ": " + describe(compute);
   if (!named.models.compute) return name + ": communication " + describe(comm);
   if (!named.models.comm) return name + ": compute " + describe(compute);
-  if (compute == comm) return name + ": " + describe(compute);
-  return name + ": compute " + describe(compute) + ", communication " + describe(comm);
+  const std::string dense = dense_words(named.models);
+  if (compute == comm) return name + ": " + describe(compute) + dense;
+  return name + ": compute " + describe(compute) + ", communication " + describe(comm) + dense;
 }
 
 std::string device_guess(const NamedCostModels& named, std::span<const std::int32_t> devices) {

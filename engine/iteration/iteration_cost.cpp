@@ -101,6 +101,11 @@ std::vector<TimelineEntry> critical_path(const StepGraph& graph, const LastSteps
 
 }  // namespace
 
+double iteration_ms(const StepGraph& graph) {
+  const LastSteps steps = run_steps(graph, kSteps);
+  return end_of(graph, steps.last).ms - end_of(graph, steps.before).ms;
+}
+
 IterationCost iteration_cost(const StepGraph& graph) {
   const LastSteps steps = run_steps(graph, kSteps);
   const StepEnd begin = end_of(graph, steps.before);

@@ -42,6 +42,9 @@ struct IterationCost {
   std::vector<TimelineEntry> critical_path;  ///< in order of time; each ends where the next begins
 };
 
+/// IterationCost::iteration_ms alone.
+double iteration_ms(const StepGraph& graph);
+
 /// Runs the step until one is like the next, and takes that apart. Deterministic.
 IterationCost iteration_cost(const StepGraph& graph);
 

@@ -27,6 +27,11 @@ struct PlanProvenance {
   std::vector<double> bandwidths_gbps{};
   /// How it counted what caches serve: "curve", or "" where that is their share of the rows.
   std::string cache_hits{};
+  /// Where the costs are of whole training steps: the file of the model's dense part, without its
+  /// folders, its sha256, and the hardware that this is of. All empty where they are not.
+  std::string dense_model{};
+  std::string dense_model_sha256{};
+  std::string dense_hardware{};
   friend bool operator==(const PlanProvenance&, const PlanProvenance&) = default;
 };
 

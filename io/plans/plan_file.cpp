@@ -97,10 +97,13 @@ Result<DeviceCost> read_device_cost(const JsonValue& value, std::size_t device) 
                               object.number("forward_comm_ms", -kMaxPartMs, kMaxPartMs));
   NEUROSHARD_ASSIGN_OR_RETURN(cost.backward_comm_ms,
                               object.number("backward_comm_ms", -kMaxPartMs, kMaxPartMs));
+  if (object.has("dense_ms")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(cost.dense_ms, object.number("dense_ms", 0, kMaxPartMs));
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue total, object.at("total_ms"));
   NEUROSHARD_ASSIGN_OR_RETURN(const double total_ms, total.number());
   if (std::abs(total_ms - cost.total_ms()) > 1e-6 * (1 + std::abs(cost.total_ms()))) {
-    return total.unexpected("the sum of the three costs, " + format_number(cost.total_ms()));
+    return total.unexpected("the sum of the other costs, " + format_number(cost.total_ms()));
   }
   NEUROSHARD_ASSIGN_OR_RETURN(cost.memory_bytes, object.integer("memory_bytes", 0));
   if (object.has("host_bytes")) {

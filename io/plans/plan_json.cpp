@@ -47,6 +47,15 @@ Status read_cache_hits(JsonObject& object, PlanProvenance& provenance) {
   return provenance.cache_hits == "curve" ? Status() : value->unexpected("'curve'");
 }
 
+/// All keys, or none where costs are not of whole steps.
+Status read_dense_origin(JsonObject& object, PlanProvenance& provenance) {
+  if (!object.has("dense_model")) return {};
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.dense_model, object.text("dense_model"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.dense_model_sha256, object.text("dense_model_sha256"));
+  NEUROSHARD_ASSIGN_OR_RETURN(provenance.dense_hardware, object.text("dense_hardware"));
+  return {};
+}
+
 Result<OffloadedTable> read_offloaded_table(const JsonValue& value) {
   constexpr std::int64_t kMostTables = std::numeric_limits<std::int32_t>::max();
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
@@ -147,6 +156,7 @@ void write_device_costs(JsonWriter& writer, const std::vector<DeviceCost>& costs
     writer.key("compute_ms").number(cost.compute_ms);
     writer.key("forward_comm_ms").number(cost.forward_comm_ms);
     writer.key("backward_comm_ms").number(cost.backward_comm_ms);
+    if (cost.dense_ms != 0) writer.key("dense_ms").number(cost.dense_ms);
     writer.key("total_ms").number(cost.total_ms());
     writer.key("memory_bytes").integer(cost.memory_bytes);
     if (cost.host_bytes > 0) writer.key("host_bytes").integer(cost.host_bytes);
@@ -292,6 +302,11 @@ void write_provenance(JsonWriter& writer, const PlanProvenance& provenance) {
     writer.key("hardware").text(provenance.hardware);
     writer.key("cost_provenance").text(provenance.cost_provenance);
   }
+  if (!provenance.dense_model.empty()) {
+    writer.key("dense_model").text(provenance.dense_model);
+    writer.key("dense_model_sha256").text(provenance.dense_model_sha256);
+    writer.key("dense_hardware").text(provenance.dense_hardware);
+  }
   writer.key("input_sha256").text(provenance.input_sha256);
   writer.key("algorithm").text(provenance.algorithm);
   writer.key("seed").unsigned_integer(provenance.seed);
@@ -308,6 +323,7 @@ Status read_provenance(JsonObject& root, PlanProvenance& provenance) {
   NEUROSHARD_RETURN_IF_ERROR(read_bandwidths(object, provenance));
   NEUROSHARD_RETURN_IF_ERROR(read_cache_hits(object, provenance));
   NEUROSHARD_RETURN_IF_ERROR(read_cost_origin(object, provenance));
+  NEUROSHARD_RETURN_IF_ERROR(read_dense_origin(object, provenance));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.input_sha256, object.text("input_sha256"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.algorithm, object.text("algorithm"));
   NEUROSHARD_ASSIGN_OR_RETURN(provenance.seed, object.unsigned_integer("seed"));

@@ -44,6 +44,7 @@ std::string place_chart(const ReportPage& page, const std::string& title,
 
 std::string cost_chart(const ReportPage& page) {
   const std::vector<DeviceCost>& costs = page.document.cost.per_device;
+  const bool steps = is_of_steps(page.document.cost);
   double largest = 0;
   for (const DeviceCost& cost : costs) largest = std::max(largest, cost.total_ms());
   RowChart chart("cost of a step on each device", largest);
@@ -55,12 +56,15 @@ std::string cost_chart(const ReportPage& page) {
               "forward communication " + report_ms(cost.forward_comm_ms));
     chart.bar(cost.backward_comm_ms, "backward",
               "backward communication " + report_ms(cost.backward_comm_ms));
+    if (steps) chart.bar(cost.dense_ms, "dense", "dense part " + report_ms(cost.dense_ms));
     chart.note(report_ms(cost.total_ms()) + (cost.total_ms() >= largest ? ", slowest" : ""));
   }
   return "<h2>What a step costs</h2>\n<p class=\"legend\"><span class=\"key compute\"></span>"
          "compute<span class=\"key forward\"></span>forward communication, waiting included"
-         "<span class=\"key backward\"></span>backward communication</p>\n" +
-         chart.render();
+         "<span class=\"key backward\"></span>backward communication" +
+         std::string(steps ? "<span class=\"key dense\"></span>dense part that no exchange hides"
+                           : "") +
+         "</p>\n" + chart.render();
 }
 
 std::string baseline_chart(const ReportPage& page) {

@@ -38,22 +38,27 @@ double together_ms(const std::vector<double>& ms) {
 }
 
 /// From the devices that have the samples to those that look their rows up: an exchange backward,
-/// of as many rows as a sample looks up there.
-double input_exchange_ms(const ChosenProfile& hardware, const PlanLoads& loads, const Plan& plan,
+/// of `rows`, how many a sample looks up on each device.
+double input_exchange_ms(const ChosenProfile& hardware, const std::vector<double>& rows,
                          std::int64_t batch_size) {
-  const auto devices = static_cast<std::size_t>(plan.devices);
-  ExchangeValues rows{std::vector<double>(devices), std::vector<double>(devices)};
-  for (std::size_t d = 0; d < devices; ++d) {
-    double lookups = 0;
-    for (const ShardLoad& load : loads.lookups[d]) lookups += load.lookups;
-    rows.whole[d] = lookups / static_cast<double>(batch_size);
-  }
+  const ExchangeValues values{rows, std::vector<double>(rows.size())};
   HardwareProfile no_copies = hardware.profile;
   no_copies.exchange_copies = {};
-  const std::vector<double> together(devices, 0.0);
+  const std::vector<double> together(rows.size(), 0.0);
   return together_ms(simulate_exchange(no_copies, hardware.interconnect,
-                                       in_bytes(rows, kIndexBytes), together, batch_size)
+                                       in_bytes(values, kIndexBytes), together, batch_size)
                          .backward_ms);
+}
+
+/// Rows that a sample looks up on each device.
+std::vector<double> rows_of_devices(const PlanLoads& loads, std::int64_t batch_size) {
+  std::vector<double> rows;
+  for (const std::vector<ShardLoad>& device : loads.lookups) {
+    double lookups = 0;
+    for (const ShardLoad& load : device) lookups += load.lookups;
+    rows.push_back(lookups / static_cast<double>(batch_size));
+  }
+  return rows;
 }
 
 double input_copy_ms(const HardwareProfile& profile, const Workload& workload,
@@ -82,7 +87,8 @@ EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& work
   step.exchange_backward_ms = together_ms(exchange.backward_ms);
   step.replica_reduce_ms = all_reduce_ms(hardware.interconnect, plan.devices,
                                          loads.reduced_bytes * bytes / kSimulatedBytes);
-  step.input_exchange_ms = input_exchange_ms(hardware, loads, plan, workload.batch_size);
+  step.input_exchange_ms =
+      input_exchange_ms(hardware, rows_of_devices(loads, workload.batch_size), workload.batch_size);
   step.input_copy_ms = input_copy_ms(profile, workload, model, samples);
   step.forward_kernels = static_cast<std::int32_t>(profile.forward_kernels.value);
   step.backward_kernels = static_cast<std::int32_t>(profile.backward_kernels.value);
@@ -100,23 +106,82 @@ ChosenProfile inside_step(ChosenProfile hardware, const DenseModel& model) {
   return hardware;
 }
 
+/// What is the same in every step of so many devices.
+struct StepHardware {
+  ChosenProfile hardware;
+  double samples = 0;  ///< of one device
+  DenseStep dense;
+};
+
+Result<StepHardware> step_hardware(const ChosenProfile& chosen, const Workload& workload,
+                                   std::int32_t devices, const DenseModel& model) {
+  StepHardware step{inside_step(chosen, model), 0, {}};
+  step.samples = static_cast<double>(samples_of_device(workload.batch_size, devices, 0));
+  NEUROSHARD_ASSIGN_OR_RETURN(const KernelRates rates,
+                              kernel_rates(step.hardware.profile, model.precision));
+  NEUROSHARD_ASSIGN_OR_RETURN(step.dense, make_dense_step(model, workload, step.samples, rates));
+  return step;
+}
+
+/// Of `shown` of the devices, all of which exchange.
+StepGraph step_graph(const StepHardware& step, const DenseModel& model,
+                     const EmbeddingStep& embedding, std::int32_t shown, std::int32_t devices) {
+  return make_step_graph(model, step.dense, embedding, shown, [&](double bytes) {
+    return all_reduce_ms(step.hardware.interconnect, devices, bytes);
+  });
+}
+
+/// What a step does with tables that are spread so evenly that all devices have the same to look
+/// up, without what they exchange of outputs and gradients.
+EmbeddingStep even_step(const ChosenProfile& hardware, const Workload& workload,
+                        std::int32_t devices, const DenseModel& model, double samples) {
+  Plan plan{1, {}};
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
+  }
+  EmbeddingStep step = embedding_step(hardware, workload, plan, model, samples);
+  step.lookup_forward_ms.front() /= devices;
+  step.lookup_backward_ms.front() /= devices;
+  const PlanLoads loads = plan_loads(workload, plan, 1);
+  const double rows = rows_of_devices(loads, workload.batch_size).front() / devices;
+  step.input_exchange_ms = input_exchange_ms(
+      hardware, std::vector<double>(static_cast<std::size_t>(devices), rows), workload.batch_size);
+  return step;
+}
+
 }  // namespace
 
 Result<IterationCost> simulate_iteration(const ChosenProfile& chosen, const Workload& workload,
                                          const Plan& plan, const DenseModel& model) {
   NEUROSHARD_RETURN_IF_ERROR(check_simulated(chosen, workload, plan));
   NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, "a whole step is not simulated with them"));
-  const ChosenProfile hardware = inside_step(chosen, model);
-  NEUROSHARD_ASSIGN_OR_RETURN(const KernelRates rates,
-                              kernel_rates(hardware.profile, model.precision));
-  const auto samples = static_cast<double>(samples_of_device(workload.batch_size, plan.devices, 0));
-  NEUROSHARD_ASSIGN_OR_RETURN(const DenseStep dense,
-                              make_dense_step(model, workload, samples, rates));
-  const EmbeddingStep embedding = embedding_step(hardware, workload, plan, model, samples);
-  const auto all_reduce = [&](double bytes) {
-    return all_reduce_ms(hardware.interconnect, plan.devices, bytes);
+  NEUROSHARD_ASSIGN_OR_RETURN(const StepHardware step,
+                              step_hardware(chosen, workload, plan.devices, model));
+  const EmbeddingStep embedding =
+      embedding_step(step.hardware, workload, plan, model, step.samples);
+  return iteration_cost(step_graph(step, model, embedding, plan.devices, plan.devices));
+}
+
+Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workload& workload,
+                                      std::int32_t devices, const DenseModel& model) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const StepHardware step,
+                              step_hardware(chosen, workload, devices, model));
+  EmbeddingStep embedding = even_step(step.hardware, workload, devices, model, step.samples);
+  const double lookup_ms =
+      embedding.lookup_forward_ms.front() + embedding.lookup_backward_ms.front();
+  const std::int32_t shown = std::min(devices, 2);  // all do the same
+  const auto time = [&](double forward_ms, double backward_ms) {
+    embedding.exchange_forward_ms = forward_ms;
+    embedding.exchange_backward_ms = backward_ms;
+    return iteration_ms(step_graph(step, model, embedding, shown, devices)) - lookup_ms;
   };
-  return iteration_cost(make_step_graph(model, dense, embedding, plan.devices, all_reduce));
+  // The step is as long as what takes longer, the exchange or what runs beside it: one that takes
+  // as long as the whole step hides all of that.
+  const double all_ms = time(0, 0);
+  const double without_forward_ms = time(all_ms, 0) - all_ms;
+  const double without_backward_ms = time(0, all_ms) - all_ms;
+  return DenseTime{all_ms - without_forward_ms, all_ms - without_backward_ms,
+                   without_forward_ms + without_backward_ms - all_ms};
 }
 
 CostError iteration_error(const HardwareProfile& profile) {

@@ -33,7 +33,7 @@ typedef struct neuroshard_device_cost {
   double compute_ms;
   double forward_comm_ms; /* includes waiting for the slowest device */
   double backward_comm_ms;
-  double total_ms;
+  double total_ms;      /* their sum and, of plans made for whole steps, the dense part's rest */
   int64_t memory_bytes; /* weights, optimizer states, caches of rows and the plan's buffers */
   int64_t dim_sum;      /* columns of all its shards */
   int64_t host_bytes;   /* of its shards in its host's memory, weights and optimizer states */

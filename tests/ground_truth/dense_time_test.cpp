@@ -1,0 +1,148 @@
+// What dense layers add to a step, beside the event simulator's time of the same step.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/core/rng.h"
+#include "engine/ground_truth/sim/iteration_model.h"
+#include "engine/ground_truth/sim/simulated_dense_part.h"
+#include "tests/iteration/dense_models.h"
+
+namespace neuroshard {
+namespace {
+
+using test::dcnv2;
+using test::tables_of;
+
+ChosenProfile hopper_with(const std::string& links) {
+  return choose_profile("H100-80G+" + links).value();
+}
+
+/// A model whose bottom network runs as long as exchanges do.
+DenseModel wide_bottom() {
+  DenseModel model = dcnv2();
+  model.dense_features = 2048;
+  model.bottom = {8192, 4096, 128};
+  return model;
+}
+
+Plan random_whole_tables(const Workload& workload, std::int32_t devices, Rng& rng) {
+  Plan plan{devices, {}};
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    const auto device = static_cast<std::int32_t>(rng.between(0, devices - 1));
+    plan.shards.push_back(whole_table(workload, table, device));
+  }
+  return plan;
+}
+
+Plan even_plan(const Workload& workload, std::int32_t devices) {
+  Plan plan{devices, {}};
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    plan.shards.push_back(whole_table(workload, table, table % devices));
+  }
+  return plan;
+}
+
+/// The longest run of a phase's tasks on any device.
+double longest(const IterationCost& cost, StepPhase phase) {
+  double most = 0;
+  for (const TimelineEntry& entry : cost.timeline) {
+    if (entry.phase == phase) most = std::max(most, entry.end_ms - entry.start_ms);
+  }
+  return most;
+}
+
+double lookups_of_slowest(const IterationCost& cost, std::int32_t devices) {
+  std::vector<double> ms(static_cast<std::size_t>(devices));
+  for (const TimelineEntry& entry : cost.timeline) {
+    const bool lookup =
+        entry.phase == StepPhase::kLookupForward || entry.phase == StepPhase::kLookupBackward;
+    if (lookup) ms[static_cast<std::size_t>(entry.device)] += entry.end_ms - entry.start_ms;
+  }
+  return *std::max_element(ms.begin(), ms.end());
+}
+
+/// How far the step by DenseTime, of lookups and exchanges as the event simulator has them, is from
+/// that simulator's, as a share.
+double error_of_dense_time(const std::string& links, const Workload& workload, const Plan& plan,
+                           const DenseModel& model) {
+  const ChosenProfile hardware = hopper_with(links);
+  const DenseTime dense = simulate_dense_time(hardware, workload, plan.devices, model).value();
+  const IterationCost cost = simulate_iteration(hardware, workload, plan, model).value();
+  const double forward = longest(cost, StepPhase::kExchangeForward);
+  const double backward = longest(cost, StepPhase::kExchangeBackward);
+  const double step = lookups_of_slowest(cost, plan.devices) + forward + backward +
+                      dense.added_ms(forward, backward);
+  return std::abs(step / cost.iteration_ms - 1);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(dense_time)
+
+BOOST_AUTO_TEST_CASE(steps_of_even_plans_are_those_of_the_event_simulator) {
+  for (const DenseModel& model : {dcnv2(), wide_bottom()}) {
+    for (const std::string links : {"nvswitch", "pcie", "cluster"}) {
+      for (const std::int32_t devices : {2, 8, 16}) {
+        if (devices == 16 && links != "cluster") continue;
+        const Workload workload = tables_of(32, 128);
+        BOOST_TEST(error_of_dense_time(links, workload, even_plan(workload, devices), model) <
+                   0.01);
+      }
+    }
+  }
+}
+
+// A device that has far more to look up than others hides an all-reduce behind that, which is
+// exposed where all have the same to do.
+BOOST_AUTO_TEST_CASE(steps_of_any_plans_are_within_7_percent) {
+  Rng rng(7);
+  for (const DenseModel& model : {dcnv2(), wide_bottom()}) {
+    for (const std::string links : {"nvswitch", "pcie", "cluster"}) {
+      for (int k = 0; k < 5; ++k) {
+        const Workload workload = tables_of(32, 128);
+        const auto devices = static_cast<std::int32_t>(rng.between(2, 8));
+        const Plan plan = random_whole_tables(workload, devices, rng);
+        BOOST_TEST(error_of_dense_time(links, workload, plan, model) < 0.07);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_bottom_network_hides_an_exchange_that_is_shorter) {
+  const Workload workload = tables_of(32, 128);
+  const DenseTime narrow =
+      simulate_dense_time(hopper_with("nvswitch"), workload, 8, dcnv2()).value();
+  const DenseTime wide =
+      simulate_dense_time(hopper_with("nvswitch"), workload, 8, wide_bottom()).value();
+  BOOST_TEST(wide.beside_forward_ms > 10 * narrow.beside_forward_ms);
+  BOOST_TEST(wide.beside_backward_ms > wide.beside_forward_ms);
+  const double half = wide.beside_forward_ms / 2;
+  BOOST_TEST(wide.added_ms(half, 0) + half == wide.added_ms(0, 0),
+             boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(wide.added_ms(1e3, 1e3) == wide.rest_ms);
+}
+
+BOOST_AUTO_TEST_CASE(more_devices_have_fewer_samples_each) {
+  const Workload workload = tables_of(32, 128);
+  const auto rest = [&](std::int32_t devices) {
+    return simulate_dense_time(hopper_with("cluster"), workload, devices, dcnv2())->rest_ms;
+  };
+  BOOST_TEST(rest(2) > 1.5 * rest(4));
+  BOOST_TEST(rest(4) > 1.5 * rest(8));
+}
+
+BOOST_AUTO_TEST_CASE(hardware_without_dense_layers_is_refused) {
+  ChosenProfile hardware = hopper_with("nvswitch");
+  hardware.profile.fp16_tflops = {};
+  const Status refused = simulated_dense_part(hardware, dcnv2(), {"model.json", "sha"}).status();
+  BOOST_TEST(refused.message().find("H100-80G says nothing of dense layers") != std::string::npos,
+             refused.message());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace neuroshard
