@@ -13,6 +13,7 @@ constexpr std::uint32_t kMetadataAttribute = 2;
 constexpr std::uint32_t kAttributeName = 1;
 constexpr std::uint32_t kInt32 = 7;
 constexpr std::uint32_t kInt64 = 9;
+constexpr std::uint32_t kUint32 = 11;
 constexpr std::uint32_t kUint64 = 13;
 constexpr std::uint32_t kBool = 27;
 constexpr std::uint32_t kString = 29;
@@ -20,6 +21,7 @@ enum NodeField : std::uint32_t {
   kId = 1,
   kName = 2,
   kType = 3,
+  kControlDependencies = 4,
   kDataDependencies = 5,  // the older of two feeders looks at no others
   kDuration = 7,
   kNodeAttribute = 10,
@@ -36,7 +38,145 @@ std::string number_attribute(std::string_view name, std::uint32_t kind, std::uin
   return ProtobufMessage().bytes(kAttributeName, name).varint(kind, value).str();
 }
 
+/// Of a node: those of all nodes of a step would be less.
+constexpr std::size_t kMostDependencies = std::size_t{1} << 20;
+constexpr std::uint64_t kLastType = 7;
+
+struct ChakraAttribute {
+  std::string_view name;
+  std::string_view text;
+  std::uint64_t number = 0;
+  bool has_text = false;
+  bool has_number = false;
+};
+
+Result<ChakraAttribute> read_attribute(ProtobufReader reader) {
+  ChakraAttribute read;
+  while (!reader.at_end()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ProtobufField field, reader.field());
+    if (field.number == kAttributeName) {
+      read.name = field.bytes;
+    } else if (field.number == kString && field.has_length) {
+      read.text = field.bytes;
+      read.has_text = true;
+    } else if (field.number == kInt32 || field.number == kInt64 || field.number == kUint32 ||
+               field.number == kUint64 || field.number == kBool) {
+      read.number = field.value;
+      read.has_number = !field.has_length;
+    }
+  }
+  return read;
+}
+
+void set_attribute(const ChakraAttribute& read, ChakraNode& node) {
+  if (!read.has_number) return;
+  const auto rank = static_cast<std::int32_t>(read.number);
+  if (read.name == "num_ops") node.operations = read.number;
+  if (read.name == "tensor_size" || read.name == "comm_size") node.bytes = read.number;
+  if (read.name == "comm_type") node.collective = static_cast<ChakraNode::Collective>(rank);
+  if (read.name == "comm_src") node.from = rank;
+  if (read.name == "comm_dst") node.to = rank;
+  if (read.name == "comm_tag") node.tag = rank;
+}
+
+/// `place`: of the end of the field, in the file.
+Status add_dependencies(const ProtobufField& field, std::size_t place, ChakraNode& node) {
+  if (!field.has_length) {
+    node.after.push_back(field.value);
+    return {};
+  }
+  ProtobufReader packed(field.bytes, place - field.bytes.size());
+  while (!packed.at_end()) {
+    if (node.after.size() == kMostDependencies) {
+      return invalid_input("byte " + std::to_string(packed.place()) + ": found more than " +
+                           std::to_string(kMostDependencies) + " dependencies of a node");
+    }
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::uint64_t id, packed.varint());
+    node.after.push_back(id);
+  }
+  return {};
+}
+
+Status set_field(const ProtobufField& field, std::size_t place, ChakraNode& node) {
+  switch (field.number) {
+    case kId:
+      node.id = field.value;
+      return {};
+    case kName:
+      node.name = field.bytes;
+      return {};
+    case kType:
+      if (field.value > kLastType) {
+        return invalid_input("byte " + std::to_string(place) + ": found a node of type " +
+                             std::to_string(field.value) + ", expected 0 to 7");
+      }
+      node.type = static_cast<ChakraNode::Type>(field.value);
+      return {};
+    case kControlDependencies:
+    case kDataDependencies:
+      return add_dependencies(field, place, node);
+    case kDuration:
+      node.duration_us = field.value;
+      return {};
+    case kNodeAttribute: {
+      NEUROSHARD_ASSIGN_OR_RETURN(
+          const ChakraAttribute read,
+          read_attribute(ProtobufReader(field.bytes, place - field.bytes.size())));
+      set_attribute(read, node);
+      return {};
+    }
+    default:
+      return {};
+  }
+}
+
+Result<ChakraNode> read_node(ProtobufReader reader) {
+  ChakraNode node;
+  while (!reader.at_end()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ProtobufField field, reader.field());
+    NEUROSHARD_RETURN_IF_ERROR(set_field(field, reader.place(), node));
+  }
+  return node;
+}
+
+Result<ChakraMetadata> read_metadata(ProtobufReader reader) {
+  ChakraMetadata metadata;
+  while (!reader.at_end()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ProtobufField field, reader.field());
+    if (field.number != kMetadataAttribute) continue;
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const ChakraAttribute read,
+        read_attribute(ProtobufReader(field.bytes, reader.place() - field.bytes.size())));
+    if (read.has_text) metadata.emplace_back(read.name, read.text);
+  }
+  return metadata;
+}
+
+Result<ChakraMetadata> read_messages(ProtobufReader& file, const ChakraSink& sink) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view first, file.framed());
+  NEUROSHARD_ASSIGN_OR_RETURN(ChakraMetadata metadata,
+                              read_metadata(ProtobufReader(first, file.place() - first.size())));
+  while (!file.at_end()) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view message, file.framed());
+    NEUROSHARD_ASSIGN_OR_RETURN(const ChakraNode node,
+                                read_node(ProtobufReader(message, file.place() - message.size())));
+    NEUROSHARD_RETURN_IF_ERROR(sink(node));
+  }
+  return metadata;
+}
+
 }  // namespace
+
+Result<ChakraMetadata> read_chakra(std::string_view bytes, const std::string& source,
+                                   const ChakraSink& sink) {
+  if (bytes.starts_with("\x1f\x8b")) {
+    return invalid_input(source + ": found gzip, expected a trace that is unpacked (gunzip)");
+  }
+  ProtobufReader file(bytes);
+  Result<ChakraMetadata> metadata = read_messages(file, sink);
+  if (!metadata.ok()) return metadata.status().with_context(source);
+  return metadata;
+}
 
 ChakraTrace::ChakraTrace(const ChakraMetadata& metadata) {
   ProtobufMessage message;

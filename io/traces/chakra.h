@@ -2,9 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "engine/core/status.h"
 
 namespace neuroshard::io {
 
@@ -12,6 +16,10 @@ namespace neuroshard::io {
 /// schema/protobuf/et_def.proto at 21585d8). Attributes are those that ASTRA-sim's feeder reads.
 struct ChakraNode {
   enum class Type {
+    kNone = 0,  ///< of others' traces
+    kMetadata = 1,
+    kLoad = 2,
+    kStore = 3,
     kCompute = 4,
     kSend = 5,
     kReceive = 6,
@@ -31,6 +39,8 @@ struct ChakraNode {
   std::int32_t from = 0;  ///< ranks of a send or a receive
   std::int32_t to = 0;
   std::int32_t tag = 0;  ///< which of the messages between the two
+
+  friend bool operator==(const ChakraNode&, const ChakraNode&) = default;
 };
 
 /// What a trace says of itself, as names and texts.
@@ -50,5 +60,15 @@ class ChakraTrace {
  private:
   std::string bytes_;
 };
+
+/// Takes nodes in the order of a file. An error of it ends the reading.
+using ChakraSink = std::function<Status(const ChakraNode& node)>;
+
+/// Reads a .et file that ChakraTrace or another program has written, and gives its nodes away one
+/// by one, so that memory does not grow with them; what the fields above have no place for is
+/// skipped. Returns what the file says of itself: attributes that are texts. Errors: kInvalidInput
+/// "<source>: byte N: ..", of gzip that it has to be unpacked, and the sink's. Thread-safe.
+Result<ChakraMetadata> read_chakra(std::string_view bytes, const std::string& source,
+                                   const ChakraSink& sink);
 
 }  // namespace neuroshard::io

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "engine/core/status.h"
 
 namespace neuroshard::io {
 
@@ -25,6 +28,44 @@ class ProtobufMessage {
 
  private:
   std::string bytes_;
+};
+
+/// One field of a message that is read.
+struct ProtobufField {
+  std::uint32_t number = 0;
+  std::uint64_t value = 0;   ///< of a varint, or the bits of a number of 4 or 8 bytes
+  std::string_view bytes{};  ///< of one that has a length; into what is read
+  bool has_length = false;
+};
+
+/// Reads messages of Protocol Buffers that anybody may have written, one value after the other.
+/// Keeps nothing but its place, so memory does not grow with the input. Errors are kInvalidInput:
+/// "byte 17: found .., expected ..", counted from `begin` on. The bytes must outlive it. Not
+/// thread-safe.
+class ProtobufReader {
+ public:
+  explicit ProtobufReader(std::string_view bytes, std::size_t begin = 0)
+      : bytes_(bytes), begin_(begin) {}
+
+  [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
+  /// What `place()` bytes are before, for readers of what is inside.
+  [[nodiscard]] std::size_t place() const { return begin_ + at_; }
+
+  /// The next field; groups, which nothing writes any more, are refused.
+  Result<ProtobufField> field();
+  /// The next message of a file in which each has its length in front.
+  Result<std::string_view> framed();
+  /// One of packed numbers.
+  Result<std::uint64_t> varint();
+
+ private:
+  [[nodiscard]] Status error(const std::string& message) const;
+  Result<std::string_view> take(std::uint64_t size);
+  Result<std::uint64_t> fixed(std::size_t size);
+
+  std::string_view bytes_;
+  std::size_t begin_;
+  std::size_t at_ = 0;
 };
 
 }  // namespace neuroshard::io
