@@ -71,8 +71,8 @@ class ExportCommand final : public Command {
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(flags_));
     if (flags_.is_folder() && output_ == "-") {
-      return invalid_input("--output: found -, expected a folder: " + flags_.format +
-                           " is several files");
+      return invalid_input("--format: " + flags_.format + " is a file a rank, expected " +
+                           "--output DIR, a new or an empty folder for them");
     }
     NEUROSHARD_RETURN_IF_ERROR(flags_.is_folder() ? io::check_new_folder(output_)
                                                   : io::check_writable(output_));
