@@ -137,6 +137,13 @@ constexpr std::array kCommands{
                  "  neuroshard tables import --indices examples/lookups --dim 64 "
                  "--output my_tables.json\n",
                  make_import_command},
+    CommandEntry{"traces import", "what execution traces of all ranks say of a step's tables",
+                 "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
+                 "--device-memory 80GB --output plan.json\n"
+                 "  neuroshard export --tables examples/dlrm_dcnv2.json --plan plan.json "
+                 "--format chakra --output traces\n"
+                 "  neuroshard traces import --chakra traces --output imported\n",
+                 make_traces_import_command},
     CommandEntry{"bench", "a signature of what the search does, and its speed",
                  "  neuroshard bench\n", make_bench_command},
     CommandEntry{"manual", "this help as manual pages, one a command",

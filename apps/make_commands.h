@@ -30,6 +30,7 @@ std::unique_ptr<Command> make_evaluate_policy_command();
 std::unique_ptr<Command> make_generate_command();
 std::unique_ptr<Command> make_summarize_command();
 std::unique_ptr<Command> make_import_command();
+std::unique_ptr<Command> make_traces_import_command();
 std::unique_ptr<Command> make_bench_command();
 std::unique_ptr<Command> make_manual_command();
 std::unique_ptr<Command> make_bash_completion_command();

@@ -1,0 +1,114 @@
+#include "io/traces/step_trace.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include "io/json/json_writer.h"
+#include "io/text.h"
+
+namespace neuroshard::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kMostRanks = 65536;
+constexpr std::string_view kDigits = "0123456789";
+
+/// The last number of a name; nothing where it has none.
+std::optional<std::int64_t> last_number(std::string_view name) {
+  const std::size_t last = name.find_last_of(kDigits);
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::size_t before = name.find_last_not_of(kDigits, last);
+  const std::size_t first = before == std::string_view::npos ? 0 : before + 1;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + first, name.data() + last + 1, number);
+  if (error != std::errc() || number >= kMostRanks) return std::nullopt;
+  return number;
+}
+
+Status add_rank_file(const std::string& folder, const std::string& ending, const fs::path& path,
+                     std::map<std::int64_t, std::string>& files) {
+  const std::string name = path.filename().string();
+  if (!name.ends_with(ending)) return {};
+  const auto rank = last_number(std::string_view(name).substr(0, name.size() - ending.size()));
+  if (!rank) {
+    return invalid_input(folder + ": found " + excerpt(name) + ", expected a name with a rank, " +
+                         "such as step.0" + ending);
+  }
+  const auto [known, is_new] = files.emplace(*rank, path.string());
+  if (is_new) return {};
+  const std::string other = fs::path(known->second).filename().string();
+  return invalid_input(folder + ": found two files of rank " + std::to_string(*rank) + ", " +
+                       excerpt(std::min(name, other)) + " and " + excerpt(std::max(name, other)) +
+                       ", expected one of each");
+}
+
+void write_integers(JsonWriter& json, const char* key, const std::vector<std::int64_t>& values) {
+  if (values.empty()) return;
+  json.key(key).begin_array(JsonWriter::Layout::kLine);
+  for (const std::int64_t value : values) json.integer(value);
+  json.end_array();
+}
+
+void write_rank(JsonWriter& json, std::int64_t number, const RankStep& rank) {
+  json.begin_object().key("rank").integer(number);
+  if (rank.dims) json.key("dims").integer(*rank.dims);
+  if (rank.lookups) json.key("lookups").integer(*rank.lookups);
+  if (rank.forward_ms) json.key("forward_ms").number(*rank.forward_ms);
+  if (rank.backward_ms) json.key("backward_ms").number(*rank.backward_ms);
+  write_integers(json, "lookups_sent", rank.lookups_sent);
+  write_integers(json, "forward_bytes", rank.forward_bytes);
+  write_integers(json, "backward_bytes", rank.backward_bytes);
+  json.end_object();
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_of_shapes() {
+  return {"rows of each table", "pooling factor of each table"};
+}
+
+std::string format_step_trace(const StepTrace& trace) {
+  JsonWriter json;
+  json.begin_object().key("format").text("neuroshard-trace").key("version").integer(1);
+  json.key("source").text(trace.source).key("steps").integer(trace.steps);
+  if (trace.batch_size) json.key("batch_size").integer(*trace.batch_size);
+  if (trace.exchange) {
+    json.key("exchange").begin_object(JsonWriter::Layout::kLine);
+    json.key("forward").text(to_string(trace.exchange->forward));
+    json.key("backward").text(to_string(trace.exchange->backward)).end_object();
+  }
+  json.key("unknown").begin_array(JsonWriter::Layout::kLine);
+  for (const std::string& what : unknown_of_shapes()) json.text(what);
+  json.end_array().key("ranks").begin_array();
+  for (std::size_t k = 0; k < trace.ranks.size(); ++k) {
+    write_rank(json, static_cast<std::int64_t>(k), trace.ranks[k]);
+  }
+  json.end_array().end_object();
+  return json.take();
+}
+
+Result<std::vector<std::string>> files_of_ranks(const std::string& folder,
+                                                const std::string& ending) {
+  std::map<std::int64_t, std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    NEUROSHARD_RETURN_IF_ERROR(add_rank_file(folder, ending, at->path(), files));
+  }
+  if (error) return invalid_input(folder + ": cannot read the folder: " + error.message());
+  if (files.empty()) return invalid_input(folder + ": found no file *" + ending);
+  std::vector<std::string> paths;
+  for (auto& [rank, path] : files) {
+    if (rank != std::ssize(paths)) {
+      return invalid_input(folder + ": found no file of rank " + std::to_string(paths.size()) +
+                           ", expected one of each up to " + std::to_string(files.rbegin()->first));
+    }
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+}  // namespace neuroshard::io
