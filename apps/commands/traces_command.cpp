@@ -10,6 +10,7 @@
 #include "apps/console/words.h"
 #include "apps/make_commands.h"
 #include "io/new_folder.h"
+#include "io/traces/pytorch_trace.h"
 #include "io/traces/step_trace.h"
 
 namespace neuroshard::apps {
@@ -62,10 +63,13 @@ class TracesImportCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
     flags.text("chakra", "DIR", "folder of Chakra traces, NAME.RANK.et of each rank", &chakra_)
-        .required()
         .reads("traces");
     flags
-        .integer("batch-size", "global batch, where the traces do not say it", &batch_size_, 1,
+        .text("pytorch-et", "DIR",
+              "folder of PyTorch's execution traces, NAME_RANK.json of each rank", &pytorch_)
+        .reads("traces");
+    flags
+        .integer("batch-size", "global batch, where Chakra traces do not say it", &batch_size_, 1,
                  kMostSamples)
         .default_text("the traces'");
     flags.text("output", "DIR", "a new or an empty folder, which gets trace.json", &output_)
@@ -74,9 +78,18 @@ class TracesImportCommand final : public Command {
   }
 
   Status run(const FlagSet&) override {
+    if (chakra_.has_value() == pytorch_.has_value()) {
+      return invalid_input(std::string("found ") + (chakra_ ? "both" : "neither") +
+                           (chakra_ ? " --chakra and" : " --chakra nor") +
+                           " --pytorch-et, expected one of them");
+    }
+    if (pytorch_ && batch_size_) {
+      return invalid_input("--batch-size: found with --pytorch-et, whose traces say it");
+    }
     NEUROSHARD_RETURN_IF_ERROR(io::check_new_folder(output_));
-    NEUROSHARD_ASSIGN_OR_RETURN(const io::StepTrace trace,
-                                io::read_chakra_steps(chakra_, batch_size_));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const io::StepTrace trace,
+        chakra_ ? io::read_chakra_steps(*chakra_, batch_size_) : io::read_pytorch_steps(*pytorch_));
     NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(output_));
     NEUROSHARD_RETURN_IF_ERROR(folder.append("trace.json", io::format_step_trace(trace)));
     NEUROSHARD_RETURN_IF_ERROR(folder.complete());
@@ -84,7 +97,8 @@ class TracesImportCommand final : public Command {
   }
 
  private:
-  std::string chakra_;
+  std::optional<std::string> chakra_;
+  std::optional<std::string> pytorch_;
   std::optional<std::int64_t> batch_size_;
   std::string output_;
 };
