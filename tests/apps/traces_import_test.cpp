@@ -11,6 +11,7 @@
 
 namespace {
 
+using neuroshard::io::JsonArray;
 using neuroshard::io::JsonDocument;
 using neuroshard::io::JsonObject;
 using neuroshard::test::expect_one_line;
@@ -64,26 +65,30 @@ BOOST_AUTO_TEST_CASE(what_export_writes_is_recovered_exactly) {
   BOOST_TEST(root.integer("batch_size").value() == 65536);
   std::vector<std::int64_t> dims;
   std::vector<double> compute_ms;
-  for (const auto device : plan_root.array("per_device").value()) {
+  const JsonArray devices = plan_root.array("per_device").value();
+  for (const auto device : devices) {
     JsonObject object = device.object().value();
     dims.push_back(object.integer("dim_sum").value());
     compute_ms.push_back(object.number("compute_ms").value());
   }
   std::size_t rank = 0;
-  for (const auto each : root.array("ranks").value()) {
+  const JsonArray ranks = root.array("ranks").value();
+  for (const auto each : ranks) {
     JsonObject object = each.object().value();
     BOOST_TEST(object.integer("dims").value() == dims.at(rank));
     const auto up = [&](double share) { return std::ceil(1e3 * share * compute_ms[rank]) / 1e3; };
     BOOST_TEST(object.number("forward_ms").value() == up(1.0 / 3));
     BOOST_TEST(object.number("backward_ms").value() == up(1 - 1.0 / 3));
     std::size_t peer = 0;
-    for (const auto bytes : object.array("forward_bytes").value()) {
+    const JsonArray sent_forward = object.array("forward_bytes").value();
+    for (const auto bytes : sent_forward) {
       const std::int64_t sent = peer == rank ? 0 : 65536 / 4 * dims[rank] * 4;
       BOOST_TEST(bytes.integer().value() == sent);
       ++peer;
     }
     peer = 0;
-    for (const auto bytes : object.array("backward_bytes").value()) {
+    const JsonArray sent_backward = object.array("backward_bytes").value();
+    for (const auto bytes : sent_backward) {
       const std::int64_t sent = peer == rank ? 0 : 65536 / 4 * dims[peer] * 4;
       BOOST_TEST(bytes.integer().value() == sent);
       ++peer;
