@@ -69,10 +69,7 @@ int main_of(const std::vector<std::string>& words) {
   flags.integer("threads", "that simulate", &own.threads, 1, 1024);
   if (const auto code = read_flags(flags, "Published measurements, simulated.", words))
     return *code;
-  const Status status = run(own);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return 2;
+  return exit_code_of(run(own));
 }
 
 }  // namespace

@@ -82,10 +82,7 @@ int main_of(const std::vector<std::string>& words) {
                 std::int64_t{1} << 40);
   flags.integer("threads", "at most", &setup.threads, 1, apps::kMaxThreads);
   if (const auto code = read_flags(flags, "What refine is worth.", words)) return *code;
-  if (const Status status = load(files, setup); !status.ok()) {
-    std::fprintf(stderr, "%s\n", status.message().c_str());
-    return 2;
-  }
+  if (const Status status = load(files, setup); !status.ok()) return exit_code_of(status);
   run(setup);
   return 0;
 }

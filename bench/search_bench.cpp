@@ -131,8 +131,5 @@ std::optional<int> read(std::vector<std::string> words, Flags& flags) {
 int main(int argc, char** argv) {
   neuroshard::bench::Flags flags;
   if (const auto code = neuroshard::bench::read({argv, argv + argc}, flags)) return *code;
-  const neuroshard::Status status = neuroshard::bench::run(flags);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "%s\n", status.message().c_str());
-  return 2;
+  return neuroshard::bench::exit_code_of(neuroshard::bench::run(flags));
 }

@@ -22,4 +22,10 @@ std::optional<int> read_flags(apps::FlagSet& flags, std::string_view about,
   return 2;
 }
 
+int exit_code_of(const Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", status.message().c_str());
+  return 2;
+}
+
 }  // namespace neuroshard::bench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/flags/flags.h"
+#include "engine/core/status.h"
 
 namespace neuroshard::bench {
 
@@ -17,5 +18,8 @@ inline constexpr std::int64_t kMaxRounds = 1'000'000;
 /// command line, the program's name first.
 std::optional<int> read_flags(apps::FlagSet& flags, std::string_view about,
                               const std::vector<std::string>& words);
+
+/// 0, or 2 after the line that says what is wrong.
+int exit_code_of(const Status& status);
 
 }  // namespace neuroshard::bench
