@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
 namespace {
-
-/// "1 row", "2 rows".
-std::string counted(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 /// With a memory that reads otherwise than `proposed`, another one.
 std::string devices_of(const Cluster& cluster, std::int64_t proposed) {

@@ -23,4 +23,8 @@ std::string general_decimals(double value, int digits) {
   return written(value, std::chars_format::general, digits);
 }
 
+std::string counted(std::int64_t count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
 }  // namespace neuroshard

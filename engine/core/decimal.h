@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace neuroshard {
 
@@ -12,5 +14,8 @@ std::string fixed_decimals(double value, int decimals);
 
 /// printf("%.*g"): at most `digits` digits, with an exponent where that is shorter.
 std::string general_decimals(double value, int digits);
+
+/// "1 row", "2 rows".
+std::string counted(std::int64_t count, std::string_view what);
 
 }  // namespace neuroshard

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/cluster.h"
+#include "engine/core/decimal.h"
 #include "engine/policy/policy_context.h"
 #include "engine/policy/policy_head.h"
 #include "io/text.h"
@@ -39,11 +40,6 @@ Status expect(bool holds, const std::string& what, std::int64_t found,
               const std::string& expected) {
   if (holds) return {};
   return invalid_input(what + ": found " + std::to_string(found) + ", expected " + expected);
-}
-
-/// "1 device", "2 devices".
-std::string counted(std::int64_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
 std::string listed(const std::vector<std::int32_t>& numbers) {

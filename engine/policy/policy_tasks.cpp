@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "engine/core/random_subset.h"
 #include "engine/cost_model/make_evaluator.h"
 #include "engine/policy/greedy_teacher.h"
@@ -81,10 +82,8 @@ Result<PolicyTask> PolicyTaskSource::draw(std::span<const std::int32_t> ids, Rng
 }
 
 Status PolicyTaskSource::none_drawn(Try why) const {
-  const std::string tasks = "random tasks of " + std::to_string(tasks_.min_tables) +
-                            (tasks_.min_tables == 1 ? " table" : " tables") + " and more on " +
-                            std::to_string(tasks_.devices.front()) +
-                            (tasks_.devices.front() == 1 ? " device" : " devices");
+  const std::string tasks = "random tasks of " + counted(tasks_.min_tables, "table") +
+                            " and more on " + counted(tasks_.devices.front(), "device");
   const std::string memory = "device memory: found " + format_bytes(tasks_.memory_bytes);
   switch (why) {
     case Try::kStuckOnFew:

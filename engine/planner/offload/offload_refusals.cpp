@@ -5,16 +5,13 @@
 #include <string>
 
 #include "engine/core/bytes.h"
+#include "engine/core/decimal.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
 #include "search/feasibility.h"
 
 namespace neuroshard {
 namespace {
-
-std::string counted(std::int32_t count, const std::string& what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 std::string devices_of(const Cluster& cluster) {
   return counted(cluster.devices, "device") + " of " + format_bytes(cluster.memory_bytes);
