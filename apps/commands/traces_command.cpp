@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/make_commands.h"
+#include "engine/core/decimal.h"
 #include "io/new_folder.h"
 #include "io/traces/pytorch_trace.h"
 #include "io/traces/step_trace.h"
@@ -22,12 +22,7 @@ std::string whole_cell(const std::optional<std::int64_t>& value) {
   return value ? with_commas(*value) : "-";
 }
 
-std::string ms_cell(const std::optional<double>& ms) {
-  if (!ms) return "-";
-  char text[64];
-  std::snprintf(text, sizeof text, "%.3f", *ms);
-  return text;
-}
+std::string ms_cell(const std::optional<double>& ms) { return ms ? fixed_decimals(*ms, 3) : "-"; }
 
 std::string sum_cell(const std::vector<std::int64_t>& values) {
   std::int64_t sum = 0;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "io/traces/protobuf_wire.h"
+#include "io/traces/step_trace.h"
 
 namespace neuroshard::io {
 namespace {
@@ -169,9 +170,7 @@ Result<ChakraMetadata> read_messages(ProtobufReader& file, const ChakraSink& sin
 
 Result<ChakraMetadata> read_chakra(std::string_view bytes, const std::string& source,
                                    const ChakraSink& sink) {
-  if (bytes.starts_with("\x1f\x8b")) {
-    return invalid_input(source + ": found gzip, expected a trace that is unpacked (gunzip)");
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_unpacked(bytes, source));
   ProtobufReader file(bytes);
   Result<ChakraMetadata> metadata = read_messages(file, sink);
   if (!metadata.ok()) return metadata.status().with_context(source);

@@ -225,9 +225,7 @@ void assign_exchanges(const Found& found, PytorchRank& rank) {
 }  // namespace
 
 Result<PytorchRank> parse_pytorch_trace(std::string_view bytes, const std::string& source) {
-  if (bytes.starts_with("\x1f\x8b")) {
-    return invalid_input(source + ": found gzip, expected a trace that is unpacked (gunzip)");
-  }
+  NEUROSHARD_RETURN_IF_ERROR(check_unpacked(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonDocument document, JsonDocument::parse(bytes, source));
   NEUROSHARD_ASSIGN_OR_RETURN(const Found found, search_nodes(document));
   PytorchRank rank;

@@ -91,6 +91,11 @@ std::string format_step_trace(const StepTrace& trace) {
   return json.take();
 }
 
+Status check_unpacked(std::string_view bytes, const std::string& source) {
+  if (!bytes.starts_with("\x1f\x8b")) return {};
+  return invalid_input(source + ": found gzip, expected a trace that is unpacked (gunzip)");
+}
+
 Result<std::vector<std::string>> files_of_ranks(const std::string& folder,
                                                 const std::string& ending) {
   std::map<std::int64_t, std::string> files;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/core/exchange_format.h"
@@ -40,6 +41,9 @@ std::vector<std::string> unknown_of_shapes();
 
 /// The text of a "neuroshard-trace", version 1.
 std::string format_step_trace(const StepTrace& trace);
+
+/// kInvalidInput where the bytes of a trace are gzip's.
+Status check_unpacked(std::string_view bytes, const std::string& source);
 
 /// The files in a folder whose names end so (".et"), by rank: the last number of a name is its
 /// rank, and there has to be one for each from 0 on. Errors: kInvalidInput naming the folder.
