@@ -167,6 +167,10 @@ Status replace_file(const std::string& path, std::string_view bytes, std::option
 
 std::string source_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
 
+std::string file_name(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
 Result<std::string> read_file(const std::string& path) { return read(path, kAnything); }
 
 Result<std::string> read_text_file(const std::string& path) { return read(path, kText); }

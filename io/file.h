@@ -16,6 +16,8 @@ inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
 
 /// How messages call the input `path`: itself, or "<stdin>" for "-".
 std::string source_name(const std::string& path);
+/// A path without its folders, which concern nobody who gets a file.
+std::string file_name(const std::string& path);
 
 /// The whole of a file, a pipe or, for "-", standard input. Errors name the path: kInvalidInput for
 /// a path that is missing, unreadable or a directory and for more than kMaxFileBytes, kIoError when

@@ -98,7 +98,7 @@ class CompareCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         NamedCostModels models,
         load_models_for_hosts(cost_model_, {devices_per_host_}, cluster_.devices, bandwidths_));
-    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply({&models, 1}));
     note_unknown_hosts(flags, models);
     note_unknown_bandwidths(flags, models);
     const ModelOrigin origin = origin_of(models.models);

@@ -45,7 +45,7 @@ Result<CostedPlan> load_costed_plan(const FlagSet& flags, const CostedPlanFlags&
   NEUROSHARD_ASSIGN_OR_RETURN(
       NamedCostModels models,
       cost_models_of(flags, given.cost_model, given.bandwidths, hosts, input.plan, document));
-  NEUROSHARD_RETURN_IF_ERROR(given.dense.apply(models));
+  NEUROSHARD_RETURN_IF_ERROR(given.dense.apply({&models, 1}));
   note_other_dense_model(input.plan, models);
   note_unknown_hosts(flags, models);
   note_unknown_bandwidths(flags, models);

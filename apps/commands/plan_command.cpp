@@ -193,10 +193,9 @@ class PlanCommand final : public Command {
       NEUROSHARD_ASSIGN_OR_RETURN(
           NamedCostModels models,
           load_models_for_hosts(name, hosts, cluster_.devices, bandwidths_));
-      NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
       models_.push_back(std::move(models));
     }
-    return {};
+    return dense_.apply(models_);
   }
 
   /// The file, and for people a report with `others` or, where there are none yet, the baselines.

@@ -100,7 +100,7 @@ class ReplanCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(
         NamedCostModels models,
         cost_models_of(flags, cost_model_, bandwidths_, hosts, input.plan, document));
-    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply({&models, 1}));
     note_other_dense_model(input.plan, models);
     search_.options.trainer = io::trainer_rules(export_.format, export_.options);
     note_unused_flags(flags, export_.format);

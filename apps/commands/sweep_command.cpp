@@ -69,7 +69,7 @@ class SweepCommand final : public Command {
     like_.devices_per_host = devices_per_host_;
     NEUROSHARD_ASSIGN_OR_RETURN(LoadedWorkload loaded, load_workload(tables_, batch_size_));
     NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels models, load_models_with(cost_model_, bandwidths_));
-    NEUROSHARD_RETURN_IF_ERROR(dense_.apply(models));
+    NEUROSHARD_RETURN_IF_ERROR(dense_.apply({&models, 1}));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(models.models, loaded, tables_, batch_size_));
     note_if_any(loaded.batch_note);
     note_unknown_hosts(flags, models);

@@ -1,20 +1,15 @@
 #include "apps/flags/dense_model_flags.h"
 
-#include <filesystem>
-
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
 #include "engine/ground_truth/sim/profile_library.h"
 #include "engine/ground_truth/sim/simulated_dense_part.h"
+#include "io/file.h"
 #include "io/models/dense_model_file.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
-
-std::string name_of(const std::string& path) {
-  return path == "-" ? "<stdin>" : io::printable(std::filesystem::path(path).filename().string());
-}
 
 /// The profile that the dense part is simulated on.
 Result<ChosenProfile> dense_hardware(const std::optional<std::string>& given,
@@ -41,21 +36,24 @@ void DenseModelFlags::declare(FlagSet& flags) {
       .default_text("that of the cost model");
 }
 
-Status DenseModelFlags::apply(NamedCostModels& models) const {
+Status DenseModelFlags::apply(std::span<NamedCostModels> all) const {
   if (!model) {
     if (!profile) return {};
     return invalid_input(
         "--profile: found without --model, expected the model whose dense layers "
         "that hardware runs");
   }
-  if (capabilities(models.models).additive) {
+  for (const NamedCostModels& models : all) {
+    if (!capabilities(models.models).additive) continue;
     return invalid_input("--model: " + lacks_steps(models.name));
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const ChosenProfile hardware, dense_hardware(profile, models));
   NEUROSHARD_ASSIGN_OR_RETURN(const io::DenseModelFile file, io::read_dense_model(*model));
-  NEUROSHARD_ASSIGN_OR_RETURN(
-      models.models.dense,
-      simulated_dense_part(hardware, file.model, {name_of(*model), file.sha256}));
+  const DenseModelSource source{io::printable(io::file_name(io::source_name(*model))), file.sha256};
+  for (NamedCostModels& models : all) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const ChosenProfile hardware, dense_hardware(profile, models));
+    NEUROSHARD_ASSIGN_OR_RETURN(models.models.dense,
+                                simulated_dense_part(hardware, file.model, source));
+  }
   return {};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "apps/flags/flags.h"
@@ -17,7 +18,7 @@ struct DenseModelFlags {
   void declare(FlagSet& flags);
   /// Has the cost models cost whole training steps, where --model is given. Errors: kInvalidInput
   /// naming the flag or the file to blame.
-  [[nodiscard]] Status apply(NamedCostModels& models) const;
+  [[nodiscard]] Status apply(std::span<NamedCostModels> all) const;
 };
 
 }  // namespace neuroshard::apps

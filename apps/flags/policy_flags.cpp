@@ -1,24 +1,19 @@
 #include "apps/flags/policy_flags.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "apps/console/output.h"
 #include "apps/console/words.h"
 #include "engine/policy/policy_file.h"
+#include "io/file.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
 
 constexpr std::int32_t kMostTaskTables = 100'000;
-
-/// What is called what in remarks: the file, as it was given, without its folders.
-std::string name_of_file(const std::string& path) {
-  return io::printable(std::filesystem::path(path).filename().string());
-}
 
 }  // namespace
 
@@ -67,7 +62,8 @@ Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> alg
 void PolicyFlags::note_other_training(const NamedCostModels& models, std::int32_t devices,
                                       std::int64_t least_tables, std::int64_t most_tables) const {
   if (!model_) return;
-  note_policy_training(*model_, name_of_file(*path_), models, devices, least_tables, most_tables);
+  note_policy_training(*model_, io::printable(io::file_name(*path_)), models, devices, least_tables,
+                       most_tables);
 }
 
 void declare_task_tables(FlagSet& flags, std::vector<std::int32_t>* out,

@@ -97,7 +97,7 @@ void set_bandwidths(const TorchRecBandwidths& bandwidths, NamedCostModels& named
 Result<NamedCostModels> parse_named_models(const std::string& source, std::string_view bytes) {
   NEUROSHARD_ASSIGN_OR_RETURN(CostModels models, parse_cost_models(bytes, source));
   // Plans and reports go to others, whom the folders of this machine do not concern.
-  const std::string file = std::filesystem::path(source).filename().string();
+  const std::string file = io::file_name(source);
   const bool linked_in = bytes.data() == shipped_model_bytes(source).data();
   return NamedCostModels{file.empty() ? source : file, io::sha256_hex(bytes), std::move(models),
                          !linked_in};
