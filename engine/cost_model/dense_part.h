@@ -19,8 +19,11 @@ struct DenseTime {
 
   /// What the dense part adds to a step whose exchanges take so long.
   [[nodiscard]] double added_ms(double forward_ms, double backward_ms) const {
-    return beyond(beside_forward_ms, forward_ms) + beyond(beside_backward_ms, backward_ms) +
-           rest_ms;
+    return beyond(beside_forward_ms, forward_ms) + before_outputs_ms(backward_ms);
+  }
+  /// That without what runs while outputs travel.
+  [[nodiscard]] double before_outputs_ms(double backward_ms) const {
+    return beyond(beside_backward_ms, backward_ms) + rest_ms;
   }
   /// What is left of `dense_ms` beside an exchange of `exchange_ms`.
   static double beyond(double dense_ms, double exchange_ms) {

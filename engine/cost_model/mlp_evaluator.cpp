@@ -131,10 +131,7 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
     const float compute = batch.compute_ms[at];
     const float backward = comm.backward_ms[at];
     const float forward = comm.forward_ms[at];
-    // Of the dense part, what runs beside outputs comes after a device is ready.
-    const double before =
-        dense_ ? DenseTime{0, dense_->beside_backward_ms, dense_->rest_ms}.added_ms(0, backward)
-               : 0;
+    const double before = dense_ ? dense_->before_outputs_ms(backward) : 0;
     details.ready_ms[at] = total(compute, backward, 0.0f, before);
     details.total_ms[at] = total(compute, backward, forward, dense_ms(backward, forward));
   }

@@ -69,9 +69,9 @@ double input_copy_ms(const HardwareProfile& profile, const Workload& workload,
 }
 
 EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& workload,
-                             const Plan& plan, const DenseModel& model, double samples) {
+                             const PlanLoads& loads, const DenseModel& model, double samples) {
   const HardwareProfile& profile = hardware.profile;
-  const PlanLoads loads = plan_loads(workload, plan, devices_on_a_host(hardware, plan.devices));
+  const auto devices = static_cast<std::int32_t>(loads.lookups.size());
   EmbeddingStep step;
   for (const std::vector<ShardLoad>& lookups : loads.lookups) {
     const ComputeTime time = simulate_compute(profile, lookups, workload.batch_size);
@@ -85,8 +85,8 @@ EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& work
                         workload.batch_size);
   step.exchange_forward_ms = together_ms(exchange.forward_ms);
   step.exchange_backward_ms = together_ms(exchange.backward_ms);
-  step.replica_reduce_ms = all_reduce_ms(hardware.interconnect, plan.devices,
-                                         loads.reduced_bytes * bytes / kSimulatedBytes);
+  step.replica_reduce_ms =
+      all_reduce_ms(hardware.interconnect, devices, loads.reduced_bytes * bytes / kSimulatedBytes);
   step.input_exchange_ms =
       input_exchange_ms(hardware, rows_of_devices(loads, workload.batch_size), workload.batch_size);
   step.input_copy_ms = input_copy_ms(profile, workload, model, samples);
@@ -139,10 +139,10 @@ EmbeddingStep even_step(const ChosenProfile& hardware, const Workload& workload,
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
   }
-  EmbeddingStep step = embedding_step(hardware, workload, plan, model, samples);
+  const PlanLoads loads = plan_loads(workload, plan, 1);
+  EmbeddingStep step = embedding_step(hardware, workload, loads, model, samples);
   step.lookup_forward_ms.front() /= devices;
   step.lookup_backward_ms.front() /= devices;
-  const PlanLoads loads = plan_loads(workload, plan, 1);
   const double rows = rows_of_devices(loads, workload.batch_size).front() / devices;
   step.input_exchange_ms = input_exchange_ms(
       hardware, std::vector<double>(static_cast<std::size_t>(devices), rows), workload.batch_size);
@@ -157,8 +157,10 @@ Result<IterationCost> simulate_iteration(const ChosenProfile& chosen, const Work
   NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, "a whole step is not simulated with them"));
   NEUROSHARD_ASSIGN_OR_RETURN(const StepHardware step,
                               step_hardware(chosen, workload, plan.devices, model));
+  const PlanLoads loads =
+      plan_loads(workload, plan, devices_on_a_host(step.hardware, plan.devices));
   const EmbeddingStep embedding =
-      embedding_step(step.hardware, workload, plan, model, step.samples);
+      embedding_step(step.hardware, workload, loads, model, step.samples);
   return iteration_cost(step_graph(step, model, embedding, plan.devices, plan.devices));
 }
 
