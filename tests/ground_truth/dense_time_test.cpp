@@ -15,6 +15,7 @@ namespace neuroshard {
 namespace {
 
 using test::dcnv2;
+using test::dealt_out;
 using test::tables_of;
 
 ChosenProfile hopper_with(const std::string& links) {
@@ -34,14 +35,6 @@ Plan random_whole_tables(const Workload& workload, std::int32_t devices, Rng& rn
   for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
     const auto device = static_cast<std::int32_t>(rng.between(0, devices - 1));
     plan.shards.push_back(whole_table(workload, table, device));
-  }
-  return plan;
-}
-
-Plan even_plan(const Workload& workload, std::int32_t devices) {
-  Plan plan{devices, {}};
-  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
-    plan.shards.push_back(whole_table(workload, table, table % devices));
   }
   return plan;
 }
@@ -89,7 +82,7 @@ BOOST_AUTO_TEST_CASE(steps_of_even_plans_are_those_of_the_event_simulator) {
       for (const std::int32_t devices : {2, 8, 16}) {
         if (devices == 16 && links != "cluster") continue;
         const Workload workload = tables_of(32, 128);
-        BOOST_TEST(error_of_dense_time(links, workload, even_plan(workload, devices), model) <
+        BOOST_TEST(error_of_dense_time(links, workload, dealt_out(workload, devices), model) <
                    0.01);
       }
     }

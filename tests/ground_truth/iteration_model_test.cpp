@@ -12,19 +12,11 @@ namespace neuroshard {
 namespace {
 
 using test::dcnv2;
+using test::dealt_out;
 using test::tables_of;
 
 ChosenProfile hopper(const std::string& links = "nvswitch") {
   return choose_profile("H100-80G+" + links).value();
-}
-
-/// Every table whole, dealt out over the devices.
-Plan dealt_out(const Workload& workload, std::int32_t devices) {
-  Plan plan{devices, {}};
-  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
-    plan.shards.push_back(whole_table(workload, table, table % devices));
-  }
-  return plan;
 }
 
 double step_ms(const ChosenProfile& hardware, const Workload& workload, const Plan& plan,

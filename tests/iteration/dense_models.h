@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/core/dense_model.h"
+#include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "engine/iteration/kernel_times.h"
 
@@ -32,6 +33,15 @@ inline Workload tables_of(int count, std::int32_t dim, std::int64_t batch_size =
     workload.tables.push_back(table);
   }
   return workload;
+}
+
+/// Every table whole, dealt out over the devices.
+inline Plan dealt_out(const Workload& workload, std::int32_t devices) {
+  Plan plan{devices, {}};
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    plan.shards.push_back(whole_table(workload, table, table % devices));
+  }
+  return plan;
 }
 
 /// About an H100.

@@ -32,6 +32,27 @@ std::vector<std::int32_t> all_ids(const Workload& pool) {
   return ids;
 }
 
+std::vector<ShardShape> shapes_of_pieces(const PolicyTask& task) {
+  std::vector<ShardShape> shapes;
+  for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
+  return shapes;
+}
+
+/// What the model's network is told of them.
+std::vector<float> features_of(const PolicyModel& model, const Workload& pool,
+                               const std::vector<ShardShape>& shapes) {
+  std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
+  write_policy_features(model, pool, shapes, features);
+  return features;
+}
+
+PolicyLearner learner_of(const PolicyModel& model) {
+  return {nn::cpu_backend(nn::Isa::kScalar),
+          {model.table.layers().begin(), model.table.layers().end()},
+          model.recurrent(),
+          model.history.reward};
+}
+
 search::Standing standing_of(const std::vector<float>& now, const std::vector<float>& after,
                              const std::vector<std::int64_t>& counts) {
   return {.placed = 0.5f,
@@ -144,13 +165,8 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences)
     const PolicyKind kind = round % 2 == 0 ? PolicyKind::kDreamshard : PolicyKind::kAutoshard;
     const PolicyModel model = random_policy(static_cast<std::uint64_t>(round), 8, kind);
     const PolicyTask task = source.draw(all_ids(pool), rng).value();
-    std::vector<ShardShape> shapes;
-    for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
-    std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
-    write_policy_features(model, pool, shapes, features);
-    PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
-                          {model.table.layers().begin(), model.table.layers().end()},
-                          model.recurrent(), model.history.reward);
+    const std::vector<float> features = features_of(model, pool, shapes_of_pieces(task));
+    PolicyLearner learner = learner_of(model);
     std::vector<float> values = parameters_of(model);
     BOOST_REQUIRE(values.size() == learner.parameters());
     std::vector<float> gradient(values.size());
@@ -191,17 +207,11 @@ BOOST_AUTO_TEST_CASE(searches_see_the_network_that_is_trained) {
   for (const PolicyKind kind : {PolicyKind::kDreamshard, PolicyKind::kAutoshard}) {
     const PolicyModel model = random_policy(5, 16, kind);
     const PolicyTask task = source.draw(all_ids(pool), rng).value();
-    std::vector<ShardShape> shapes;
+    const std::vector<ShardShape> shapes = shapes_of_pieces(task);
     std::vector<search::ShapeId> numbers;
-    for (const search::PolicyPiece& piece : task.pieces) {
-      shapes.push_back(shape_of(piece.shard));
-      numbers.push_back(piece.shape);
-    }
-    std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
-    write_policy_features(model, pool, shapes, features);
-    PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
-                          {model.table.layers().begin(), model.table.layers().end()},
-                          model.recurrent(), model.history.reward);
+    for (const search::PolicyPiece& piece : task.pieces) numbers.push_back(piece.shape);
+    const std::vector<float> features = features_of(model, pool, shapes);
+    PolicyLearner learner = learner_of(model);
     std::vector<float> values = parameters_of(model);
     std::vector<float> gradient(values.size());
     const PolicyWorld& world = source.world(task.world);
@@ -261,13 +271,8 @@ BOOST_AUTO_TEST_CASE(what_is_learned_makes_the_teachers_choices_likelier) {
   Rng rng(4);
   const PolicyModel model = random_policy(4);
   const PolicyTask task = source.draw(all_ids(pool), rng).value();
-  std::vector<ShardShape> shapes;
-  for (const search::PolicyPiece& piece : task.pieces) shapes.push_back(shape_of(piece.shard));
-  std::vector<float> features(shapes.size() * static_cast<std::size_t>(model.features.size()));
-  write_policy_features(model, pool, shapes, features);
-  PolicyLearner learner(nn::cpu_backend(nn::Isa::kScalar),
-                        {model.table.layers().begin(), model.table.layers().end()},
-                        model.recurrent(), model.history.reward);
+  const std::vector<float> features = features_of(model, pool, shapes_of_pieces(task));
+  PolicyLearner learner = learner_of(model);
   std::vector<float> values = parameters_of(model);
   std::vector<float> gradient(values.size());
   double first = 0;
