@@ -50,7 +50,8 @@ class BeamSearch {
   Known& look_up(const ShardSet& shards);
   std::vector<Child> expand(const std::vector<ShardSet>& beam);
   static std::vector<Child> link(std::vector<Child> children);
-  bool place_new(bool whatever_the_time);
+  void place_start(Known& start);
+  bool place_new();
   void improve(const ShardSet& shards, const Placement& placement);
   [[nodiscard]] std::vector<ShardSet> survivors(std::vector<Child> children) const;
   void report(int level) const;
@@ -80,15 +81,15 @@ BeamSearch::BeamSearch(const Problem& problem, PlanEvaluator& evaluator, const B
 BeamResult BeamSearch::run(ShardSet start) {
   Known& known = look_up(start);
   known.shards = &start;
-  place_new(true);
+  place_start(known);
   result_.shards = start;
-  result_.placement = *known.placement;
+  if (result_.stopped_early) return std::move(result_);
   std::vector<ShardSet> beam;
   beam.push_back(std::move(start));
   for (int level = 0; level < beam_.max_splits && !beam.empty(); ++level) {
     report(level);
     std::vector<Child> children = expand(beam);
-    const bool complete = place_new(false) && !interrupted_;
+    const bool complete = place_new() && !interrupted_;
     for (const Child& child : children) {
       if (child.known->placement) improve(child.shards, *child.known->placement);
     }
@@ -141,12 +142,20 @@ std::vector<BeamSearch::Child> BeamSearch::link(std::vector<Child> children) {
   return children;
 }
 
+/// Until there is a plan, whatever the time.
+void BeamSearch::place_start(Known& start) {
+  result_.placement = placers_.front().evaluate_some(*start.shards, stop_);
+  result_.evaluations += result_.placement.evaluations;
+  result_.stopped_early = result_.placement.cut_short;
+  start.placement = result_.placement;
+  unplaced_.clear();
+}
+
 /// Places all shard sets seen for the first time. False when stopped before the end.
-bool BeamSearch::place_new(bool whatever_the_time) {
+bool BeamSearch::place_new() {
   const auto body = [&](std::int64_t index, int worker) {
     Known& known = *unplaced_[static_cast<std::size_t>(index)];
-    const StopCheck* stop = whatever_the_time ? nullptr : &stop_;
-    known.placement = placers_[static_cast<std::size_t>(worker)].evaluate(*known.shards, stop);
+    known.placement = placers_[static_cast<std::size_t>(worker)].evaluate(*known.shards, &stop_);
   };
   for_each_index(options_.pool, static_cast<std::int64_t>(unplaced_.size()), body);
   bool complete = true;

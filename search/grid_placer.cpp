@@ -7,6 +7,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kBetweenLooks = 1024;  // shards placed, some tenths of a millisecond
 
 }  // namespace
 
@@ -41,27 +42,46 @@ GridPlacer::Rule GridPlacer::rule_at(int rule, double mean) const {
 }
 
 std::optional<Placement> GridPlacer::evaluate(const ShardSet& shards, const StopCheck* stop) {
-  Placement best;
-  best.cost = kInfinity;
-  const double mean = mean_dims(shards, cluster_.devices);
+  if (!try_rules(shards, stop, false)) return std::nullopt;
+  return cheapest_row();
+}
+
+Placement GridPlacer::evaluate_some(const ShardSet& shards, const StopCheck& stop) {
+  const bool done = try_rules(shards, &stop, true);
+  Placement best = cheapest_row();
+  best.cut_short = !done;
+  return best;
+}
+
+/// Fills in a row for each rule with a plan; false when `stop` ended that.
+bool GridPlacer::try_rules(const ShardSet& shards, const StopCheck* stop, bool patient) {
   row_rules_.clear();
   row_compute_.clear();
   row_dims_.clear();
-  // Caps rise, and a cap that changes no decision of the last pass gives the same plan again, which
-  // cannot be strictly better: only the caps that change something are tried.
-  next_cap_ = 0;
-  for (int rule = 0; rule < options_.caps; ++rule) {
-    const Rule cap = rule_at(rule, mean);
-    if (cap.cap < next_cap_) continue;
-    if (stop != nullptr && stop->stop()) return std::nullopt;
-    if (place(shards, cap, nullptr)) keep_row(rule);
-  }
+  const double mean = mean_dims(shards, cluster_.devices);
+  if (!try_caps(shards, mean, stop, patient)) return false;
+  stop_ = nullptr;
   for (int rule = options_.caps;
        options_.last_resort && row_rules_.empty() && rule < options_.caps + 2; ++rule) {
     if (place(shards, rule_at(rule, mean), nullptr)) keep_row(rule);
   }
-  if (!row_rules_.empty()) cost_rows(best);
-  return best;
+  return true;
+}
+
+/// Caps rise, and a cap that changes no decision of the last pass gives the same plan again, which
+/// cannot be strictly better: only the caps that change something are tried.
+bool GridPlacer::try_caps(const ShardSet& shards, double mean, const StopCheck* stop,
+                          bool patient) {
+  next_cap_ = 0;
+  for (int rule = 0; rule < options_.caps; ++rule) {
+    const Rule cap = rule_at(rule, mean);
+    if (cap.cap < next_cap_) continue;
+    stop_ = patient && row_rules_.empty() ? nullptr : stop;
+    if (stop_ != nullptr && stop_->stop()) return false;
+    if (place(shards, cap, nullptr)) keep_row(rule);
+    if (stopped_) return false;
+  }
+  return true;
 }
 
 void GridPlacer::keep_row(int rule) {
@@ -74,7 +94,11 @@ void GridPlacer::keep_row(int rule) {
   }
 }
 
-void GridPlacer::cost_rows(Placement& best) {
+/// Of the rows: infeasible without one.
+Placement GridPlacer::cheapest_row() {
+  Placement best;
+  best.cost = kInfinity;
+  if (row_rules_.empty()) return best;
   row_costs_.resize(row_rules_.size());
   const PlanBatch batch{static_cast<int>(row_rules_.size()), row_compute_, row_dims_};
   evaluator_.plan_costs(batch, row_costs_, scratch_);
@@ -85,15 +109,18 @@ void GridPlacer::cost_rows(Placement& best) {
     best.cost = row_costs_[row];
     best.rule = row_rules_[row];
   }
+  return best;
 }
 
 std::vector<std::int32_t> GridPlacer::assign(const ShardSet& shards, int rule) {
+  stop_ = nullptr;
   std::vector<std::int32_t> device_of(shards.size());
   place(shards, rule_at(rule, mean_dims(shards, cluster_.devices)), device_of.data());
   return device_of;
 }
 
 std::int64_t GridPlacer::memory_that_fits(const ShardSet& shards) {
+  stop_ = nullptr;
   place(shards, {kInfinity, true, std::numeric_limits<std::int64_t>::max()}, nullptr);
   return devices_[devices_.size() - 1].bytes;
 }
@@ -127,7 +154,14 @@ bool GridPlacer::place(std::span<const PlacementItem> order, const Rule& rule,
   }
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   next_cap_ = kInfinity;
+  stopped_ = false;
+  std::size_t until_look = kBetweenLooks;
   for (const PlacementItem& item : order) {
+    if (stop_ != nullptr && --until_look == 0) {
+      stopped_ = stop_->stop();
+      if (stopped_) return false;
+      until_look = kBetweenLooks;
+    }
     const std::size_t rank = first_fit(item, rule);
     if (rank == devices_.size()) return false;
     const auto device = static_cast<std::size_t>(devices_[rank].device);

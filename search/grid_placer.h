@@ -29,6 +29,7 @@ struct Placement {
   double cost = 0;  ///< milliseconds; infinite when not feasible
   int rule = -1;    ///< which cap or last resort led to it, for GridPlacer::assign()
   int evaluations = 0;
+  bool cut_short = false;  ///< by time, once there was a plan
 };
 
 /// Places shards on devices by greedy grid search: per cap, shards in descending single-shard cost,
@@ -44,6 +45,8 @@ class GridPlacer {
 
   /// Nothing when `stop` says so before it is done.
   std::optional<Placement> evaluate(const ShardSet& shards, const StopCheck* stop = nullptr);
+  /// The same, but minds `stop` only once a cap has led to a plan, which counts then.
+  Placement evaluate_some(const ShardSet& shards, const StopCheck& stop);
 
   /// The device of each shard under `rule`, as evaluate() found it feasible for the same shards.
   std::vector<std::int32_t> assign(const ShardSet& shards, int rule);
@@ -62,8 +65,10 @@ class GridPlacer {
   [[nodiscard]] std::size_t first_fit(const PlacementItem& item, const Rule& rule);
   bool place(std::span<const PlacementItem> order, const Rule& rule, std::int32_t* device_of);
   bool place(const ShardSet& shards, const Rule& rule, std::int32_t* device_of);
+  bool try_rules(const ShardSet& shards, const StopCheck* stop, bool patient);
+  bool try_caps(const ShardSet& shards, double mean, const StopCheck* stop, bool patient);
   void keep_row(int rule);
-  void cost_rows(Placement& best);
+  Placement cheapest_row();
 
   const PlanEvaluator& evaluator_;
   const Cluster& cluster_;
@@ -75,6 +80,8 @@ class GridPlacer {
   std::vector<float> compute_;         // [devices]
   std::vector<PlacementItem> sorted_;  // by memory, for the last resort
   double next_cap_ = 0;                // least cap that changes a decision of the last place()
+  const StopCheck* stop_ = nullptr;    // that place() minds
+  bool stopped_ = false;               // the last place() did
 
   // Complete plans waiting for their cost, one row a plan.
   std::vector<int> row_rules_;

@@ -32,13 +32,6 @@ double dot(std::span<const float> a, const float* b) {
 
 }  // namespace
 
-std::size_t ComputePredictor::ShapeHash::operator()(const ShardShape& shape) const {
-  std::uint64_t hash = static_cast<std::uint64_t>(shape.rows) * 0x9e3779b97f4a7c15ULL;
-  hash = (hash ^ static_cast<std::uint32_t>(shape.table)) * 0xbf58476d1ce4e5b9ULL;
-  hash = (hash ^ static_cast<std::uint32_t>(shape.dim)) * 0x94d049bb133111ebULL;
-  return hash ^ (hash >> 31);
-}
-
 ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& workload,
                                    std::int32_t devices, const nn::InferenceKernels& kernels)
     : kernels_(kernels),

@@ -3,13 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
 #include "engine/core/plan.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
+#include "engine/cost_model/shape_ids.h"
 #include "nn/inference.h"
 
 namespace neuroshard {
@@ -66,10 +66,6 @@ class ComputePredictor {
   [[nodiscard]] float empty_cost() const { return empty_cost_; }
 
  private:
-  struct ShapeHash {
-    std::size_t operator()(const ShardShape& shape) const;
-  };
-
   [[nodiscard]] float to_ms(float output) const { return milliseconds_of(output, target_); }
   void write_inputs(const ShardShape& shape, float* inputs) const;
   void encode(std::size_t count);
@@ -88,7 +84,7 @@ class ComputePredictor {
   float output_bias_ = 0;
   float empty_cost_ = 0;
 
-  std::unordered_map<ShardShape, std::int32_t, ShapeHash> ids_;
+  ShapeIds ids_;
   AlignedVector<float> contributions_;  // [shapes, state_size]
   std::vector<float> offsets_;          // of each shape: w2 . contribution + b2
   std::vector<double> shape_costs_;

@@ -14,9 +14,10 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
       bandwidths_(costs, workload) {}
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
-  const auto [place, is_new] = ids_.try_emplace(
-      {shape.table, shape.rows, shape.dim, shape.row_blocks, shape.replicated, shape.kernel},
-      static_cast<search::ShapeId>(addends_.size()));
+  ShardShape seen = shape;
+  seen.in_order = false;  // costs nothing
+  const auto [place, is_new] =
+      ids_.try_emplace(seen, static_cast<search::ShapeId>(addends_.size()));
   if (is_new) {
     alone_.push_back(cost_of(shape).total_ms());
     addends_.push_back({static_cast<float>(alone_.back())});

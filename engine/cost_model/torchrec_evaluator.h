@@ -3,13 +3,12 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <span>
-#include <tuple>
 #include <vector>
 
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/kernel_bandwidths.h"
+#include "engine/cost_model/shape_ids.h"
 #include "engine/cost_model/torchrec_formula.h"
 
 namespace neuroshard {
@@ -60,9 +59,7 @@ class TorchRecEvaluator final : public CostEvaluator {
   const TorchRecFormula formula_;
   const KernelBandwidths bandwidths_;
   /// By table, rows, dim, row_blocks, replicated, kernel.
-  std::map<std::tuple<std::int32_t, std::int64_t, std::int32_t, std::int32_t, bool, TableKernel>,
-           search::ShapeId>
-      ids_;
+  ShapeIds ids_;
   std::deque<std::array<float, kStateSize>> addends_;
   std::vector<double> alone_;  ///< shape_cost() of each shape
 };

@@ -8,6 +8,7 @@
 #include "search/device_order.h"
 #include "search/local/local_plan.h"
 #include "search/local/shape_catalog.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -31,9 +32,10 @@ class LoadPlacer {
 
   LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
-  /// False when a piece fits nowhere. Pieces of `bulky` bytes or more are placed while there is
-  /// room. Equal weights: the later piece first.
-  bool place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky = kNoneBulky);
+  /// False when a piece fits nowhere, or `stop` says so. Pieces of `bulky` bytes or more are placed
+  /// while there is room. Equal weights: the later piece first.
+  bool place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky = kNoneBulky,
+             const StopCheck* stop = nullptr);
 
   /// Of the last place() that succeeded: the pieces by number, then blocks of the other devices.
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }

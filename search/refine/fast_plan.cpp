@@ -26,7 +26,7 @@ constexpr std::array kCaps{1.02, 1.1, 1.3};
 constexpr std::array kLargest{1.0, 0.5, 0.25, 0.125};
 constexpr std::int32_t kProbed = 2;      // devices
 constexpr std::int64_t kAtLeast = 8;     // plans, however little time there is, ..
-constexpr std::int64_t kSoon = 100'000;  // .. for at most so many tables times devices
+constexpr std::int64_t kSoon = 100'000;  // .. for at most so many tables times devices; else one
 constexpr std::size_t kPatience = 6;     // halvings in a row without a gain
 
 /// One fast start.
@@ -40,7 +40,7 @@ class FastStart {
         stop_(stop),
         budget_(budget),
         divider_(evaluator, catalog, divisions),
-        at_least_(std::int64_t{catalog.tables()} * problem.cluster.devices <= kSoon ? kAtLeast : 2),
+        large_(std::int64_t{catalog.tables()} * problem.cluster.devices > kSoon),
         trials_(problem, evaluator, catalog),
         descent_(problem, evaluator, catalog) {}
 
@@ -52,7 +52,7 @@ class FastStart {
 
   [[nodiscard]] bool over() const {
     return stop_.cancelled() || trials_.placed() >= budget_ ||
-           (trials_.placed() >= at_least_ && stop_.stop());
+           (trials_.placed() >= (large_ ? 1 : kAtLeast) && stop_.stop());
   }
   bool place_whole();
   void try_heaviest();
@@ -60,6 +60,7 @@ class FastStart {
   void try_caps();
   void learn_response(const Assignment& start);
   void descend(FastPlan& best);
+  void balance(const Pieces& pieces);
   void divide_evenly();
   void halve_deciding();
   [[nodiscard]] EntryId deciding_piece(Decider decider) const;
@@ -72,7 +73,7 @@ class FastStart {
   Divider divider_;
   PieceLimits limits_;  // of the cheapest plan
   double balanced_load_ = 0;
-  const std::int64_t at_least_;
+  const bool large_;
   PieceTrials trials_;
   Descent descent_;
   CommResponse response_;
@@ -88,14 +89,19 @@ void FastStart::learn_response(const Assignment& start) {
   divider_.weigh_dims(response_.ready_per_dim + response_.own_per_dim + response_.widest_per_dim);
 }
 
-void FastStart::divide_evenly() {
-  const Pieces whole = trials_.pieces();
-  trials_.place(whole);
+/// What a device would have of these pieces if all had the same.
+void FastStart::balance(const Pieces& pieces) {
   double total = 0;
-  for (const EntryId id : whole) {
+  for (const EntryId id : pieces) {
     total += catalog_.holders(id) * divider_.weight(id);
   }
   balanced_load_ = total / problem_.cluster.devices;
+}
+
+void FastStart::divide_evenly() {
+  const Pieces whole = trials_.pieces();
+  trials_.place(whole);
+  balance(whole);
   try_heaviest();
   if (response_.widest_per_dim == 0) return;
   const double before = trials_.cost();
@@ -110,6 +116,7 @@ void FastStart::try_heaviest() {
   for (const double heaviest : kHeaviest) {
     if (over()) return;
     if (failures == kTooFine) break;
+    if (large_ && heaviest >= 1) continue;  // no piece is as heavy
     PieceLimits limits = limits_;
     limits.weight = heaviest * balanced_load_;
     const Pieces trial = divider_.divided(limits);
@@ -193,7 +200,8 @@ void FastStart::halve_deciding() {
   }
 }
 
-/// Tables that are split for their bytes alone; finer where memory is tight.
+/// Tables that are split for their bytes alone; finer where memory is tight. Where a plan takes
+/// long, no piece is heavier than the balanced load, either: there may be time for this one only.
 bool FastStart::place_whole() {
   std::int64_t room = problem_.cluster.memory_bytes;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
@@ -204,6 +212,10 @@ bool FastStart::place_whole() {
   trials_.set_room(room);
   for (const double largest : kLargest) {
     limits_.bytes = scaled_bytes(room, largest);
+    if (large_) {
+      balance(divider_.divided(limits_));
+      limits_.weight = balanced_load_;
+    }
     if (trials_.place(divider_.divided(limits_))) return true;
     if (stop_.stop()) return false;
     finer_ = true;
@@ -213,9 +225,12 @@ bool FastStart::place_whole() {
 
 std::optional<FastPlan> FastStart::run() {
   if (!place_whole()) return std::nullopt;
-  learn_response(trials_.assignment());
-  divide_evenly();
-  halve_deciding();
+  if (large_) trials_.stop_by(stop_);
+  if (!large_ || !over()) {
+    learn_response(trials_.assignment());
+    divide_evenly();
+    halve_deciding();
+  }
   FastPlan best{trials_.assignment(), trials_.cost(), trials_.placed(), finer_};
   if (!stop_.stop()) descend(best);
   return best;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kFastShare = 0.4;     // of the time, or the budget, for the fast plan
 constexpr double kFastSeconds = 0.02;  // or this much, if there is
-/// Where more than that is used by then, others take long, too: the least limit for them, of it.
-constexpr double kLeastLimit = 1.7;
+/// Where it took more than that, others take long, too: the least time left for them, of its own.
+constexpr double kLeastLeft = 0.7;
 // golden_costs_bench: a row share of 0.1 is 0.01 % costlier in the mean of ten settings (formula_64
 // +0.06), 0.4 is within 0.006 on each.
 constexpr double kRowShare = 0.2;      // of the time left, or the budget, for plans with rows split
@@ -37,14 +37,6 @@ void keep_cheaper(StartPlan found, std::optional<StartPlan>& best) {
   if (found.cost < best->cost) best = std::move(found);
   best->evaluations = evaluations;
   best->stopped_early = stopped_early;
-}
-
-/// Whether the baselines take less than a millisecond or so: then they run whatever the time.
-bool takes_no_time(const Problem& problem) {
-  constexpr std::size_t kFewDevices = 256;
-  constexpr std::size_t kFewSteps = 20'000;
-  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
-  return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
 }
 
 /// The options with that share of the time left, or `least` seconds, where time paces the search;
@@ -87,7 +79,7 @@ void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCat
 FirstPlan in_no_time(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                      StartPlan fast) {
   const std::int64_t evaluations = fast.evaluations;
-  const bool no_time = takes_no_time(problem);
+  const bool no_time = baselines_take_no_time(problem);
   std::optional<StartPlan> best(std::move(fast));
   if (no_time) keep_baselines(problem, evaluator, options, best);
   best->evaluations = evaluations;
@@ -101,6 +93,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              const ShapeCatalog& catalog, const SearchOptions& options,
                              std::chrono::steady_clock::time_point began) {
   const StopCheck stop(options);
+  const auto entered = std::chrono::steady_clock::now();
   const bool paced = paced_by_time(options);
   SearchOptions soon = options;
   if (paced) soon.time_limit_s = share_of(options.time_limit_s, kFastShare, kFastSeconds);
@@ -109,8 +102,9 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   std::optional<StartPlan> best;
   if (fast) {
     best = start_of(fast->plan, problem, evaluator, catalog);
-    const double so_far = seconds_since(began);
-    const bool late = paced && so_far > kFastSeconds && options.time_limit_s < kLeastLimit * so_far;
+    const double took = seconds_since(entered);
+    const bool late = paced && took > kFastSeconds &&
+                      options.time_limit_s - seconds_since(began) < kLeastLeft * took;
     if (late || stop.stop()) return in_no_time(problem, evaluator, options, *std::move(best));
   }
   // Decided before plans by rows take their time, so that they do not cut the paper's search short.

@@ -47,7 +47,9 @@ bool PieceTrials::place_by_load(const Pieces& pieces) {
   const LoadPlacer::Dims dims{response_.ready_per_dim + response_.own_per_dim,
                               cap_ * least_width(pieces), kBeyond * response_.widest_per_dim};
   for (std::size_t rank = bulky_; rank < kBulky.size(); ++rank) {
-    if (!placer_.place(pieces, dims, scaled_bytes(room_, kBulky[rank]))) continue;
+    if (!placer_.place(pieces, dims, scaled_bytes(room_, kBulky[rank]), stop_)) {
+      continue;
+    }
     if (placed_ == 0) bulky_ = rank;
     return true;
   }

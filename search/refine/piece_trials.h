@@ -10,6 +10,7 @@
 #include "search/local/plan_coster.h"
 #include "search/local/shape_catalog.h"
 #include "search/refine/divider.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -22,6 +23,8 @@ class PieceTrials {
   /// Bytes of a device beside the pieces that every device holds: bulky is what takes a share of
   /// them.
   void set_room(std::int64_t bytes) { room_ = bytes; }
+  /// From now on a place() that `stop` ends is given up.
+  void stop_by(const StopCheck& stop) { stop_ = &stop; }
   /// From now on dims weigh what they were measured to.
   void set_response(const CommResponse& response) { response_ = response; }
   /// A device's dims are capped at so many times what the widest has at least.
@@ -52,6 +55,7 @@ class PieceTrials {
   std::int64_t room_;
   CommResponse response_;
   double cap_;
+  const StopCheck* stop_ = nullptr;
   std::size_t bulky_ = 0;  // rank of the first way that fits
   LoadPlacer placer_;
   PlanCoster coster_;

@@ -18,6 +18,7 @@
 #include "search/refine/first_plan.h"
 #include "search/refine/hot_start.h"
 #include "search/refine/joined_columns.h"
+#include "search/refine/light_tables.h"
 #include "search/refine/refinement.h"
 #include "search/refine/row_start.h"
 #include "search/refine/sequence_parts.h"
@@ -65,15 +66,27 @@ Problem with_finest_pieces(const Problem& problem) {
           with_finest_sequences(problem.space, problem.cluster.devices), problem.on_more_devices};
 }
 
+/// The start as it is.
+SearchResult result_of(FirstPlan start) {
+  return {std::move(start.plan.plan),
+          start.plan.evaluations,
+          start.plan.stopped_early,
+          start.skipped,
+          {}};
+}
+
+bool out_of_time(const SearchOptions& options, std::chrono::steady_clock::time_point began) {
+  if (options.cancel != nullptr && options.cancel->cancelled()) return true;
+  return options.time_limit_s > 0 && seconds_since(began) >= options.time_limit_s;
+}
+
 /// The start, improved by walks in pieces of the catalog, where that is complete and has those.
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                     const SearchOptions& options, std::chrono::steady_clock::time_point began,
                     FirstPlan start) {
-  SearchResult result{std::move(start.plan.plan),
-                      start.plan.evaluations,
-                      start.plan.stopped_early,
-                      start.skipped,
-                      {}};
+  const double start_cost = start.plan.cost;
+  const std::int64_t start_evaluations = start.plan.evaluations;
+  SearchResult result = result_of(std::move(start));
   if (!catalog.complete()) return result;
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
@@ -86,12 +99,12 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
   }
   evaluator.hold(hot_rows(result.plan));
   Refinement refinement(problem, evaluator, catalog, options, began);
-  refinement.run(std::move(pieces), start.plan.evaluations, result.lower_bound);
+  refinement.run(std::move(pieces), start_evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();
   // Sums in another order differ by rounding: what counts is the order of plan files.
   Plan plan = plan_of(refinement.best(), problem.workload, catalog, problem.cluster.devices);
-  if (plan_cost(plan, evaluator) <= start.plan.cost) result.plan = std::move(plan);
+  if (plan_cost(plan, evaluator) <= start_cost) result.plan = std::move(plan);
   return result;
 }
 
@@ -114,6 +127,10 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
                          const ShapeCatalog& catalog, const RowShapes& rows,
                          const SearchOptions& options, std::chrono::steady_clock::time_point began,
                          FirstPlan start) {
+  if (out_of_time(options, began)) {
+    start.plan.stopped_early = true;
+    return result_of(std::move(start));
+  }
   if (options.hot_rows) {
     std::int64_t evaluations = start.plan.evaluations;
     std::optional<HotStart> hot =
@@ -128,19 +145,12 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
   return walked_in_widths(problem, evaluator, catalog, rows, options, began, std::move(start));
 }
 
-Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
-                                   const SearchOptions& options) {
-  const auto began = std::chrono::steady_clock::now();
-  const SearchOptions own = with_usual_limit(options);
+/// Of a problem that no shortage is known of, in pieces of its space.
+Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evaluator,
+                                   const SearchOptions& own, const RowShapes& rows,
+                                   std::chrono::steady_clock::time_point began) {
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
-  const RowShapes rows = row_shapes(own, problem.cluster.devices);
-  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
-  const Problem finest = with_finest_pieces(problem);
-  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
-    const std::optional<Shortage> shortage = find_shortage(finest, rows);
-    if (shortage) return what_would_do(problem, own, *shortage);
-  }
   const ShapeCatalog catalog(problem.space, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);
@@ -178,6 +188,30 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   start.plan.evaluations += evaluations;
   return walked_from(problem, evaluator, catalog, rows, own, began, std::move(start));
+}
+
+Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
+                                   const SearchOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  const SearchOptions own = with_usual_limit(options);
+  const RowShapes rows = row_shapes(own, problem.cluster.devices);
+  NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
+  const Problem finest = with_finest_pieces(problem);
+  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
+    const std::optional<Shortage> shortage = find_shortage(finest, rows);
+    if (shortage) return what_would_do(problem, own, *shortage);
+  }
+  if (const auto light = with_light_tables_whole(problem, evaluator, rows, own)) {
+    SearchOptions first = own;
+    first.advise = false;
+    Result<SearchResult> found = search_pieces(*light, evaluator, first, rows, began);
+    if (found.ok()) {
+      found->lower_bound.reset();  // that of all layouts may be lower
+      return found;
+    }
+    if (StopCheck(own).cancelled()) return found;
+  }
+  return search_pieces(problem, evaluator, own, rows, began);
 }
 
 }  // namespace

@@ -61,12 +61,21 @@ void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchO
                  std::optional<StartPlan>& best) {
   constexpr std::array kGreedy{shard_size_greedy, shard_dim_greedy, shard_lookup_greedy,
                                shard_size_lookup_greedy};
+  const StopCheck stop(options);
   for (const Sharder greedy : kGreedy) {
+    if (best && !baselines_take_no_time(problem) && stop.stop()) return;
     keep_better(greedy(problem, evaluator, options), evaluator, best);
   }
 }
 
 }  // namespace
+
+bool baselines_take_no_time(const Problem& problem) {
+  constexpr std::size_t kFewDevices = 256;
+  constexpr std::size_t kFewSteps = 20'000;
+  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  return devices <= kFewDevices && problem.workload.tables.size() * devices <= kFewSteps;
+}
 
 bool effort_splits(const Problem& problem, double effort) {
   return affordable_beam(problem, effort * kMostSteps, static_cast<double>(kNoBudget)).max_splits >

@@ -33,6 +33,9 @@ StartPlan start_of(const FastPlan& fast, const Problem& problem, PlanEvaluator& 
 /// Whether best_start() with that effort has the paper's search split any table.
 bool effort_splits(const Problem& problem, double effort);
 
+/// Whether the baselines take less than a millisecond or so: then they run whatever the time.
+bool baselines_take_no_time(const Problem& problem);
+
 /// `best`, or the cheapest plan of all baselines but the paper's search if that is cheaper.
 void keep_baselines(const Problem& problem, PlanEvaluator& evaluator, const SearchOptions& options,
                     std::optional<StartPlan>& best);
