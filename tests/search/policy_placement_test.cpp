@@ -2,6 +2,7 @@
 // pieces have to go.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <memory>
 #include <set>
 #include <stdexcept>
