@@ -83,7 +83,7 @@ std::string describe(const AllowedKernels& allowed) {
 }
 
 Status validate(const AllowedKernels& allowed) {
-  if (describe(allowed).empty()) {
+  if (!allowed.fused && !allowed.fused_uvm && !allowed.fused_uvm_caching) {
     return invalid_input("no compute kernel allowed, expected some of " + compute_kernels());
   }
   if (allowed.load_factor >= 0 && allowed.load_factor <= 1) return {};

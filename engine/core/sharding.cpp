@@ -65,7 +65,7 @@ std::string describe(const AllowedSharding& allowed) {
 }
 
 Status validate(const AllowedSharding& allowed, std::int32_t most) {
-  if (describe(allowed).empty()) {
+  if (!allowed.whole && !allowed.columns && !allowed.rows && !allowed.data_parallel) {
     return invalid_input("sharding allows nothing, expected some of " + sharding_kinds());
   }
   const std::int32_t columns = allowed.min_columns;

@@ -135,8 +135,9 @@ Status validate(const Workload& workload) {
   std::int64_t total = 0;
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     const Table& table = workload.tables[index];
-    NEUROSHARD_RETURN_IF_ERROR(
-        validate(table).with_context("tables[" + std::to_string(index) + "]"));
+    if (const Status status = validate(table); !status.ok()) {
+      return status.with_context("tables[" + std::to_string(index) + "]");
+    }
     if (__builtin_add_overflow(total, most_bytes(table), &total)) {
       return invalid_input("tables[0.." + std::to_string(index) +
                            "] together, expected below 2^63 bytes");
