@@ -11,6 +11,7 @@
 #include "engine/api/tables.h"
 #include "engine/core/check_step_memory.h"
 #include "engine/core/held_cells.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/step_memory.h"
@@ -179,6 +180,7 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
       local.host_memory_gbps = own[3];
     }
     local.cache_hits = text_of(document.provenance.cache_hits);
+    local.hot_table_count = hot_rows(document.plan).size();
     local.exchange_forward = number_of(document.exchange.forward);
     local.exchange_backward = number_of(document.exchange.backward);
     return write_struct(info, local, "info");
@@ -207,6 +209,19 @@ neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
       *costs++ = {cost.compute_ms,   cost.forward_comm_ms, cost.backward_comm_ms, cost.total_ms(),
                   cost.memory_bytes, cost.dim_sum,         cost.host_bytes};
     }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_hot_rows(const neuroshard_plan* plan,
+                                               neuroshard_hot_rows* tables, size_t capacity,
+                                               neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<HotRows> own = hot_rows(plan->document.plan);
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(tables, "tables", capacity, own.size()));
+    for (const HotRows& hot : own)
+      *tables++ = {.rows = hot.rows, .table = hot.table, .reserved = 0};
     return {};
   });
 }

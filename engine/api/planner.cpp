@@ -60,6 +60,14 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
   return plan;
 }
 
+/// A replan finds no hot rows.
+Status check_no_hot_options(const neuroshard_plan_options& given) {
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.hot_rows, "options.hot_rows"));
+  if (given.hot_memory_bytes == 0) return {};
+  return invalid_input("options.hot_memory_bytes: found " + std::to_string(given.hot_memory_bytes) +
+                       ", expected 0");
+}
+
 }  // namespace
 }  // namespace neuroshard::api
 
@@ -104,6 +112,7 @@ neuroshard_status neuroshard_planner_plan(const neuroshard_planner* planner,
                            ", expected 0: tables say it themselves (forbidden_sharding)");
     }
     warn_of_target(*planner, devices, given.row_splits, search.options);
+    warn_of_hot_rows(*planner, search.options, given.hot_memory_bytes != 0);
     return search_plan(
         *planner, *workload, devices, search.options, {given.progress, given.progress_user_data},
         [&](const CostModels& models, const PlanOptions& own, Cluster& place) {
@@ -133,6 +142,7 @@ neuroshard_status neuroshard_planner_replan(const neuroshard_planner* planner,
     NEUROSHARD_ASSIGN_OR_RETURN(const neuroshard_plan_options given,
                                 read_optional_struct(options, "options"));
     NEUROSHARD_ASSIGN_OR_RETURN(const GivenSearch search, read_search(given));
+    NEUROSHARD_RETURN_IF_ERROR(check_no_hot_options(given));
     const MoveLimit limit{.bytes = move_limit_bytes, .whole_tables = search.whole_tables};
     warn_of_target(*planner, devices, given.row_splits, search.options);
     NEUROSHARD_ASSIGN_OR_RETURN(

@@ -6,6 +6,7 @@
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/capability_words.h"
 #include "io/text.h"
+#include "search/algorithms.h"
 
 namespace neuroshard::api {
 namespace {
@@ -52,6 +53,26 @@ void warn_of_target(const neuroshard_planner& planner, const Cluster& cluster,
   if (!known || cluster.host_memory_bytes == 0 || options.trainer.host_memory) return;
   log_line(planner, NEUROSHARD_LOG_WARNING,
            "cluster.host_memory_bytes: changes nothing, the target has no place for tables there");
+}
+
+void warn_of_hot_rows(const neuroshard_planner& planner, const PlanOptions& options,
+                      bool memory_given) {
+  if (!options.hot_rows) {
+    if (memory_given) {
+      warn_if_any(planner, "options.hot_memory_bytes: changes nothing without options.hot_rows");
+    }
+    return;
+  }
+  const search::Algorithm* algorithm = search::find_algorithm(options.algorithm);
+  std::string why;
+  if (algorithm != nullptr && !algorithm->makes_row_shards) {
+    why = options.algorithm + " finds none";
+  } else if (!capabilities(planner.models->models).hot_rows) {
+    why = lacks_hot_rows(planner.models->name);
+  } else if (!options.trainer.hot_rows) {
+    why = "the target has no place for such";
+  }
+  if (!why.empty()) warn_if_any(planner, "options.hot_rows: changes nothing, " + why);
 }
 
 void log_result(const neuroshard_planner& planner, const PlanResult& result) {

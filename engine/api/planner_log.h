@@ -30,6 +30,11 @@ void warn_of_host_memory(const neuroshard_planner& planner, const Cluster& clust
 void warn_of_target(const neuroshard_planner& planner, const Cluster& cluster,
                     std::int32_t row_splits, const PlanOptions& options);
 
+/// Of hot rows that nothing comes of: the algorithm, the cost models or the trainer of `options`
+/// know none. Or of memory for them, where none are asked for.
+void warn_of_hot_rows(const neuroshard_planner& planner, const PlanOptions& options,
+                      bool memory_given);
+
 /// How a search ended.
 void log_result(const neuroshard_planner& planner, const PlanResult& result);
 

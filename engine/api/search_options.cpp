@@ -24,11 +24,20 @@ Result<RowSplits> row_splits_of(std::int32_t given) {
   }
 }
 
+Result<std::int64_t> hot_memory_of(std::int64_t given) {
+  if (given < 0) {
+    return invalid_input("options.hot_memory_bytes: found " + std::to_string(given) +
+                         ", expected 0 or more");
+  }
+  return given == 0 ? PlanOptions().hot_memory_bytes : given;
+}
+
 }  // namespace
 
 Result<GivenSearch> read_search(const neuroshard_plan_options& given) {
   GivenSearch search;
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved, "options.reserved"));
+  NEUROSHARD_RETURN_IF_ERROR(require_zero(given.reserved_2, "options.reserved_2"));
   PlanOptions& options = search.options;
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view algorithm,
                               view_of(given.algorithm, "options.algorithm"));
@@ -45,6 +54,8 @@ Result<GivenSearch> read_search(const neuroshard_plan_options& given) {
   options.trainer = io::trainer_rules(search.target.format, {});
   options.trainer.equal_columns |= given.equal_columns != 0;
   search.whole_tables = given.whole_tables != 0;
+  options.hot_rows = given.hot_rows != 0;
+  NEUROSHARD_ASSIGN_OR_RETURN(options.hot_memory_bytes, hot_memory_of(given.hot_memory_bytes));
   if (given.cancellation != nullptr) options.cancel = &given.cancellation->token;
   return search;
 }

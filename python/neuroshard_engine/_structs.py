@@ -63,7 +63,8 @@ class PlanOptions(ctypes.Structure):
                 ("row_splits", c_int32), ("progress", ProgressFunction),
                 ("progress_user_data", c_void_p), ("cancellation", c_void_p),
                 ("data_parallel", c_int32), ("equal_columns", c_int32), ("target", Text),
-                ("whole_tables", c_int32), ("reserved", c_int32)]
+                ("whole_tables", c_int32), ("reserved", c_int32), ("hot_rows", c_int32),
+                ("reserved_2", c_int32), ("hot_memory_bytes", c_int64)]
 
 
 class Shard(ctypes.Structure):
@@ -78,6 +79,10 @@ class DeviceCost(ctypes.Structure):
                 ("memory_bytes", c_int64), ("dim_sum", c_int64), ("host_bytes", c_int64)]
 
 
+class HotRows(ctypes.Structure):
+    _fields_ = [("rows", c_int64), ("table", c_int32), ("reserved", c_int32)]
+
+
 class PlanInfo(ctypes.Structure):
     _fields_ = [("struct_size", c_size_t), ("batch_size", c_int64), ("cost_ms", c_double),
                 ("shard_count", c_size_t), ("device_cost_count", c_size_t), ("devices", c_int32),
@@ -89,7 +94,7 @@ class PlanInfo(ctypes.Structure):
                 ("device_gbps", c_double), ("intra_host_gbps", c_double),
                 ("inter_host_gbps", c_double), ("host_memory_gbps", c_double),
                 ("exchange_forward", c_int32), ("exchange_backward", c_int32),
-                ("cache_hits", Text)]
+                ("cache_hits", Text), ("hot_table_count", c_size_t)]
 
 
 class ExplainOptions(ctypes.Structure):
@@ -117,7 +122,8 @@ NAMES = {
     Bandwidths: "neuroshard_torchrec_bandwidths", CostModelsInfo: "neuroshard_cost_models_info",
     Cluster: "neuroshard_cluster", PlannerOptions: "neuroshard_planner_options",
     PlanOptions: "neuroshard_plan_options", Shard: "neuroshard_shard",
-    DeviceCost: "neuroshard_device_cost", PlanInfo: "neuroshard_plan_info",
+    DeviceCost: "neuroshard_device_cost", HotRows: "neuroshard_hot_rows",
+    PlanInfo: "neuroshard_plan_info",
     ExplainOptions: "neuroshard_explain_options",
     TableExplanation: "neuroshard_table_explanation", ExportOptions: "neuroshard_export_options",
 }

@@ -39,6 +39,14 @@ typedef struct neuroshard_device_cost {
   int64_t host_bytes;   /* of its shards in its host's memory, weights and optimizer states */
 } neuroshard_device_cost;
 
+/* So many rows of a table, those that are looked up most, are on every device beside the table's
+   shards. Fixed for ever. */
+typedef struct neuroshard_hot_rows {
+  int64_t rows;
+  int32_t table;    /* index in the workload */
+  int32_t reserved; /* 0 */
+} neuroshard_hot_rows;
+
 typedef struct neuroshard_plan_info {
   size_t struct_size;
   int64_t batch_size;
@@ -76,6 +84,7 @@ typedef struct neuroshard_plan_info {
   int32_t exchange_forward; /* NEUROSHARD_EXCHANGE_FP32 and above, that its costs are of */
   int32_t exchange_backward;
   neuroshard_text cache_hits; /* "curve", or "": as neuroshard_torchrec_bandwidths has them */
+  size_t hot_table_count;     /* tables with rows on every device beside their shards */
 } neuroshard_plan_info;
 
 /* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each
@@ -117,6 +126,11 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_device_costs(const neurosha
                                                                   neuroshard_device_cost* costs,
                                                                   size_t capacity,
                                                                   neuroshard_error* error);
+/* Likewise of the hot_table_count tables with rows on every device, by table. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_hot_rows(const neuroshard_plan* plan,
+                                                              neuroshard_hot_rows* tables,
+                                                              size_t capacity,
+                                                              neuroshard_error* error);
 
 /* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
    devices that it allows (else INVALID_INPUT), and every device of `cluster`, and every host where

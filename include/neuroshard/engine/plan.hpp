@@ -18,6 +18,7 @@ inline namespace api {
 
 using Shard = neuroshard_shard;
 using DeviceCost = neuroshard_device_cost;
+using HotRows = neuroshard_hot_rows;
 
 /// What a format needs beside the plan; see neuroshard_export_options.
 struct ExportOptions {
@@ -74,6 +75,12 @@ class Plan {
   [[nodiscard]] std::vector<DeviceCost> device_costs() const {
     std::vector<DeviceCost> all(info().device_cost_count);
     neuroshard_plan_get_device_costs(get(), all.data(), all.size(), nullptr);
+    return all;
+  }
+  /// Of the tables with rows on every device beside their shards, by table.
+  [[nodiscard]] std::vector<HotRows> hot_rows() const {
+    std::vector<HotRows> all(info().hot_table_count);
+    neuroshard_plan_get_hot_rows(get(), all.data(), all.size(), nullptr);
     return all;
   }
   /// Whether it covers the workload and fits into the memory of the cluster.

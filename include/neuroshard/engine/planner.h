@@ -72,6 +72,15 @@ typedef struct neuroshard_plan_options {
      0: tables themselves say how they may be sharded, neuroshard_table.forbidden_sharding. */
   int32_t whole_tables;
   int32_t reserved; /* 0 */
+  /* Of neuroshard_planner_plan(); 0 for neuroshard_planner_replan(). Not 0: "refine" may give every
+     device the rows of a table that a batch looks up most, beside the table's shards
+     (neuroshard_plan_get_hot_rows()). Networks alone know what that costs, and no trainer's format
+     has a place for such plans: where it changes nothing, a warning tells. */
+  int32_t hot_rows;
+  int32_t reserved_2; /* 0 */
+  /* What those may take of each device's memory, with optimizer states and gradients; 0: what there
+     is. */
+  int64_t hot_memory_bytes;
 } neuroshard_plan_options;
 
 /* Searches the plan of `workload` on `cluster` whose slowest device takes least. Same input and
@@ -120,8 +129,8 @@ NEUROSHARD_API neuroshard_status neuroshard_planner_lower_bound(
 
 /* The same shards with what they cost under this planner's cost models. Says nothing about memory
    limits: see neuroshard_plan_check(). Errors: INVALID_INPUT when the plan does not cover the
-   workload exactly, or holds a table on every device or in host memory, whose cost "torchrec" alone
-   knows. */
+   workload exactly, or holds a table in host memory, whose cost "torchrec" alone knows, or one
+   on every device or with hot rows that these cost models know no cost of. */
 NEUROSHARD_API neuroshard_status neuroshard_planner_simulate(const neuroshard_planner* planner,
                                                              const neuroshard_workload* workload,
                                                              const neuroshard_plan* plan,

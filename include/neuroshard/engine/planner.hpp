@@ -29,6 +29,8 @@ struct PlanOptions {
   bool equal_columns = false;  ///< column blocks of a table of one width, as HugeCTR has them
   std::string target{};        ///< format that the plan will be exported in; empty: any plan
   bool whole_tables = false;   ///< replan() alone: only whole tables move
+  bool hot_rows = false;       ///< plan() alone: the hottest rows of tables may be on every device
+  std::int64_t hot_memory_bytes = 0;  ///< of each device that those may take; 0: what there is
   const Cancellation* cancellation = nullptr;
   Progress progress{};
 };
@@ -118,6 +120,8 @@ class Planner {
     given.equal_columns = options.equal_columns ? 1 : 0;
     given.target = detail::text(options.target);
     given.whole_tables = options.whole_tables ? 1 : 0;
+    given.hot_rows = options.hot_rows ? 1 : 0;
+    given.hot_memory_bytes = options.hot_memory_bytes;
     if (options.cancellation != nullptr) given.cancellation = options.cancellation->get();
     if (options.progress) {
       given.progress = detail::hand_on;
