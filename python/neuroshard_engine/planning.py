@@ -9,9 +9,10 @@ from typing import Any, Optional, Union
 from . import _binding as binding
 from . import _structs as structs
 from ._arguments import (MAX_DEVICES, MAX_INT64, MAX_THREADS, Path, choice, flag, instance, integer,
-                         number, optional_text)
+                         number, optional_text, shown)
 from ._searching import Cancellation, Progress, planner_of, search
 from .cost_models import CostModels
+from .errors import InvalidInputError
 from .plans import Plan
 from .sizes import Size, parse_bytes
 from .values import Cluster
@@ -31,6 +32,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
          row_splits: Optional[str] = None, data_parallel: bool = False, equal_columns: bool = False,
          target: Optional[str] = None, devices_per_host: Optional[int] = None,
          host_memory: Optional[Size] = None, buffers: str = "off", exchange: str = "fp32",
+         hot_rows: bool = False, hot_memory: Optional[Size] = None,
          progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """The plan of `tables` on `devices` devices whose slowest device takes least.
 
@@ -58,6 +60,11 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         behind a comma, their gradients. Less precision changes what is trained, which no cost says,
         and TorchRec has to be told (torchrec.qcomm_registry()). "auto": those that cost least, by
         two searches with these limits each.
+    hot_rows: whether every device may hold the rows of tables that are looked up most, beside the
+        tables' shards (Plan.hot_rows), where the cost model knows what that costs, as the shipped
+        ones do. Not for an export in a trainer's format.
+    hot_memory: bytes that they may take of each device, such as "4GB"; what there is where it is
+        None.
     progress: a function of phase, done, total and unit, called by a thread of the search; True for
         a bar of tqdm, or lines where there is no tqdm, on standard error.
     cancellation: ends the search from another thread.
@@ -75,7 +82,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         seed=integer("seed", seed, 0, (1 << 64) - 1), row_splits=_splits(row_splits),
         data_parallel=flag("data_parallel", data_parallel),
         equal_columns=flag("equal_columns", equal_columns),
-        target=structs.text_of(words[1]))
+        target=structs.text_of(words[1]), hot_rows=flag("hot_rows", hot_rows),
+        hot_memory_bytes=_hot_memory(hot_rows, hot_memory))
     handle = search("planner_plan", (planner_of(models), workload._handle,
                                      ctypes.byref(cluster.struct())),
                     options, progress, cancellation)
@@ -135,6 +143,16 @@ def _cluster(devices: int, device_memory: Size, devices_per_host: Optional[int],
         devices_per_host=0 if per_host is None else integer("devices_per_host", per_host, 1, MAX_DEVICES),
         host_memory=0 if host_memory is None else parse_bytes(host_memory, "host_memory"),
         buffers=buffers, exchange=exchange)
+
+
+def _hot_memory(hot_rows: bool, hot_memory: Optional[Size]) -> int:
+    if hot_memory is None:
+        return 0  # the engine's word for no limit
+    found = parse_bytes(hot_memory, "hot_memory")
+    if found == 0 or not hot_rows:
+        expected = "1 byte or more" if hot_rows else "it with hot_rows=True alone"
+        raise InvalidInputError(f"hot_memory: found {shown(hot_memory)}, expected {expected}")
+    return found
 
 
 def _splits(row_splits: Optional[str]) -> int:

@@ -19,7 +19,7 @@ from .command import output_of
 from .cost_models import TORCHREC_MODELS, CostModels
 from .errors import InvalidInputError
 from .sizes import parse_bytes
-from .values import BUFFERS, Cluster, DeviceCost, Shard, exchange_words, shard_of
+from .values import BUFFERS, Cluster, DeviceCost, HotRows, Shard, exchange_words, shard_of
 from .workload import Tables, Workload
 
 DEFAULT_COST_MODEL = "h200_sim"
@@ -160,6 +160,15 @@ class Plan:
         return [DeviceCost(each.compute_ms, each.forward_comm_ms, each.backward_comm_ms,
                            each.total_ms, each.memory_bytes, each.host_bytes, each.dim_sum)
                 for each in costs]
+
+    @property
+    def hot_rows(self) -> List[HotRows]:
+        """Those of each table that has any, by table; see `hot_rows` of plan()."""
+        count = self._info.hot_table_count
+        found = (structs.HotRows * count)()
+        binding.call("plan_get_hot_rows", self._handle, found, ctypes.c_size_t(count))
+        names = [table.name for table in self.workload.tables]
+        return [HotRows(names[each.table], each.table, each.rows) for each in found]
 
     def export(self, format: str = "json", *, module: Optional[str] = None,
                trainer_device: Optional[str] = None) -> bytes:

@@ -29,6 +29,15 @@ class Shard:
 
 
 @dataclass(frozen=True)
+class HotRows:
+    """Rows of a table that are looked up most, on every device beside the table's shards."""
+
+    table: str
+    table_index: int  # in the workload
+    rows: int  # how many
+
+
+@dataclass(frozen=True)
 class DeviceCost:
     """What one device takes in a training step."""
 

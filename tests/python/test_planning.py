@@ -60,6 +60,28 @@ class PlanTest(unittest.TestCase):
                          {"forward": "int8", "backward": "bf16"})
         self.assertNotIn("exchange", json.loads(plain.to_json()))
 
+    def test_hot_rows_are_those_of_the_file(self):
+        names = [f"t{index}" for index in range(96)]
+        tables = [{"name": name, "rows": 2_000_000, "dim": 64, "pooling_factor": 1,
+                   "zipf_alpha": 1.2} for name in names]
+        options = {"devices": 64, "device_memory": "40GB", "batch_size": 65536,
+                   "cost_model": "h100_sim", "evaluations": 2000}
+        plain = ns.plan(tables, **options)
+        hot = ns.plan(tables, hot_rows=True, **options)
+        self.assertEqual(plain.hot_rows, [])
+        self.assertLess(hot.cost_ms, plain.cost_ms)
+        self.assertGreater(len(hot.hot_rows), 0)
+        self.assertEqual([(each.table_index, each.rows) for each in hot.hot_rows],
+                         [(each["table"], each["rows"])
+                          for each in json.loads(hot.to_json())["hot_rows"]])
+        self.assertEqual([each.table for each in hot.hot_rows],
+                         [names[each.table_index] for each in hot.hot_rows])
+        small = ns.plan(tables, hot_rows=True, hot_memory="1MB", **options)
+        self.assertLessEqual(sum(each.rows * 64 * 4 for each in small.hot_rows), 1_000_000)
+        for wrong in ({"hot_rows": True, "hot_memory": 0}, {"hot_memory": "1MB"}):
+            with self.assertRaisesRegex(ns.InvalidInputError, "^hot_memory: found .*, expected"):
+                ns.plan(tables, **wrong, **options)
+
     def test_costs_and_shards_agree(self):
         plan = few()
         self.assertEqual(plan.cost_ms, max(each.total_ms for each in plan.per_device))
