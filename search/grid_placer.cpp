@@ -7,7 +7,6 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kBetweenLooks = 1024;  // shards placed, some tenths of a millisecond
 
 }  // namespace
 
@@ -60,7 +59,6 @@ bool GridPlacer::try_rules(const ShardSet& shards, const StopCheck* stop, bool p
   row_dims_.clear();
   const double mean = mean_dims(shards, cluster_.devices);
   if (!try_caps(shards, mean, stop, patient)) return false;
-  stop_ = nullptr;
   for (int rule = options_.caps;
        options_.last_resort && row_rules_.empty() && rule < options_.caps + 2; ++rule) {
     if (place(shards, rule_at(rule, mean), nullptr)) keep_row(rule);
@@ -72,14 +70,17 @@ bool GridPlacer::try_rules(const ShardSet& shards, const StopCheck* stop, bool p
 /// cannot be strictly better: only the caps that change something are tried.
 bool GridPlacer::try_caps(const ShardSet& shards, double mean, const StopCheck* stop,
                           bool patient) {
+  RareStopCheck over(patient ? nullptr : stop);
   next_cap_ = 0;
   for (int rule = 0; rule < options_.caps; ++rule) {
     const Rule cap = rule_at(rule, mean);
     if (cap.cap < next_cap_) continue;
-    stop_ = patient && row_rules_.empty() ? nullptr : stop;
-    if (stop_ != nullptr && stop_->stop()) return false;
-    if (place(shards, cap, nullptr)) keep_row(rule);
-    if (stopped_) return false;
+    if (over.stop_now()) return false;
+    if (place(shards, cap, nullptr, over)) {
+      keep_row(rule);
+      over = RareStopCheck(stop);
+    }
+    if (over.stopped()) return false;
   }
   return true;
 }
@@ -113,25 +114,29 @@ Placement GridPlacer::cheapest_row() {
 }
 
 std::vector<std::int32_t> GridPlacer::assign(const ShardSet& shards, int rule) {
-  stop_ = nullptr;
   std::vector<std::int32_t> device_of(shards.size());
   place(shards, rule_at(rule, mean_dims(shards, cluster_.devices)), device_of.data());
   return device_of;
 }
 
 std::int64_t GridPlacer::memory_that_fits(const ShardSet& shards) {
-  stop_ = nullptr;
   place(shards, {kInfinity, true, std::numeric_limits<std::int64_t>::max()}, nullptr);
   return devices_[devices_.size() - 1].bytes;
 }
 
 bool GridPlacer::place(const ShardSet& shards, const Rule& rule, std::int32_t* device_of) {
-  if (!rule.by_memory) return place(shards.by_cost(), rule, device_of);
+  RareStopCheck never;
+  return place(shards, rule, device_of, never);
+}
+
+bool GridPlacer::place(const ShardSet& shards, const Rule& rule, std::int32_t* device_of,
+                       RareStopCheck& over) {
+  if (!rule.by_memory) return place(shards.by_cost(), rule, device_of, over);
   sorted_.assign(shards.by_cost().begin(), shards.by_cost().end());
   std::stable_sort(
       sorted_.begin(), sorted_.end(),
       [](const PlacementItem& a, const PlacementItem& b) { return a.bytes > b.bytes; });
-  return place(sorted_, rule, device_of);
+  return place(sorted_, rule, device_of, over);
 }
 
 std::size_t GridPlacer::first_fit(const PlacementItem& item, const Rule& rule) {
@@ -147,21 +152,15 @@ std::size_t GridPlacer::first_fit(const PlacementItem& item, const Rule& rule) {
 }
 
 bool GridPlacer::place(std::span<const PlacementItem> order, const Rule& rule,
-                       std::int32_t* device_of) {
+                       std::int32_t* device_of, RareStopCheck& over) {
   devices_.reset(cluster_.devices);
   for (std::size_t device = 0; device < devices_.size(); ++device) {
     evaluator_.clear(states_.data() + device * state_size_);
   }
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   next_cap_ = kInfinity;
-  stopped_ = false;
-  std::size_t until_look = kBetweenLooks;
   for (const PlacementItem& item : order) {
-    if (stop_ != nullptr && --until_look == 0) {
-      stopped_ = stop_->stop();
-      if (stopped_) return false;
-      until_look = kBetweenLooks;
-    }
+    if (over.stop()) return false;
     const std::size_t rank = first_fit(item, rule);
     if (rank == devices_.size()) return false;
     const auto device = static_cast<std::size_t>(devices_[rank].device);

@@ -63,7 +63,10 @@ class GridPlacer {
 
   [[nodiscard]] Rule rule_at(int rule, double mean_dims) const;
   [[nodiscard]] std::size_t first_fit(const PlacementItem& item, const Rule& rule);
-  bool place(std::span<const PlacementItem> order, const Rule& rule, std::int32_t* device_of);
+  bool place(std::span<const PlacementItem> order, const Rule& rule, std::int32_t* device_of,
+             RareStopCheck& over);
+  bool place(const ShardSet& shards, const Rule& rule, std::int32_t* device_of,
+             RareStopCheck& over);
   bool place(const ShardSet& shards, const Rule& rule, std::int32_t* device_of);
   bool try_rules(const ShardSet& shards, const StopCheck* stop, bool patient);
   bool try_caps(const ShardSet& shards, double mean, const StopCheck* stop, bool patient);
@@ -80,8 +83,6 @@ class GridPlacer {
   std::vector<float> compute_;         // [devices]
   std::vector<PlacementItem> sorted_;  // by memory, for the last resort
   double next_cap_ = 0;                // least cap that changes a decision of the last place()
-  const StopCheck* stop_ = nullptr;    // that place() minds
-  bool stopped_ = false;               // the last place() did
 
   // Complete plans waiting for their cost, one row a plan.
   std::vector<int> row_rules_;

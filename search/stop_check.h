@@ -15,26 +15,47 @@ inline constexpr double kNoTimeLimit = 1e8;
 /// Whether a search has to end: its time is over or the caller asked. Const access is thread-safe.
 class StopCheck {
  public:
-  explicit StopCheck(const SearchOptions& options)
+  using Clock = std::chrono::steady_clock;
+
+  /// `began`: when the time limit begins.
+  explicit StopCheck(const SearchOptions& options, Clock::time_point began = Clock::now())
       : cancel_(options.cancel), limited_(options.time_limit_s > 0) {
     if (!limited_) return;
     if (options.time_limit_s > kNoTimeLimit) {
       limited_ = false;
       return;
     }
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                   std::chrono::duration<double>(options.time_limit_s));
+    deadline_ = began + std::chrono::duration_cast<Clock::duration>(
+                            std::chrono::duration<double>(options.time_limit_s));
   }
 
   [[nodiscard]] bool cancelled() const { return cancel_ != nullptr && cancel_->cancelled(); }
   [[nodiscard]] bool stop() const { return cancelled() || (limited_ && Clock::now() >= deadline_); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   const CancelToken* cancel_;
   bool limited_;
   Clock::time_point deadline_;
+};
+
+/// Asks a StopCheck, or none, once in many steps: the clock takes as long as a step. Not
+/// thread-safe.
+class RareStopCheck {
+ public:
+  explicit RareStopCheck(const StopCheck* stop = nullptr) : stop_(stop) {}
+
+  /// To be asked before each step.
+  bool stop() { return stop_ != nullptr && ++steps_ % kBetween == 0 && stop_now(); }
+  bool stop_now() { return stopped_ = stopped_ || (stop_ != nullptr && stop_->stop()); }
+  /// Whether it has said so.
+  [[nodiscard]] bool stopped() const { return stopped_; }
+
+ private:
+  static constexpr std::uint64_t kBetween = 1024;  // shards placed: some tenths of a millisecond
+
+  const StopCheck* stop_;
+  std::uint64_t steps_ = 0;
+  bool stopped_ = false;
 };
 
 /// Of plans, where their number is not limited.

@@ -111,10 +111,10 @@ Status write_struct(Struct* given, Struct local, const char* name) {
   return {};
 }
 
-/// A field kept for later has to be 0.
-inline Status require_zero(std::int32_t reserved, const char* name) {
-  if (reserved == 0) return {};
-  return invalid_input(std::string(name) + ": found " + std::to_string(reserved) + ", expected 0");
+/// A field that has to be 0, such as one kept for later.
+inline Status require_zero(std::int64_t value, const char* name) {
+  if (value == 0) return {};
+  return invalid_input(std::string(name) + ": found " + std::to_string(value) + ", expected 0");
 }
 
 /// An input handle that may not be null is written *handle; `name` is what messages call it.

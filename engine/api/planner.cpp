@@ -63,9 +63,7 @@ Result<PlanHandle> search_plan(const neuroshard_planner& planner,
 /// A replan finds no hot rows.
 Status check_no_hot_options(const neuroshard_plan_options& given) {
   NEUROSHARD_RETURN_IF_ERROR(require_zero(given.hot_rows, "options.hot_rows"));
-  if (given.hot_memory_bytes == 0) return {};
-  return invalid_input("options.hot_memory_bytes: found " + std::to_string(given.hot_memory_bytes) +
-                       ", expected 0");
+  return require_zero(given.hot_memory_bytes, "options.hot_memory_bytes");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/core/compute_kernel.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/core/decimal.h"
@@ -83,7 +84,8 @@ std::string describe(const AllowedKernels& allowed) {
 }
 
 Status validate(const AllowedKernels& allowed) {
-  if (!allowed.fused && !allowed.fused_uvm && !allowed.fused_uvm_caching) {
+  const auto is_allowed = [&](ComputeKernel kernel) { return allowed.allows(kernel); };
+  if (std::none_of(kKernels.begin(), kKernels.end(), is_allowed)) {
     return invalid_input("no compute kernel allowed, expected some of " + compute_kernels());
   }
   if (allowed.load_factor >= 0 && allowed.load_factor <= 1) return {};

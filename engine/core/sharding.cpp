@@ -1,5 +1,6 @@
 #include "engine/core/sharding.h"
 
+#include <algorithm>
 #include <array>
 
 #include "engine/core/quoted_choices.h"
@@ -65,7 +66,8 @@ std::string describe(const AllowedSharding& allowed) {
 }
 
 Status validate(const AllowedSharding& allowed, std::int32_t most) {
-  if (!allowed.whole && !allowed.columns && !allowed.rows && !allowed.data_parallel) {
+  const auto is_allowed = [&](ShardingKind kind) { return allowed.allows(kind); };
+  if (std::none_of(kKinds.begin(), kKinds.end(), is_allowed)) {
     return invalid_input("sharding allows nothing, expected some of " + sharding_kinds());
   }
   const std::int32_t columns = allowed.min_columns;

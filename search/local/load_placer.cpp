@@ -10,7 +10,6 @@ namespace {
 // cheaper, at more questions a piece (not timed).
 constexpr std::size_t kFew = 16;   // devices that are all asked in one call
 constexpr std::size_t kTried = 8;  // of more, for one piece: later ones are hardly ever taken
-constexpr std::size_t kBetweenStops = 1024;  // pieces placed, some milliseconds
 
 /// What comes first: pieces without a choice, those that may not be anywhere, bulky ones by bytes.
 std::int64_t urgency(const CatalogEntry& entry, std::int64_t bulky) {
@@ -200,13 +199,13 @@ bool LoadPlacer::place_on_hosts(std::span<const EntryId> pieces, double ms_per_d
 
 bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::int64_t bulky,
                        const StopCheck* stop) {
-  if (stop != nullptr && stop->stop()) return false;
+  RareStopCheck over(stop);
+  if (over.stop_now()) return false;
   if (!place_blocks(pieces, dims.ms_per_dim)) return false;
   if (!place_on_hosts(pieces, dims.ms_per_dim)) return false;
   list(pieces, Spread::kNone, dims.ms_per_dim, bulky);
-  std::size_t placed = 0;
   for (const Item& item : items_) {
-    if (stop != nullptr && ++placed % kBetweenStops == 0 && stop->stop()) return false;
+    if (over.stop()) return false;
     const EntryId id = pieces[static_cast<std::size_t>(item.piece)];
     const CatalogEntry& entry = catalog_.entry(id);
     const std::size_t rank = best_rank(entry, dims);

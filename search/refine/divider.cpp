@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace neuroshard::search {
 
@@ -30,16 +31,22 @@ std::vector<Division> usual_divisions(const ShapeCatalog& catalog) {
   return divisions;
 }
 
+std::vector<std::int32_t> costliest_first(std::span<const double> costs) {
+  std::vector<std::int32_t> order(costs.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    return costs[static_cast<std::size_t>(a)] > costs[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
 std::vector<std::int32_t> costliest_tables(const PlanEvaluator& evaluator,
                                            const ShapeCatalog& catalog) {
-  std::vector<std::pair<double, std::int32_t>> order;
+  std::vector<double> costs;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
-    order.emplace_back(-evaluator.shape_cost(catalog.entry(catalog.whole(table)).shape), table);
+    costs.push_back(evaluator.shape_cost(catalog.entry(catalog.whole(table)).shape));
   }
-  std::sort(order.begin(), order.end());
-  std::vector<std::int32_t> tables;
-  for (const auto& [cost, table] : order) tables.push_back(table);
-  return tables;
+  return costliest_first(costs);
 }
 
 double Divider::weight(EntryId id) const {

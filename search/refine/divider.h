@@ -29,6 +29,8 @@ Division usual_division(const ShapeCatalog& catalog, std::int32_t table);
 /// That of each table.
 std::vector<Division> usual_divisions(const ShapeCatalog& catalog);
 
+/// Numbers of the costs, the highest first, of equals the first.
+std::vector<std::int32_t> costliest_first(std::span<const double> costs);
 /// All tables, those first that cost most whole, of equals the first.
 std::vector<std::int32_t> costliest_tables(const PlanEvaluator& evaluator,
                                            const ShapeCatalog& catalog);

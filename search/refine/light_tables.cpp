@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "search/piece_sizes.h"
+#include "search/refine/divider.h"
 
 namespace neuroshard::search {
 namespace {
@@ -66,14 +66,9 @@ std::optional<Problem> with_light_tables_whole(const Problem& problem, PlanEvalu
   }
   if (all <= left) return std::nullopt;
   const std::vector<double> costs = whole_costs(problem.space, evaluator);
-  std::vector<std::int32_t> order(costs.size());
-  for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int32_t>(k);
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-    return costs[static_cast<std::size_t>(a)] > costs[static_cast<std::size_t>(b)];
-  });
   Problem light = problem;
   const std::int64_t much = problem.cluster.memory_bytes / kMuchMemory;
-  for (const std::int32_t table : order) {
+  for (const std::int32_t table : costliest_first(costs)) {
     TableSpace& own = light.space.tables[static_cast<std::size_t>(table)];
     left -= static_cast<double>(sizes_of(own, rows));
     if (left >= 0 || !own.sharding.whole || light.space.whole_bytes(table) > much) continue;

@@ -75,11 +75,6 @@ SearchResult result_of(FirstPlan start) {
           {}};
 }
 
-bool out_of_time(const SearchOptions& options, std::chrono::steady_clock::time_point began) {
-  if (options.cancel != nullptr && options.cancel->cancelled()) return true;
-  return options.time_limit_s > 0 && seconds_since(began) >= options.time_limit_s;
-}
-
 /// The start, improved by walks in pieces of the catalog, where that is complete and has those.
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                     const SearchOptions& options, std::chrono::steady_clock::time_point began,
@@ -127,7 +122,7 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
                          const ShapeCatalog& catalog, const RowShapes& rows,
                          const SearchOptions& options, std::chrono::steady_clock::time_point began,
                          FirstPlan start) {
-  if (out_of_time(options, began)) {
+  if (StopCheck(options, began).stop()) {
     start.plan.stopped_early = true;
     return result_of(std::move(start));
   }

@@ -62,8 +62,9 @@ void keep_greedy(const Problem& problem, PlanEvaluator& evaluator, const SearchO
   constexpr std::array kGreedy{shard_size_greedy, shard_dim_greedy, shard_lookup_greedy,
                                shard_size_lookup_greedy};
   const StopCheck stop(options);
+  const bool no_time = baselines_take_no_time(problem);
   for (const Sharder greedy : kGreedy) {
-    if (best && !baselines_take_no_time(problem) && stop.stop()) return;
+    if (best && !no_time && stop.stop()) return;
     keep_better(greedy(problem, evaluator, options), evaluator, best);
   }
 }
