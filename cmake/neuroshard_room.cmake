@@ -1,5 +1,6 @@
 # One room of the code = one static library made of every source in its folder.
-#   neuroshard_room(NAME [FOLDERS sub...] [READING folder] [LINK target...])
+#   neuroshard_room(NAME [FOLDERS sub...] [SMALL file...] [READING folder] [LINK target...])
+# SMALL: sources that run once a command, and are therefore compiled to be small rather than fast.
 # READING: the only folder that reads files (default: all may), whose branches fuzzing follows.
 # Files named *_avx2.cpp and *_avx512.cpp are compiled for that instruction set and reached only
 # through run-time dispatch. Files with avx2, avx512 or neon in their names are left out where
@@ -10,6 +11,10 @@ target_compile_options(neuroshard_flags INTERFACE -Wall -Wextra -Wpedantic -Wsha
                        -ffp-contract=off)
 # g++ 12 sees overlapping memcpy in std::string's operator+ where there is none (GCC bug 105651).
 target_compile_options(neuroshard_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# g++ takes what a joined folder includes for headers, whose nameless namespaces differ from file to file.
+if(NEUROSHARD_JOIN_FOLDERS)
+  target_compile_options(neuroshard_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+endif()
 if(NEUROSHARD_DEVELOPER)
   target_compile_options(neuroshard_flags INTERFACE -Werror)
 endif()
@@ -77,38 +82,43 @@ function(neuroshard_no_coverage)
   endif()
 endfunction()
 
-# Under sanitizers, the files of a folder are one for the compiler: most of the time that it takes a
-# file goes to what the others include, too. A folder is therefore what a helper's name is unique in.
-# Not in other builds, so that a missing #include is found. Not by UNITY_BUILD, which leaves out files
-# with options of their own, as most have here. Changes the list.
+# The files of a folder are one for the compiler (NEUROSHARD_JOIN_FOLDERS): most of the time that it
+# takes a file goes to what the others include, too. A folder is therefore what a helper's name is
+# unique in. A missing #include stays hidden so: developers' builds take files one by one, and
+# tests/architecture looks for it. Not by UNITY_BUILD, which leaves out files with options of
+# their own, as most have here. Changes the list. SMALL as in neuroshard_room().
 function(neuroshard_join_folders list)
-  if(NOT NEUROSHARD_SANITIZE)
-    return()
+  cmake_parse_arguments(JOIN "" "" "SMALL" ${ARGN})
+  set(small ${JOIN_SMALL})
+  if(NEUROSHARD_JOIN_FOLDERS)
+    set(joined "")
+    foreach(source IN LISTS ${list})
+      get_filename_component(folder ${source} DIRECTORY)
+      if(source MATCHES "_(avx2|avx512|neon)\\.cpp$")  # compiled for another processor
+        list(APPEND joined ${source})
+      else()
+        file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
+        set(file ${CMAKE_CURRENT_BINARY_DIR}/folders/${name}/all.cpp)
+        if(source IN_LIST JOIN_SMALL)
+          set(file ${CMAKE_CURRENT_BINARY_DIR}/folders/${name}/small.cpp)
+          list(APPEND small ${file})
+        endif()
+        list(APPEND files ${file})
+        string(APPEND text_${file} "#include \"${source}\"\n")
+      endif()
+    endforeach()
+    list(REMOVE_DUPLICATES files)
+    foreach(file IN LISTS files)
+      file(CONFIGURE OUTPUT ${file} CONTENT "${text_${file}}" @ONLY)
+    endforeach()
+    set(${list} ${joined} ${files} PARENT_SCOPE)
   endif()
-  set(joined "")
-  foreach(source IN LISTS ${list})
-    get_filename_component(folder ${source} DIRECTORY)
-    if(source MATCHES "_(avx2|avx512|neon)\\.cpp$")  # compiled for another processor
-      list(APPEND joined ${source})
-    else()
-      list(APPEND folders ${folder})
-      list(APPEND sources_${folder} ${source})
-    endif()
-  endforeach()
-  list(REMOVE_DUPLICATES folders)
-  foreach(folder IN LISTS folders)
-    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${folder})
-    set(file ${CMAKE_CURRENT_BINARY_DIR}/folders/${name}/all.cpp)
-    list(TRANSFORM sources_${folder} REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
-    list(JOIN includes "\n" text)
-    file(CONFIGURE OUTPUT ${file} CONTENT "${text}\n" @ONLY)
-    list(APPEND joined ${file})
-  endforeach()
-  set(${list} ${joined} PARENT_SCOPE)
+  list(REMOVE_DUPLICATES small)
+  set_property(SOURCE ${small} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-Os>)
 endfunction()
 
 function(neuroshard_room name)
-  cmake_parse_arguments(ROOM "" "READING" "FOLDERS;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "READING" "FOLDERS;SMALL;LINK" ${ARGN})
   set(patterns *.cpp)
   foreach(folder IN LISTS ROOM_FOLDERS)
     list(APPEND patterns ${folder}/*.cpp)
@@ -119,7 +129,7 @@ function(neuroshard_room name)
   endif()
   list(SORT sources)
   neuroshard_simd_sources(sources)
-  neuroshard_join_folders(sources)
+  neuroshard_join_folders(sources SMALL ${ROOM_SMALL})
   foreach(source IN LISTS sources)
     if(ROOM_READING AND NOT source MATCHES "/${ROOM_READING}/[^/]*$")
       neuroshard_no_coverage(${source})

@@ -37,11 +37,13 @@ quietly() {
 }
 
 # build PRESET [TARGET...]: configures and builds into build/PRESET, everything when no target is named.
+# NEUROSHARD_JOIN_FOLDERS, when it is set, stands for the preset's.
 build() {
-  local preset=$1 began=$SECONDS targets=()
+  local preset=$1 began=$SECONDS targets=() options=()
   shift
   [ $# -eq 0 ] || targets=(--target "$@")
-  quietly "$preset.log" cmake --preset "$preset"
+  [ -z "${NEUROSHARD_JOIN_FOLDERS:-}" ] || options=("-DNEUROSHARD_JOIN_FOLDERS=$NEUROSHARD_JOIN_FOLDERS")
+  quietly "$preset.log" cmake --preset "$preset" "${options[@]}"
   quietly "$preset.log" cmake --build "build/$preset" "${targets[@]}"
   echo "built build/$preset in $((SECONDS - began)) s"
 }

@@ -1,5 +1,6 @@
 #include "search/local/moves.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace neuroshard::search {
