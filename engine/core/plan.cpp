@@ -6,6 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "engine/core/row_blocks.h"
+
 namespace neuroshard {
 
 std::int64_t block_rows(std::int64_t rows, std::int32_t blocks) { return (rows - 1) / blocks + 1; }
@@ -52,7 +54,7 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
   }
   for (const Shard& shard : plan.shards) {
     Rows& rows = rows_of(shard);
-    const std::int64_t block = shard.row_begin / block_rows(rows.all, rows.parts);
+    const std::int32_t block = row_block_at(rows.all, rows.parts, shard.row_begin);
     rows.in_order = rows.in_order && rows.first_device % rows.parts == 0 &&
                     shard.device == rows.first_device + block;
   }

@@ -8,7 +8,9 @@
 
 namespace neuroshard {
 
-/// Columns of a table whose rows are dealt out in blocks of ceil(rows / devices), in order.
+/// Columns of a table whose rows are dealt out in order, in blocks of ceil(rows / devices) or of
+/// the sizes of a modulo (row_blocks.h), which differ by less than a row a device: the formula goes
+/// by the number of blocks alone.
 struct DealtColumns {
   std::int32_t table = 0;
   std::int32_t dim = 0;

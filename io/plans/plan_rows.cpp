@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "engine/core/row_blocks.h"
+
 namespace neuroshard::io {
 namespace {
 
@@ -14,19 +16,27 @@ using Rows = std::pair<std::int64_t, std::int64_t>;
 constexpr std::int64_t kMostRows = std::int64_t{1}
                                    << 60;  // of a file that anybody may have written
 
+/// Block `place` of so many as TorchRec deals `rows` out; empty where they end before it.
+RowRange even_rows(std::int64_t rows, std::int32_t count, std::int32_t place) {
+  const std::int64_t block = block_rows(rows, count);
+  return {std::min(rows, place * block), std::min(rows, (place + 1) * block)};
+}
+
+/// Ways of dealing rows out that trainers have.
+using Deal = RowRange (*)(std::int64_t rows, std::int32_t count, std::int32_t place);
+
 /// What each row range of a table that had `before` rows becomes when it has `now`; empty where
-/// they are not even blocks, or as many would leave some without rows.
+/// they are not dealt out so, or as many would leave some without rows.
 std::map<Rows, Rows> fitted(const std::map<Rows, Rows>& ranges, std::int64_t before,
-                            std::int64_t now) {
+                            std::int64_t now, Deal deal) {
   const auto count = static_cast<std::int32_t>(ranges.size());
-  const std::int64_t block = block_rows(before, count);
-  const std::int64_t next = block_rows(now, count);
-  if (next * (count - 1) >= now) return {};
   std::map<Rows, Rows> made;
-  std::int64_t place = 0;
+  std::int32_t place = 0;
   for (const auto& [rows, same] : ranges) {
-    if (rows != Rows{place * block, std::min(before, (place + 1) * block)}) return {};
-    made[rows] = {place * next, std::min(now, (place + 1) * next)};
+    const RowRange next = deal(now, count, place);
+    if (deal(before, count, place) != RowRange{rows.first, rows.second}) return {};
+    if (next.begin >= next.end) return {};
+    made[rows] = {next.begin, next.end};
     ++place;
   }
   return made;
@@ -48,7 +58,9 @@ std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan) {
     for (const auto& [rows, same] : ranges[index]) before = std::max(before, rows.second);
     const std::int64_t now = workload.tables[index].rows;
     if (before == now || before < 1 || before > kMostRows) continue;
-    ranges[index] = fitted(ranges[index], before, now);
+    const std::map<Rows, Rows> then = std::move(ranges[index]);
+    ranges[index] = fitted(then, before, now, even_rows);
+    if (ranges[index].empty()) ranges[index] = fitted(then, before, now, modulo_rows);
     if (!ranges[index].empty()) changed.push_back(static_cast<std::int32_t>(index));
   }
   for (Shard& shard : plan.shards) {

@@ -9,8 +9,9 @@
 namespace neuroshard::io {
 
 /// Gives the shards of tables that have more or fewer rows than in the plan the rows that they have
-/// now: all of them where shards had all, even blocks where they had those. What else there is, and
-/// tables that the workload lacks, stays as it is. Returns the tables, in order.
+/// now: all of them where shards had all, blocks dealt out in the same way where they had even ones
+/// or those of a modulo (row_blocks.h). What else there is, and tables that the workload lacks,
+/// stays as it is. Returns the tables, in order.
 std::vector<std::int32_t> fit_rows(const Workload& workload, Plan& plan);
 
 }  // namespace neuroshard::io

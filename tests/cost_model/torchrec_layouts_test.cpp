@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "engine/core/plan_bytes.h"
+#include "engine/core/row_blocks.h"
 #include "engine/cost_model/torchrec_evaluator.h"
 #include "engine/cost_model/torchrec_formula.h"
 #include "engine/cost_model/torchrec_rows.h"
@@ -203,6 +204,35 @@ BOOST_AUTO_TEST_CASE(tables_over_hosts_cost_each_device_of_those_hosts) {
              "shards[2]: rows [0, 125) x columns [0, 96) of table 0 on device 9, expected blocks "
              "of 63 rows and all columns over all devices in order, or blocks of 125 rows over the "
              "8 devices of a host: the cost model torchrec knows no other parts of rows");
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_cost_what_even_ones_cost) {
+  // 1001 rows over 16 devices and over a host of 8: the modulo's last blocks have a row less, not
+  // the last one 10 or 3 times as many less.
+  const Workload workload{{table_of("all", 1001, 64, 40), table_of("host", 1001, 64, 10)}, 65536};
+  const auto dealt = [&](bool modulo) {
+    Plan plan{16, {}};
+    for (const std::int32_t count : {16, 8}) {
+      for (std::int32_t k = 0; k < count; ++k) {
+        const std::int64_t even = block_rows(1001, count);
+        const RowRange rows =
+            modulo ? modulo_rows(1001, count, k)
+                   : RowRange{k * even, std::min<std::int64_t>(1001, (k + 1) * even)};
+        const std::int32_t table = count == 16 ? 0 : 1;
+        plan.shards.push_back({table, rows.begin, rows.end, 0, 64, 16 - count + k});
+      }
+    }
+    return plan;
+  };
+  const PlanCost even = simulate(workload, dealt(false), torchrec()).value();
+  const PlanCost modulo = simulate(workload, dealt(true), torchrec()).value();
+  for (std::size_t device = 0; device < 16; ++device) {
+    BOOST_TEST(modulo.per_device[device].total_ms() == even.per_device[device].total_ms());
+  }
+  Plan other = dealt(true);
+  std::swap(other.shards[8].row_end, other.shards[9].row_begin);  // still 63 and 63
+  other.shards[15].row_begin = --other.shards[14].row_end;        // 61 and 63
+  BOOST_TEST(!simulate(workload, other, torchrec()).ok());
 }
 
 BOOST_AUTO_TEST_CASE(tables_go_over_hosts_where_links_between_them_are_slow) {

@@ -8,6 +8,7 @@
 
 #include "engine/core/plan_bytes.h"
 #include "engine/core/rng.h"
+#include "engine/core/row_blocks.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/explain/explain_plan.h"
@@ -166,6 +167,26 @@ BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
   BOOST_TEST(next->shards.size() == 8U);
   BOOST_TEST(next->shards.front().device % 8 == 0);
   BOOST_TEST(tables->front().considered == 15 + 1 + 2);  // whole, over all, over either host
+}
+
+BOOST_AUTO_TEST_CASE(rows_by_modulo_are_not_told_to_be_better_dealt_out_evenly) {
+  Workload workload;
+  Table table;
+  table.rows = 1'000'003;
+  table.dim = 128;
+  table.pooling_factor = 50;
+  table.reuse_histogram[0] = 1;
+  workload.tables = {table};
+  workload.tables[0].sharding.columns = workload.tables[0].sharding.data_parallel = false;
+  Plan plan{16, {}};
+  for (std::int32_t device = 0; device < 16; ++device) {
+    const RowRange rows = modulo_rows(table.rows, 16, device);
+    plan.shards.push_back({0, rows.begin, rows.end, 0, 128, device});
+  }
+  const CostModels models = load_cost_models("torchrec")->models;
+  const auto tables = explain_plan(workload, plan, models, std::int64_t{1} << 40, {});
+  BOOST_REQUIRE_MESSAGE(tables.ok(), tables.status().message());
+  BOOST_TEST(tables->front().considered == 16 + 2);  // whole, over either host
 }
 
 BOOST_AUTO_TEST_CASE(tables_that_may_be_on_each_device_may_be_on_all) {

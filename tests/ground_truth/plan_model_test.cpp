@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/row_blocks.h"
 #include "engine/ground_truth/make_ground_truth.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/plan_loads.h"
@@ -233,6 +234,25 @@ BOOST_AUTO_TEST_CASE(features_and_sequences_send_more) {
     sent += blocks.exchange.whole[d];
   }
   BOOST_TEST(sent == 20 * 64, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_reduced_like_even_ones) {
+  const Workload workload = one_table(1001, 64, 20);
+  const Plan even = row_blocks(workload, 4, 0, 4);
+  Plan modulo = even;
+  for (std::int32_t k = 0; k < 4; ++k) {
+    Shard& block = modulo.shards[static_cast<std::size_t>(k)];
+    const RowRange rows = modulo_rows(1001, 4, k);
+    block.row_begin = rows.begin;
+    block.row_end = rows.end;
+  }
+  BOOST_TEST((modulo != even));
+  const ChosenProfile hardware = profile_of("H100-80G");
+  const double cost = cost_of(hardware, workload, even).cost.cost_ms;
+  BOOST_TEST(cost_of(hardware, workload, modulo).cost.cost_ms == cost,
+             boost::test_tools::tolerance(0.01));
+  BOOST_TEST((plan_loads(workload, modulo, 4).exchange.partial ==
+              plan_loads(workload, even, 4).exchange.partial));
 }
 
 BOOST_AUTO_TEST_CASE(hosts_have_as_many_devices_as_is_said) {

@@ -56,6 +56,21 @@ BOOST_AUTO_TEST_CASE(shards_have_the_rows_of_now_in_all_ways_that_are_known) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_such_blocks_again) {
+  for (const std::int64_t rows : {4, 9, 11, 1002}) {
+    const Workload workload = workload_of({rows});
+    // 10 rows: keys 0, 4, 8; 1, 5, 9; 2, 6; 3, 7.
+    Plan plan{4, {{0, 0, 3, 0, 8, 0}, {0, 3, 6, 0, 8, 1}, {0, 6, 8, 0, 8, 2}, {0, 8, 10, 0, 8, 3}}};
+    BOOST_TEST((fit_rows(workload, plan) == Tables{0}));
+    BOOST_TEST(validate(workload, plan).message() == "", rows << " rows");
+    for (std::int32_t k = 0; k < 4; ++k) {
+      BOOST_TEST(plan.shards[static_cast<std::size_t>(k)].rows() == (rows - k + 3) / 4);
+    }
+  }
+  Plan few{2, {{0, 0, 6, 0, 8, 0}, {0, 6, 11, 0, 8, 1}}};
+  BOOST_TEST(fit_rows(workload_of({1}), few).empty());  // one has none
+}
+
 BOOST_AUTO_TEST_CASE(what_has_the_same_rows_stays) {
   for (const std::vector<Shard>& shards : kWays) {
     const Plan before{4, shards};

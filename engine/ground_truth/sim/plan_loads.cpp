@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "engine/core/row_blocks.h"
 #include "engine/ground_truth/request.h"
 #include "engine/ground_truth/sim/row_skew.h"
 
@@ -28,7 +29,7 @@ class RowSkews {
       const Shard whole = whole_table(workload_, shard.table, 0, shard.kernel);
       skews = block_skews(shard_load(workload_, whole).use, blocks);
     }
-    const std::int64_t block = shard.row_begin / block_rows(table.rows, blocks);
+    const std::int32_t block = row_block_at(table.rows, blocks, shard.row_begin);
     return skews[static_cast<std::size_t>((block + shard.table) % blocks)];
   }
 

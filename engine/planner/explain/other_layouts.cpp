@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/core/check_sharding.h"
+#include "engine/core/row_blocks.h"
 #include "engine/cost_model/capabilities.h"
 #include "search/piece_sizes.h"
 
@@ -93,7 +94,20 @@ class Layouts {
       rows.push_back(search::block_on(whole_, block, k));
       rows.back().device = first + k;
     }
-    add(rows);
+    if (!deals_to(first, count)) add(rows);
+  }
+
+  /// Whether the rows are on those devices by now, in blocks of a modulo: costs take them for even
+  /// ones.
+  [[nodiscard]] bool deals_to(std::int32_t first, std::int32_t count) const {
+    if (std::ssize(now_) != count) return false;
+    for (std::int32_t k = 0; k < count; ++k) {
+      const Shard& block = now_[static_cast<std::size_t>(k)];
+      if (block.device != first + k || block.dim() != table_.dim) return false;
+      const RowRange rows{block.row_begin, block.row_end};
+      if (rows != modulo_rows(table_.rows, count, k)) return false;
+    }
+    return true;
   }
 
   /// Where what stays of the table, too, is as it may be.
