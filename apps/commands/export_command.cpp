@@ -98,6 +98,7 @@ class ExportCommand final : public Command {
       note_usual_hosts(flags_.format, document.plan.devices);
     }
     note_joined_blocks(input, document.plan);
+    note_rows_as_run(input, document.plan);
     note_unused_flags(flags, flags_.format, flags_without_costs());
     return deliver(output_, *text);
   }
@@ -208,6 +209,11 @@ class ExportCommand final : public Command {
                " has blocks of a table that are on one " + "device joined, " +
                counted(fewer, "shard") +
                " fewer: what it costs so, simulate tells of the file written");
+  }
+
+  void note_rows_as_run(const PlanAndTables& input, const Plan& plan) const {
+    const std::string rows = io::rows_as_run(flags_.format, input.loaded.workload, plan);
+    if (!rows.empty()) print_note(input.plan.source + ": " + rows);
   }
 
   PlanInputFlags input_;

@@ -156,6 +156,12 @@ std::string lost_places(std::string_view format, const PlanDocument& document) {
   return text;
 }
 
+std::string rows_as_run(std::string_view format, const Workload& workload, const Plan& plan) {
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr || found->rows_as_run == nullptr) return {};
+  return found->rows_as_run(workload, plan);
+}
+
 Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
                         const PlanExportOptions& options, const ExchangeFormat& exchange) {
   // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.

@@ -43,6 +43,10 @@ Status check_as_written(std::string_view format, const Workload& workload, const
 /// placements"; "" when nothing is lost.
 std::string lost_places(std::string_view format, const PlanDocument& document);
 
+/// Which rows of `plan` the trainer of that format lays out in another way than plans say, and what
+/// that means for costs, for people: "HugeCTR deals ..", "" where there are none.
+std::string rows_as_run(std::string_view format, const Workload& workload, const Plan& plan);
+
 /// What of export_plan()'s refusals is known before there is a plan: the format, the options, names
 /// and dims of the tables. Refuses nothing that some plan of `workload` on `devices` could be
 /// written as.

@@ -26,6 +26,9 @@ struct PlanFormat {
   Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
   /// The plan that the file holds, of a canonical one; null: every plan as it is.
   Plan (*as_written)(Plan) = nullptr;
+  /// Which rows of a plan the trainer lays out in another way, and what that means for costs, for
+  /// people: "" none; null: never any.
+  std::string (*rows_as_run)(const Workload&, const Plan&) = nullptr;
   /// How plans of any file are held against the trainer's rules; null: nothing has to run there.
   const TrainerLint* lint = nullptr;
   /// What a plan has to keep to: a search that does not is refused in the end, when its time is

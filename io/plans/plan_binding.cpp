@@ -56,15 +56,22 @@ void add_hugectr_shards(const HugeCtrTable& written, const Table& table, std::in
     pieces.unusable.insert(index);
   }
   if (pieces.unusable.count(index) > 0) return;
-  const auto parts = static_cast<std::int64_t>(written.gpus.size()) / written.column_factor;
-  if (parts > 1 && !written.data_parallel) {
-    pieces.notes.push_back("table " + excerpt(written.name) + ": rows by key modulo " +
-                           std::to_string(parts) + " read as " + std::to_string(parts) +
-                           " contiguous blocks of the same sizes");
-  }
   for (const Shard& shard : hugectr_shards(written, table, index)) {
     add_shard(shard, "table " + excerpt(written.name), pieces);
   }
+}
+
+/// Says once that rows of such tables are not where a plan has them.
+void note_modulo(const HugeCtrPlan& plan, PlanPieces& pieces) {
+  const auto dealt = [](const HugeCtrTable& table) {
+    return !table.data_parallel && std::ssize(table.gpus) > table.column_factor;
+  };
+  const auto first = std::find_if(plan.tables.begin(), plan.tables.end(), dealt);
+  if (first == plan.tables.end()) return;
+  const auto more = std::count_if(first + 1, plan.tables.end(), dealt);
+  pieces.notes.push_back("table " + excerpt(first->name) +
+                         (more == 0 ? "" : " and " + std::to_string(more) + " more") +
+                         ": rows by key modulo read as contiguous blocks of the same sizes");
 }
 
 /// Has the shards of a plan that names its tables count them as the workload does, where it has all
@@ -139,6 +146,7 @@ Result<PlanPieces> take_apart(const PlanInput& input, const Workload& workload,
     if (index < 0) continue;
     add_hugectr_shards(written, table_of(index), index, hugectr.devices, pieces);
   }
+  note_modulo(hugectr, pieces);
   return pieces;
 }
 

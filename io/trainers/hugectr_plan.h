@@ -18,8 +18,9 @@
 //   {"shard_matrix": [["user", "ad"], ["user"]],
 //    "shard_strategy": [["mp", ["ad", ["user", 2]]], ["dp", []]], "comm_strategy": "Uniform"}
 // ["user", 2]: `user` in 2 column blocks. Which GPU of those that list a table holds which block is
-// not written: HugeCTR deals them out in GPU order, and the rows of a block over its GPUs by key
-// modulo. (NVIDIA-Merlin/HugeCTR, benchmarks/embedding_collection/hugectr/sharding.)
+// not written: HugeCTR deals them out in GPU order, and the rows of a block over its GPUs, so many
+// that follow one another, by key modulo (engine/core/row_blocks.h). (NVIDIA-Merlin/HugeCTR,
+// benchmarks/embedding_collection/hugectr/sharding.)
 
 namespace neuroshard::io {
 
@@ -47,10 +48,11 @@ struct HugeCtrPlan {
 };
 
 /// Formats "hugectr" and "hugectr-python" of export_plan(). Beside the lists: comm_strategy, which
-/// is Hierarchical above one host. Refused: row blocks, column blocks of unequal width, two blocks
-/// of a table on one device, tables in host memory. Equal blocks are interchangeable until training
-/// starts, so which of a table's devices holds which block is left to HugeCTR. Written is
-/// hugectr_plan().
+/// is Hierarchical above one host. Refused: row blocks of other sizes or on other devices than a
+/// key modulo gives them, column blocks of unequal width, two blocks of a table on one device,
+/// tables in host memory. Columns of equal width are interchangeable until training starts, so
+/// which of a table's devices, or of the groups of them that its rows are dealt out to, holds which
+/// is left to HugeCTR. Written is hugectr_plan().
 Result<std::string> format_hugectr_plan(const Workload& workload, const PlanDocument& document,
                                         const PlanExportOptions& options);
 Result<std::string> format_hugectr_python(const Workload& workload, const PlanDocument& document,
@@ -59,6 +61,10 @@ Result<std::string> format_hugectr_python(const Workload& workload, const PlanDo
 /// `plan`, which is canonical, with column blocks that follow one another on a device as one: the
 /// same cells on the same device, and HugeCTR has no way to hold them apart.
 Plan hugectr_plan(Plan plan);
+
+/// What HugeCTR does with the rows of tables that the plan has in row blocks, for people; "" where
+/// it has none.
+std::string hugectr_rows(const Workload& workload, const Plan& plan);
 
 /// How HugeCTR would hold a table with the kernel that it has. `shards` are all of one table,
 /// canonical and covering it. Error: the reason why it cannot, without its place.
@@ -73,7 +79,7 @@ std::vector<std::string> hugectr_faults(const HugeCtrTable& written, const Table
                                         std::int32_t devices);
 
 /// The shards of a table without faults. Where HugeCTR deals rows out by key modulo they are
-/// contiguous row blocks of the same sizes. `table` is its index.
+/// contiguous row blocks of the same sizes; a GPU for which no rows are left has none.
 std::vector<Shard> hugectr_shards(const HugeCtrTable& written, const Table& table,
                                   std::int32_t index);
 

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <set>
 
+#include "engine/core/row_blocks.h"
 #include "io/plans/plan_tables.h"
 #include "io/trainers/hugectr_plan.h"
 
@@ -26,11 +28,53 @@ std::vector<Shard> joined_blocks(std::span<const Shard> shards) {
   return blocks;
 }
 
+/// kInvalidInput, with the first of a table's `blocks`, in the order of their devices, whose rows
+/// HugeCTR would give to another device, or another number of them. Which columns go with them is
+/// left to it, but for blocks of the same columns: their partial sums are added up, and devices
+/// that follow one another in its lists have them.
+Status check_dealt(const HugeCtrTable& held, const Table& table, std::span<const Shard> blocks) {
+  const auto factor = static_cast<std::size_t>(held.column_factor);
+  const std::size_t parts = blocks.size() / factor;
+  if (parts * factor != blocks.size()) {
+    return invalid_input(std::to_string(blocks.size()) + " blocks in " + std::to_string(factor) +
+                         " column blocks, HugeCTR has each of them on as many GPUs, and deals its "
+                         "rows out by key modulo");
+  }
+  const std::vector<Shard> dealt = hugectr_shards(held, table, blocks[0].table);
+  for (std::size_t place = 0; place < blocks.size(); ++place) {
+    const Shard& block = blocks[place];
+    const Shard& first = blocks[place / parts * parts];
+    const bool same_rows =
+        block.row_begin == dealt[place].row_begin && block.row_end == dealt[place].row_end;
+    if (same_rows && block.column_begin == first.column_begin) continue;
+    Shard expected = first;
+    expected.row_begin = dealt[place].row_begin;
+    expected.row_end = dealt[place].row_end;
+    return invalid_input(describe_shard(block) + " on device " + std::to_string(block.device) +
+                         ", HugeCTR deals rows out by key modulo, in the order of the devices, and "
+                         "would have " +
+                         describe_shard(expected) + " there");
+  }
+  return {};
+}
+
 }  // namespace
 
 Plan hugectr_plan(Plan plan) {
   plan.shards = joined_blocks(plan.shards);
   return plan;
+}
+
+std::string hugectr_rows(const Workload& workload, const Plan& plan) {
+  std::set<std::int32_t> tables;
+  for (const Shard& shard : plan.shards) {
+    if (has_part_of_rows(workload, shard)) tables.insert(shard.table);
+  }
+  if (tables.empty()) return {};
+  const std::string more =
+      tables.size() == 1 ? "" : " and " + std::to_string(tables.size() - 1) + " more";
+  return "HugeCTR deals the rows of " + describe_table(workload, *tables.begin()) + more +
+         " out by key modulo, not in contiguous blocks: that costs the same where ids are shuffled";
 }
 
 Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> shards) {
@@ -44,26 +88,24 @@ Result<HugeCtrTable> hugectr_table(const Table& table, std::span<const Shard> sh
     held.data_parallel = true;
     return held;
   }
-  const std::vector<Shard> blocks = joined_blocks(shards);
-  held.column_factor = static_cast<std::int32_t>(blocks.size());
+  std::vector<Shard> blocks = joined_blocks(shards);
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Shard& a, const Shard& b) { return a.device < b.device; });
   for (const Shard& block : blocks) {
-    if (block.rows() != table.rows) {
-      return invalid_input(describe_shard(block) +
-                           " holds a contiguous part of the rows, HugeCTR deals rows out by key "
-                           "modulo and has no row ranges");
-    }
+    if (block.row_begin == 0) ++held.column_factor;
     if (block.dim() != blocks[0].dim()) {
       return invalid_input("column blocks of " + std::to_string(blocks[0].dim()) + " and " +
                            std::to_string(block.dim()) +
                            " columns, HugeCTR has column blocks of equal width only");
     }
-    if (std::find(held.gpus.begin(), held.gpus.end(), block.device) != held.gpus.end()) {
-      return invalid_input("two column blocks on device " + std::to_string(block.device) +
+    if (!held.gpus.empty() && held.gpus.back() == block.device) {
+      return invalid_input("two blocks on device " + std::to_string(block.device) +
                            ", HugeCTR places one block of a table on a GPU at most");
     }
     held.gpus.push_back(block.device);
   }
-  std::sort(held.gpus.begin(), held.gpus.end());
+  --held.column_factor;  // its default is one
+  NEUROSHARD_RETURN_IF_ERROR(check_dealt(held, table, blocks));
   return held;
 }
 
@@ -90,10 +132,6 @@ std::vector<std::string> hugectr_faults(const HugeCtrTable& written, const Table
     faults.push_back(std::to_string(factor) + " column blocks of " + std::to_string(table.dim) +
                      " columns, expected a divisor of the columns");
   }
-  if (gpus / factor > table.rows) {
-    faults.push_back(std::to_string(table.rows) + " rows dealt out to " +
-                     std::to_string(gpus / factor) + " GPUs, expected a row for each");
-  }
   return faults;
 }
 
@@ -101,16 +139,15 @@ std::vector<Shard> hugectr_shards(const HugeCtrTable& written, const Table& tabl
                                   std::int32_t index) {
   if (written.data_parallel) return {{index, 0, table.rows, 0, table.dim, kEveryDevice}};
   const std::int32_t width = table.dim / written.column_factor;
-  const auto parts = static_cast<std::int64_t>(written.gpus.size()) / written.column_factor;
+  const auto parts = static_cast<std::int32_t>(written.gpus.size()) / written.column_factor;
   std::vector<Shard> shards;
   for (std::size_t place = 0; place < written.gpus.size(); ++place) {
-    const auto column = static_cast<std::int32_t>(static_cast<std::int64_t>(place) / parts);
-    const std::int64_t part = static_cast<std::int64_t>(place) % parts;
-    // Keys part, part + parts, ..: the first rows % parts GPUs have one row more.
-    const std::int64_t begin = part * (table.rows / parts) + std::min(part, table.rows % parts);
-    const std::int64_t rows = table.rows / parts + (part < table.rows % parts ? 1 : 0);
+    const std::int32_t column = static_cast<std::int32_t>(place) / parts;
+    const std::int32_t part = static_cast<std::int32_t>(place) % parts;
+    const RowRange rows = modulo_rows(table.rows, parts, part);
+    if (rows.begin == rows.end) continue;
     shards.push_back(
-        {index, begin, begin + rows, column * width, (column + 1) * width, written.gpus[place]});
+        {index, rows.begin, rows.end, column * width, (column + 1) * width, written.gpus[place]});
   }
   return shards;
 }

@@ -225,6 +225,63 @@ BOOST_AUTO_TEST_CASE(hugectr_blocks_that_follow_one_another_are_one) {
   BOOST_TEST((plan_as_written("torchrec", apart.plan) == apart.plan));
 }
 
+BOOST_AUTO_TEST_CASE(hugectr_deals_rows_of_plans_out_by_key_modulo) {
+  // 10 rows on 4 GPUs: keys 0, 4, 8; 1, 5, 9; 2, 6; 3, 7. 12 rows in a grid of 2 x 2.
+  const PlanDocument plan = document_of(5, {{0, 0, 3, 0, 8, 0},
+                                            {0, 3, 6, 0, 8, 1},
+                                            {0, 6, 8, 0, 8, 2},
+                                            {0, 8, 10, 0, 8, 4},
+                                            {1, 0, 6, 0, 4, 3},
+                                            {2, 0, 6, 8, 16, 0},
+                                            {2, 6, 12, 8, 16, 2},
+                                            {2, 0, 6, 0, 8, 3},
+                                            {2, 6, 12, 0, 8, 4}});
+  BOOST_TEST(written("hugectr-python", plan) == R"(shard_matrix = [
+    ["user", "item"],
+    ["user"],
+    ["user", "item"],
+    ["ad", "item"],
+    ["user", "item"],
+]
+shard_strategy = [
+    ("mp", ["user", "ad", ("item", 2)]),
+]
+comm_strategy = "Uniform"
+)");
+  BOOST_TEST(
+      rows_as_run("hugectr", three_tables(), plan.plan) ==
+      "HugeCTR deals the rows of table 0 'user' and 1 more out by key modulo, not in contiguous "
+      "blocks: that costs the same where ids are shuffled");
+  BOOST_TEST(rows_as_run("hugectr", three_tables(), example().plan).empty());
+  BOOST_TEST(rows_as_run("torchrec", three_tables(), plan.plan).empty());
+  BOOST_TEST(rows_as_run("onnx", three_tables(), plan.plan).empty());
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_has_no_other_rows_than_those_of_a_modulo) {
+  const auto with_user = [](std::vector<Shard> user) {
+    user.push_back({1, 0, 6, 0, 4, 0});
+    user.push_back({2, 0, 12, 0, 16, 0});
+    return refused("hugectr", document_of(4, std::move(user)));
+  };
+  // TorchRec's blocks of 10 rows for 4 devices.
+  check_refused(
+      with_user({{0, 0, 3, 0, 8, 0}, {0, 3, 6, 0, 8, 1}, {0, 6, 9, 0, 8, 2}, {0, 9, 10, 0, 8, 3}}),
+      {"table 0 'user': rows [6, 9) x columns [0, 8) on device 2, HugeCTR deals rows out by key "
+       "modulo, in the order of the devices, and would have rows [6, 8) x columns [0, 8) there"});
+  // The right sizes in another order, and the right blocks on other devices.
+  check_refused(with_user({{0, 0, 3, 0, 8, 0}, {0, 3, 6, 0, 8, 1}, {0, 6, 10, 0, 8, 2}}),
+                {"rows [0, 3)", "would have rows [0, 4)"});
+  check_refused(with_user({{0, 0, 5, 0, 8, 3}, {0, 5, 10, 0, 8, 1}}),
+                {"rows [5, 10) x columns [0, 8) on device 1", "would have rows [0, 5)"});
+  // Devices between those that share columns, and columns that fewer devices share.
+  check_refused(
+      with_user({{0, 0, 5, 0, 4, 0}, {0, 5, 10, 0, 4, 3}, {0, 0, 5, 4, 8, 2}, {0, 5, 10, 4, 8, 1}}),
+      {"rows [5, 10) x columns [4, 8) on device 1", "would have rows [5, 10) x columns [0, 4)"});
+  check_refused(with_user({{0, 0, 5, 0, 4, 0}, {0, 5, 10, 0, 4, 1}, {0, 0, 10, 4, 8, 2}}),
+                {"3 blocks in 2 column blocks", "as many GPUs", "key modulo"});
+  check_refused(with_user({{0, 0, 5, 0, 8, 0}, {0, 5, 10, 0, 8, 0}}), {"two blocks on device 0"});
+}
+
 BOOST_AUTO_TEST_CASE(csv_has_a_line_a_shard_and_quotes_names) {
   Workload workload = three_tables();
   workload.tables[0].name = "a \"b\", c";
@@ -270,7 +327,7 @@ BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
   check_refused(refused("hugectr", odd), {"table 2 'item'", "6 and 10 columns", "equal width"});
   const PlanDocument twice = with_item(
       {{2, 0, 12, 0, 4, 3}, {2, 0, 12, 4, 8, 0}, {2, 0, 12, 8, 12, 3}, {2, 0, 12, 12, 16, 1}});
-  check_refused(refused("hugectr", twice), {"table 2 'item'", "two column blocks on device 3"});
+  check_refused(refused("hugectr", twice), {"table 2 'item'", "two blocks on device 3"});
   const PlanDocument rows = with_item({{2, 0, 6, 0, 16, 1}, {2, 6, 12, 0, 16, 0}});
   check_refused(refused("torchrec", rows), {"table 2 'item'", "in device order"});
   for (const std::int64_t cut : {1, 2, 4, 11}) {  // of 4 ranks, each has ceil(12 / 4) = 3
@@ -281,6 +338,8 @@ BOOST_AUTO_TEST_CASE(what_a_format_cannot_express_is_refused_with_the_reason) {
   const PlanDocument brick = with_item(
       {{2, 0, 6, 0, 8, 0}, {2, 6, 12, 0, 8, 1}, {2, 0, 4, 8, 16, 2}, {2, 4, 12, 8, 16, 3}});
   check_refused(refused("torchrec", brick), {"table 2 'item'", "grid"});
+  check_refused(refused("hugectr", brick),
+                {"table 2 'item'", "rows [0, 4) x columns [8, 16) on device 2", "rows [0, 6)"});
   check_refused(refused("html", brick), {"no costs"});
 }
 
@@ -337,6 +396,18 @@ BOOST_AUTO_TEST_CASE(hugectr_plans_keep_every_device_and_width) {
     const std::string text = value_of(export_plan("hugectr", workload, document, {}));
     const Plan again = read_back(text, workload);
     BOOST_TEST((block_places(again, workload) == block_places(document.plan, workload)), text);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_plans_with_rows_survive_the_round_trip) {
+  Rng rng(3);
+  for (int round = 0; round < 200; ++round) {
+    Workload workload;
+    const auto devices = static_cast<std::int32_t>(1 + rng.below(16));
+    const PlanDocument document =
+        random_plan(rng, devices, {Split::kWhole, Split::kModulo, Split::kEverywhere}, workload);
+    const std::string text = value_of(export_plan("hugectr", workload, document, {}));
+    BOOST_TEST((read_back(text, workload) == document.plan), text);
   }
 }
 

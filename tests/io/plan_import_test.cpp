@@ -214,7 +214,9 @@ BOOST_AUTO_TEST_CASE(hugectr_lists_are_read) {
   Plan read = plan.document.plan;
   canonicalize(read);
   BOOST_TEST((read == expected.plan));
-  BOOST_TEST(plan.notes.size() == 2U);  // rows by key modulo, of user and item
+  BOOST_TEST(plan.notes == std::vector<std::string>{"table 'user' and 1 more: rows by key modulo "
+                                                    "read as contiguous blocks of the same sizes"},
+             boost::test_tools::per_element());
   BOOST_TEST(faults_of(kHugeCtr, {}).empty());
 }
 
@@ -226,6 +228,18 @@ BOOST_AUTO_TEST_CASE(rows_by_modulo_have_the_sizes_of_the_modulo) {
     rows.push_back(shard.rows());
   }
   BOOST_TEST(rows == (std::vector<std::int64_t>{4, 4, 3}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(gpus_for_which_no_rows_are_left_have_no_shard) {
+  HugeCtrTable table;
+  table.gpus = {0, 1, 2, 3, 4, 5, 6, 7};
+  table.column_factor = 2;
+  const Table few = test::table_of("t", 3, 8);
+  BOOST_TEST(hugectr_faults(table, few, 8).empty());
+  const std::vector<Shard> shards = hugectr_shards(table, few, 0);
+  const std::vector<Shard> expected{{0, 0, 1, 0, 4, 0}, {0, 1, 2, 0, 4, 1}, {0, 2, 3, 0, 4, 2},
+                                    {0, 0, 1, 4, 8, 4}, {0, 1, 2, 4, 8, 5}, {0, 2, 3, 4, 8, 6}};
+  BOOST_TEST((shards == expected));
 }
 
 BOOST_AUTO_TEST_CASE(bad_torchrec_fields_are_named_with_their_path) {
