@@ -63,7 +63,7 @@ class PlanCommand final : public Command {
                  &search_.options.algorithm, algorithms);
     policy_.declare(flags);
     declare_search(flags, &search_,
-                   "no more than --target or --format takes: torchrec even, hugectr off; ");
+                   "no more than --target or --format takes: even for torchrec and hugectr; ");
     flags
         .text("output", "FILE", "write the plan to a file; - = to stdout, and nothing else there",
               &output_)
@@ -135,6 +135,8 @@ class PlanCommand final : public Command {
     }
     note_end_of_search(best);
     NEUROSHARD_RETURN_IF_ERROR(text.status());
+    const std::string rows = io::rows_as_run(export_.format, loaded.workload, best.plan);
+    if (!rows.empty()) print_note(rows);
     return hand_over(flags, loaded, models, best, *text, others);
   }
 

@@ -92,7 +92,7 @@ void declare_layouts(FlagSet& flags, SearchFlags* out, const std::string& limit)
   flags
       .choice("target", "NAME",
               "make only what this trainer can run, " + join(targets, " or ") +
-                  ": row shards are even at most for torchrec, and off for hugectr",
+                  ": row shards are even at most",
               &out->target, targets)
       .default_text("none: any layout that the cost model knows");
   declare_data_parallel(flags, out, "refine");

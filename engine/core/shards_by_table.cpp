@@ -14,10 +14,4 @@ std::vector<std::span<const Shard>> shards_by_table(const Plan& plan) {
   return tables;
 }
 
-std::map<std::int32_t, std::int32_t> columns_by_device(std::span<const Shard> shards) {
-  std::map<std::int32_t, std::int32_t> columns;
-  for (const Shard& shard : shards) columns[shard.device] += shard.dim();
-  return columns;
-}
-
 }  // namespace neuroshard

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -15,8 +13,5 @@ namespace neuroshard {
 /// The shards of each table that the plan has shards of, in the plan's order. They point into the
 /// plan.
 std::vector<std::span<const Shard>> shards_by_table(const Plan& plan);
-
-/// Columns that each device has in the shards.
-std::map<std::int32_t, std::int32_t> columns_by_device(std::span<const Shard> shards);
 
 }  // namespace neuroshard

@@ -11,7 +11,7 @@ namespace neuroshard {
 /// its file has a place for it: what hangs on single plans is told by whoever writes the file.
 struct TrainerRules {
   /// The widest row shards. TorchRec finds a row by its number alone, so its blocks are even;
-  /// HugeCTR deals rows out by key modulo and has no row ranges.
+  /// HugeCTR deals rows out by key modulo, which gives blocks of as many rows, or one fewer.
   RowSplits row_splits = RowSplits::kAny;
   /// Whether column blocks of a table have to be of one width, each on a device of its own: HugeCTR
   /// is told their number only, and deals them out itself.

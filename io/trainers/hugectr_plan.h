@@ -28,7 +28,7 @@ namespace neuroshard::io {
 inline constexpr std::string_view kHugeCtrFormat = "hugectr";
 
 /// What HugeCTR runs.
-inline constexpr TrainerRules kHugeCtrRules{.row_splits = RowSplits::kOff,
+inline constexpr TrainerRules kHugeCtrRules{.row_splits = RowSplits::kEven,
                                             .equal_columns = true,
                                             .host_memory = false,
                                             .hot_rows = false,

@@ -49,7 +49,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     row_splits: "off", "even" (a table over all devices, or those of a host) or "any" (also halves,
         quarters, .. on any devices); as wide as the target has a place for where it is None.
     data_parallel: whether small tables may be whole on every device (cost model "torchrec").
-    equal_columns: look for column blocks of one width, as HugeCTR has them.
+    equal_columns: look for column blocks of one width, and row blocks of as many rows or one fewer,
+        as HugeCTR has them.
     target: the format that the plan will be exported in, such as "torchrec": the search keeps to
         what its trainer runs.
     devices_per_host: 8 where it is None, or all of them where 8 do not divide them.

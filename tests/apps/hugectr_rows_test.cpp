@@ -74,6 +74,41 @@ BOOST_AUTO_TEST_CASE(hugectrs_row_wise_plan_goes_through_every_command) {
   BOOST_TEST(back.out == slurp(plan));
 }
 
+BOOST_AUTO_TEST_CASE(plans_deal_rows_out_where_that_is_cheaper_and_lists_cost_what_is_said) {
+  const TemporaryFolder folder;
+  const std::string plan = folder.file("plan.json");
+  const std::string lists = folder.file("lists.json");
+  const auto planned = [&](const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{"plan", "--tables",        kTables, "--devices",
+                                       "16",   "--device-memory", "80GB",  "--cost-model",
+                                       model,  "--evaluations",   "20000", "--devices-per-host",
+                                       "8"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_command(arguments);
+  };
+  for (const std::string model : {"h200_sim", "torchrec"}) {
+    BOOST_TEST_CONTEXT(model) {
+      const Outcome made = planned(model, {"--target", "hugectr", "--output", plan});
+      BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+      BOOST_TEST(made.err.find("key modulo") == std::string::npos, made.err);  // it is no lists
+      const Outcome direct = planned(model, {"--format", "hugectr", "--output", lists});
+      BOOST_TEST(direct.err.find("HugeCTR deals the rows of table ") != std::string::npos,
+                 direct.err);
+      BOOST_TEST(of_plan("export", plan, {"--format", "hugectr"}).out == slurp(lists));
+      const std::vector<std::string> setting{"--cost-model",       model, "--device-memory", "80GB",
+                                             "--devices-per-host", "8",   "--output",        "-"};
+      const auto shards_and_costs = [&](const std::string& file) {
+        const std::string text = of_plan("simulate", file, setting).out;
+        const std::size_t begin = text.find("\"shards\"");
+        const std::size_t end = text.find("\"provenance\"");
+        BOOST_REQUIRE_MESSAGE(begin < text.size(), text);
+        return text.substr(begin, end < begin ? std::string::npos : end - begin);
+      };
+      BOOST_TEST(shards_and_costs(lists) == shards_and_costs(plan));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(torchrecs_blocks_of_rows_are_refused_with_what_would_be_run) {
   const TemporaryFolder folder;
   const std::string tables =

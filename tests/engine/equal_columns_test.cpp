@@ -130,11 +130,79 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_device_count_as_one_wherever_their_columns_are)
   BOOST_TEST((equal.unequal == Counts{1}));
   const Plan laid{2, {{0, 0, 1000, 0, 8, 0}, {0, 0, 1000, 8, 16, 1}}};
   BOOST_TEST((equal.plan == laid));
-  // Rows are not dealt out, and what may not be whole is not.
-  const Plan rows{2, {{0, 0, 500, 0, 16, 0}, {0, 500, 1000, 0, 16, 1}, {1, 0, 1000, 0, 12, 0}}};
-  BOOST_TEST((with_equal_columns(workload, rows).unequal == Counts{0}));
+  // What may not be whole is not.
+  const Plan whole{2, {{0, 0, 1000, 0, 16, 0}, {1, 0, 1000, 0, 12, 0}}};
   workload.tables[1].sharding.whole = false;
-  BOOST_TEST((with_equal_columns(workload, rows).unequal == Counts{0, 1}));
+  BOOST_TEST((with_equal_columns(workload, whole).unequal == Counts{1}));
+}
+
+BOOST_AUTO_TEST_CASE(even_rows_become_those_of_a_modulo_on_the_same_devices) {
+  Workload workload;
+  workload.tables = {table_of(16), table_of(16), table_of(12)};
+  workload.tables[0].rows = workload.tables[1].rows = 10;
+  const auto unequal = [&](std::vector<Shard> shards) {
+    shards.push_back({1, 0, 10, 0, 16, 0});
+    shards.push_back({2, 0, 1000, 0, 12, 0});
+    return with_equal_columns(workload, {8, std::move(shards)}).unequal;
+  };
+  // Over four devices, and over two of either host, whose columns are laid out anew.
+  const Plan even{8,
+                  {{0, 0, 3, 0, 16, 0},
+                   {0, 3, 6, 0, 16, 1},
+                   {0, 6, 9, 0, 16, 2},
+                   {0, 9, 10, 0, 16, 3},
+                   {1, 0, 5, 8, 16, 2},
+                   {1, 5, 10, 8, 16, 3},
+                   {1, 0, 5, 0, 4, 6},
+                   {1, 0, 5, 4, 8, 6},
+                   {1, 5, 10, 0, 8, 7},
+                   {2, 0, 1000, 0, 12, 0}}};
+  Plan modulo{8,
+              {{0, 0, 3, 0, 16, 0},
+               {0, 3, 6, 0, 16, 1},
+               {0, 6, 8, 0, 16, 2},
+               {0, 8, 10, 0, 16, 3},
+               {1, 0, 5, 0, 8, 2},
+               {1, 5, 10, 0, 8, 3},
+               {1, 0, 5, 8, 16, 6},
+               {1, 5, 10, 8, 16, 7},
+               {2, 0, 1000, 0, 12, 0}}};
+  canonicalize(modulo);
+  const EqualColumnsPlan equal = with_equal_columns(workload, even);
+  BOOST_TEST(equal.unequal.empty());
+  BOOST_TEST((equal.plan == modulo));
+  BOOST_TEST((with_equal_columns(workload, modulo).plan == modulo));
+  BOOST_TEST((unequal({{0, 0, 5, 0, 16, 3}, {0, 5, 10, 0, 16, 1}}) == Counts{0}));  // order
+  BOOST_TEST((unequal({{0, 0, 4, 0, 16, 1}, {0, 4, 10, 0, 16, 3}}) == Counts{0}));  // sizes
+  BOOST_TEST((unequal({{0, 0, 5, 0, 16, 1}, {0, 5, 10, 0, 16, 1}}) == Counts{0}));  // one device
+  BOOST_TEST(
+      (unequal({{0, 0, 5, 0, 8, 1}, {0, 5, 10, 0, 8, 2}, {0, 0, 10, 8, 16, 3}}) == Counts{0}));
+}
+
+BOOST_AUTO_TEST_CASE(rows_are_dealt_out_where_that_is_cheaper) {
+  // One with most lookups by far, and no columns to cut.
+  Workload workload = test::large_tables(20, 5);
+  workload.batch_size = 65536;
+  Table tall = table_of(4);
+  tall.rows = 4'000'003;
+  tall.pooling_factor = 500;
+  workload.tables.push_back(tall);
+  for (const std::string model : {"torchrec", "h200_sim"}) {
+    const CostModels models = load_cost_models(model)->models;
+    PlanOptions options;
+    options.evaluations = 20'000;
+    options.trainer.equal_columns = true;
+    const Cluster cluster = small_cluster(workload, 8);
+    const Result<PlanResult> dealt = make_plan(workload, cluster, models, options);
+    BOOST_REQUIRE_MESSAGE(dealt.ok(), dealt.status().message());
+    check_equal(workload, dealt->plan);
+    BOOST_TEST((with_equal_columns(workload, dealt->plan).plan == dealt->plan));
+    BOOST_TEST(check_memory(workload, dealt->plan, cluster.memory_bytes).message() == "");
+    BOOST_TEST(simulate(workload, dealt->plan, models)->cost_ms == dealt->cost.cost_ms);
+    options.row_splits = RowSplits::kOff;
+    const Result<PlanResult> whole = make_plan(workload, cluster, models, options);
+    BOOST_TEST(dealt->cost.cost_ms < 0.9 * whole->cost.cost_ms, model);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more) {
@@ -189,17 +257,22 @@ BOOST_AUTO_TEST_CASE(threads_change_nothing) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_equal_is_planned_as_it_can_be) {
   Workload workload;
-  workload.tables = {table_of(12), table_of(64)};
+  workload.tables = {table_of(20), table_of(64)};
   workload.tables[0].sharding.whole = workload.tables[0].sharding.data_parallel = false;
-  workload.tables[0].sharding.min_columns = 8;  // 12 columns in blocks of 8 or more: none
-  workload.tables[0].sharding.rows = true;
+  workload.tables[0].sharding.min_columns = 8;  // 20 columns are 12 and 8
+  workload.tables[0].sharding.rows = false;
   PlanOptions options;
   options.trainer.equal_columns = true;
   options.evaluations = 1000;
-  const Result<PlanResult> found = make_plan(workload, {4, std::int64_t{1} << 30},
-                                             load_cost_models("torchrec")->models, options);
-  BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-  BOOST_TEST((with_equal_columns(workload, found->plan).unequal == Counts{0}));
+  const auto planned = [&] {
+    const Result<PlanResult> found = make_plan(workload, {4, std::int64_t{1} << 30},
+                                               load_cost_models("torchrec")->models, options);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    return found->plan;
+  };
+  BOOST_TEST((with_equal_columns(workload, planned()).unequal == Counts{0}));
+  workload.tables[0].sharding.rows = true;
+  BOOST_TEST(with_equal_columns(workload, planned()).unequal.empty());
 }
 
 BOOST_AUTO_TEST_CASE(thirds_that_fit_where_no_halves_do_are_found) {

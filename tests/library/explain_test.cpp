@@ -160,11 +160,10 @@ BOOST_AUTO_TEST_CASE(no_plan_of_the_formula_costs_less_than_the_bound) {
     BOOST_TEST(info.lower_bound_ms <= bound);  // a search takes less time for its own
     BOOST_TEST(must(planner.simulate(workload, plan)).info().lower_bound_ms == 0);
   }
-  // A trainer without row-wise tables: as without row splits.
-  options.target = "hugectr";
-  const double whole_rows = must(planner.lower_bound(workload, cluster, options));
-  options = {.row_splits = NEUROSHARD_ROW_SPLITS_OFF};
-  BOOST_TEST(whole_rows == must(planner.lower_bound(workload, cluster, options)));
+  // As wide as the target has a place for.
+  for (const std::string target : {"torchrec", "hugectr"}) {
+    BOOST_TEST(must(planner.lower_bound(workload, cluster, {.target = target})) == last);
+  }
   BOOST_TEST(must(make_planner().lower_bound(workload, cluster)) == 0);
   BOOST_TEST(!planner.lower_bound(must(Workload::create()), cluster));
 }

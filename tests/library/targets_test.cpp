@@ -52,12 +52,15 @@ BOOST_AUTO_TEST_CASE(plans_for_a_format_can_be_exported_in_it) {
 }
 
 BOOST_AUTO_TEST_CASE(a_search_without_a_plan_for_its_format_says_what_would_do) {
-  // Half of 12 columns are 8 and 4, and whole the table does not fit.
+  // Half of 12 columns are 8 and 4, rows stay whole, and whole the table does not fit.
   Workload workload = must(Workload::create(65536));
   const Table table{.name = "hot", .rows = 1'000'000, .dim = 12, .pooling_factor = 100};
   BOOST_REQUIRE(workload.add(table).ok());
   const Cluster cluster{.devices = 2, .memory_bytes = 40'000'000};
-  PlanOptions options{.evaluations = 500, .threads = 1, .target = "hugectr"};
+  PlanOptions options{.evaluations = 500,
+                      .threads = 1,
+                      .row_splits = NEUROSHARD_ROW_SPLITS_OFF,
+                      .target = "hugectr"};
   const Planner planner = make_planner();
   const Result<Plan> none = planner.plan(workload, cluster, options);
   BOOST_TEST_REQUIRE(!none);
@@ -92,17 +95,17 @@ BOOST_AUTO_TEST_CASE(row_splits_that_the_target_has_no_place_for_are_told) {
   const std::string none = ", the target has no place for more than ";
   BOOST_TEST(warned(networks, "torchrec", NEUROSHARD_ROW_SPLITS_ANY) ==
              "options.row_splits: found any" + none + "even");
-  BOOST_TEST(warned(networks, "hugectr", NEUROSHARD_ROW_SPLITS_EVEN) ==
-             "options.row_splits: found even" + none + "off");
-  BOOST_TEST(warned(formula, "hugectr", NEUROSHARD_ROW_SPLITS_EVEN) ==
-             "options.row_splits: found even" + none + "off");
+  BOOST_TEST(warned(networks, "hugectr", NEUROSHARD_ROW_SPLITS_ANY) ==
+             "options.row_splits: found any" + none + "even");
   // Nobody has asked for them, or the target has a place, or the formula knows no others.
   BOOST_TEST(warned(networks, "hugectr", NEUROSHARD_ROW_SPLITS_DEFAULT).empty());
   BOOST_TEST(warned(networks, "hugectr", NEUROSHARD_ROW_SPLITS_OFF).empty());
-  BOOST_TEST(warned(networks, "torchrec", NEUROSHARD_ROW_SPLITS_EVEN).empty());
+  for (const std::string target : {"torchrec", "hugectr"}) {
+    BOOST_TEST(warned(networks, target, NEUROSHARD_ROW_SPLITS_EVEN).empty());
+    BOOST_TEST(warned(formula, target, NEUROSHARD_ROW_SPLITS_ANY).empty());
+  }
   BOOST_TEST(warned(networks, "json", NEUROSHARD_ROW_SPLITS_ANY).empty());
   BOOST_TEST(warned(networks, "", NEUROSHARD_ROW_SPLITS_ANY).empty());
-  BOOST_TEST(warned(formula, "torchrec", NEUROSHARD_ROW_SPLITS_ANY).empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

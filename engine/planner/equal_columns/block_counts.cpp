@@ -35,12 +35,12 @@ std::int32_t first_of(const std::vector<std::int32_t>& counts, const Fits& fits)
 }  // namespace
 
 BlockCounts::BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator,
-                         bool replicas, std::uint64_t seed)
+                         bool replicas, bool rows, std::uint64_t seed)
     : problem_(problem), devices_(static_cast<std::uint64_t>(problem.cluster.devices)), rng_(seed) {
   double sum = 0;
   for (std::size_t index = 0; index < problem.space.tables.size(); ++index) {
     possible_.push_back(
-        possible_parts(problem.space.tables[index], problem.cluster.devices, replicas));
+        possible_parts(problem.space.tables[index], problem.cluster.devices, replicas, rows));
     const auto whole = evaluator.intern(problem.space.whole(static_cast<std::int32_t>(index)));
     sum += std::max(1e-9, static_cast<double>(evaluator.shape_cost(whole)));
     ms_up_to_.push_back(sum);

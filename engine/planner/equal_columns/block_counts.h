@@ -24,9 +24,9 @@ struct BlockChoice {
 class BlockCounts {
  public:
   /// The problem must outlive it; `evaluator` is of its workload. With `replicas`, tables may be
-  /// on all devices.
+  /// on all devices, with `rows` their rows dealt out to all.
   BlockCounts(const search::Problem& problem, search::PlanEvaluator& evaluator, bool replicas,
-              std::uint64_t seed);
+              bool rows, std::uint64_t seed);
 
   /// Whether every table may be in some number of blocks. REQUIRED by what follows.
   [[nodiscard]] bool possible() const;

@@ -5,7 +5,9 @@
 #include <map>
 #include <string>
 
+#include "engine/core/row_blocks.h"
 #include "engine/core/shards_by_table.h"
+#include "search/piece_sizes.h"
 
 namespace neuroshard {
 namespace {
@@ -26,7 +28,7 @@ Table block_of(const search::TableSpace& own, std::int32_t count) {
   block.devices = own.devices;
   block.sharding = {.whole = allowed.whole || count > 1,
                     .columns = false,
-                    .rows = false,
+                    .rows = allowed.rows && count == 1,
                     .data_parallel = allowed.data_parallel && count == 1};
   return block;
 }
@@ -42,27 +44,64 @@ DeviceSet share_of(const std::vector<std::int32_t>& devices, const PartedWorkloa
   return DeviceSet(std::move(own));
 }
 
-/// Columns of a table by device.
-using Widths = std::map<std::int32_t, std::int32_t>;
+/// What a device has of a table: so many columns of some rows.
+struct Held {
+  RowRange rows;
+  std::int32_t width = 0;
+};
 
-/// Whether devices have blocks of one width, and the table may be in as many.
-bool equal(const Widths& widths, const Table& table, std::int32_t devices) {
-  const std::int32_t device = widths.begin()->first;
-  const std::int32_t width = widths.begin()->second;
-  const bool whole = widths.size() == 1 && device != kEveryDevice;
-  if (whole && devices > 1 && !table.sharding.whole) return false;
-  return std::all_of(widths.begin(), widths.end(),
-                     [&](const auto& one) { return one.second == width; });
+/// By device. Empty where a device has columns of several row ranges.
+std::map<std::int32_t, Held> held_by_devices(std::span<const Shard> shards) {
+  std::map<std::int32_t, Held> held;
+  for (const Shard& shard : shards) {
+    const RowRange rows{shard.row_begin, shard.row_end};
+    Held& own = held.try_emplace(shard.device, Held{rows, 0}).first->second;
+    if (own.rows != rows) return {};
+    own.width += shard.dim();
+  }
+  return held;
+}
+
+/// Whether the rows are that block of so many, all of them with rows: an even one, as searches make
+/// them, or a modulo's.
+bool is_row_block(const RowRange& rows, const Table& table, std::int32_t blocks,
+                  std::int32_t index) {
+  const std::int64_t even = block_rows(table.rows, blocks);
+  return rows == modulo_rows(table.rows, blocks, index) ||
+         rows == RowRange{even * index, std::min(even * (index + 1), table.rows)};
+}
+
+/// In how many row blocks the table is, 1 for all rows: as many devices in order have one after the
+/// other, so do the next, and so on, and all have equally many columns. 0 where that is not so, or
+/// the table is whole and may not be.
+std::int32_t row_blocks_of(const std::map<std::int32_t, Held>& held, const Table& table,
+                           std::int32_t devices) {
+  if (held.empty()) return 0;
+  const bool everywhere = held.begin()->first == kEveryDevice;
+  if (held.size() == 1 && !everywhere && devices > 1 && !table.sharding.whole) return 0;
+  if (held.size() > 1 && everywhere) return 0;  // its hot rows
+  const auto last = std::find_if(
+      held.begin(), held.end(), [&](const auto& one) { return one.second.rows.end == table.rows; });
+  if (last == held.end()) return 0;
+  const auto blocks = static_cast<std::int32_t>(std::distance(held.begin(), last)) + 1;
+  if (std::ssize(held) % blocks != 0) return 0;
+  std::int32_t place = 0;
+  for (const auto& [device, own] : held) {
+    if (own.width != held.begin()->second.width) return 0;
+    if (!is_row_block(own.rows, table, blocks, place++ % blocks)) return 0;
+  }
+  return blocks;
 }
 
 }  // namespace
 
 std::vector<std::int32_t> possible_parts(const search::TableSpace& own, std::int32_t devices,
-                                         bool replicas) {
+                                         bool replicas, bool rows) {
   std::vector<std::int32_t> parts;
   const Table& table = *own.table;
   const AllowedSharding& allowed = own.sharding;
-  if (allowed.whole || (allowed.data_parallel && replicas)) parts.push_back(1);
+  const bool dealt = rows && search::even_block(own, devices) > 0;
+  if (allowed.whole || (allowed.data_parallel && replicas) || dealt) parts.push_back(1);
   const auto places = static_cast<std::int32_t>(devices_of(own, devices).size());
   const std::int32_t most =
       std::min({places, table.dim / kLeastColumns, table.pooled ? places : 2});
@@ -97,8 +136,8 @@ Plan plan_of_blocks(const Workload& workload, const PartedWorkload& parted, cons
     const PartedWorkload::Block& block = parted.blocks[static_cast<std::size_t>(shard.table)];
     const Table& table = workload.tables[static_cast<std::size_t>(block.table)];
     const std::int32_t width = table.dim / block.count;
-    whole.shards.push_back(
-        {block.table, 0, table.rows, block.index * width, (block.index + 1) * width, shard.device});
+    whole.shards.push_back({block.table, shard.row_begin, shard.row_end, block.index * width,
+                            (block.index + 1) * width, shard.device});
   }
   canonicalize(whole);
   return whole;
@@ -111,20 +150,22 @@ EqualColumnsPlan with_equal_columns(const Workload& workload, const Plan& plan) 
   for (const std::span<const Shard> own : shards_by_table(given)) {
     const std::int32_t index = own.front().table;
     const Table& table = workload.tables[static_cast<std::size_t>(index)];
-    const bool all_rows = std::all_of(
-        own.begin(), own.end(), [&](const Shard& shard) { return shard.rows() == table.rows; });
-    const Widths widths = columns_by_device(own);
-    if (!all_rows || !equal(widths, table, plan.devices)) {
+    const auto held = held_by_devices(own);
+    const std::int32_t blocks = row_blocks_of(held, table, plan.devices);
+    if (blocks == 0) {
       laid.unequal.push_back(index);
       continue;
     }
-    std::int32_t column = 0;
-    for (const auto& [device, width] : widths) {
+    std::int32_t place = 0;
+    for (const auto& [device, one] : held) {
+      const RowRange rows = modulo_rows(table.rows, blocks, place % blocks);
+      const std::int32_t column = place / blocks * one.width;
       laid.plan.shards.push_back(
-          {index, 0, table.rows, column, column + width, device, own.front().kernel});
-      column += width;
+          {index, rows.begin, rows.end, column, column + one.width, device, own.front().kernel});
+      ++place;
     }
   }
+  canonicalize(laid.plan);
   return laid;
 }
 

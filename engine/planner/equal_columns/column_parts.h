@@ -12,11 +12,12 @@ namespace neuroshard {
 
 /// In how many blocks of equal width the table may be, each on a device of its own, as far as its
 /// sharding and its devices allow: ascending, 1 first where it may be whole on one or, with
-/// `replicas`, on all.
+/// `replicas`, on all, or with `rows` dealt out to all.
 std::vector<std::int32_t> possible_parts(const search::TableSpace& own, std::int32_t devices,
-                                         bool replicas);
+                                         bool replicas, bool rows = false);
 
-/// A workload whose tables are blocks of columns of another one's, each whole on a device.
+/// A workload whose tables are blocks of columns of another one's, each whole on a device; or all
+/// columns, whose rows may be dealt out.
 struct PartedWorkload {
   /// What table of `workload` is which block, of how many.
   struct Block {
@@ -40,15 +41,17 @@ PartedWorkload in_parts(const search::Problem& problem, std::span<const std::int
 /// A plan of the parted workload as one of the workload itself.
 Plan plan_of_blocks(const Workload& workload, const PartedWorkload& parted, const Plan& plan);
 
-/// A plan whose tables have one block of columns on a device, all equally wide.
+/// A plan whose tables have one block on a device, all equally wide, and of their rows all or those
+/// of a modulo (row_blocks.h), one after the other on devices in order.
 struct EqualColumnsPlan {
   Plan plan;
   std::vector<std::int32_t> unequal;  ///< tables that have not, in order: their shards are missing
 };
 
-/// The plan, each table's columns laid out anew so that what a device has of them is one block.
-/// Unequal are tables whose blocks would not be equally wide, have not all rows or would be a whole
-/// table that may not be whole. REQUIRES a valid plan.
+/// The plan, each table's columns laid out anew so that what a device has of them is one block, and
+/// even blocks of rows as those of a modulo. Unequal are tables whose blocks would not be equally
+/// wide, have other rows, or on other devices, or would be a whole table that may not be whole.
+/// REQUIRES a valid plan.
 EqualColumnsPlan with_equal_columns(const Workload& workload, const Plan& plan);
 
 }  // namespace neuroshard

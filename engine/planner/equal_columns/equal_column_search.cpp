@@ -49,8 +49,11 @@ class EqualColumnsSearch {
         evaluator_(evaluator),
         algorithm_(algorithm),
         given_(options),
-        counts_(problem.any, evaluator, options.replicate, options.seed),
+        counts_(problem.any, evaluator, options.replicate, options.row_splits != RowSplits::kOff,
+                options.seed),
         evaluations_(options.evaluations) {
+    given_.row_splits =
+        std::min(given_.row_splits, RowSplits::kEven);  // halves are no equal blocks
     if (algorithm.heeds_evaluations) given_ = search::with_usual_limit(given_);
   }
 

@@ -14,7 +14,8 @@ struct EqualColumnsProblem {
   const CostModels& models;
 };
 
-/// A plan whose tables are in blocks of equal width, by an algorithm that knows nothing of such.
+/// A plan whose tables are in blocks of equal width, or whose rows are dealt out, by an algorithm
+/// that knows nothing of such.
 /// With half of the time and evaluations it searches a plan of any columns, which is returned where
 /// its blocks happen to be equal. If not, numbers of blocks are taken from that plan, from what
 /// devices have memory for, and from those like the best so far; each choice is tried with a quick

@@ -60,7 +60,8 @@ typedef struct neuroshard_plan_options {
      what that costs). Such a shard is on device NEUROSHARD_EVERY_DEVICE. */
   int32_t data_parallel;
   /* Not 0: algorithms that split columns look for plans whose tables are in blocks of one width,
-     each on a device of its own, as HugeCTR has them; where they find none, blocks may differ. */
+     each on a device of its own, as HugeCTR has them, or, with `row_splits`, in row blocks of as
+     many rows or one fewer; where they find none, blocks may differ. */
   int32_t equal_columns;
   /* The format that the plan will be exported in, one of neuroshard_export_format_name(): the
      search keeps to what its trainer runs, and the plan is as the file has it. Where the file has
