@@ -135,8 +135,7 @@ class PlanCommand final : public Command {
     }
     note_end_of_search(best);
     NEUROSHARD_RETURN_IF_ERROR(text.status());
-    const std::string rows = io::rows_as_run(export_.format, loaded.workload, best.plan);
-    if (!rows.empty()) print_note(rows);
+    note_if_any(io::rows_as_run(export_.format, loaded.workload, best.plan));
     return hand_over(flags, loaded, models, best, *text, others);
   }
 

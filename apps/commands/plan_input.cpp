@@ -56,9 +56,9 @@ void note_other_tables(const PlanAndTables& input) {
 }
 
 Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices,
-                                     io::PlanAge age) {
+                                     io::PlanAge age, RowDeal deal) {
   NEUROSHARD_ASSIGN_OR_RETURN(io::BoundPlan bound,
-                              io::bind_plan(input.plan, input.loaded.workload, devices, age));
+                              io::bind_plan(input.plan, input.loaded.workload, devices, age, deal));
   for (const std::string& note : bound.notes) print_note(note);
   return std::move(bound.document);
 }

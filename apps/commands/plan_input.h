@@ -39,7 +39,8 @@ void note_other_tables(const PlanAndTables& input);
 
 /// The plan in the terms of its tables; remarks of the conversion go to standard error.
 Result<io::PlanDocument> bind_to_any(const PlanAndTables& input, std::int32_t devices,
-                                     io::PlanAge age = io::PlanAge::kOfTheseTables);
+                                     io::PlanAge age = io::PlanAge::kOfTheseTables,
+                                     RowDeal deal = RowDeal::kEven);
 /// The same and note_other_tables().
 Result<io::PlanDocument> bind(const PlanAndTables& input, std::int32_t devices);
 

@@ -72,8 +72,9 @@ class ReplanCommand final : public Command {
     settle(&search_);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_new_tables(input_));
     note_if_any(input.loaded.batch_note);
-    NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document,
-                                bind_to_any(input, input_.devices, io::PlanAge::kOlder));
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        io::PlanDocument document,
+        bind_to_any(input, input_.devices, io::PlanAge::kOlder, io::row_deal(export_.format)));
     const GivenSetting given{.memory_bytes = cluster_.memory_bytes,
                              .host_memory_bytes = cluster_.host_memory_bytes,
                              .devices_per_host = export_.options.devices_per_host};
@@ -207,6 +208,7 @@ class ReplanCommand final : public Command {
     }
     NEUROSHARD_RETURN_IF_ERROR(text.status());
     note_lost_places(input, now, export_.format);
+    note_if_any(io::rows_as_run(export_.format, input.loaded.workload, best.plan));
     NEUROSHARD_RETURN_IF_ERROR(deliver(*output_, *text));
     if (*output_ == "-" && best.stopped_early && !cancel_token().cancelled()) {
       print_note(ended_by_time());

@@ -9,6 +9,9 @@ namespace neuroshard {
 // Plans know contiguous rows only: those of a modulo are blocks of the same sizes, one after the
 // other.
 
+/// Whose blocks: where all are of one size they may be either's.
+enum class RowDeal { kEven, kModulo };
+
 /// Rows [begin, end) of a table.
 struct RowRange {
   std::int64_t begin = 0;

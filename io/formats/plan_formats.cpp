@@ -42,6 +42,7 @@ constexpr std::array kFormats{
                .summary = "HugeCTR's shard_matrix and shard_strategy as JSON",
                .write = format_hugectr_plan,
                .as_written = hugectr_plan,
+               .row_deal = RowDeal::kModulo,
                .rows_as_run = hugectr_rows,
                .lint = &kHugeCtrLint,
                .rules = kHugeCtrRules,
@@ -50,6 +51,7 @@ constexpr std::array kFormats{
                .summary = "the same lists as Python",
                .write = format_hugectr_python,
                .as_written = hugectr_plan,
+               .row_deal = RowDeal::kModulo,
                .rows_as_run = hugectr_rows,
                .rules = kHugeCtrRules,
                .by_hosts = "comm_strategy"},
@@ -108,6 +110,11 @@ TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& opt
   if (found == nullptr) return {};
   const bool on_cpu = found->names_places && options.trainer_device == "cpu";
   return on_cpu ? found->rules_on_cpu : found->rules;
+}
+
+RowDeal row_deal(std::string_view format) {
+  const PlanFormat* found = find_plan_format(format);
+  return found == nullptr ? RowDeal::kEven : found->row_deal;
 }
 
 std::string host_memory_fault(std::string_view format, const PlanExportOptions& options) {

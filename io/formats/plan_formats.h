@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/core/row_blocks.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/core/trainer_rules.h"
@@ -26,6 +27,8 @@ struct PlanFormat {
   Result<std::string> (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&);
   /// The plan that the file holds, of a canonical one; null: every plan as it is.
   Plan (*as_written)(Plan) = nullptr;
+  /// How the trainer deals rows out.
+  RowDeal row_deal = RowDeal::kEven;
   /// Which rows of a plan the trainer lays out in another way, and what that means for costs, for
   /// people: "" none; null: never any.
   std::string (*rows_as_run)(const Workload&, const Plan&) = nullptr;
@@ -72,6 +75,9 @@ bool is_for_trainers(std::string_view format);
 
 /// What the trainer of that format runs with these options; everything for an unknown one.
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
+
+/// How the trainer of that format deals rows out; evenly for an unknown one.
+RowDeal row_deal(std::string_view format);
 
 /// Why no plan in the format keeps tables in host memory, for people; "" where some may.
 std::string host_memory_fault(std::string_view format, const PlanExportOptions& options);

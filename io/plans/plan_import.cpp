@@ -20,9 +20,10 @@ std::string of_tables(const Workload& workload, const std::vector<std::int32_t>&
 }
 
 /// Fits the rows of an older plan, and tells what of the tables it is older than.
-void bring_up_to_date(const std::string& source, const Workload& workload, PlanPieces& pieces) {
+void bring_up_to_date(const std::string& source, const Workload& workload, RowDeal deal,
+                      PlanPieces& pieces) {
   const std::string rest = " another number of rows than in the plan: shards have the rows of now";
-  const auto fitted = fit_rows(workload, pieces.document.plan);
+  const auto fitted = fit_rows(workload, pieces.document.plan, deal);
   const auto missing = missing_tables(workload, pieces.document.plan);
   for (const std::string& note : {of_tables(workload, fitted, "has" + rest, "have" + rest),
                                   of_tables(workload, missing, "is not in the plan: it is new",
@@ -34,12 +35,12 @@ void bring_up_to_date(const std::string& source, const Workload& workload, PlanP
 }  // namespace
 
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
-                            PlanAge age) {
+                            PlanAge age, RowDeal deal) {
   NEUROSHARD_ASSIGN_OR_RETURN(PlanPieces pieces, take_apart(input, workload, devices));
   if (!pieces.faults.empty()) return invalid_input(input.source + ": " + pieces.faults.front());
   Plan checked = pieces.document.plan;
   if (age == PlanAge::kOlder) {
-    bring_up_to_date(input.source, workload, pieces);
+    bring_up_to_date(input.source, workload, deal, pieces);
     checked = with_missing_tables(workload, pieces.document.plan);
   }
   if (!validate(workload, checked).ok()) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/row_blocks.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "io/plans/plan_document.h"
@@ -29,8 +30,8 @@ enum class PlanAge { kOfTheseTables, kOlder };
 /// say it, 0 = not given either. Errors: kInvalidInput naming the source: a table without a place
 /// or a place without a table, a number of devices that is unknown or not the file's, a
 /// TorchRec compute kernel that the engine cannot cost or write again, a data-parallel table on
-/// some of the ranks only, and what validate() refuses.
+/// some of the ranks only, and what validate() refuses. `deal`: as of fit_rows().
 Result<BoundPlan> bind_plan(const PlanInput& input, const Workload& workload, std::int32_t devices,
-                            PlanAge age = PlanAge::kOfTheseTables);
+                            PlanAge age = PlanAge::kOfTheseTables, RowDeal deal = RowDeal::kEven);
 
 }  // namespace neuroshard::io

@@ -109,6 +109,33 @@ BOOST_AUTO_TEST_CASE(plans_deal_rows_out_where_that_is_cheaper_and_lists_cost_wh
   }
 }
 
+BOOST_AUTO_TEST_CASE(tables_that_grow_stay_dealt_out_by_modulo) {
+  const TemporaryFolder folder;
+  const auto tables = [&](const std::string& rows) {
+    return folder.write("tables.json",
+                        R"({"format": "neuroshard-tables", "version": 1, "tables": [
+                        {"name": "user", "rows": )" +
+                            rows + R"(, "dim": 8, "pooling_factor": 2}]})");
+  };
+  const std::string plan = folder.file("plan.json");
+  const Outcome made = run_command({"export", "--tables", tables("8"), "--plan",
+                                    folder.write("lists.json", R"({"shard_matrix": [["user"],
+                                    ["user"], ["user"], ["user"]], "shard_strategy": [["mp",
+                                    ["user"]]]})"),
+                                    "--format", "json", "--output", plan});
+  BOOST_REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  // 2 rows each, then 3, 3, 2 and 2: TorchRec's would be 3, 3, 3 and 1.
+  const std::string grown = tables("10");
+  const std::string later = folder.file("later.json");
+  const Outcome next = run_command({"replan", "--tables", grown, "--plan", plan, "--device-memory",
+                                    "1GB", "--move-limit", "1GB", "--evaluations", "100",
+                                    "--format", "hugectr", "--output", later});
+  BOOST_TEST(next.exit_code == 0, next.err);
+  BOOST_TEST(next.err.find("HugeCTR deals the rows of table 0 'user' out") != std::string::npos);
+  BOOST_TEST(run_command({"check", "--tables", grown, "--plan", later, "--device-memory", "1GB"})
+                 .exit_code == 0);
+}
+
 BOOST_AUTO_TEST_CASE(torchrecs_blocks_of_rows_are_refused_with_what_would_be_run) {
   const TemporaryFolder folder;
   const std::string tables =

@@ -67,6 +67,16 @@ BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_such_blocks_again) {
       BOOST_TEST(plan.shards[static_cast<std::size_t>(k)].rows() == (rows - k + 3) / 4);
     }
   }
+  // Of one size, they may be either.
+  const Plan equal{
+      4, {{0, 0, 3, 0, 8, 0}, {0, 3, 6, 0, 8, 1}, {0, 6, 9, 0, 8, 2}, {0, 9, 12, 0, 8, 3}}};
+  const auto last_rows = [&](RowDeal deal) {
+    Plan plan = equal;
+    BOOST_TEST((fit_rows(workload_of({14}), plan, deal) == Tables{0}));
+    return plan.shards[3].rows();
+  };
+  BOOST_TEST(last_rows(RowDeal::kEven) == 2);  // 4, 4, 4, 2
+  BOOST_TEST(last_rows(RowDeal::kModulo) == 3);
   Plan few{2, {{0, 0, 6, 0, 8, 0}, {0, 6, 11, 0, 8, 1}}};
   BOOST_TEST(fit_rows(workload_of({1}), few).empty());  // one has none
 }
