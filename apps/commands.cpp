@@ -41,7 +41,9 @@ constexpr std::array kCommands{
                  "  neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 "
                  "--device-memory 80GB --target torchrec --output my.json\n"
                  "  neuroshard export --tables examples/dlrm_dcnv2.json --plan my.json "
-                 "--format torchrec --output torchrec.json\n",
+                 "--format torchrec --output torchrec.json\n"
+                 "  neuroshard export --tables examples/dlrm_dcnv2.json --plan my.json "
+                 "--format benchmark --output benchmark\n",
                  make_export_command},
     CommandEntry{"compare", "every algorithm on every task",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"

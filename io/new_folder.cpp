@@ -142,8 +142,12 @@ Result<NewFolder> NewFolder::open(const std::string& path) {
 Status NewFolder::append(std::string_view name, std::string_view bytes) {
   if (name != name_) {
     NEUROSHARD_RETURN_IF_ERROR(end_file());
+    const fs::path path = hidden_ / name;
+    std::error_code error;
+    fs::create_directories(path.parent_path(), error);
+    if (error) return cannot_write(path_, error.message());
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-    file_ = Descriptor(::open((hidden_ / name).c_str(), kFlags, 0666));
+    file_ = Descriptor(::open(path.c_str(), kFlags, 0666));
     if (!file_.is_open()) return cannot_write(path_, last_error());
     name_ = name;
   }
@@ -158,6 +162,11 @@ Status NewFolder::end_file() {
 
 Status NewFolder::complete() {
   NEUROSHARD_RETURN_IF_ERROR(end_file());
+  std::error_code ignored;
+  for (const fs::path& entry : entries_of(hidden_, ignored)) {
+    if (!fs::is_directory(entry, ignored)) continue;
+    if (!sync_directory(entry.string())) return cannot_write(path_, last_error());
+  }
   if (!sync_directory(hidden_.string())) return cannot_write(path_, last_error());
   if (hidden_.parent_path() == target_) {
     NEUROSHARD_RETURN_IF_ERROR(move_files());

@@ -26,8 +26,8 @@ class NewFolder {
   /// Removes what is not complete.
   ~NewFolder();
 
-  /// More bytes of the file of that name. Those of one file come in a row. Errors: kIoError, also
-  /// for a file that others came after.
+  /// More bytes of the file of that name, or FOLDER/NAME in a folder inside. Those of one file come
+  /// in a row. Errors: kIoError, also for a file that others came after.
   Status append(std::string_view name, std::string_view bytes);
   /// Gives the files their place, durably. Errors: kIoError.
   Status complete();

@@ -146,6 +146,21 @@ Result<NpyHeader> parse_npy_header(std::string_view bytes, const std::string& so
   return header;
 }
 
+std::string format_npy_header(std::span<const std::int64_t> shape) {
+  constexpr std::size_t kAligned = 64;  // where the items begin, as NumPy has it
+  constexpr std::size_t kFixed = 10;    // magic bytes, version, length
+  std::string text = "{'descr': '<i8', 'fortran_order': False, 'shape': (";
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    text += (k == 0 ? "" : " ") + std::to_string(shape[k]) + (k + 1 < shape.size() ? "," : "");
+  }
+  text += shape.size() == 1 ? ",), }" : "), }";
+  text.append(kAligned - 1 - (kFixed + text.size()) % kAligned, ' ');
+  text += '\n';
+  std::string header(kMagic);
+  header += {1, 0, static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
+  return header + text;
+}
+
 Result<NpyFile> NpyFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {

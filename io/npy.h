@@ -24,6 +24,10 @@ struct NpyHeader {
 /// negative or too many items.
 Result<NpyHeader> parse_npy_header(std::string_view bytes, const std::string& source);
 
+/// What an array file of int64 items begins with: they follow it, in C order and little-endian.
+/// REQUIRES one or two lengths.
+std::string format_npy_header(std::span<const std::int64_t> shape);
+
 /// A one- or two-dimensional integer array on disk, read in pieces: never more in memory than asked
 /// for. Move-only; reads at given places are thread-safe.
 class NpyFile {

@@ -254,6 +254,9 @@ test_program provider.py
 test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard
 
+# Benchmarks that run without the engine.
+test_program benchmark.py $neuroshard
+
 # MLPerf's 26 tables on 8 ranks: the real plan, rows cut to 1,000 when it is loaded, since 97 GiB of
 # weights fit no test machine.
 $neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 --device-memory 80GB \

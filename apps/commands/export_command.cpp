@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <array>
+#include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/commands/baselines.h"
@@ -19,6 +19,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/ground_truth/cpu/index_stream.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
@@ -29,10 +30,10 @@
 namespace neuroshard::apps {
 namespace {
 
-/// Writes the files of a folder, one for each rank, until it is interrupted.
+/// Writes the files of a folder until it is interrupted.
 class FolderWriter {
  public:
-  explicit FolderWriter(std::int32_t ranks) : ranks_(ranks) {}
+  explicit FolderWriter(std::int64_t files) : files_(files) {}
 
   Status write(io::NewFolder& folder, std::string_view name, std::string_view bytes) {
     if (cancel_.cancelled()) return cancelled("interrupted: nothing is written");
@@ -40,17 +41,25 @@ class FolderWriter {
       name_ = name;
       ++begun_;
     }
-    progress_.update("writing", begun_ - 1, ranks_, "ranks");
+    progress_.update("writing", begun_ - 1, files_, "files");
     return folder.append(name, bytes);
   }
 
  private:
   const CancelToken& cancel_ = cancel_token();
-  std::int32_t ranks_;
+  std::int64_t files_;
   std::int64_t begun_ = 0;
   std::string name_;
   ProgressBar progress_;
 };
+
+/// Lookups that follow the tables' reuse histograms.
+std::function<io::DrawnLookups(const Table&, std::int64_t)> draws_from(std::uint64_t seed) {
+  return [seed](const Table& table, std::int64_t batch_size) {
+    IndexStream stream = make_index_stream(table, batch_size, seed);
+    return io::DrawnLookups{std::move(stream.offsets), std::move(stream.indices)};
+  };
+}
 
 class ExportCommand final : public Command {
  public:
@@ -64,15 +73,17 @@ class ExportCommand final : public Command {
         .default_text("the plan's, or not known");
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_bandwidths(flags, &bandwidths_, true);
-    flags.text("output", "FILE", "where the plan goes; chakra: a new or an empty folder", &output_)
+    flags
+        .text("output", "FILE", "where the plan goes; chakra, benchmark: a new or an empty folder",
+              &output_)
         .writes_file_or_folder("plan");
   }
 
   Status run(const FlagSet& flags) override {
     NEUROSHARD_RETURN_IF_ERROR(check_export_flags(flags_));
     if (flags_.is_folder() && output_ == "-") {
-      return invalid_input("--format: " + flags_.format + " is a file a rank, expected " +
-                           "--output DIR, a new or an empty folder for them");
+      return invalid_input("--format: " + flags_.format + " is a folder of files, expected " +
+                           "--output DIR, a new or an empty one");
     }
     NEUROSHARD_RETURN_IF_ERROR(flags_.is_folder() ? io::check_new_folder(output_)
                                                   : io::check_writable(output_));
@@ -120,12 +131,12 @@ class ExportCommand final : public Command {
   }
 
   /// What this format has no place for, as it shows no costs.
-  [[nodiscard]] std::span<const std::string_view> flags_without_costs() const {
-    static constexpr std::array<std::string_view, 4> kFlags{"devices-per-host", "device-memory",
-                                                            "cost-model", "bandwidths"};
-    if (flags_.shows_costs()) return {};
-    if (flags_.format == io::kNativeFormat) return std::span(kFlags).subspan(2);
-    return std::span(kFlags).subspan(changed_by_hosts(flags_.format).empty() ? 0 : 1);
+  [[nodiscard]] std::vector<std::string_view> flags_without_costs() const {
+    if (flags_.shows_costs()) return {"seed"};
+    if (flags_.format == io::kNativeFormat) return {"seed", "cost-model", "bandwidths"};
+    std::vector<std::string_view> none{"seed", "device-memory", "cost-model", "bandwidths"};
+    if (changed_by_hosts(flags_.format).empty()) none.insert(none.begin(), "devices-per-host");
+    return none;
   }
 
   /// A plan of ours is for one batch size, as are the costs in it.
@@ -146,7 +157,10 @@ class ExportCommand final : public Command {
     document.provenance =
         provenance_of(models, hosts_of(flags_.options.devices_per_host, input, document).devices,
                       input.loaded.sha256, algorithm, seed);
-    FolderWriter writer(document.plan.devices);
+    const io::FolderFormat& format = *io::find_folder_format(flags_.format);
+    FolderWriter writer(std::int64_t{format.files_a_rank} * document.plan.devices +
+                        format.files_beside);
+    if (format.draws_lookups) flags_.options.draw_lookups = draws_from(flags_.options.lookup_seed);
     NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(output_));
     NEUROSHARD_RETURN_IF_ERROR(
         io::export_folder(flags_.format, workload, document, flags_.options,
@@ -154,7 +168,9 @@ class ExportCommand final : public Command {
                             return writer.write(folder, name, bytes);
                           }));
     note_contradictions(given, input.plan, document.places.devices_per_host);
-    note_unused_flags(flags, flags_.format);
+    std::vector<std::string_view> unused;
+    if (!format.draws_lookups) unused.emplace_back("seed");
+    note_unused_flags(flags, flags_.format, unused);
     return folder.complete();
   }
 

@@ -112,9 +112,10 @@ void note_unused_flags(const FlagSet& flags, std::string_view format,
     note("trainer-device");
   }
   if (known == nullptr || !known->shows_costs) note("date");
-  if (io::find_folder_format(format) == nullptr) {
+  const io::FolderFormat* folder = io::find_folder_format(format);
+  if (folder == nullptr) note("dense-ms");
+  if (folder == nullptr || !folder->has_steps) {
     note("exchange-nodes");
-    note("dense-ms");
     note("steps");
   }
   for (const std::string_view flag : others) note(flag);
@@ -134,10 +135,12 @@ void declare_all_formats(FlagSet& flags, ExportFlags* out, const std::string& so
               "ranks) or pairs (sends and receives)",
               &out->options.exchange_nodes, {"collective", "pairs"})
       .default_text("collective where all ranks send as much");
-  flags.number("dense-ms", "MS", "chakra: what the dense layers take between the exchanges",
+  flags.number("dense-ms", "MS",
+               "chakra, benchmark: what the dense layers take between the exchanges",
                &out->options.dense_ms, {0, 1e6, true});
   flags.integer("steps", "chakra: steps, one after the other", &out->options.trace_steps, 1,
                 1'000'000);
+  flags.seed("seed", "benchmark: of the lookups", &out->options.lookup_seed);
 }
 
 }  // namespace neuroshard::apps

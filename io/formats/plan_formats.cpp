@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/benchmark/benchmark_folder.h"
 #include "io/formats/trainer_lint.h"
 #include "io/plans/plan_csv.h"
 #include "io/plans/plan_file.h"
@@ -69,7 +70,15 @@ constexpr std::array kFormats{
 constexpr std::array kFolderFormats{
     FolderFormat{.name = "chakra",
                  .summary = "a folder of Chakra execution traces, one a rank, for ASTRA-sim",
-                 .write = write_plan_trace},
+                 .write = write_plan_trace,
+                 .has_steps = true},
+    FolderFormat{
+        .name = "benchmark",
+        .summary = "a folder with a script that runs and times the plan without the engine",
+        .write = write_benchmark,
+        .files_a_rank = 2,
+        .files_beside = 6,
+        .draws_lookups = true},
 };
 
 }  // namespace

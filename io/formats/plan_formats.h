@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,6 +54,10 @@ struct FolderFormat {
   /// The files of a plan that is valid and canonical, with complete options.
   Status (*write)(const Workload&, const PlanDocument&, const PlanExportOptions&,
                   const FolderSink&);
+  std::int32_t files_a_rank = 1;  ///< at most
+  std::int32_t files_beside = 0;
+  bool has_steps = false;      ///< that follow one another, with nodes for exchanges
+  bool draws_lookups = false;  ///< from a seed
 };
 
 /// All of those; none has the name of a format that is one file.

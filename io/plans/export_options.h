@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "engine/core/table.h"
 
 namespace neuroshard::io {
 
@@ -23,6 +26,12 @@ struct TableFacts {
   double adds_ms = 0;       ///< by how much a device takes less without it, the most of all
   std::string next_best{};  ///< the next best place, for people; "" = none fits
   double next_cost_ms = 0;  ///< of the plan then
+};
+
+/// The lookups of a batch into one table: bag b reads rows indices[offsets[b]..offsets[b + 1]).
+struct DrawnLookups {
+  std::vector<std::int64_t> offsets;  ///< batch size + 1, from 0 to indices.size()
+  std::vector<std::int64_t> indices;  ///< in [0, rows)
 };
 
 /// What a format needs beside the plan. Formats ignore what they have no place for.
@@ -58,7 +67,11 @@ struct PlanExportOptions {
   std::string command{};
   /// "chakra": "collective" or "pairs", what an exchange is; "" = the one that says what is sent.
   std::string exchange_nodes{};
-  /// "chakra": what the dense layers take between the exchanges of a step.
+  /// "benchmark": where lookups come from, round(batch size * pooling factor) of a table, and the
+  /// seed that they were drawn with.
+  std::function<DrawnLookups(const Table& table, std::int64_t batch_size)> draw_lookups{};
+  std::uint64_t lookup_seed = 0;
+  /// "chakra", "benchmark": what the dense layers take between the exchanges of a step.
   double dense_ms = 0;
   /// "chakra": steps, one after the other, 1 at least.
   std::int64_t trace_steps = 1;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,11 @@ Status read_torchrec_tables(const JsonValue& root, std::optional<std::int64_t> b
 /// FBGEMM's TBEDataConfig. Tables are called "table_0", "table_1", ..
 Status read_tbe_config(const JsonValue& root, std::optional<std::int64_t> batch_size,
                        TableFile& file);
+
+/// The same from tables that are looked up by those laws, a law each. What tables have beside rows,
+/// dim and pooling factor has no place in it. REQUIRES tables, and fewer heavy hitters than rows.
+std::string format_tbe_config(std::span<const Table> tables, std::span<const IndexLaw> laws,
+                              std::int64_t batch_size);
 
 /// The reference's table_configs.json. Tables are called "table_0", "table_1", ..; all have dims or
 /// none.

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <type_traits>
 
+#include "io/json/json_writer.h"
 #include "io/tables/table_forms.h"
 #include "io/text.h"
 
@@ -61,9 +64,9 @@ Status read_batch(JsonObject& root, TableFile& file) {
   return batch.finish();
 }
 
-Result<IndexLaw> read_law(JsonObject& root) {
+Result<IndexLaw> read_law(const JsonValue& place) {
   IndexLaw law;
-  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject indices, root.object("indices_params"));
+  NEUROSHARD_ASSIGN_OR_RETURN(JsonObject indices, place.object());
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray hitters, indices.array("heavy_hitters"));
   if (hitters.size() > kMaxHeavyHitters) {
     return hitters.value().error("found " + std::to_string(hitters.size()) +
@@ -86,6 +89,34 @@ Result<IndexLaw> read_law(JsonObject& root) {
   NEUROSHARD_RETURN_IF_ERROR(skip_word(indices, "offset_dtype"));
   NEUROSHARD_RETURN_IF_ERROR(indices.finish());
   return law;
+}
+
+/// A law per table: the list `indices_params_list`, else the one of `indices_params` for each.
+Result<std::vector<IndexLaw>> read_laws(JsonObject& root, std::int64_t tables) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue one, root.at("indices_params"));
+  NEUROSHARD_ASSIGN_OR_RETURN(const IndexLaw law, read_law(one));
+  const std::optional<JsonValue> listed = root.find("indices_params_list");
+  if (!listed || listed->kind() == JsonValue::Kind::kNull) {
+    return std::vector<IndexLaw>(static_cast<std::size_t>(tables), law);
+  }
+  NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array,
+                              listed->array(static_cast<std::size_t>(tables)));
+  std::vector<IndexLaw> laws;
+  for (const JsonValue each : array) {
+    NEUROSHARD_ASSIGN_OR_RETURN(IndexLaw of_table, read_law(each));
+    laws.push_back(std::move(of_table));
+  }
+  return laws;
+}
+
+/// What says again, or otherwise, which tables there are: null, as FBGEMM writes it.
+Status refuse_other_tables(JsonObject& root) {
+  for (const char* const key : {"embedding_specs", "feature_table_map"}) {
+    const std::optional<JsonValue> value = root.find(key);
+    if (!value || value->kind() == JsonValue::Kind::kNull) continue;
+    return value->unexpected("null: Es and Ds say which tables there are");
+  }
+  return {};
 }
 
 /// Mean lookups per sample, per table. A spread of bag sizes around L does not change the mean.
@@ -129,7 +160,54 @@ Result<bool> read_flags(JsonObject& root, bool has_dims) {
   return weighted;
 }
 
+void write_law(JsonWriter& json, const IndexLaw& law) {
+  json.begin_object(JsonWriter::Layout::kLine).key("heavy_hitters").begin_array();
+  for (const double probability : law.heavy_hitters) json.number(probability);
+  json.end_array().key("zipf_q").number(law.zipf_q).key("zipf_s").number(law.zipf_s);
+  json.key("index_dtype").text("torch.int64").key("offset_dtype").text("torch.int64").end_object();
+}
+
+/// The list `key`, of each table; returns the mean, in whole numbers and 1 at least.
+template <typename Value>
+std::int64_t write_each(JsonWriter& json, std::string_view key, std::span<const Table> tables,
+                        const Value& value) {
+  double sum = 0;
+  json.key(key).begin_array(JsonWriter::Layout::kLine);
+  for (const Table& table : tables) {
+    const auto of_table = value(table);
+    sum += static_cast<double>(of_table);
+    if constexpr (std::is_integral_v<decltype(of_table)>) {
+      json.integer(of_table);
+    } else {
+      json.number(of_table);
+    }
+  }
+  json.end_array();
+  return std::max<std::int64_t>(1, std::llround(sum / static_cast<double>(tables.size())));
+}
+
 }  // namespace
+
+std::string format_tbe_config(std::span<const Table> tables, std::span<const IndexLaw> laws,
+                              std::int64_t batch_size) {
+  JsonWriter json;
+  json.begin_object().key("T").integer(std::ssize(tables));
+  const auto rows = write_each(json, "Es", tables, [](const Table& table) { return table.rows; });
+  const auto dim = write_each(json, "Ds", tables, [](const Table& table) { return table.dim; });
+  const bool mixed = std::any_of(tables.begin(), tables.end(),
+                                 [&](const Table& table) { return table.dim != tables[0].dim; });
+  json.key("E").integer(rows).key("D").integer(dim).key("mixed_dim").boolean(mixed);
+  json.key("weighted").boolean(false).key("batch_params").begin_object(JsonWriter::Layout::kLine);
+  json.key("B").integer(batch_size).end_object().key("pooling_params").begin_object();
+  const auto mean =
+      write_each(json, "Ls", tables, [](const Table& table) { return table.pooling_factor; });
+  json.key("L").integer(mean).end_object().key("indices_params");
+  write_law(json, laws.front());
+  json.key("indices_params_list").begin_array();
+  for (const IndexLaw& law : laws) write_law(json, law);
+  json.end_array().end_object();
+  return json.take();
+}
 
 Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch_size,
                        TableFile& file) {
@@ -144,10 +222,12 @@ Status read_tbe_config(const JsonValue& value, std::optional<std::int64_t> batch
   NEUROSHARD_ASSIGN_OR_RETURN(const bool weighted, read_flags(root, has_dims));
   NEUROSHARD_RETURN_IF_ERROR(read_batch(root, file));
   if (batch_size) file.batch_size = batch_size;
-  NEUROSHARD_ASSIGN_OR_RETURN(const IndexLaw law, read_law(root));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<IndexLaw> laws, read_laws(root, tables));
   NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<double> pooling, read_pooling(root, tables));
+  NEUROSHARD_RETURN_IF_ERROR(refuse_other_tables(root));
   NEUROSHARD_RETURN_IF_ERROR(root.finish());
   for (std::size_t index = 0; index < rows.size(); ++index) {
+    const IndexLaw& law = laws[index];
     Table table;
     table.name = "table_" + std::to_string(index);
     table.rows = rows[index];

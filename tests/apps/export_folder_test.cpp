@@ -135,10 +135,10 @@ BOOST_AUTO_TEST_CASE(nothing_is_overwritten_and_nothing_is_left_of_what_failed) 
   expect_one_line(example.exported(full), 2, "full: has files, expected a new or an empty folder");
   expect_one_line(example.exported(example.plan), 2,
                   "plan.json: is a file, expected a new or an empty folder");
-  expect_one_line(example.exported("-"), 2, "chakra is a file a rank, expected --output DIR");
+  expect_one_line(example.exported("-"), 2, "chakra is a folder of files, expected --output DIR");
   expect_one_line(run_command({"export", "--tables", source_file("examples/dlrm_dcnv2.json"),
                                "--plan", example.plan, "--format", "chakra"}),
-                  2, "chakra is a file a rank, expected --output DIR");
+                  2, "chakra is a folder of files, expected --output DIR");
   expect_one_line(example.exported(example.folder.file("no/such")), 1, "No such file");
   std::filesystem::create_symlink("nothing", example.folder.path() / "link");
   expect_one_line(example.exported(example.folder.file("link")), 2, "is a link to nothing");

@@ -149,6 +149,32 @@ BOOST_AUTO_TEST_CASE(fbgemm_configs_are_read) {
   BOOST_TEST(value_of(parse_tables(kTbe, "f", 64)).batch_size.value() == 64);
 }
 
+BOOST_AUTO_TEST_CASE(fbgemm_configs_have_a_law_for_each_table) {
+  constexpr std::string_view kEnd = "\"max_indices\": null}";
+  constexpr std::string_view kLaws =
+      R"("max_indices": null, "embedding_specs": null, "feature_table_map": null,
+         "indices_params_list": [{"heavy_hitters": [], "zipf_q": 1, "zipf_s": 0.5},
+           {"heavy_hitters": [0.5], "zipf_q": 3, "zipf_s": 0.1},
+           {"heavy_hitters": [], "zipf_q": 1, "zipf_s": 2}]})";
+  const std::vector<IndexLaw> laws{{{}, 1, 0.5}, {{0.5}, 3, 0.1}, {{}, 1, 2}};
+  const std::string listed = changed(kTbe, kEnd, kLaws);
+  const TableFile file = value_of(parse(listed));
+  for (std::size_t k = 0; k < laws.size(); ++k) {
+    const ReuseHistogram expected =
+        expected_reuse(file.tables[k].rows, 512 * 20.0, laws[k]).histogram;
+    BOOST_TEST((file.tables[k].reuse_histogram == expected));
+  }
+  // What is written is read as it was.
+  const TableFile again = value_of(parse(format_tbe_config(file.tables, laws, 512)));
+  BOOST_TEST((again.tables == file.tables));
+  BOOST_TEST(again.batch_size.value() == 512);
+  check_all_refused(listed, {{"\"feature_table_map\": null", "\"feature_table_map\": [0]",
+                              "$.feature_table_map: found"},
+                             {"0.5}", "-1}", "$.indices_params_list[0].zipf_s: found -1"},
+                             {R"({"heavy_hitters": [], "zipf_q": 1, "zipf_s": 0.5},)", "",
+                              "$.indices_params_list: found an array of 2"}});
+}
+
 BOOST_AUTO_TEST_CASE(fbgemm_configs_that_say_too_little_or_too_much_are_refused) {
   check_all_refused(
       kTbe,

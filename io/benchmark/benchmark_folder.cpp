@@ -1,0 +1,226 @@
+#include "io/benchmark/benchmark_folder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/core/embedded_file.h"
+#include "engine/core/fit_index_law.h"
+#include "engine/core/version.h"
+#include "io/benchmark/drawn_indices.h"
+#include "io/benchmark/pytorch_steps.h"
+#include "io/json/json_writer.h"
+#include "io/tables/table_forms.h"
+
+namespace neuroshard {
+
+/// Generated from io/benchmark/*.py (cmake/neuroshard_embed.cmake).
+std::span<const EmbeddedFile> embedded_benchmark();
+
+namespace io {
+namespace {
+
+using Layout = JsonWriter::Layout;
+using Integers = std::vector<std::int64_t>;
+
+constexpr std::int32_t kLeastColumns = 4;  // FBGEMM reads vectors of as many
+
+bool travels(Precision precision) {
+  return precision == Precision::kFp32 || precision == Precision::kFp16 ||
+         precision == Precision::kBf16;
+}
+
+Status check_table_carried(const Table& table, const std::string& label) {
+  std::string found;
+  if (!table.pooled) found = "lookups that are not pooled";
+  if (table.weighted) found = "lookups with weights";
+  if (table.features > 1) found = std::to_string(table.features) + " features";
+  if (table.data_type == DataType::kInt8) found = "int8";
+  if (found.empty()) return {};
+  return invalid_input(label + ": found " + found +
+                       ", expected one pooled feature without weights, in fp32, fp16 or bf16: a "
+                       "benchmark draws and runs no others");
+}
+
+/// What has no place in the script or among drawn lookups.
+Status check_carried(const Workload& workload, const PlanDocument& document) {
+  for (std::size_t index = 0; index < workload.tables.size(); ++index) {
+    NEUROSHARD_RETURN_IF_ERROR(check_table_carried(
+        workload.tables[index], table_label(workload, static_cast<std::int32_t>(index))));
+  }
+  for (const Shard& shard : document.plan.shards) {
+    if (shard.dim() % kLeastColumns == 0) continue;
+    return invalid_input(table_label(workload, shard.table) + ": found a shard of " +
+                         std::to_string(shard.dim()) + " columns, expected a multiple of " +
+                         std::to_string(kLeastColumns) + ", as FBGEMM reads them");
+  }
+  const ExchangeFormat& exchange = document.exchange;
+  if (!travels(exchange.forward) || !travels(exchange.backward)) {
+    return invalid_input("exchange: found " + to_string(exchange) +
+                         ", expected fp32, fp16 or bf16: a benchmark has no codec for others");
+  }
+  if (document.batch_size < document.plan.devices) {
+    return invalid_input("batch size: found " + std::to_string(document.batch_size) +
+                         ", expected a sample for each of " +
+                         std::to_string(document.plan.devices) + " ranks at least");
+  }
+  return {};
+}
+
+/// The files of one benchmark.
+class BenchmarkWriter {
+ public:
+  BenchmarkWriter(const Workload& workload, const PlanDocument& document,
+                  const PlanExportOptions& options, const FolderSink& sink)
+      : workload_(workload), document_(document), options_(options), sink_(sink) {}
+
+  Status write() {
+    lookups_.assign(document_.plan.shards.size(), 0);
+    NEUROSHARD_RETURN_IF_ERROR(write_drawn_indices(
+        workload_, document_.batch_size, options_.draw_lookups,
+        [&](std::int32_t table, const Integers& indices) { count_lookups(table, indices); },
+        sink_));
+    for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
+      NEUROSHARD_RETURN_IF_ERROR(write_tables_of(rank));
+    }
+    NEUROSHARD_RETURN_IF_ERROR(sink_("benchmark.json", format_benchmark()));
+    for (const EmbeddedFile& file : embedded_benchmark()) {
+      NEUROSHARD_RETURN_IF_ERROR(sink_(std::string(file.name) + ".py", file.bytes));
+    }
+    for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
+      NEUROSHARD_RETURN_IF_ERROR(sink_("pytorch_et/rank-" + std::to_string(rank) + ".json",
+                                       format_pytorch_step(document_, lookups_, rank)));
+    }
+    return {};
+  }
+
+ private:
+  void count_lookups(std::int32_t table, const Integers& indices) {
+    for (std::size_t k = 0; k < document_.plan.shards.size(); ++k) {
+      const Shard& shard = document_.plan.shards[k];
+      if (shard.table != table) continue;
+      lookups_[k] = std::count_if(indices.begin(), indices.end(), [&](std::int64_t row) {
+        return row >= shard.row_begin && row < shard.row_end;
+      });
+    }
+  }
+
+  Status write_tables_of(std::int32_t rank) {
+    std::vector<Table> tables;
+    std::vector<IndexLaw> laws;
+    for (const Shard& shard : document_.plan.shards) {
+      if (shard.device != rank && shard.device != kEveryDevice) continue;
+      const Table& whole = workload_.tables[static_cast<std::size_t>(shard.table)];
+      const double share = shard.device == kEveryDevice ? 1.0 / document_.plan.devices
+                                                        : static_cast<double>(shard.rows()) /
+                                                              static_cast<double>(whole.rows);
+      Table table = whole;
+      table.rows = shard.rows();
+      table.dim = shard.dim();
+      table.pooling_factor *= share;
+      laws.push_back(law_of(shard, table).law);
+      tables.push_back(std::move(table));
+    }
+    if (tables.empty()) return {};
+    return sink_("rank_" + std::to_string(rank) + ".json",
+                 format_tbe_config(tables, laws, document_.batch_size));
+  }
+
+  /// Fitted once for all shards of a table that have as many rows.
+  const FittedLaw& law_of(const Shard& shard, const Table& part) {
+    const auto [place, is_new] = laws_.try_emplace({shard.table, part.rows});
+    if (!is_new) return place->second;
+    const double lookups = static_cast<double>(document_.batch_size) * part.pooling_factor;
+    const Table& whole = workload_.tables[static_cast<std::size_t>(shard.table)];
+    const double all = static_cast<double>(document_.batch_size) * whole.pooling_factor;
+    const bool thinned = shard.device == kEveryDevice;
+    const ReuseHistogram histogram =
+        thinned ? thinned_reuse(part.reuse_histogram, all, whole.rows, 1.0 / document_.plan.devices)
+                : part.reuse_histogram;
+    place->second = fit_index_law(histogram, lookups, part.rows);
+    double& farthest = distances_[shard.table];
+    farthest = std::max(farthest, place->second.distance);
+    return place->second;
+  }
+
+  [[nodiscard]] std::string format_benchmark() const {
+    JsonWriter json;
+    json.begin_object().key("format").text("neuroshard-benchmark").key("version").integer(1);
+    json.key("engine").text(std::string("neuroshard ") + version());
+    json.key("ranks").integer(document_.plan.devices);
+    json.key("batch_size").integer(document_.batch_size);
+    json.key("lookup_seed").unsigned_integer(options_.lookup_seed);
+    json.key("dense_ms").number(options_.dense_ms);
+    json.key("exchange").begin_object(Layout::kLine);
+    json.key("forward").text(to_string(document_.exchange.forward));
+    json.key("backward").text(to_string(document_.exchange.backward)).end_object();
+    json.key("tables").begin_array();
+    for (std::size_t index = 0; index < workload_.tables.size(); ++index) {
+      write_table(json, index);
+    }
+    json.end_array().key("shards").begin_array();
+    for (const Shard& shard : document_.plan.shards) write_shard(json, shard);
+    json.end_array().key("predicted").begin_object();
+    const PlanProvenance& made = document_.provenance;
+    json.key("cost_model").text(made.cost_model).key("hardware").text(made.hardware);
+    json.key("cost_provenance").text(made.cost_provenance);
+    json.key("cost_ms").number(document_.cost.cost_ms).key("ranks").begin_array();
+    for (const DeviceCost& cost : document_.cost.per_device) {
+      json.begin_object(Layout::kLine).key("compute_ms").number(cost.compute_ms);
+      json.key("forward_exchange_ms").number(cost.forward_comm_ms);
+      json.key("backward_exchange_ms").number(cost.backward_comm_ms).end_object();
+    }
+    json.end_array().end_object().end_object();
+    return json.take();
+  }
+
+  void write_table(JsonWriter& json, std::size_t index) const {
+    const Table& table = workload_.tables[index];
+    const auto distance = distances_.find(static_cast<std::int32_t>(index));
+    json.begin_object(Layout::kLine).key("name").text(table.name).key("rows").integer(table.rows);
+    json.key("dim").integer(table.dim).key("data_type").text(to_string(table.data_type));
+    json.key("optimizer").text(to_string(table.optimizer));
+    const double away = distance == distances_.end() ? 0 : distance->second;
+    json.key("law_distance").number(std::round(1e4 * away) / 1e4);
+    json.end_object();
+  }
+
+  static void write_shard(JsonWriter& json, const Shard& shard) {
+    json.begin_object(Layout::kLine).key("table").integer(shard.table).key("rank");
+    if (shard.device == kEveryDevice) {
+      json.text("all");
+    } else {
+      json.integer(shard.device);
+    }
+    json.key("rows").begin_array().integer(shard.row_begin).integer(shard.row_end).end_array();
+    json.key("columns").begin_array().integer(shard.column_begin).integer(shard.column_end);
+    json.end_array().key("kernel").text(to_string(shard.kernel.kernel));
+    if (shard.kernel.load_factor > 0) json.key("load_factor").number(shard.kernel.load_factor);
+    json.end_object();
+  }
+
+  const Workload& workload_;
+  const PlanDocument& document_;
+  const PlanExportOptions& options_;
+  const FolderSink& sink_;
+  Integers lookups_;  ///< of each shard, in the global batch
+  std::map<std::pair<std::int32_t, std::int64_t>, FittedLaw> laws_;  ///< by table and rows
+  std::map<std::int32_t, double> distances_;                         ///< the farthest, by table
+};
+
+}  // namespace
+
+Status write_benchmark(const Workload& workload, const PlanDocument& document,
+                       const PlanExportOptions& options, const FolderSink& sink) {
+  NEUROSHARD_RETURN_IF_ERROR(check_carried(workload, document));
+  if (!options.draw_lookups) return internal_error("benchmark: nobody draws its lookups");
+  return BenchmarkWriter(workload, document, options, sink).write();
+}
+
+}  // namespace io
+}  // namespace neuroshard

@@ -1,0 +1,81 @@
+"""Whether exported benchmarks run on FBGEMM, and give what whole tables give. See scripts/test-torchrec.sh.
+
+    python benchmark.py NEUROSHARD
+
+A plan with columns, rows, columns of rows, a whole table and one on every rank, some of other data types
+and optimizers, is exported. run_plan.py of that folder has to pass its own check on two ranks, and to
+time every phase; FBGEMM has to take the files of the ranks.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from fbgemm_gpu.tbe.bench.tbe_data_config import TBEDataConfig
+
+BATCH = 1001  # which two ranks cannot share evenly
+TABLES = [("user", 20000, 64, 10, {}), ("item", 5000, 32, 4, {}), ("query", 9000, 16, 2.5, {}),
+          ("ad", 700, 16, 2, {"data_type": "fp16"}), ("country", 30, 4, 1, {}),
+          ("device", 50, 8, 0.5, {"optimizer": "rowwise_adagrad"}), ("page", 600, 8, 1, {"data_type": "bf16"})]
+PLANS = {
+    "mixed": {0: [([0, 7001], None, 0), ([7001, 20000], None, 1)],
+              1: [(None, [0, 20], 1), (None, [20, 32], 0)],
+              2: [([0, 4500], [0, 8], 0), ([4500, 9000], [0, 8], 1), (None, [8, 16], 1)],
+              4: [(None, None, "all")]},
+    # Nothing to look up on one rank but its own samples.
+    "lonely": {index: [(None, None, "all" if index == 1 else 0)] for index in range(len(TABLES))},
+}
+PHASES = ["lookup", "wait", "forward_exchange", "dense", "backward_exchange", "backward", "replica_all_reduce",
+          "step"]
+
+
+def run_plan(folder, *arguments):
+    done = subprocess.run([sys.executable, os.path.join(folder, "run_plan.py"), "--device", "cpu", *arguments],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout[done.stdout.index("{"):])
+
+
+def check_configs(folder):
+    """FBGEMM's own class takes the files, where it knows a law a table."""
+    if "indices_params_list" not in TBEDataConfig.__dataclass_fields__:
+        return 0
+    names = [name for name in sorted(os.listdir(folder)) if name.startswith("rank_")]
+    for name in names:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            config = TBEDataConfig.from_json(file.read())
+        assert config.batch_params.B == BATCH and len(config.indices_params_list) == config.T
+    return len(names)
+
+
+def main():
+    neuroshard = sys.argv[1]
+    with tempfile.TemporaryDirectory() as work:
+        tables, configs = os.path.join(work, "tables.json"), 0
+        with open(tables, "w", encoding="utf-8") as file:
+            json.dump({"format": "neuroshard-tables", "version": 1, "batch_size": BATCH, "tables": [
+                {"name": name, "rows": rows, "dim": dim, "pooling_factor": pooling, "zipf_alpha": 1.1, **more}
+                for name, rows, dim, pooling, more in TABLES]}, file)
+        for name, held in PLANS.items():
+            shards = [{"table": index, "rows": rows or [0, table[1]], "columns": columns or [0, table[2]],
+                       "device": device} for index, table in enumerate(TABLES)
+                      for rows, columns, device in held.get(index, [(None, None, index % 2)])]
+            plan, folder = os.path.join(work, name + ".json"), os.path.join(work, name)
+            with open(plan, "w", encoding="utf-8") as file:
+                json.dump({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": BATCH,
+                           "shards": shards, "exchange": {"forward": "fp16", "backward": "bf16"}}, file)
+            subprocess.run([neuroshard, "export", "--tables", tables, "--plan", plan, "--format", "benchmark",
+                            "--output", folder], check=True)
+            assert "whole tables" in run_plan(folder, "--check")["check"]
+            timed = run_plan(folder, "--warmup", "1", "--steps", "3")["median_ms"]
+            assert sorted(timed) == sorted(PHASES), timed
+            assert all(len(timed[phase]) == 2 for phase in PHASES), timed
+            configs += check_configs(folder)
+    print(f"torchrec-benchmark: {len(PLANS)} plans give what whole tables give, "
+          f"FBGEMM takes {configs} configurations")
+
+
+if __name__ == "__main__":
+    main()
