@@ -40,10 +40,12 @@ Status check_table_carried(const Table& table, const std::string& label) {
   if (!table.pooled) found = "lookups that are not pooled";
   if (table.weighted) found = "lookups with weights";
   if (table.features > 1) found = std::to_string(table.features) + " features";
-  if (table.data_type == DataType::kInt8) found = "int8";
+  if (table.data_type == DataType::kInt8 || table.data_type == DataType::kBf16) {
+    found = to_string(table.data_type);
+  }
   if (found.empty()) return {};
   return invalid_input(label + ": found " + found +
-                       ", expected one pooled feature without weights, in fp32, fp16 or bf16: a "
+                       ", expected one pooled feature without weights, in fp32 or fp16: a "
                        "benchmark draws and runs no others");
 }
 

@@ -205,7 +205,8 @@ std::string format_tbe_config(std::span<const Table> tables, std::span<const Ind
   write_law(json, laws.front());
   json.key("indices_params_list").begin_array();
   for (const IndexLaw& law : laws) write_law(json, law);
-  json.end_array().end_object();
+  json.end_array().key("use_cpu").boolean(false).key("max_indices").null();
+  json.key("embedding_specs").null().key("feature_table_map").null().end_object();
   return json.take();
 }
 
