@@ -148,6 +148,8 @@ class Rank:
             found = features[:, plan.begin[index]:plan.begin[index + 1]]
             if not torch.equal(found, plan.whole_outputs(index, self.samples)):
                 raise AssertionError(f"rank {self.rank}: outputs of table {index} are others")
+        for _, fused, _ in self.lookups:
+            fused.flush()  # rows of caches, to the host memory that they are of
         for group, module, _ in self.lookups + self.replicas:
             for shard, weights in zip(group, module.split_embedding_weights()):
                 table = plan.tables[shard["table"]]
