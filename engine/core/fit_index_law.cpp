@@ -11,17 +11,54 @@ namespace neuroshard {
 namespace {
 
 constexpr double kLeastExponent = 1e-6;  // as good as even
-constexpr double kMostExponent = 4;
-constexpr double kMostShiftPower = 20;  // zipf_q up to 2^20
-constexpr double kFinest = 0.02;        // steps of the exponent that end a descent
+constexpr double kMostSteepness = 7;     // zipf_s up to 64
+constexpr double kMostShift = 29;        // zipf_q up to 2^29
+// Steps of the steepness: the first, and the last without and with heavy hitters.
+constexpr double kFirstStep = 0.25;
+constexpr double kFinest = 0.01;
+constexpr double kFinestWithHitters = 0.05;
 constexpr double kWorthHitters = 0.005;
 constexpr double kNear = 0.01;  // a point: no need to look on
 
-double distance_between(const ReuseHistogram& a, const ReuseHistogram& b) {
-  double sum = 0;
-  for (std::size_t bin = 0; bin < a.size(); ++bin) sum += std::abs(a[bin] - b[bin]);
-  return sum / 2;
+/// How far two histograms are from each other.
+struct Distance {
+  double differences = 0;  ///< half the sum of all bins'
+  double bins = 0;         ///< that shares have to move to make the one of the other
+
+  /// What descents make less: the former alone leads nowhere while no bin is met.
+  [[nodiscard]] double loss() const { return differences + bins / 2; }
+};
+
+Distance distance_between(const ReuseHistogram& a, const ReuseHistogram& b) {
+  Distance distance;
+  double ahead = 0;
+  for (std::size_t bin = 0; bin < a.size(); ++bin) {
+    ahead += a[bin] - b[bin];
+    distance.differences += std::abs(a[bin] - b[bin]) / 2;
+    distance.bins += std::abs(ahead);
+  }
+  return distance;
 }
+
+/// A law that was tried.
+struct Trial {
+  IndexLaw law{};
+  Distance distance{};
+
+  [[nodiscard]] bool is_near() const { return distance.differences <= kNear; }
+  [[nodiscard]] double loss() const { return distance.loss(); }
+};
+
+/// A law but for its heavy hitters, in numbers of which steps are alike everywhere.
+struct Point {
+  double shift = 0;      ///< log2 of zipf_q
+  double steepness = 0;  ///< zipf_s up to 1, from there 1 + log2 of it
+
+  [[nodiscard]] Point moved(double shift_by, double steepness_by) const {
+    return {std::clamp(shift + shift_by, 0.0, kMostShift),
+            std::clamp(steepness + steepness_by, kLeastExponent, kMostSteepness)};
+  }
+};
 
 /// What laws are fitted to.
 struct Target {
@@ -29,38 +66,63 @@ struct Target {
   double lookups;
   std::int64_t rows;
 
-  [[nodiscard]] FittedLaw with(std::vector<double> hitters, double power, double exponent) const {
-    IndexLaw law{std::move(hitters), std::exp2(power), exponent};
-    const double away = distance_between(expected_reuse(rows, lookups, law).histogram, histogram);
+  [[nodiscard]] Trial with(std::vector<double> hitters, const Point& at) const {
+    const double exponent = at.steepness < 1 ? at.steepness : std::exp2(at.steepness - 1);
+    IndexLaw law{std::move(hitters), std::exp2(at.shift), exponent};
+    const Distance away = distance_between(expected_reuse(rows, lookups, law).histogram, histogram);
     return {std::move(law), away};
   }
 };
 
-/// Walks from (2^power, exponent) in ever smaller steps to where none brings the law nearer.
-FittedLaw descend(const Target& target, const std::vector<double>& hitters, double power,
-                  double exponent) {
-  FittedLaw best = target.with(hitters, power, exponent);
-  double step = 0.32;
-  while (step >= kFinest && best.distance > kNear) {
-    const std::array<std::pair<double, double>, 6> moves{{{power, exponent + step},
-                                                          {power, exponent - step},
-                                                          {power + 8 * step, exponent},
-                                                          {power - 8 * step, exponent},
-                                                          {power + 8 * step, exponent + step},
-                                                          {power - 8 * step, exponent - step}}};
+struct Fit {
+  Trial trial;
+  Point at;
+};
+
+/// Walks in ever smaller steps to where none down to `last` brings the law nearer. Of a steep law
+/// with a large shift the ratio of the two counts: both grow together.
+Fit descend(const Target& target, const std::vector<double>& hitters, Point at, double step,
+            double last) {
+  constexpr double kShiftStep = 8;
+  constexpr std::array<Point, 8> kMoves{{{0, 1},
+                                         {0, -1},
+                                         {kShiftStep, 0},
+                                         {-kShiftStep, 0},
+                                         {1, 1},
+                                         {-1, -1},
+                                         {kShiftStep, 1},
+                                         {-kShiftStep, -1}}};
+  Trial best = target.with(hitters, at);
+  std::size_t first = 0;  // of the moves: the one that did well before
+  while (step >= last && !best.is_near()) {
     bool moved = false;
-    for (const auto& [next_power, next_exponent] : moves) {
-      const double p = std::clamp(next_power, 0.0, kMostShiftPower);
-      const double s = std::clamp(next_exponent, kLeastExponent, kMostExponent);
-      FittedLaw next = target.with(hitters, p, s);
-      if (!(next.distance < best.distance)) continue;
-      best = std::move(next);
-      power = p;
-      exponent = s;
+    for (std::size_t k = 0; k < kMoves.size() && !moved; ++k) {
+      const Point& move = kMoves[(first + k) % kMoves.size()];
+      const Point next = at.moved(move.shift * step, move.steepness * step);
+      Trial other = target.with(hitters, next);
+      if (!(other.loss() < best.loss())) continue;
+      best = std::move(other);
+      at = next;
+      first = (first + k) % kMoves.size();
       moved = true;
-      break;
     }
     if (!moved) step /= 2;
+  }
+  return {std::move(best), at};
+}
+
+/// The best of some points everywhere.
+Point best_beginning(const Target& target) {
+  Point best;
+  double least = kReuseBins;  // beyond any
+  for (const double shift : {0.0, 6.0, 12.0, 18.0}) {
+    for (const double steepness : {kLeastExponent, 0.8, 1.3, 3.0, 5.0}) {
+      const Trial trial = target.with({}, {shift, steepness});
+      if (!(trial.loss() < least)) continue;
+      least = trial.loss();
+      best = {shift, steepness};
+      if (trial.is_near()) return best;
+    }
   }
   return best;
 }
@@ -89,23 +151,15 @@ FittedLaw fit_index_law(const ReuseHistogram& histogram, double lookups, std::in
   const bool is_looked_up = lookups > 0 && mean_reuse(histogram) > 0;
   if (!is_looked_up) return {{{}, 1, kLeastExponent}, 0};
   const Target target{histogram, lookups, rows};
-  FittedLaw best = descend(target, {}, 0, kLeastExponent);
-  for (const auto& [power, exponent] : {std::pair{0.0, 1.0}, {6.0, 1.4}, {12.0, 2.0}}) {
-    if (best.distance <= kNear) return best;
-    FittedLaw other = descend(target, {}, power, exponent);
-    if (other.distance < best.distance) best = std::move(other);
-  }
-  const double power = std::log2(best.law.zipf_q);
-  const double exponent = best.law.zipf_s;
-  for (const std::size_t count :
-       {std::size_t{1}, std::size_t{4}, std::size_t{kMostFittedHitters}}) {
-    if (best.distance <= kNear || static_cast<std::int64_t>(count) >= rows) break;
+  Fit best = descend(target, {}, best_beginning(target), kFirstStep, kFinest);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{kMostFittedHitters}}) {
+    if (best.trial.is_near() || static_cast<std::int64_t>(count) >= rows) break;
     const std::vector<double> hitters = hottest(target, count);
     if (hitters.size() < count) break;
-    FittedLaw other = descend(target, hitters, power, exponent);
-    if (other.distance < best.distance - kWorthHitters) best = std::move(other);
+    Fit other = descend(target, hitters, best.at, kFirstStep, kFinestWithHitters);
+    if (other.trial.loss() < best.trial.loss() - kWorthHitters) best = std::move(other);
   }
-  return best;
+  return {std::move(best.trial.law), best.trial.distance.differences};
 }
 
 }  // namespace neuroshard

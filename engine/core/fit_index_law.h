@@ -16,10 +16,12 @@ struct FittedLaw {
 inline constexpr int kMostFittedHitters = 16;
 
 /// The law whose expected histogram of that many lookups of `rows` rows is the nearest to
-/// `histogram` that a descent finds from a few beginnings: Zipf's exponent and shift, then with the
-/// hottest rows of the histogram as heavy hitters, where those bring it nearer. The exponent is
-/// above 0, as FBGEMM asks. Where nothing is looked up, any law is: an even one. Deterministic.
-/// REQUIRES rows >= 1, lookups >= 0 and finite.
+/// `histogram` that a descent finds: Zipf's exponent and shift, then with the hottest rows of the
+/// histogram as heavy hitters, where those bring it nearer. Power laws are met within 0.03. Batches
+/// of real tables, whose hot rows are more alike, may be far from every such law. The exponent is
+/// above 0, as FBGEMM asks. Where nothing is looked up, any law will do: an even one. Takes some
+/// hundred expected_reuse(), a tenth of a second. Deterministic, thread-safe. REQUIRES rows >= 1,
+/// lookups >= 0 and finite.
 FittedLaw fit_index_law(const ReuseHistogram& histogram, double lookups, std::int64_t rows);
 
 }  // namespace neuroshard

@@ -11,6 +11,7 @@
 
 #include "engine/core/embedded_file.h"
 #include "engine/core/fit_index_law.h"
+#include "engine/core/thread_pool.h"
 #include "engine/core/version.h"
 #include "io/benchmark/drawn_indices.h"
 #include "io/benchmark/pytorch_steps.h"
@@ -87,6 +88,7 @@ class BenchmarkWriter {
         workload_, document_.batch_size, options_.draw_lookups,
         [&](std::int32_t table, const Integers& indices) { count_lookups(table, indices); },
         sink_));
+    fit_laws();
     for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
       NEUROSHARD_RETURN_IF_ERROR(write_tables_of(rank));
     }
@@ -112,42 +114,48 @@ class BenchmarkWriter {
     }
   }
 
-  Status write_tables_of(std::int32_t rank) {
+  /// What a rank has of the table: all rows and columns of the shard and its share of the lookups.
+  [[nodiscard]] Table part_of(const Shard& shard) const {
+    Table part = workload_.tables[static_cast<std::size_t>(shard.table)];
+    if (shard.device == kEveryDevice) {
+      const double lookups = static_cast<double>(document_.batch_size) * part.pooling_factor;
+      part.reuse_histogram =
+          thinned_reuse(part.reuse_histogram, lookups, part.rows, 1.0 / document_.plan.devices);
+      part.pooling_factor /= document_.plan.devices;
+    } else {
+      part.pooling_factor *= static_cast<double>(shard.rows()) / static_cast<double>(part.rows);
+    }
+    part.rows = shard.rows();
+    part.dim = shard.dim();
+    return part;
+  }
+
+  /// Each once for all shards of a table that have as many rows, on all processors.
+  void fit_laws() {
+    std::vector<std::pair<Table, FittedLaw*>> parts;
+    for (const Shard& shard : document_.plan.shards) {
+      const auto [place, is_new] = laws_.try_emplace({shard.table, shard.rows()});
+      if (is_new) parts.emplace_back(part_of(shard), &place->second);
+    }
+    ThreadPool pool(0);
+    pool.parallel_for(std::ssize(parts), [&](std::int64_t index, int) {
+      const auto& [part, law] = parts[static_cast<std::size_t>(index)];
+      const double lookups = static_cast<double>(document_.batch_size) * part.pooling_factor;
+      *law = fit_index_law(part.reuse_histogram, lookups, part.rows);
+    });
+  }
+
+  Status write_tables_of(std::int32_t rank) const {
     std::vector<Table> tables;
     std::vector<IndexLaw> laws;
     for (const Shard& shard : document_.plan.shards) {
       if (shard.device != rank && shard.device != kEveryDevice) continue;
-      const Table& whole = workload_.tables[static_cast<std::size_t>(shard.table)];
-      const double share = shard.device == kEveryDevice ? 1.0 / document_.plan.devices
-                                                        : static_cast<double>(shard.rows()) /
-                                                              static_cast<double>(whole.rows);
-      Table table = whole;
-      table.rows = shard.rows();
-      table.dim = shard.dim();
-      table.pooling_factor *= share;
-      laws.push_back(law_of(shard, table).law);
-      tables.push_back(std::move(table));
+      tables.push_back(part_of(shard));
+      laws.push_back(laws_.at({shard.table, shard.rows()}).law);
     }
     if (tables.empty()) return {};
     return sink_("rank_" + std::to_string(rank) + ".json",
                  format_tbe_config(tables, laws, document_.batch_size));
-  }
-
-  /// Fitted once for all shards of a table that have as many rows.
-  const FittedLaw& law_of(const Shard& shard, const Table& part) {
-    const auto [place, is_new] = laws_.try_emplace({shard.table, part.rows});
-    if (!is_new) return place->second;
-    const double lookups = static_cast<double>(document_.batch_size) * part.pooling_factor;
-    const Table& whole = workload_.tables[static_cast<std::size_t>(shard.table)];
-    const double all = static_cast<double>(document_.batch_size) * whole.pooling_factor;
-    const bool thinned = shard.device == kEveryDevice;
-    const ReuseHistogram histogram =
-        thinned ? thinned_reuse(part.reuse_histogram, all, whole.rows, 1.0 / document_.plan.devices)
-                : part.reuse_histogram;
-    place->second = fit_index_law(histogram, lookups, part.rows);
-    double& farthest = distances_[shard.table];
-    farthest = std::max(farthest, place->second.distance);
-    return place->second;
   }
 
   [[nodiscard]] std::string format_benchmark() const {
@@ -183,11 +191,15 @@ class BenchmarkWriter {
 
   void write_table(JsonWriter& json, std::size_t index) const {
     const Table& table = workload_.tables[index];
-    const auto distance = distances_.find(static_cast<std::int32_t>(index));
+    const auto number = static_cast<std::int32_t>(index);
+    double away = 0;  // of the worst of its shards
+    for (auto law = laws_.lower_bound({number, 0});
+         law != laws_.end() && law->first.first == number; ++law) {
+      away = std::max(away, law->second.distance);
+    }
     json.begin_object(Layout::kLine).key("name").text(table.name).key("rows").integer(table.rows);
     json.key("dim").integer(table.dim).key("data_type").text(to_string(table.data_type));
     json.key("optimizer").text(to_string(table.optimizer));
-    const double away = distance == distances_.end() ? 0 : distance->second;
     json.key("law_distance").number(std::round(1e4 * away) / 1e4);
     json.end_object();
   }
@@ -212,7 +224,6 @@ class BenchmarkWriter {
   const FolderSink& sink_;
   Integers lookups_;  ///< of each shard, in the global batch
   std::map<std::pair<std::int32_t, std::int64_t>, FittedLaw> laws_;  ///< by table and rows
-  std::map<std::int32_t, double> distances_;                         ///< the farthest, by table
 };
 
 }  // namespace
