@@ -160,6 +160,7 @@ class ExportCommand final : public Command {
     const io::FolderFormat& format = *io::find_folder_format(flags_.format);
     FolderWriter writer(std::int64_t{format.files_a_rank} * document.plan.devices +
                         format.files_beside);
+    flags_.options.cancel = &cancel_token();
     if (format.draws_lookups) flags_.options.draw_lookups = draws_from(flags_.options.lookup_seed);
     NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(output_));
     NEUROSHARD_RETURN_IF_ERROR(

@@ -88,7 +88,7 @@ class BenchmarkWriter {
         workload_, document_.batch_size, options_.draw_lookups,
         [&](std::int32_t table, const Integers& indices) { count_lookups(table, indices); },
         sink_));
-    fit_laws();
+    NEUROSHARD_RETURN_IF_ERROR(fit_laws());
     for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
       NEUROSHARD_RETURN_IF_ERROR(write_tables_of(rank));
     }
@@ -131,7 +131,7 @@ class BenchmarkWriter {
   }
 
   /// Each once for all shards of a table that have as many rows, on all processors.
-  void fit_laws() {
+  Status fit_laws() {
     std::vector<std::pair<Table, FittedLaw*>> parts;
     for (const Shard& shard : document_.plan.shards) {
       const auto [place, is_new] = laws_.try_emplace({shard.table, shard.rows()});
@@ -139,10 +139,16 @@ class BenchmarkWriter {
     }
     ThreadPool pool(0);
     pool.parallel_for(std::ssize(parts), [&](std::int64_t index, int) {
+      if (is_cancelled()) return;
       const auto& [part, law] = parts[static_cast<std::size_t>(index)];
       const double lookups = static_cast<double>(document_.batch_size) * part.pooling_factor;
       *law = fit_index_law(part.reuse_histogram, lookups, part.rows);
     });
+    return is_cancelled() ? cancelled("interrupted: nothing is written") : Status();
+  }
+
+  [[nodiscard]] bool is_cancelled() const {
+    return options_.cancel != nullptr && options_.cancel->cancelled();
   }
 
   Status write_tables_of(std::int32_t rank) const {

@@ -22,8 +22,8 @@ namespace neuroshard::io {
 /// REQUIRES a valid, canonical plan with costs, and complete options. Errors: kInvalidInput, naming
 /// the table, for what FBGEMM's lookups of the script or the drawn lookups do not know: lookups
 /// that are not pooled or have weights, several features, bf16, int8, columns in no multiple of 4;
-/// also exchanges in fp8 or int8, and fewer samples than ranks. kInternal without `draw_lookups`.
-/// The sink's. Thread-safe.
+/// also exchanges in fp8 or int8, and fewer samples than ranks. kInternal without `draw_lookups`,
+/// kCancelled. The sink's. Thread-safe.
 Status write_benchmark(const Workload& workload, const PlanDocument& document,
                        const PlanExportOptions& options, const FolderSink& sink);
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/progress.h"
 #include "engine/core/table.h"
 
 namespace neuroshard::io {
@@ -71,6 +72,8 @@ struct PlanExportOptions {
   /// seed that they were drawn with.
   std::function<DrawnLookups(const Table& table, std::int64_t batch_size)> draw_lookups{};
   std::uint64_t lookup_seed = 0;
+  /// "benchmark": ends the fit of lookups' laws, which may take a minute; null: nothing does.
+  const CancelToken* cancel = nullptr;
   /// "chakra", "benchmark": what the dense layers take between the exchanges of a step.
   double dense_ms = 0;
   /// "chakra": steps, one after the other, 1 at least.
