@@ -43,7 +43,15 @@ constexpr std::array kCommands{
                  "  neuroshard export --tables examples/dlrm_dcnv2.json --plan my.json "
                  "--format torchrec --output torchrec.json\n"
                  "  neuroshard export --tables examples/dlrm_dcnv2.json --plan my.json "
-                 "--format benchmark --output benchmark\n",
+                 "--format benchmark --output benchmark\n"
+                 "  neuroshard collect compute --backend sim --profile H200-141G --samples 200 "
+                 "--output few\n"
+                 "  neuroshard calibrate compute --base h200_sim --data few --epochs 20 "
+                 "--output my.safetensors\n"
+                 "  neuroshard tables generate --count 20 --seed 1 --dims 64 --batch-size 65536 "
+                 "--output pool.json\n"
+                 "  neuroshard export --tables pool.json --cost-model my.safetensors "
+                 "--format benchmark --for least-sure 20 --output sets\n",
                  make_export_command},
     CommandEntry{"compare", "every algorithm on every task",
                  "  neuroshard tables generate --count 100 --seed 1 --output pool.json\n"

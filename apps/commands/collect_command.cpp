@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/commands/data_origin.h"
+#include "apps/commands/collected.h"
 #include "apps/console/output.h"
 #include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
@@ -12,7 +12,6 @@
 #include "apps/make_commands.h"
 #include "engine/core/bytes.h"
 #include "engine/core/cluster.h"
-#include "engine/core/decimal.h"
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/ground_truth.h"
@@ -45,10 +44,10 @@ class ResumeNote final : public ProgressSink {
 class CollectCommand : public Command {
  public:
   void declare(FlagSet& flags) override {
-    flags
-        .choice("backend", "NAME", "cuda, cpu (this machine) or sim (a documented model)",
-                &backend_, {"cuda", "cpu", "sim"})
-        .required();
+    FlagSet::Flag& backend =
+        flags.choice("backend", "NAME", "cuda, cpu (this machine) or sim (a documented model)",
+                     &backend_, {"cuda", "cpu", "sim"});
+    require_backend(backend);
     flags.text("profile", "NAME|FILE",
                "for sim, the hardware: one of " + join(simulated_profile_names(), ", ") +
                    "; +LINKS picks other links",
@@ -102,8 +101,12 @@ class CollectCommand : public Command {
   }
   Status collect_and_print(GroundTruth& truth) {
     NEUROSHARD_ASSIGN_OR_RETURN(const CollectReport report, collect_with_progress(truth));
-    return print(summary(report, truth));
+    const std::string conditions = truth.conditions();
+    return print(
+        collected_summary(report, options_.output, {truth.hardware(), truth.provenance()}) +
+        (conditions.empty() ? "" : "at the end: " + conditions + "\n"));
   }
+  virtual void require_backend(FlagSet::Flag& backend) { backend.required(); }
   virtual void declare_kind(FlagSet& flags) = 0;
   void declare_pool(FlagSet& flags) {
     flags.bytes("max-memory", "tables of a device take at most this", &options_.max_memory_bytes)
@@ -136,27 +139,22 @@ class CollectCommand : public Command {
     return collect(truth);
   }
 
-  [[nodiscard]] std::string summary(const CollectReport& report, const GroundTruth& truth) const {
-    std::string text = with_commas(report.found + report.added) + " samples in " + options_.output +
-                       ", " + with_commas(report.added) + " of them new";
-    if (report.added > 0 && report.seconds > 0) {
-      text += " (" + fixed_decimals(static_cast<double>(report.added) / report.seconds, 1) + "/s)";
-    }
-    text += "\n" + describe(ModelOrigin{truth.hardware(), truth.provenance()}) + "\n";
-    if (const std::string conditions = truth.conditions(); !conditions.empty()) {
-      text += "at the end: " + conditions + "\n";
-    }
-    return text;
-  }
-
   std::string backend_;
   std::optional<std::string> profile_;
   int threads_ = 0;
 };
 
 class CollectComputeCommand final : public CollectCommand {
+ public:
+  Status run(const FlagSet& flags) override {
+    if (flags.given("from")) return collect_from(flags, from_, options_.output);
+    return CollectCommand::run(flags);
+  }
+
  protected:
+  void require_backend(FlagSet::Flag& backend) override { backend.required_without("from"); }
   void declare_kind(FlagSet& flags) override {
+    declare_collect_from(flags, &from_);
     flags.text("tables", "FILE", "tables to draw sets from", &tables_)
         .default_text("856 generated ones, seed 0");
     flags.integer("max-tables", "a set has 1 to this many tables", &options_.max_tables, 1, 1000);
@@ -177,6 +175,9 @@ class CollectComputeCommand final : public CollectCommand {
     NEUROSHARD_ASSIGN_OR_RETURN(const Workload pool, generate_tables(generate));
     return collect_compute(truth, pool.tables, options_);
   }
+
+ private:
+  std::string from_;
 };
 
 class CollectCommCommand final : public CollectCommand {

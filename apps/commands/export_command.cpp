@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -7,6 +6,8 @@
 #include <vector>
 
 #include "apps/commands/baselines.h"
+#include "apps/commands/folder_writer.h"
+#include "apps/commands/least_sure.h"
 #include "apps/commands/plan_input.h"
 #include "apps/commands/plan_setting.h"
 #include "apps/commands/report_facts.h"
@@ -19,7 +20,6 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/cost_model/plan_error.h"
-#include "engine/ground_truth/cpu/index_stream.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
@@ -30,49 +30,21 @@
 namespace neuroshard::apps {
 namespace {
 
-/// Writes the files of a folder until it is interrupted.
-class FolderWriter {
- public:
-  explicit FolderWriter(std::int64_t files) : files_(files) {}
-
-  Status write(io::NewFolder& folder, std::string_view name, std::string_view bytes) {
-    if (cancel_.cancelled()) return cancelled("interrupted: nothing is written");
-    if (name != name_) {
-      name_ = name;
-      ++begun_;
-    }
-    progress_.update("writing", begun_ - 1, files_, "files");
-    return folder.append(name, bytes);
-  }
-
- private:
-  const CancelToken& cancel_ = cancel_token();
-  std::int64_t files_;
-  std::int64_t begun_ = 0;
-  std::string name_;
-  ProgressBar progress_;
-};
-
-/// Lookups that follow the tables' reuse histograms.
-std::function<io::DrawnLookups(const Table&, std::int64_t)> draws_from(std::uint64_t seed) {
-  return [seed](const Table& table, std::int64_t batch_size) {
-    IndexStream stream = make_index_stream(table, batch_size, seed);
-    return io::DrawnLookups{std::move(stream.offsets), std::move(stream.indices)};
-  };
-}
-
 class ExportCommand final : public Command {
  public:
   void declare(FlagSet& flags) override {
-    declare_plan_input(flags, &input_);
+    declare_plan_input(flags, &input_).required_without("for");
     declare_all_formats(flags, &flags_, "the plan's, or ");
     flags
         .bytes("device-memory",
-               "json, html: memory of each device; a report shows the limit and the baselines",
+               "json, html: memory of each device; a report shows the limit and the baselines. "
+               "With --for: "
+               "what a set takes at most, else 4 GiB",
                &flags_.options.memory_limit)
         .default_text("the plan's, or not known");
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_bandwidths(flags, &bandwidths_, true);
+    declare_least_sure(flags, &for_);
     flags
         .text("output", "FILE", "where the plan goes; chakra, benchmark: a new or an empty folder",
               &output_)
@@ -87,6 +59,9 @@ class ExportCommand final : public Command {
     }
     NEUROSHARD_RETURN_IF_ERROR(flags_.is_folder() ? io::check_new_folder(output_)
                                                   : io::check_writable(output_));
+    if (flags.given("for")) {
+      return export_least_sure(flags, for_, input_, flags_, cost_model_, output_);
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(PlanAndTables input, load_plan_and_tables(input_));
     NEUROSHARD_RETURN_IF_ERROR(check_batch(input));
     NEUROSHARD_ASSIGN_OR_RETURN(io::PlanDocument document, bind(input, input_.devices));
@@ -234,6 +209,7 @@ class ExportCommand final : public Command {
   }
 
   PlanInputFlags input_;
+  std::string for_;
   ExportFlags flags_;
   std::string cost_model_{kDefaultCostModel};
   TorchRecBandwidths bandwidths_;

@@ -11,20 +11,22 @@
 
 namespace neuroshard::apps {
 
-void declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
+FlagSet::Flag& declare_plan_input(FlagSet& flags, PlanInputFlags* out) {
   flags.text("tables", "FILE", "the tables of the plan; - = stdin", &out->tables)
       .required()
       .reads();
-  flags
-      .text("plan", "FILE", "a plan: of `neuroshard plan`, TorchRec's JSON or HugeCTR's lists",
-            &out->plan)
-      .required()
-      .reads("plan");
+  FlagSet::Flag& plan =
+      flags
+          .text("plan", "FILE", "a plan: of `neuroshard plan`, TorchRec's JSON or HugeCTR's lists",
+                &out->plan)
+          .required()
+          .reads("plan");
   flags
       .integer("devices", "number of devices, where the plan does not hold it", &out->devices, 1,
                kMaxDevices)
       .default_text("the plan's");
   declare_batch_size(flags, &out->batch_size);
+  return plan;
 }
 
 Result<PlanAndTables> load_plan_and_tables(const PlanInputFlags& flags, io::PlanUse use) {

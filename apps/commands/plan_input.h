@@ -19,7 +19,8 @@ struct PlanInputFlags {
   std::int32_t devices = 0;
   std::optional<std::int64_t> batch_size;
 };
-void declare_plan_input(FlagSet& flags, PlanInputFlags* out);
+/// Returns the flag of the plan.
+FlagSet::Flag& declare_plan_input(FlagSet& flags, PlanInputFlags* out);
 
 /// A plan of any format and the tables it is for. The batch size is the flag's, else the plan's,
 /// else the tables'.

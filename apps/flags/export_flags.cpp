@@ -140,7 +140,8 @@ void declare_all_formats(FlagSet& flags, ExportFlags* out, const std::string& so
                &out->options.dense_ms, {0, 1e6, true});
   flags.integer("steps", "chakra: steps, one after the other", &out->options.trace_steps, 1,
                 1'000'000);
-  flags.seed("seed", "benchmark: of the lookups", &out->options.lookup_seed);
+  flags.seed("seed", "benchmark: of the lookups, and of the sets of --for",
+             &out->options.lookup_seed);
 }
 
 }  // namespace neuroshard::apps

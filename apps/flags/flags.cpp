@@ -71,6 +71,20 @@ Status FlagSet::assign(const Flag& flag, const std::string& word) {
   return flag.assign_(word).with_context("--" + flag.name_);
 }
 
+/// The arguments, values of two words as one each.
+std::vector<std::string> FlagSet::joined(std::span<const std::string> arguments) const {
+  std::vector<std::string> words;
+  for (std::size_t k = 0; k < arguments.size(); ++k) {
+    words.push_back(arguments[k]);
+    const Flag* flag = arguments[k].starts_with("--") ? find(arguments[k].substr(2)) : nullptr;
+    if (flag == nullptr || !flag->two_words_ || k + 2 >= arguments.size()) continue;
+    if (arguments[k + 1].starts_with("--") || arguments[k + 2].starts_with("--")) continue;
+    words.push_back(arguments[k + 1] + " " + arguments[k + 2]);
+    k += 2;
+  }
+  return words;
+}
+
 Status FlagSet::parse(std::span<const std::string> arguments) {
   given_.clear();
   given_text_.clear();
@@ -87,7 +101,7 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
   }
   std::vector<po::option> options;
   try {
-    options = po::command_line_parser(std::vector<std::string>(arguments.begin(), arguments.end()))
+    options = po::command_line_parser(joined(arguments))
                   .options(known)
                   .style(style::allow_long | style::long_allow_next | style::long_allow_adjacent)
                   .allow_unregistered()
@@ -116,7 +130,7 @@ Status FlagSet::parse(std::span<const std::string> arguments) {
     NEUROSHARD_RETURN_IF_ERROR(assign(*flag, word));
   }
   for (const auto& flag : flags_) {
-    if (flag->required_ && !given(flag->name_)) {
+    if (flag->required_ && !given(flag->name_) && !given(flag->instead_)) {
       return invalid_input("found no --" + flag->name_ + ", expected --" + flag->name_ + " " +
                            flag->value_name_);
     }
@@ -153,7 +167,10 @@ std::vector<FlagSet::Info> FlagSet::infos() const {
   std::vector<Info> infos;
   for (const auto& flag : flags_) {
     std::string help = flag->help_;
-    if (flag->required_) help += " (required)";
+    if (flag->required_) {
+      help +=
+          flag->instead_.empty() ? " (required)" : " (required without --" + flag->instead_ + ")";
+    }
     if (flag->repeatable_) help += " (may be repeated)";
     if (!flag->required_ && !flag->default_text_.empty()) {
       help += " (default " + flag->default_text_ + ")";

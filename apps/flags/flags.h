@@ -30,6 +30,16 @@ class FlagSet {
       required_ = true;
       return *this;
     }
+    /// Required where the other flag is not given.
+    Flag& required_without(std::string other) {
+      instead_ = std::move(other);
+      return required();
+    }
+    /// The value is two words: one argument with a blank in it, or two.
+    Flag& two_words() {
+      two_words_ = true;
+      return *this;
+    }
     /// What --help shows as the default when the variable's own value does not say it.
     Flag& default_text(std::string text) {
       default_text_ = std::move(text);
@@ -67,7 +77,9 @@ class FlagSet {
     std::optional<FileUse> file_;
     std::vector<std::string> words_;  // values worth offering, where they can be listed
     std::function<Result<std::string>()> answer_;
+    std::string instead_;  // the flag without which it is required; "": always
     bool required_ = false;
+    bool two_words_ = false;
     bool repeatable_ = false;
     std::function<Status(const std::string&)> assign_;  // the error says "found X, expected Y"
   };
@@ -259,6 +271,7 @@ class FlagSet {
             std::function<Status(const std::string&)> assign);
   [[nodiscard]] const Flag* find(std::string_view name) const;
   Status assign(const Flag& flag, const std::string& word);
+  [[nodiscard]] std::vector<std::string> joined(std::span<const std::string> arguments) const;
 
   std::vector<std::unique_ptr<Flag>> flags_;
   std::vector<std::string> given_;

@@ -4,26 +4,20 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/core/embedded_file.h"
 #include "engine/core/fit_index_law.h"
 #include "engine/core/thread_pool.h"
 #include "engine/core/version.h"
 #include "io/benchmark/drawn_indices.h"
 #include "io/benchmark/pytorch_steps.h"
+#include "io/benchmark/scripts.h"
 #include "io/json/json_writer.h"
 #include "io/tables/table_forms.h"
 
-namespace neuroshard {
-
-/// Generated from io/benchmark/*.py (cmake/neuroshard_embed.cmake).
-std::span<const EmbeddedFile> embedded_benchmark();
-
-namespace io {
+namespace neuroshard::io {
 namespace {
 
 using Layout = JsonWriter::Layout;
@@ -93,9 +87,7 @@ class BenchmarkWriter {
       NEUROSHARD_RETURN_IF_ERROR(write_tables_of(rank));
     }
     NEUROSHARD_RETURN_IF_ERROR(sink_("benchmark.json", format_benchmark()));
-    for (const EmbeddedFile& file : embedded_benchmark()) {
-      NEUROSHARD_RETURN_IF_ERROR(sink_(std::string(file.name) + ".py", file.bytes));
-    }
+    NEUROSHARD_RETURN_IF_ERROR(write_scripts({"fused_lookup", "plan_data", "run_plan"}, sink_));
     for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
       NEUROSHARD_RETURN_IF_ERROR(sink_("pytorch_et/rank-" + std::to_string(rank) + ".json",
                                        format_pytorch_step(document_, lookups_, rank)));
@@ -241,5 +233,4 @@ Status write_benchmark(const Workload& workload, const PlanDocument& document,
   return BenchmarkWriter(workload, document, options, sink).write();
 }
 
-}  // namespace io
-}  // namespace neuroshard
+}  // namespace neuroshard::io

@@ -1,4 +1,4 @@
-"""A sharding plan and the lookups of its tables, as run_plan.py beside it runs them."""
+"""Shards of tables and a batch of lookups, as the script beside it runs them."""
 
 import json
 import os
@@ -9,35 +9,20 @@ import torch
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
-class Plan:
-    """Shards by rank, in the order of their outputs, and the lookups that they need."""
+class Lookups:
+    """The tables, and a batch of lookups into them."""
 
     def __init__(self):
         with open(os.path.join(FOLDER, "benchmark.json"), encoding="utf-8") as file:
             self.file = json.load(file)
-        self.ranks, self.batch = self.file["ranks"], self.file["batch_size"]
-        self.tables, shards = self.file["tables"], self.file["shards"]
-        self.held = [sorted((s for s in shards if s["rank"] == rank), key=self.kind)
-                     for rank in range(self.ranks)]
-        self.replicas = sorted((s for s in shards if s["rank"] == "all"), key=self.kind)
+        self.batch, self.tables = self.file["batch_size"], self.file["tables"]
         self.indices, self.offsets = (numpy.load(os.path.join(FOLDER, "indices", name), mmap_mode="r")
                                       for name in ("indices.npy", "offsets.npy"))
-        self.begin = [0]  # of each table's columns among all
-        for table in self.tables:
-            self.begin.append(self.begin[-1] + table["dim"])
 
     def kind(self, shard):
         """Shards alike in these are one fused lookup."""
         table = self.tables[shard["table"]]
         return table["data_type"], table["optimizer"], shard["kernel"], shard.get("load_factor", 0.2)
-
-    def samples(self, rank):
-        return self.batch * rank // self.ranks, self.batch * (rank + 1) // self.ranks
-
-    def columns(self, shards):
-        """Where in a sample's row of all tables the outputs of these shards belong."""
-        return torch.cat([torch.zeros(0, dtype=torch.int64)] + [
-            self.begin[s["table"]] + torch.arange(*s["columns"]) for s in shards])
 
     def lookups(self, table, rows, samples):
         """Those of some samples that are in the rows, which count from 0 then: indices, lengths of bags."""
@@ -57,6 +42,28 @@ class Plan:
         lengths = torch.cat([lengths for _, lengths in found])
         offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
         return torch.cat([indices for indices, _ in found]).to(device), offsets.to(device)
+
+
+class Plan(Lookups):
+    """Shards by rank, in the order of their outputs, and the lookups that they need."""
+
+    def __init__(self):
+        super().__init__()
+        self.ranks, shards = self.file["ranks"], self.file["shards"]
+        self.held = [sorted((s for s in shards if s["rank"] == rank), key=self.kind)
+                     for rank in range(self.ranks)]
+        self.replicas = sorted((s for s in shards if s["rank"] == "all"), key=self.kind)
+        self.begin = [0]  # of each table's columns among all
+        for table in self.tables:
+            self.begin.append(self.begin[-1] + table["dim"])
+
+    def samples(self, rank):
+        return self.batch * rank // self.ranks, self.batch * (rank + 1) // self.ranks
+
+    def columns(self, shards):
+        """Where in a sample's row of all tables the outputs of these shards belong."""
+        return torch.cat([torch.zeros(0, dtype=torch.int64)] + [
+            self.begin[s["table"]] + torch.arange(*s["columns"]) for s in shards])
 
     # What a check holds against what ranks do. Weights and gradients are whole numbers, so all sums are exact.
 

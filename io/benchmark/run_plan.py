@@ -23,21 +23,10 @@ from itertools import groupby
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
-from fbgemm_gpu.split_embedding_configs import EmbOptimType, SparseType
-from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation, PoolingMode
-from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
-    ComputeDevice, DenseTableBatchedEmbeddingBagsCodegen, SplitTableBatchedEmbeddingBagsCodegen)
+from fbgemm_gpu.split_table_batched_embeddings_ops_training import DenseTableBatchedEmbeddingBagsCodegen
 
+from fused_lookup import TYPES, fused_lookup, refusal_on_cpu
 from plan_data import Plan
-
-TYPES = {"fp32": (torch.float32, SparseType.FP32), "fp16": (torch.float16, SparseType.FP16),
-         "bf16": (torch.bfloat16, SparseType.BF16)}
-OPTIMIZERS = {"sgd": EmbOptimType.EXACT_SGD, "rowwise_adagrad": EmbOptimType.EXACT_ROWWISE_ADAGRAD,
-              "adagrad": EmbOptimType.EXACT_ADAGRAD, "adam": EmbOptimType.ADAM, "lamb": EmbOptimType.LAMB,
-              "partial_rowwise_adam": EmbOptimType.PARTIAL_ROWWISE_ADAM,
-              "partial_rowwise_lamb": EmbOptimType.PARTIAL_ROWWISE_LAMB, "lars_sgd": EmbOptimType.LARS_SGD}
-LOCATIONS = {"fused": EmbeddingLocation.DEVICE, "fused_uvm": EmbeddingLocation.MANAGED,
-             "fused_uvm_caching": EmbeddingLocation.MANAGED_CACHING}
 
 
 class Rank:
@@ -48,14 +37,9 @@ class Rank:
         on_cpu, rate = device.type == "cpu", 1.0 if check else 0.01
         self.shards, self.samples, self.lookups = plan.held[rank], plan.samples(rank), []
         for kind, group in groupby(self.shards, plan.kind):
-            group, (data_type, optimizer, kernel, cached) = list(group), kind
-            place = ((EmbeddingLocation.HOST, ComputeDevice.CPU) if on_cpu
-                     else (LOCATIONS[kernel], ComputeDevice.CUDA))
-            fused = SplitTableBatchedEmbeddingBagsCodegen(
-                [(s["rows"][1] - s["rows"][0], s["columns"][1] - s["columns"][0], *place) for s in group],
-                optimizer=OPTIMIZERS[optimizer], weights_precision=TYPES[data_type][1], device=device,
-                learning_rate=rate, cache_load_factor=cached, pooling_mode=PoolingMode.SUM)
-            self.lookups.append((group, fused, plan.batch_of(group, (0, plan.batch), device)))
+            group = list(group)
+            self.lookups.append((group, fused_lookup(group, kind, device, rate),
+                                 plan.batch_of(group, (0, plan.batch), device)))
         self.replicas, self.rate = [], rate
         for kind, group in groupby(plan.replicas, plan.kind):
             group = list(group)
@@ -227,11 +211,9 @@ def main():
                  "(or torchrun on several machines, or --device cpu)")
     if options.steps < 1 or options.warmup < 0:
         sys.exit("found --steps below 1 or --warmup below 0")
-    on_cpu = ["sgd", "rowwise_adagrad", "adagrad"]  # what FBGEMM updates rows by there
-    for table in plan.tables if options.device == "cpu" else []:
-        if table["optimizer"] not in on_cpu:
-            sys.exit(f"{table['name']}: found the optimizer {table['optimizer']}, "
-                     f"expected one of {', '.join(on_cpu)} on a CPU")
+    refused = refusal_on_cpu(plan.tables) if options.device == "cpu" else None
+    if refused:
+        sys.exit(refused)
     if launched:
         run(int(os.environ["RANK"]), options, "env://")
         return

@@ -77,7 +77,7 @@ constexpr std::array kFolderFormats{
         .summary = "a folder with a script that runs and times the plan without the engine",
         .write = write_benchmark,
         .files_a_rank = 2,
-        .files_beside = 6,
+        .files_beside = 7,
         .draws_lookups = true},
 };
 

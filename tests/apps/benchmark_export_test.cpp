@@ -103,6 +103,7 @@ BOOST_AUTO_TEST_CASE(the_folder_has_everything_and_the_same_bytes_twice) {
     BOOST_TEST(outcome.out.empty());
   }
   const std::vector<std::string> expected{"benchmark.json",
+                                          "fused_lookup.py",
                                           "indices/indices.npy",
                                           "indices/lengths.npy",
                                           "indices/offsets.npy",
@@ -123,7 +124,7 @@ BOOST_AUTO_TEST_CASE(the_folder_has_everything_and_the_same_bytes_twice) {
   }
   BOOST_TEST((slurp(example.folder.file("a/indices/indices.npy")) !=
               slurp(example.folder.file("other/indices/indices.npy"))));
-  for (const std::string script : {"run_plan.py", "plan_data.py"}) {
+  for (const std::string script : {"run_plan.py", "plan_data.py", "fused_lookup.py"}) {
     BOOST_TEST((slurp(example.folder.file("a/" + script)) ==
                 slurp(source_file("io/benchmark/" + script))));
   }

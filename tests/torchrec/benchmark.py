@@ -40,6 +40,25 @@ def run_plan(folder, *arguments):
     return json.loads(done.stdout[done.stdout.index("{"):])
 
 
+def measure_sets(neuroshard, work, tables):
+    """The sets that a model is least sure of are measured, and become cost data that calibrates it."""
+    def engine(*arguments):
+        subprocess.run([neuroshard, *arguments], check=True, cwd=work, stdout=subprocess.DEVNULL)
+
+    engine("collect", "compute", "--backend", "sim", "--profile", "H200-141G", "--samples", "100", "--tables",
+           tables, "--batch-size", str(BATCH), "--row-parts", "4", "--output", "simulated")
+    engine("train", "compute", "--data", "simulated", "--epochs", "5", "--output", "mine.safetensors")
+    engine("export", "--tables", tables, "--cost-model", "mine.safetensors", "--format", "benchmark", "--for",
+           "least-sure", "20", "--device-memory", "256MiB", "--output", "unsure")
+    subprocess.run([sys.executable, os.path.join(work, "unsure", "run_sets.py"), "--device", "cpu", "--warmup", "1",
+                    "--runs", "3"], check=True, capture_output=True)
+    engine("collect", "compute", "--from", "unsure", "--output", "measured")
+    engine("calibrate", "compute", "--base", "mine.safetensors", "--data", "measured", "--epochs", "5", "--output",
+           "better.safetensors")
+    with open(os.path.join(work, "measured", "data.txt"), encoding="utf-8") as file:
+        return len(file.readlines())
+
+
 def config_class():
     """FBGEMM's own, without the rest of its package, which asks for click; none where it is older."""
     package = types.ModuleType("fbgemm_bench")
@@ -87,7 +106,16 @@ def main():
         timed = run_plan(os.path.join(work, "mixed"), "--warmup", "1", "--steps", "3")["median_ms"]
         assert sorted(timed) == sorted(PHASES), timed
         assert all(len(timed[phase]) == 2 for phase in PHASES), timed
-    print(f"torchrec-benchmark: {len(PLANS)} plans give what whole tables give, "
+        with open(tables, encoding="utf-8") as file:
+            whole = json.load(file)
+        for table in whole["tables"]:  # cost data is of one kind of table
+            table.pop("data_type", None)
+            table.pop("optimizer", None)
+        with open(tables, "w", encoding="utf-8") as file:
+            json.dump(whole, file)
+        measured = measure_sets(neuroshard, work, tables)
+        assert measured == 20
+    print(f"torchrec-benchmark: {len(PLANS)} plans give what whole tables give, {measured} sets are measured, "
           f"FBGEMM takes {configs} configurations")
 
 

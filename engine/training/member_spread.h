@@ -1,0 +1,23 @@
+#pragma once
+
+#include <vector>
+
+#include "engine/core/status.h"
+#include "engine/cost_model/cost_models.h"
+#include "engine/training/dataset.h"
+
+namespace neuroshard {
+
+/// The networks that the model says the mean of (merge_members()), found by the zeros between their
+/// parts; the model itself where it is one. A constant of its own that a member adds to all it says
+/// is not in the model any more: each has the mean of those.
+std::vector<ComputeModel> members_of(const ComputeModel& model);
+
+/// How far the members of the model disagree about each sample: the standard deviation of what they
+/// say, as a share of what the model says; infinite where that is not above 0. Members are put so
+/// that each says as much as the model in the mean of all samples, as their own constants are not
+/// known: the samples have to be many. Errors: kInvalidInput for a model of one network, ids
+/// outside the pool, memory. REQUIRES validate(model).ok().
+Result<std::vector<double>> member_spread(const ComputeModel& model, const ComputeDataset& dataset);
+
+}  // namespace neuroshard
