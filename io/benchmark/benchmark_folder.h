@@ -10,7 +10,7 @@ namespace neuroshard::io {
 
 /// A plan's embedding part as a benchmark that runs without the engine and without the model:
 ///
-/// - run_plan.py and plan_data.py, which need PyTorch and FBGEMM alone;
+/// - run_plan.py, plan_data.py and fused_lookup.py, which need PyTorch and FBGEMM alone;
 /// - benchmark.json: tables, shards, exchange, and what the document's costs predict;
 /// - indices/: a batch of lookups into all tables, as `options.draw_lookups` draws them, in the
 ///   arrays of an index directory (index_directory.h);
