@@ -32,15 +32,15 @@ Result<std::int64_t> sets_of(const std::string& choice) {
                        std::to_string(kCandidateSets) + " sets");
 }
 
-std::string percent(double share) { return fixed_decimals(100 * share, 1) + " %"; }
-
 std::string summary(const io::SetBenchmark& benchmark, const NamedCostModels& models,
                     const std::string& output) {
   return counted(std::ssize(benchmark.sets), "set") + " of " + with_commas(benchmark.candidates) +
          ", about which the members of " + models.name + " differ by " +
-         percent(benchmark.sets.back().spread) + " to " + percent(benchmark.sets.front().spread) +
-         " (median of all: " + percent(benchmark.median_spread) + ")\npython " + output +
-         "/run_sets.py measures them, collect compute --from " + output + " takes the results\n";
+         general_decimals(benchmark.sets.back().spread_ms, 3) + " to " +
+         general_decimals(benchmark.sets.front().spread_ms, 3) +
+         " ms (median of all: " + general_decimals(benchmark.median_spread_ms, 3) + ")\npython " +
+         output + "/run_sets.py measures them, collect compute --from " + output +
+         " takes the results\n";
 }
 
 }  // namespace

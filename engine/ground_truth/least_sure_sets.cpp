@@ -118,13 +118,13 @@ Result<io::SetBenchmark> least_sure_sets(const NamedCostModels& models, const Wo
   io::SetBenchmark benchmark;
   benchmark.workload.batch_size = workload.batch_size;
   benchmark.candidates = std::ssize(candidates.samples);
-  benchmark.median_spread = (*spread)[median];
+  benchmark.median_spread_ms = (*spread)[median];
   BenchmarkPool taken(pool, workload.tables.size(), benchmark);
   for (std::size_t k = 0; k < order.size(); ++k) {
     const auto candidate = static_cast<std::size_t>(order[k]);
     io::SetBenchmark::Set& set = benchmark.sets.emplace_back();
     set.compute_ms = costs[k];
-    set.spread = (*spread)[candidate];
+    set.spread_ms = (*spread)[candidate];
     for (const std::int32_t id : candidates.samples[candidate].tables) {
       set.shards.push_back(taken.shard(id));
     }

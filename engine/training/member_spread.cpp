@@ -121,12 +121,11 @@ Result<std::vector<double>> member_spread(const ComputeModel& model,
   }
   for (std::size_t k = 0; k < spread.size(); ++k) {
     const double deviation = std::sqrt(spread[k] / static_cast<double>(members.size()));
-    // A difference of logarithms is a share already. Networks that overflow are as unsure as can
-    // be.
-    const double share =
-        model.target == CostTarget::kLogMilliseconds ? deviation : deviation / mean[k];
-    const bool is_share = model.target == CostTarget::kLogMilliseconds || mean[k] > 0;
-    spread[k] = is_share && !std::isnan(share) ? share : std::numeric_limits<double>::infinity();
+    // A difference of logarithms is a share of the cost.
+    const bool is_share = model.target == CostTarget::kLogMilliseconds;
+    const double ms = is_share ? deviation * std::exp(mean[k]) : deviation;
+    // Networks that overflow are as unsure as can be.
+    spread[k] = std::isnan(ms) ? std::numeric_limits<double>::infinity() : ms;
   }
   return spread;
 }

@@ -53,10 +53,10 @@ std::string format_benchmark(const SetBenchmark& benchmark) {
   json.key("cost_model").text(benchmark.cost_model).key("hardware").text(benchmark.cost_hardware);
   json.key("cost_provenance").text(benchmark.cost_provenance);
   json.key("candidates").integer(benchmark.candidates);
-  json.key("median_spread").number(benchmark.median_spread).key("sets").begin_array();
+  json.key("median_spread_ms").number(benchmark.median_spread_ms).key("sets").begin_array();
   for (const SetBenchmark::Set& set : benchmark.sets) {
     json.begin_object(Layout::kLine).key("compute_ms").number(set.compute_ms);
-    json.key("spread").number(set.spread).end_object();
+    json.key("spread_ms").number(set.spread_ms).end_object();
   }
   json.end_array().end_object().end_object();
   return json.take();

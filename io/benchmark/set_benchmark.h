@@ -21,14 +21,14 @@ struct SetBenchmark {
   struct Set {
     std::vector<std::int32_t> shards;  ///< numbers of shards; one may be there twice
     double compute_ms = 0;             ///< forward and backward
-    double spread = 0;                 ///< of the model's members, as a share of that
+    double spread_ms = 0;              ///< how far the model's members disagree about that
   };
   Workload workload;          ///< the tables that shards are of, as wide as their widest shard
   std::vector<Shard> shards;  ///< devices count for nothing
   std::vector<Table> pool;    ///< each shard as a table of its own, as cost data describes it
   std::vector<Set> sets;
   std::int64_t candidates = 0;                 ///< that they were chosen from
-  double median_spread = 0;                    ///< of all of those
+  double median_spread_ms = 0;                 ///< of all of those
   std::uint64_t seed = 0;                      ///< of the draw, and of the lookups
   std::map<std::string, std::string> flags{};  ///< as in Collection, how sets were drawn
   std::string cost_model{};                    ///< the one that was asked
