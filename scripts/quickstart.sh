@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 . scripts/common.sh
 
 need_packages g++ cmake ninja-build libboost-program-options1.81-dev
-[ -x build/static/neuroshard ] || echo "building: three to six minutes on 2 cores"
+[ -x build/static/neuroshard ] || echo "building: three to four minutes on 2 cores"
 build static neuroshard
 plan=(build/static/neuroshard plan --tables examples/dlrm_dcnv2.json --devices 8 --device-memory 80GB)
 echo "\$ ${plan[*]}"

@@ -1,6 +1,4 @@
 // What members of a merged compute model say is found in it again, but for their own constants.
-#include "engine/training/member_spread.h"
-
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstddef>
@@ -10,6 +8,7 @@
 #include "engine/core/rng.h"
 #include "engine/training/evaluate.h"
 #include "engine/training/inputs.h"
+#include "engine/training/member_spread.h"
 #include "nn/merge.h"
 
 namespace {
