@@ -9,6 +9,8 @@ add_library(neuroshard_flags INTERFACE)
 target_include_directories(neuroshard_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(neuroshard_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
                        -ffp-contract=off)
+# What headers define stays inside libengine.a: "unique" symbols could not be made local.
+target_compile_options(neuroshard_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
 # g++ 12 sees overlapping memcpy in std::string's operator+ where there is none (GCC bug 105651).
 target_compile_options(neuroshard_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 # g++ takes what a joined folder includes for headers, whose nameless namespaces differ from file to file.

@@ -27,13 +27,14 @@ build static neuroshard neuroshard_shared
 glibc=2.28
 link_library() {
   local out=$1 name wraps=() object=$1.older.o
-  for name in exp log pow pthread_create pthread_join pthread_once __pthread_key_create stat lstat fstat; do
+  for name in exp exp2 log pow pthread_create pthread_join pthread_mutex_trylock pthread_once \
+    __pthread_key_create stat lstat fstat; do
     wraps+=("-Wl,--wrap=$name")
   done
   "${CC:-gcc}" -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror -c scripts/wheel/older_glibc.c -o "$object"
   local rooms=(build/static/{engine,cuda,io,search,nn,engine/core}/libneuroshard_*.a)
   "${CXX:-g++}" -shared -o "$out" -Wl,-soname,libengine.so \
-    build/static/engine/api/CMakeFiles/neuroshard_c_api.dir/*.o "$object" \
+    build/static/engine/api/CMakeFiles/neuroshard_c_api.dir/folders/*.o "$object" \
     -Wl,--start-group "${rooms[@]}" -Wl,--end-group -static-libstdc++ "${wraps[@]}" \
     -Wl,--version-script=engine/api/exports.map -Wl,--gc-sections -Wl,-z,defs -Wl,--build-id=none -s \
     -Wl,--push-state,--no-as-needed -l:libpthread.so.0 -Wl,--pop-state

@@ -1,6 +1,6 @@
 /* Linked into the libengine of the Python wheel, and nowhere else: with it the library needs no
    version of a symbol that is newer than glibc 2.28, whatever glibc it is linked on. glibc gives
-   these functions new versions for reasons that the engine does not depend on: exp, log and pow no
+   these functions new versions for reasons that the engine does not depend on: exp, log, .. no
    longer set errno by way of a wrapper, threads moved from libpthread into libc, stat became a
    function of its own. The older versions are in every glibc, for programs of that time.
 
@@ -14,23 +14,28 @@
 
 #define OLDER(name) __asm__(".symver older_" #name ", " #name "@GLIBC_2.2.5")
 OLDER(exp);
+OLDER(exp2);
 OLDER(log);
 OLDER(pow);
 OLDER(pthread_create);
 OLDER(pthread_join);
+OLDER(pthread_mutex_trylock);
 OLDER(pthread_once);
 OLDER(__pthread_key_create);
 
 double older_exp(double x);
+double older_exp2(double x);
 double older_log(double x);
 double older_pow(double x, double y);
 int older_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                          void* argument);
 int older_pthread_join(pthread_t thread, void** result);
+int older_pthread_mutex_trylock(pthread_mutex_t* mutex);
 int older_pthread_once(pthread_once_t* once, void (*routine)(void));
 int older___pthread_key_create(pthread_key_t* key, void (*destructor)(void*));
 
 double __wrap_exp(double x) { return older_exp(x); }
+double __wrap_exp2(double x) { return older_exp2(x); }
 double __wrap_log(double x) { return older_log(x); }
 double __wrap_pow(double x, double y) { return older_pow(x, y); }
 
@@ -40,6 +45,9 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
 }
 int __wrap_pthread_join(pthread_t thread, void** result) {
   return older_pthread_join(thread, result);
+}
+int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  return older_pthread_mutex_trylock(mutex);
 }
 int __wrap_pthread_once(pthread_once_t* once, void (*routine)(void)) {
   return older_pthread_once(once, routine);
