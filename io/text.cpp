@@ -82,6 +82,10 @@ std::string excerpt(std::string_view text) {
   return "'" + printable(cut(text, kExcerptBytes)) + (text.size() > kExcerptBytes ? "'..." : "'");
 }
 
+std::string and_more(std::size_t rest) {
+  return rest == 0 ? "" : " and " + std::to_string(rest) + " more";
+}
+
 std::string message_line(std::string_view text) {
   constexpr std::size_t kHalfBytes = 500;
   if (text.size() <= 2 * kHalfBytes) return printable(text);

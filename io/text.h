@@ -21,6 +21,9 @@ std::string excerpt(std::string_view text);
 /// may be of any length.
 std::string message_line(std::string_view text);
 
+/// Behind the first of what a message is about, which has `rest` others: "" or " and 2 more".
+std::string and_more(std::size_t rest);
+
 /// Whether `text` can name a module inside a trainer's model: names joined by dots, none of them
 /// empty or with a blank or control character.
 bool is_module_name(std::string_view text);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/core/row_blocks.h"
+
 namespace neuroshard::search {
 namespace {
 

@@ -10,8 +10,6 @@
 
 namespace neuroshard {
 
-std::int64_t block_rows(std::int64_t rows, std::int32_t blocks) { return (rows - 1) / blocks + 1; }
-
 std::vector<std::int64_t> columns_of_devices(const Plan& plan) {
   std::vector<std::int64_t> columns(static_cast<std::size_t>(plan.devices));
   for (const Shard& shard : plan.shards) {

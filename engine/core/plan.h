@@ -38,10 +38,6 @@ std::vector<ShardShape> shapes_of(const Plan& plan);
 /// Columns of all shards on each device, replicas' too.
 std::vector<std::int64_t> columns_of_devices(const Plan& plan);
 
-/// Rows of an even block when `rows`, at least 1, are dealt out in so many: the last that gets any
-/// has what is left, and with few rows some get none.
-std::int64_t block_rows(std::int64_t rows, std::int32_t blocks);
-
 /// Tables of which the plan has no shards, in order.
 std::vector<std::int32_t> missing_tables(const Workload& workload, const Plan& plan);
 /// The plan with those whole on its first device: what is valid where nothing else is wrong.

@@ -20,9 +20,19 @@ struct RowRange {
   friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
+/// Rows of an even block when `rows`, at least 1, are dealt out in so many: the last that gets any
+/// has what is left, and with few rows some get none.
+std::int64_t block_rows(std::int64_t rows, std::int32_t blocks);
+/// Even block `index` of those; empty where the rows end before it.
+RowRange even_rows(std::int64_t rows, std::int32_t blocks, std::int32_t index);
+
 /// Block `index` of `rows` that a modulo deals out in `blocks`: the first rows % blocks have a row
 /// more than the others, which have none where there are fewer rows than blocks.
 RowRange modulo_rows(std::int64_t rows, std::int32_t blocks, std::int32_t index);
+
+/// Whether `own`, which is not empty, is block `index` of `rows` in so many: an even one or a
+/// modulo's.
+bool is_row_block(const RowRange& own, std::int64_t rows, std::int32_t blocks, std::int32_t index);
 
 /// Which of `blocks`, all with rows, begins with `row`: blocks of a modulo, or even ones.
 std::int32_t row_block_at(std::int64_t rows, std::int32_t blocks, std::int64_t row);

@@ -36,10 +36,7 @@ std::optional<DealtColumns> dealt_by(const Shard& first, const Table& table, std
 bool is_block_of(const DealtColumns& dealt, const Shard& shard, const Table& table) {
   const std::int32_t rank = shard.device - dealt.first_device;
   if (rank < 0 || rank >= dealt.devices) return false;
-  const RowRange own{shard.row_begin, shard.row_end};
-  if (own == modulo_rows(table.rows, dealt.devices, rank)) return true;
-  const std::int64_t block = block_rows(table.rows, dealt.devices);
-  return own.begin == block * rank && own.end == std::min(own.begin + block, table.rows);
+  return is_row_block({shard.row_begin, shard.row_end}, table.rows, dealt.devices, rank);
 }
 
 Status no_block(std::size_t index, const Shard& shard, const Table& table, std::int32_t devices,

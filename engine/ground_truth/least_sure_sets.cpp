@@ -14,6 +14,7 @@
 #include "engine/training/evaluate.h"
 #include "engine/training/inputs.h"
 #include "engine/training/member_spread.h"
+#include "io/benchmark/benchmark_json.h"
 #include "io/cost_data/collection.h"
 
 namespace neuroshard {
@@ -21,11 +22,11 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-/// The largest dim of the tables, as a multiple of 4: FBGEMM reads vectors of as many.
+/// The largest dim of the tables, as a multiple that FBGEMM reads.
 std::int32_t widest(const std::vector<Table>& tables) {
   std::int32_t dim = 0;
   for (const Table& table : tables) dim = std::max(dim, table.dim);
-  return (dim + 3) / 4 * 4;
+  return (dim + io::kFbgemmColumns - 1) / io::kFbgemmColumns * io::kFbgemmColumns;
 }
 
 /// As many as collect_compute() puts into a set.

@@ -6,6 +6,8 @@
 #include <set>
 #include <tuple>
 
+#include "engine/core/row_blocks.h"
+
 namespace neuroshard {
 namespace {
 

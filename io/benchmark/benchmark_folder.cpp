@@ -10,7 +10,7 @@
 
 #include "engine/core/fit_index_law.h"
 #include "engine/core/thread_pool.h"
-#include "engine/core/version.h"
+#include "io/benchmark/benchmark_json.h"
 #include "io/benchmark/drawn_indices.h"
 #include "io/benchmark/pytorch_steps.h"
 #include "io/benchmark/scripts.h"
@@ -22,8 +22,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 using Integers = std::vector<std::int64_t>;
-
-constexpr std::int32_t kLeastColumns = 4;  // FBGEMM reads vectors of as many
 
 bool travels(Precision precision) {
   return precision == Precision::kFp32 || precision == Precision::kFp16 ||
@@ -51,10 +49,10 @@ Status check_carried(const Workload& workload, const PlanDocument& document) {
         workload.tables[index], table_label(workload, static_cast<std::int32_t>(index))));
   }
   for (const Shard& shard : document.plan.shards) {
-    if (shard.dim() % kLeastColumns == 0) continue;
+    if (shard.dim() % kFbgemmColumns == 0) continue;
     return invalid_input(table_label(workload, shard.table) + ": found a shard of " +
                          std::to_string(shard.dim()) + " columns, expected a multiple of " +
-                         std::to_string(kLeastColumns) + ", as FBGEMM reads them");
+                         std::to_string(kFbgemmColumns) + ", as FBGEMM reads them");
   }
   const ExchangeFormat& exchange = document.exchange;
   if (!travels(exchange.forward) || !travels(exchange.backward)) {
@@ -86,7 +84,7 @@ class BenchmarkWriter {
     for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
       NEUROSHARD_RETURN_IF_ERROR(write_tables_of(rank));
     }
-    NEUROSHARD_RETURN_IF_ERROR(sink_("benchmark.json", format_benchmark()));
+    NEUROSHARD_RETURN_IF_ERROR(sink_(kBenchmarkFile, format_benchmark()));
     NEUROSHARD_RETURN_IF_ERROR(write_scripts({"fused_lookup", "plan_data", "run_plan"}, sink_));
     for (std::int32_t rank = 0; rank < document_.plan.devices; ++rank) {
       NEUROSHARD_RETURN_IF_ERROR(sink_("pytorch_et/rank-" + std::to_string(rank) + ".json",
@@ -158,8 +156,7 @@ class BenchmarkWriter {
 
   [[nodiscard]] std::string format_benchmark() const {
     JsonWriter json;
-    json.begin_object().key("format").text("neuroshard-benchmark").key("version").integer(1);
-    json.key("engine").text(std::string("neuroshard ") + version());
+    begin_benchmark(json);
     json.key("ranks").integer(document_.plan.devices);
     json.key("batch_size").integer(document_.batch_size);
     json.key("lookup_seed").unsigned_integer(options_.lookup_seed);
@@ -188,18 +185,14 @@ class BenchmarkWriter {
   }
 
   void write_table(JsonWriter& json, std::size_t index) const {
-    const Table& table = workload_.tables[index];
     const auto number = static_cast<std::int32_t>(index);
     double away = 0;  // of the worst of its shards
     for (auto law = laws_.lower_bound({number, 0});
          law != laws_.end() && law->first.first == number; ++law) {
       away = std::max(away, law->second.distance);
     }
-    json.begin_object(Layout::kLine).key("name").text(table.name).key("rows").integer(table.rows);
-    json.key("dim").integer(table.dim).key("data_type").text(to_string(table.data_type));
-    json.key("optimizer").text(to_string(table.optimizer));
-    json.key("law_distance").number(std::round(1e4 * away) / 1e4);
-    json.end_object();
+    begin_table(json, workload_.tables[index]);
+    json.key("law_distance").number(std::round(1e4 * away) / 1e4).end_object();
   }
 
   static void write_shard(JsonWriter& json, const Shard& shard) {
@@ -209,9 +202,7 @@ class BenchmarkWriter {
     } else {
       json.integer(shard.device);
     }
-    json.key("rows").begin_array().integer(shard.row_begin).integer(shard.row_end).end_array();
-    json.key("columns").begin_array().integer(shard.column_begin).integer(shard.column_end);
-    json.end_array().key("kernel").text(to_string(shard.kernel.kernel));
+    write_cells(json, shard);
     if (shard.kernel.load_factor > 0) json.key("load_factor").number(shard.kernel.load_factor);
     json.end_object();
   }

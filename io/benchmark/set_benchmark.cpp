@@ -1,6 +1,6 @@
 #include "io/benchmark/set_benchmark.h"
 
-#include "engine/core/version.h"
+#include "io/benchmark/benchmark_json.h"
 #include "io/benchmark/drawn_indices.h"
 #include "io/benchmark/scripts.h"
 #include "io/json/json_writer.h"
@@ -14,9 +14,8 @@ using Layout = JsonWriter::Layout;
 void write_tables(const std::vector<Table>& tables, JsonWriter& json) {
   json.key("tables").begin_array();
   for (const Table& table : tables) {
-    json.begin_object(Layout::kLine).key("name").text(table.name).key("rows").integer(table.rows);
-    json.key("dim").integer(table.dim).key("data_type").text(to_string(table.data_type));
-    json.key("optimizer").text(to_string(table.optimizer)).end_object();
+    begin_table(json, table);
+    json.end_object();
   }
   json.end_array();
 }
@@ -25,17 +24,15 @@ void write_shards(const std::vector<Shard>& shards, JsonWriter& json) {
   json.key("shards").begin_array();
   for (const Shard& shard : shards) {
     json.begin_object(Layout::kLine).key("table").integer(shard.table);
-    json.key("rows").begin_array().integer(shard.row_begin).integer(shard.row_end).end_array();
-    json.key("columns").begin_array().integer(shard.column_begin).integer(shard.column_end);
-    json.end_array().key("kernel").text(to_string(shard.kernel.kernel)).end_object();
+    write_cells(json, shard);
+    json.end_object();
   }
   json.end_array();
 }
 
 std::string format_benchmark(const SetBenchmark& benchmark) {
   JsonWriter json;
-  json.begin_object().key("format").text("neuroshard-benchmark").key("version").integer(1);
-  json.key("engine").text(std::string("neuroshard ") + version());
+  begin_benchmark(json);
   json.key("batch_size").integer(benchmark.workload.batch_size);
   json.key("seed").unsigned_integer(benchmark.seed);
   json.key("flags").begin_object();

@@ -36,8 +36,7 @@ struct SetBenchmark {
   std::string cost_provenance{};
 };
 
-/// Names of the files in such a folder.
-inline constexpr const char* kBenchmarkFile = "benchmark.json";
+/// The file in such a folder that is made there.
 inline constexpr const char* kResultsFile = "results.json";
 
 /// The sets as a folder that is measured without the engine and without the model:

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "io/benchmark/benchmark_json.h"
 #include "io/benchmark/set_benchmark.h"
 #include "io/file.h"
 #include "io/json/json.h"
@@ -13,14 +14,13 @@
 namespace neuroshard::io {
 namespace {
 
-constexpr const char* kFormat = "neuroshard-benchmark";
 constexpr const char* kResultsFormat = "neuroshard-benchmark-results";
 constexpr double kLeastMs = 1e-9;  // above 0, far below any launch
 
 /// Fills the collection and the samples, without times. `shards`: those that there are.
 Status read_benchmark(const JsonDocument& document, std::int64_t shards, MeasuredSets& measured) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject root, document.root().object());
-  NEUROSHARD_RETURN_IF_ERROR(root.format(kFormat, 1));
+  NEUROSHARD_RETURN_IF_ERROR(root.format(kBenchmarkFormat, 1));
   if (!root.has("sets")) {
     return document.root().error(
         "found a benchmark of a plan, expected one of shard sets, as `export --for 'least-sure K'` "

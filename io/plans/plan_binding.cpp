@@ -68,9 +68,9 @@ void note_modulo(const HugeCtrPlan& plan, PlanPieces& pieces) {
   };
   const auto first = std::find_if(plan.tables.begin(), plan.tables.end(), dealt);
   if (first == plan.tables.end()) return;
-  const auto more = std::count_if(first + 1, plan.tables.end(), dealt);
+  const auto rest = std::count_if(first + 1, plan.tables.end(), dealt);
   pieces.notes.push_back("table " + excerpt(first->name) +
-                         (more == 0 ? "" : " and " + std::to_string(more) + " more") +
+                         and_more(static_cast<std::size_t>(rest)) +
                          ": rows by key modulo read as contiguous blocks of the same sizes");
 }
 

@@ -6,6 +6,7 @@
 #include "io/plans/plan_binding.h"
 #include "io/plans/plan_rows.h"
 #include "io/plans/plan_tables.h"
+#include "io/text.h"
 
 namespace neuroshard::io {
 namespace {
@@ -14,9 +15,9 @@ namespace {
 std::string of_tables(const Workload& workload, const std::vector<std::int32_t>& tables,
                       const std::string& of_one, const std::string& of_more) {
   if (tables.empty()) return "";
-  const std::size_t more = tables.size() - 1;
-  return describe_table(workload, tables.front()) +
-         (more == 0 ? " " + of_one : " and " + std::to_string(more) + " more " + of_more);
+  const std::size_t rest = tables.size() - 1;
+  return describe_table(workload, tables.front()) + and_more(rest) + " " +
+         (rest == 0 ? of_one : of_more);
 }
 
 /// Fits the rows of an older plan, and tells what of the tables it is older than.

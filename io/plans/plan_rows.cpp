@@ -16,12 +16,6 @@ using Rows = std::pair<std::int64_t, std::int64_t>;
 constexpr std::int64_t kMostRows = std::int64_t{1}
                                    << 60;  // of a file that anybody may have written
 
-/// Block `place` of so many as TorchRec deals `rows` out; empty where they end before it.
-RowRange even_rows(std::int64_t rows, std::int32_t count, std::int32_t place) {
-  const std::int64_t block = block_rows(rows, count);
-  return {std::min(rows, place * block), std::min(rows, (place + 1) * block)};
-}
-
 RowRange dealt_rows(RowDeal deal, std::int64_t rows, std::int32_t count, std::int32_t place) {
   return deal == RowDeal::kEven ? even_rows(rows, count, place) : modulo_rows(rows, count, place);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/core/row_blocks.h"
 #include "io/plans/plan_tables.h"
+#include "io/text.h"
 #include "io/trainers/hugectr_plan.h"
 
 namespace neuroshard::io {
@@ -71,9 +72,8 @@ std::string hugectr_rows(const Workload& workload, const Plan& plan) {
     if (has_part_of_rows(workload, shard)) tables.insert(shard.table);
   }
   if (tables.empty()) return {};
-  const std::string more =
-      tables.size() == 1 ? "" : " and " + std::to_string(tables.size() - 1) + " more";
-  return "HugeCTR deals the rows of " + describe_table(workload, *tables.begin()) + more +
+  return "HugeCTR deals the rows of " + describe_table(workload, *tables.begin()) +
+         and_more(tables.size() - 1) +
          " out by key modulo, not in contiguous blocks: that costs the same where ids are shuffled";
 }
 

@@ -2,6 +2,7 @@
 #include <array>
 #include <numeric>
 
+#include "engine/core/row_blocks.h"
 #include "io/plans/plan_tables.h"
 #include "io/trainers/torchrec_columns.h"
 #include "io/trainers/torchrec_plan.h"

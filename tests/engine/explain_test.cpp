@@ -149,15 +149,21 @@ BOOST_AUTO_TEST_CASE(the_dearest_tables_come_first_or_those_that_were_asked_for)
   BOOST_TEST(two[1].table == 3);
 }
 
-BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
-  Workload workload;
+/// A table that may be whole or in rows.
+Workload one_table(std::int64_t rows) {
   Table table;
-  table.rows = 1'000'000;
+  table.rows = rows;
   table.dim = 128;
   table.pooling_factor = 50;
   table.reuse_histogram[0] = 1;
+  table.sharding.columns = table.sharding.data_parallel = false;
+  Workload workload;
   workload.tables = {table};
-  workload.tables[0].sharding.columns = workload.tables[0].sharding.data_parallel = false;
+  return workload;
+}
+
+BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
+  const Workload workload = one_table(1'000'000);
   const CostModels models = load_cost_models("torchrec")->models;
   const Plan plan{16, {whole_table(workload, 0, 3)}};
   const auto tables = explain_plan(workload, plan, models, std::int64_t{1} << 40, {});
@@ -170,17 +176,10 @@ BOOST_AUTO_TEST_CASE(rows_over_a_host_are_known_where_costs_know_hosts) {
 }
 
 BOOST_AUTO_TEST_CASE(rows_by_modulo_are_not_told_to_be_better_dealt_out_evenly) {
-  Workload workload;
-  Table table;
-  table.rows = 1'000'003;
-  table.dim = 128;
-  table.pooling_factor = 50;
-  table.reuse_histogram[0] = 1;
-  workload.tables = {table};
-  workload.tables[0].sharding.columns = workload.tables[0].sharding.data_parallel = false;
+  const Workload workload = one_table(1'000'003);
   Plan plan{16, {}};
   for (std::int32_t device = 0; device < 16; ++device) {
-    const RowRange rows = modulo_rows(table.rows, 16, device);
+    const RowRange rows = modulo_rows(workload.tables[0].rows, 16, device);
     plan.shards.push_back({0, rows.begin, rows.end, 0, 128, device});
   }
   const CostModels models = load_cost_models("torchrec")->models;

@@ -8,6 +8,7 @@
 
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/rng.h"
+#include "engine/core/row_blocks.h"
 #include "engine/cost_model/pooled_lookup.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/ground_truth/sim/plan_model.h"

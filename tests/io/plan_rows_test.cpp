@@ -6,6 +6,7 @@
 
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "engine/core/row_blocks.h"
 
 namespace neuroshard::io {
 BOOST_AUTO_TEST_SUITE(plan_rows)

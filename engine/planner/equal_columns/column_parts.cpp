@@ -62,15 +62,6 @@ std::map<std::int32_t, Held> held_by_devices(std::span<const Shard> shards) {
   return held;
 }
 
-/// Whether the rows are that block of so many, all of them with rows: an even one, as searches make
-/// them, or a modulo's.
-bool is_row_block(const RowRange& rows, const Table& table, std::int32_t blocks,
-                  std::int32_t index) {
-  const std::int64_t even = block_rows(table.rows, blocks);
-  return rows == modulo_rows(table.rows, blocks, index) ||
-         rows == RowRange{even * index, std::min(even * (index + 1), table.rows)};
-}
-
 /// In how many row blocks the table is, 1 for all rows: as many devices in order have one after the
 /// other, so do the next, and so on, and all have equally many columns. 0 where that is not so, or
 /// the table is whole and may not be.
@@ -88,7 +79,7 @@ std::int32_t row_blocks_of(const std::map<std::int32_t, Held>& held, const Table
   std::int32_t place = 0;
   for (const auto& [device, own] : held) {
     if (own.width != held.begin()->second.width) return 0;
-    if (!is_row_block(own.rows, table, blocks, place++ % blocks)) return 0;
+    if (!is_row_block(own.rows, table.rows, blocks, place++ % blocks)) return 0;
   }
   return blocks;
 }
