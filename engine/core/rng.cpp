@@ -1,6 +1,5 @@
 #include "engine/core/rng.h"
 
-#include <bit>
 #include <cmath>
 #include <numbers>
 
@@ -20,24 +19,9 @@ Rng::Rng(std::uint64_t seed) : seed_(seed) {
   for (std::uint64_t& word : state_) word = splitmix64(seed);
 }
 
-std::uint64_t Rng::next() {
-  const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
-  const std::uint64_t shifted = state_[1] << 17;
-  state_[2] ^= state_[0];
-  state_[3] ^= state_[1];
-  state_[1] ^= state_[2];
-  state_[0] ^= state_[3];
-  state_[2] ^= shifted;
-  state_[3] = std::rotl(state_[3], 45);
-  return result;
-}
-
-std::uint64_t Rng::below(std::uint64_t bound) {
-  // Reject the first 2^64 mod bound values: what is left divides evenly.
-  const std::uint64_t threshold = (0 - bound) % bound;
-  std::uint64_t draw = next();
-  while (draw < threshold) draw = next();
-  return draw % bound;
+std::uint64_t Rng::next_not_below(std::uint64_t least, std::uint64_t draw) {
+  while (draw < least) draw = next();
+  return draw;
 }
 
 std::int64_t Rng::between(std::int64_t low, std::int64_t high) {
@@ -45,8 +29,6 @@ std::int64_t Rng::between(std::int64_t low, std::int64_t high) {
   const std::uint64_t offset = span == 0 ? next() : below(span);
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + offset);
 }
-
-double Rng::uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
 double Rng::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

@@ -1,6 +1,7 @@
 #include "search/local/local_plan.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace neuroshard::search {
@@ -18,6 +19,7 @@ LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
   split_rank_.resize(of_table_.size());
   sums_.resize(devices);
   compute_ms_.resize(devices);
+  is_stale_.resize(devices);
   dim_sums_.resize(devices);
   bytes_.resize(devices);
 }
@@ -39,7 +41,8 @@ void LocalPlan::assign(std::span<const Placed> pieces) {
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (pieces[k].device != kNoDevice) attach(static_cast<std::int32_t>(k), pieces[k]);
   }
-  for (std::int32_t device = 0; device < devices(); ++device) refresh(device);
+  stale_.resize(on_device_.size());
+  std::iota(stale_.begin(), stale_.end(), 0);
 }
 
 Assignment LocalPlan::assignment() const {
@@ -49,15 +52,25 @@ Assignment LocalPlan::assignment() const {
   return pieces;
 }
 
-void LocalPlan::refresh(std::int32_t device) {
-  const auto index = static_cast<std::size_t>(device);
-  const std::array<const float*, 2> parts{cleared_.data(), sums_[index].sum()};
-  compute_ms_[index] = evaluator_.cost_of_sum(parts);
+void LocalPlan::refresh() const {
+  for (const std::int32_t device : stale_) {
+    const auto index = static_cast<std::size_t>(device);
+    const std::array<const float*, 2> parts{cleared_.data(), sums_[index].sum()};
+    compute_ms_[index] = evaluator_.cost_of_sum(parts);
+    is_stale_[index] = 0;
+  }
+  stale_.clear();
 }
 
-float LocalPlan::cost_with(const DeviceChange& change) {
+void LocalPlan::has_changed(std::int32_t device) {
+  char& is_stale = is_stale_[static_cast<std::size_t>(device)];
+  if (is_stale == 0) stale_.push_back(device);
+  is_stale = 1;
+}
+
+float LocalPlan::cost_with(const DeviceChange& change) const {
   std::array<const float*, SumTree::kMaxParts + 4> parts;
-  const SumTree& sums = sums_[static_cast<std::size_t>(change.device)];
+  SumTree& sums = sums_[static_cast<std::size_t>(change.device)];
   const auto slot_of = [this](std::int32_t piece) {
     return static_cast<std::size_t>(pieces_[static_cast<std::size_t>(piece)].slot);
   };
@@ -91,6 +104,7 @@ void LocalPlan::attach(std::int32_t piece, const Placed& to) {
   dim_sums_[device] += entry.exchanged.dims;
   collectives_ += entry.exchanged.collectives;
   bytes_[device] += entry.bytes;
+  has_changed(to.device);
 }
 
 /// The last of a list takes the place of the one that leaves.
@@ -114,6 +128,7 @@ void LocalPlan::detach(std::int32_t piece) {
   dim_sums_[device] -= entry.exchanged.dims;
   collectives_ -= entry.exchanged.collectives;
   bytes_[device] -= entry.bytes;
+  has_changed(leaving.device);
   leaving.device = kNoDevice;
 }
 
@@ -136,6 +151,7 @@ void LocalPlan::note_split(std::int32_t table) {
 void LocalPlan::exchange(std::int32_t one, std::int32_t other) {
   const auto a = static_cast<std::size_t>(one);
   const auto b = static_cast<std::size_t>(other);
+  refresh();
   std::swap(on_device_[a], on_device_[b]);
   std::swap(sums_[a], sums_[b]);
   std::swap(compute_ms_[a], compute_ms_[b]);
@@ -164,11 +180,9 @@ Edit LocalPlan::apply(const Edit& edit) {
   if (before.device != kNoDevice) detach(edit.piece);
   if (edit.to.device != kNoDevice) {
     attach(edit.piece, edit.to);
-    refresh(edit.to.device);
   } else {
     free_.push_back(edit.piece);
   }
-  if (before.device != kNoDevice && before.device != edit.to.device) refresh(before.device);
   return {edit.piece, before, {}};
 }
 

@@ -44,8 +44,9 @@ struct DeviceChange {
 /// A plan under change: pieces on devices, and what each device costs. The cost of a device after a
 /// change and the change itself take time logarithmic in the device's pieces, whatever the number
 /// of tables; memory is linear in pieces and devices. Costs never drift: they are sums of the same
-/// numbers, paired by a tree. Not thread-safe; one a thread. What it is made from must outlive it,
-/// and nothing may be interned meanwhile.
+/// numbers, paired by a tree. What changed devices cost is found out when somebody asks. Not
+/// thread-safe; one a thread. What it is made from must outlive it, and nothing may be interned
+/// meanwhile.
 class LocalPlan {
  public:
   LocalPlan(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
@@ -59,7 +60,10 @@ class LocalPlan {
 
   [[nodiscard]] std::int32_t devices() const { return static_cast<std::int32_t>(bytes_.size()); }
   [[nodiscard]] const ShapeCatalog& catalog() const { return catalog_; }
-  [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
+  [[nodiscard]] std::span<const float> compute_ms() const {
+    if (!stale_.empty()) refresh();
+    return compute_ms_;
+  }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
@@ -87,10 +91,9 @@ class LocalPlan {
   }
 
   /// Milliseconds of the device after `change`; nothing is changed.
-  [[nodiscard]] float cost_with(const DeviceChange& change);
+  [[nodiscard]] float cost_with(const DeviceChange& change) const;
 
-  /// Makes the edit and brings costs up to date; returns the edit that takes it back. Edits are
-  /// taken back in the reverse order.
+  /// Makes the edit; returns the one that takes it back. Edits are taken back in the reverse order.
   Edit apply(const Edit& edit);
 
  private:
@@ -105,7 +108,8 @@ class LocalPlan {
   void detach(std::int32_t piece);
   void note_split(std::int32_t table);
   void exchange(std::int32_t one, std::int32_t other);
-  void refresh(std::int32_t device);
+  void refresh() const;
+  void has_changed(std::int32_t device);
   [[nodiscard]] const float* addend(EntryId entry) const {
     return evaluator_.addend(catalog_.entry(entry).shape);
   }
@@ -122,8 +126,10 @@ class LocalPlan {
   std::vector<std::int32_t> split_tables_;
   std::vector<std::int32_t> split_rank_;  // of a table in split_tables_, or -1
 
-  std::vector<SumTree> sums_;
-  std::vector<float> compute_ms_;
+  mutable std::vector<SumTree> sums_;
+  mutable std::vector<float> compute_ms_;
+  mutable std::vector<std::int32_t> stale_;  // devices whose compute_ms_ is of before, each once
+  mutable std::vector<char> is_stale_;       // of each device
   std::vector<std::int64_t> dim_sums_;
   Collectives collectives_;
   std::vector<std::int64_t> bytes_;

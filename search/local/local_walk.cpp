@@ -1,7 +1,10 @@
 #include "search/local/local_walk.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "search/local/allowance.h"
 
 namespace neuroshard::search {
 namespace {
@@ -13,9 +16,6 @@ constexpr int kCandidatesPerMove = 32;    // looked at, at most, for one that pa
 constexpr double kMostMovesPerPlan = 64;  // between two evaluations of the whole plan
 constexpr double kMoreMoves = 1.2;        // after a plan that stands
 constexpr double kFewerMoves = 0.7;       // after one taken back
-
-/// How much worse than now a step may be: Metropolis' rule with the random number drawn first.
-double allowance(double temperature, Rng& rng) { return -temperature * std::log1p(-rng.uniform()); }
 
 }  // namespace
 
@@ -92,17 +92,21 @@ bool LocalWalk::wander(const MoveSource& source, double temperature, std::int64_
       std::min<std::int64_t>(kCandidatesPerMove * moves, budget - candidates_ - 1);
   int made = 0;
   Move move;
+  std::array<std::int32_t, 2> busiest{estimate_.busiest(false), estimate_.busiest(true)};
   for (std::int64_t k = 0; k < looks && made < moves; ++k) {
     ++candidates_;
-    if (!source.draw(plan_, estimate_.busiest(k % 2 == 1), rng, move)) continue;
-    const double bound = estimate_.objective() + allowance(temperature, rng);
+    if (!source.draw(plan_, busiest[static_cast<std::size_t>(k % 2)], rng, move)) continue;
+    const Allowance allowance(temperature, rng);
     const double price = guard_ == nullptr ? 0 : guard_->price_ms(plan_, move);
-    if (!(estimate_.objective_after(plan_, move) + price <= bound)) continue;
+    if (!allowance.lets(estimate_.objective_after(plan_, move) + price, estimate_.objective())) {
+      continue;
+    }
     if (guard_ != nullptr) guard_->make();
     estimate_.accept(plan_, move);
     for (int edit = 0; edit < move.edit_count; ++edit) {
       journal_.push_back(plan_.apply(move.edits[static_cast<std::size_t>(edit)]));
     }
+    busiest = {estimate_.busiest(false), estimate_.busiest(true)};
     ++made;
   }
   return made > 0;
@@ -113,7 +117,7 @@ bool LocalWalk::verify(double temperature, Rng& rng) {
   ++candidates_;
   const double cost = coster_.cost(plan_);
   estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
-  const bool stands = objective() <= standing_objective_ + allowance(temperature, rng);
+  const bool stands = Allowance(temperature, rng).lets(objective(), standing_objective_);
   moves_per_plan_ =
       std::clamp(moves_per_plan_ * (stands ? kMoreMoves : kFewerMoves), 1.0, kMostMovesPerPlan);
   if (!stands) return false;

@@ -21,7 +21,79 @@ bool one_in_two(Rng& rng) { return rng.below(2) == 0; }
 bool movable(const LocalPlan& plan, std::int32_t piece) { return plan.entry_of(piece).moves(); }
 
 void add_edit(Move& move, std::int32_t piece, EntryId entry, std::int32_t device) {
-  move.edits[static_cast<std::size_t>(move.edit_count++)] = {piece, {entry, device}, {}};
+  Edit& edit = move.edits[static_cast<std::size_t>(move.edit_count++)];
+  edit.piece = piece;
+  edit.to = {entry, device};
+}
+
+// Moves are filled in where they are: a walk draws millions a second, and a copy of fields that
+// have just been written one by one waits for them.
+
+void set_change(DeviceChange& change, std::int32_t device, std::array<std::int32_t, 2> without,
+                std::array<EntryId, 2> with) {
+  change.device = device;
+  change.without[0] = without[0];
+  change.without[1] = without[1];
+  change.with[0] = with[0];
+  change.with[1] = with[1];
+}
+
+void set_shift(const LocalPlan& plan, std::int32_t piece, std::int32_t device, Move& move) {
+  const Placed now = plan.placed(piece);
+  move.edit_count = 0;
+  set_change(move.changes[0], now.device, {piece, kNoPiece}, {kNoEntry, kNoEntry});
+  set_change(move.changes[1], device, {kNoPiece, kNoPiece}, {now.entry, kNoEntry});
+  add_edit(move, piece, now.entry, device);
+}
+
+void set_swap(const LocalPlan& plan, std::int32_t piece, std::int32_t other, std::int32_t another,
+              Move& move) {
+  const Placed now = plan.placed(piece);
+  const Placed then = plan.placed(other);
+  const EntryId third = another == kNoPiece ? kNoEntry : plan.placed(another).entry;
+  move.edit_count = 0;
+  set_change(move.changes[0], now.device, {piece, kNoPiece}, {then.entry, third});
+  set_change(move.changes[1], then.device, {other, another}, {now.entry, kNoEntry});
+  add_edit(move, piece, now.entry, then.device);
+  add_edit(move, other, then.entry, now.device);
+  if (another != kNoPiece) add_edit(move, another, third, now.device);
+}
+
+void set_split(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId leaves,
+               std::int32_t device, std::int32_t other, Move& move) {
+  const std::int32_t here = plan.placed(piece).device;
+  const EntryId third = other == kNoPiece ? kNoEntry : plan.placed(other).entry;
+  move.edit_count = 0;
+  set_change(move.changes[0], here, {piece, kNoPiece}, {stays, third});
+  set_change(move.changes[1], device, {other, kNoPiece}, {leaves, kNoEntry});
+  add_edit(move, piece, stays, here);
+  add_edit(move, plan.next_piece(), leaves, device);
+  if (other != kNoPiece) add_edit(move, other, third, here);
+}
+
+void set_merge(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
+               std::int32_t other, Move& move) {
+  const std::int32_t a = plan.placed(stays).device;
+  const std::int32_t b = plan.placed(goes).device;
+  const bool apart = a != b;
+  const EntryId third = other == kNoPiece ? kNoEntry : plan.placed(other).entry;
+  move.edit_count = 0;
+  set_change(move.changes[0], a, {stays, apart ? other : goes}, {merged, kNoEntry});
+  set_change(move.changes[1], apart ? b : kNoDevice, {goes, kNoPiece}, {third, kNoEntry});
+  add_edit(move, goes, kNoEntry, kNoDevice);
+  add_edit(move, stays, merged, a);
+  if (other != kNoPiece) add_edit(move, other, third, b);
+}
+
+void set_resize(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::int32_t other,
+                EntryId gets, Move& move) {
+  const std::int32_t a = plan.placed(piece).device;
+  const std::int32_t b = plan.placed(other).device;
+  move.edit_count = 0;
+  set_change(move.changes[0], a, {piece, kNoPiece}, {keeps, kNoEntry});
+  set_change(move.changes[1], b, {other, kNoPiece}, {gets, kNoEntry});
+  add_edit(move, piece, keeps, a);
+  add_edit(move, other, gets, b);
 }
 
 /// A random piece of `device`; none when that is `piece` or may not move.
@@ -37,7 +109,7 @@ bool draw_swap(const LocalPlan& plan, std::int32_t piece, std::int32_t device, R
   const std::int32_t other = any_of(plan.pieces_on(device), rng);
   if (plan.placed(piece).entry == plan.placed(other).entry || !movable(plan, other)) return false;
   const bool two = rng.uniform() < kTwoForOne;
-  move = swap_of(plan, piece, other, two ? another_of(plan, device, other, rng) : kNoPiece);
+  set_swap(plan, piece, other, two ? another_of(plan, device, other, rng) : kNoPiece, move);
   return true;
 }
 
@@ -89,7 +161,7 @@ bool draw_resize(const LocalPlan& plan, std::int32_t piece, Rng& rng, Move& move
   const EntryId keeps = plan.catalog().find(entry.table, entry.rows, dim);
   const EntryId gets = plan.catalog().find(entry.table, entry.rows, both - dim);
   if (keeps == kNoEntry || gets == kNoEntry) return false;
-  move = resize_of(plan, piece, keeps, other, gets);
+  set_resize(plan, piece, keeps, other, gets, move);
   return true;
 }
 
@@ -101,8 +173,8 @@ bool draw_split(const LocalPlan& plan, std::int32_t piece, std::int32_t device, 
   if (plan.catalog().entry(stays).only_parts) return false;  // finer ones come all at once
   if (!one_in_two(rng)) std::swap(stays, leaves);
   const bool alone = plan.pieces_on(device).empty() || one_in_two(rng);
-  move = split_of(plan, piece, stays, leaves, device,
-                  alone ? kNoPiece : another_of(plan, device, kNoPiece, rng));
+  set_split(plan, piece, stays, leaves, device,
+            alone ? kNoPiece : another_of(plan, device, kNoPiece, rng), move);
   return true;
 }
 
@@ -119,8 +191,8 @@ bool draw_merge(const LocalPlan& plan, Rng& rng, Move& move) {
   const std::int32_t here = plan.placed(stays).device;
   const bool apart = here != plan.placed(goes).device;
   const bool makes_room = apart && one_in_two(rng);
-  move = merge_of(plan, stays, goes, merged,
-                  makes_room ? another_of(plan, here, stays, rng) : kNoPiece);
+  set_merge(plan, stays, goes, merged, makes_room ? another_of(plan, here, stays, rng) : kNoPiece,
+            move);
   return true;
 }
 
@@ -164,70 +236,35 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
 }  // namespace
 
 Move shift_of(const LocalPlan& plan, std::int32_t piece, std::int32_t device) {
-  const Placed now = plan.placed(piece);
   Move move;
-  move.changes[0] = {now.device, {piece, kNoPiece}, {kNoEntry, kNoEntry}};
-  move.changes[1] = {device, {kNoPiece, kNoPiece}, {now.entry, kNoEntry}};
-  add_edit(move, piece, now.entry, device);
+  set_shift(plan, piece, device, move);
   return move;
 }
 
 Move swap_of(const LocalPlan& plan, std::int32_t piece, std::int32_t other, std::int32_t another) {
-  const Placed now = plan.placed(piece);
-  const Placed then = plan.placed(other);
   Move move;
-  move.changes[0] = {now.device, {piece, kNoPiece}, {then.entry, kNoEntry}};
-  move.changes[1] = {then.device, {other, kNoPiece}, {now.entry, kNoEntry}};
-  add_edit(move, piece, now.entry, then.device);
-  add_edit(move, other, then.entry, now.device);
-  if (another == kNoPiece) return move;
-  const EntryId third = plan.placed(another).entry;
-  move.changes[0].with[1] = third;
-  move.changes[1].without[1] = another;
-  add_edit(move, another, third, now.device);
+  set_swap(plan, piece, other, another, move);
   return move;
 }
 
 Move split_of(const LocalPlan& plan, std::int32_t piece, EntryId stays, EntryId leaves,
               std::int32_t device, std::int32_t other) {
-  const std::int32_t here = plan.placed(piece).device;
   Move move;
-  move.changes[0] = {here, {piece, kNoPiece}, {stays, kNoEntry}};
-  move.changes[1] = {device, {other, kNoPiece}, {leaves, kNoEntry}};
-  add_edit(move, piece, stays, here);
-  add_edit(move, plan.next_piece(), leaves, device);
-  if (other == kNoPiece) return move;
-  move.changes[0].with[1] = plan.placed(other).entry;
-  add_edit(move, other, plan.placed(other).entry, here);
+  set_split(plan, piece, stays, leaves, device, other, move);
   return move;
 }
 
 Move merge_of(const LocalPlan& plan, std::int32_t stays, std::int32_t goes, EntryId merged,
               std::int32_t other) {
-  const std::int32_t a = plan.placed(stays).device;
-  const std::int32_t b = plan.placed(goes).device;
   Move move;
-  move.changes[0] = {a, {stays, a == b ? goes : kNoPiece}, {merged, kNoEntry}};
-  if (a != b) move.changes[1] = {b, {goes, kNoPiece}, {kNoEntry, kNoEntry}};
-  add_edit(move, goes, kNoEntry, kNoDevice);
-  add_edit(move, stays, merged, a);
-  if (other == kNoPiece) return move;
-  const EntryId third = plan.placed(other).entry;
-  move.changes[0].without[1] = other;
-  move.changes[1].with[0] = third;
-  add_edit(move, other, third, b);
+  set_merge(plan, stays, goes, merged, other, move);
   return move;
 }
 
 Move resize_of(const LocalPlan& plan, std::int32_t piece, EntryId keeps, std::int32_t other,
                EntryId gets) {
-  const std::int32_t a = plan.placed(piece).device;
-  const std::int32_t b = plan.placed(other).device;
   Move move;
-  move.changes[0] = {a, {piece, kNoPiece}, {keeps, kNoEntry}};
-  move.changes[1] = {b, {other, kNoPiece}, {gets, kNoEntry}};
-  add_edit(move, piece, keeps, a);
-  add_edit(move, other, gets, b);
+  set_resize(plan, piece, keeps, other, gets, move);
   return move;
 }
 
@@ -263,7 +300,6 @@ bool MoveSource::draw(LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& mov
 
 bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rng,
                             Move& move) const {
-  move = {};
   const auto devices = static_cast<std::uint64_t>(plan.devices());
   const bool at_busiest = rng.uniform() < mix_.busiest;
   const std::int32_t a = at_busiest ? busiest : static_cast<std::int32_t>(rng.below(devices));
@@ -272,10 +308,11 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   double kind = rng.uniform();
   if (!devices_alike_ && (kind -= mix_.exchange) < 0) {
     if (!may_change_places(plan, a, b)) return false;
-    move.changes[0].device = a;
-    move.changes[1].device = b;
-    move.edits[0].devices = {a, b};
+    set_change(move.changes[0], a, {kNoPiece, kNoPiece}, {kNoEntry, kNoEntry});
+    set_change(move.changes[1], b, {kNoPiece, kNoPiece}, {kNoEntry, kNoEntry});
     move.edit_count = 1;
+    move.edits[0].piece = kNoPiece;
+    move.edits[0].devices = {a, b};
     move.compute_ms = {plan.compute_ms()[static_cast<std::size_t>(b)],
                        plan.compute_ms()[static_cast<std::size_t>(a)]};
     move.dims = {plan.dim_sums()[static_cast<std::size_t>(b)],
@@ -291,7 +328,7 @@ bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rn
   }
   if ((kind -= mix_.split) < 0) return draw_split(plan, piece, b, mix_.uneven, rng, move);
   if ((kind -= mix_.swap) < 0) return draw_swap(plan, piece, b, rng, move);
-  move = shift_of(plan, piece, b);
+  set_shift(plan, piece, b, move);
   return true;
 }
 

@@ -7,6 +7,7 @@ void SumTree::reset(std::size_t width, const float* zeros) {
   zeros_ = zeros;
   leaves_.assign(2, zeros);
   inner_.assign(2 * width, 0.0f);
+  stale_.clear();
 }
 
 void SumTree::update(std::size_t index) {
@@ -20,15 +21,33 @@ void SumTree::grow() {
   leaves_.resize(2 * leaves_.size(), zeros_);
   inner_.resize(leaves_.size() * width_);
   for (std::size_t index = leaves_.size() - 1; index >= 1; --index) update(index);
+  stale_.clear();
 }
 
 void SumTree::set(std::size_t slot, const float* addend) {
   while (slot >= leaves_.size()) grow();
   leaves_[slot] = addend == nullptr ? zeros_ : addend;
-  for (std::size_t index = (leaves_.size() + slot) / 2; index >= 1; index /= 2) update(index);
+  const std::size_t above = (leaves_.size() + slot) / 2;
+  if (stale_.empty() || stale_.back() != above) stale_.push_back(above);
 }
 
-int SumTree::parts_without(std::size_t slot, std::size_t other, const float** parts) const {
+/// Level by level: all leaves are equally deep. Nodes are in any order, and a few of them twice
+/// costs less than keeping them apart.
+void SumTree::settle_stale() {
+  for (bool above = true; above;) {
+    std::size_t count = 0;
+    for (const std::size_t index : stale_) {
+      update(index);
+      if (count == 0 || stale_[count - 1] != index / 2) stale_[count++] = index / 2;
+    }
+    stale_.resize(count);
+    above = stale_.front() >= 1;
+  }
+  stale_.clear();
+}
+
+int SumTree::parts_without(std::size_t slot, std::size_t other, const float** parts) {
+  settle();
   std::size_t a = leaves_.size() + slot;
   std::size_t b = leaves_.size() + other;
   int count = 0;
