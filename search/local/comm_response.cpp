@@ -14,11 +14,12 @@ constexpr std::int64_t kWiderShare = 20;  // of the mean dims: a twentieth
 
 /// Plans around one, for one call of the evaluator.
 struct Probes {
-  Probes(const LocalPlan& plan, std::size_t count)
-      : devices(static_cast<std::size_t>(plan.devices())), plans(count) {
+  Probes(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
+         std::size_t count)
+      : devices(compute_ms.size()), plans(count) {
     for (std::size_t row = 0; row < count; ++row) {
-      compute.insert(compute.end(), plan.compute_ms().begin(), plan.compute_ms().end());
-      dims.insert(dims.end(), plan.dim_sums().begin(), plan.dim_sums().end());
+      compute.insert(compute.end(), compute_ms.begin(), compute_ms.end());
+      dims.insert(dims.end(), dim_sums.begin(), dim_sums.end());
     }
     ready.resize(count * devices);
     total.resize(count * devices);
@@ -54,7 +55,8 @@ struct Probes {
 /// slower; wider. Last, the widest wider.
 class Probing {
  public:
-  Probing(const LocalPlan& plan, std::int32_t most_probed);
+  Probing(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
+          std::int32_t most_probed);
 
   void cost(const PlanEvaluator& evaluator, Scratch& scratch);
   /// REQUIRES cost().
@@ -75,14 +77,15 @@ class Probing {
   std::int64_t wider_ = 0;
 };
 
-Probing::Probing(const LocalPlan& plan, std::int32_t most_probed)
-    : probed_(static_cast<std::size_t>(std::min(plan.devices(), most_probed))),
-      base_(plan, 1),
-      probes_(plan, 3 * probed_ + 1) {
+Probing::Probing(std::span<const float> compute_ms, std::span<const std::int64_t> dim_sums,
+                 std::int32_t most_probed)
+    : probed_(std::min(compute_ms.size(), static_cast<std::size_t>(most_probed))),
+      base_(compute_ms, dim_sums, 1),
+      probes_(compute_ms, dim_sums, 3 * probed_ + 1) {
   const std::vector<std::int64_t>& dims = base_.dims;
   widest_ = static_cast<std::size_t>(std::max_element(dims.begin(), dims.end()) - dims.begin());
   const std::int64_t mean =
-      std::accumulate(dims.begin(), dims.end(), std::int64_t{0}) / plan.devices();
+      std::accumulate(dims.begin(), dims.end(), std::int64_t{0}) / std::ssize(dims);
   wider_ = std::max(kWider, mean / kWiderShare);
 }
 
@@ -150,8 +153,14 @@ CommResponse Probing::response() const {
 
 CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator, Scratch& scratch,
                             std::int32_t most_probed) {
-  if (plan.devices() < 2) return {};
-  Probing probing(plan, most_probed);
+  return probe_response(plan.compute_ms(), plan.dim_sums(), evaluator, scratch, most_probed);
+}
+
+CommResponse probe_response(std::span<const float> compute_ms,
+                            std::span<const std::int64_t> dim_sums, const PlanEvaluator& evaluator,
+                            Scratch& scratch, std::int32_t most_probed) {
+  if (compute_ms.size() < 2) return {};
+  Probing probing(compute_ms, dim_sums, most_probed);
   probing.cost(evaluator, scratch);
   return probing.response();
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "search/local/local_plan.h"
 #include "search/plan_evaluator.h"
@@ -22,5 +23,9 @@ struct CommResponse {
 /// single devices get slower or wider.
 CommResponse probe_response(const LocalPlan& plan, const PlanEvaluator& evaluator, Scratch& scratch,
                             std::int32_t most_probed = 8);
+/// The same around a plan of which nothing but this is known, a value a device.
+CommResponse probe_response(std::span<const float> compute_ms,
+                            std::span<const std::int64_t> dim_sums, const PlanEvaluator& evaluator,
+                            Scratch& scratch, std::int32_t most_probed = 8);
 
 }  // namespace neuroshard::search

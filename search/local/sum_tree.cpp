@@ -1,5 +1,7 @@
 #include "search/local/sum_tree.h"
 
+#include <numeric>
+
 namespace neuroshard::search {
 
 void SumTree::reset(std::size_t width, const float* zeros) {
@@ -17,11 +19,12 @@ void SumTree::update(std::size_t index) {
   for (std::size_t k = 0; k < width_; ++k) sum[k] = left[k] + right[k];
 }
 
+/// All of it anew.
 void SumTree::grow() {
   leaves_.resize(2 * leaves_.size(), zeros_);
   inner_.resize(leaves_.size() * width_);
-  for (std::size_t index = leaves_.size() - 1; index >= 1; --index) update(index);
-  stale_.clear();
+  stale_.resize(leaves_.size() / 2);
+  std::iota(stale_.begin(), stale_.end(), leaves_.size() / 2);
 }
 
 void SumTree::set(std::size_t slot, const float* addend) {

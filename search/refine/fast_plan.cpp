@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/core/aligned_vector.h"
 #include "engine/core/bytes.h"
 #include "search/local/descent.h"
 #include "search/refine/divider.h"
@@ -59,6 +60,8 @@ class FastStart {
   void try_widest();
   void try_caps();
   void learn_response(const Assignment& start);
+  void guess_response(const Pieces& pieces);
+  void set_response(const CommResponse& response);
   void descend(FastPlan& best);
   void balance(const Pieces& pieces);
   void divide_evenly();
@@ -80,13 +83,37 @@ class FastStart {
   bool finer_ = false;  // than load asks for
 };
 
+void FastStart::set_response(const CommResponse& response) {
+  response_ = response;
+  trials_.set_response(response);
+  divider_.weigh_dims(response.ready_per_dim + response.own_per_dim + response.widest_per_dim);
+}
+
 void FastStart::learn_response(const Assignment& start) {
   LocalPlan plan(problem_, evaluator_, catalog_);
   plan.assign(start);
   Scratch scratch;
-  response_ = probe_response(plan, evaluator_, scratch, kProbed);
-  trials_.set_response(response_);
-  divider_.weigh_dims(response_.ready_per_dim + response_.own_per_dim + response_.widest_per_dim);
+  set_response(probe_response(plan, evaluator_, scratch, kProbed));
+}
+
+/// Before there is a plan: all devices have the dims of an even share, and as much to do as one
+/// with every n-th of the pieces.
+void FastStart::guess_response(const Pieces& pieces) {
+  if (evaluator_.additive() || problem_.cluster.devices < 2) return;
+  const auto devices = static_cast<std::size_t>(problem_.cluster.devices);
+  AlignedVector<float> state(evaluator_.state_size());
+  evaluator_.clear(state.data());
+  float compute = evaluator_.empty_cost();
+  std::int64_t dims = 0;
+  for (std::size_t k = 0; k < pieces.size(); ++k) {
+    const CatalogEntry& entry = catalog_.entry(pieces[k]);
+    dims += catalog_.holders(pieces[k]) * entry.exchanged.dims;
+    if (k % devices == 0) compute = evaluator_.place(entry.shape, state.data());
+  }
+  const std::vector<float> compute_ms(devices, compute);
+  const std::vector<std::int64_t> dim_sums(devices, dims / problem_.cluster.devices);
+  Scratch scratch;
+  set_response(probe_response(compute_ms, dim_sums, evaluator_, scratch, kProbed));
 }
 
 /// What a device would have of these pieces if all had the same.
@@ -201,7 +228,8 @@ void FastStart::halve_deciding() {
 }
 
 /// Tables that are split for their bytes alone; finer where memory is tight. Where a plan takes
-/// long, no piece is heavier than the balanced load, either: there may be time for this one only.
+/// long, there may be time for this one only: no piece is heavier than the balanced load, either,
+/// and exchanges count already, by a guess.
 bool FastStart::place_whole() {
   std::int64_t room = problem_.cluster.memory_bytes;
   for (std::int32_t table = 0; table < catalog_.tables(); ++table) {
@@ -213,7 +241,9 @@ bool FastStart::place_whole() {
   for (const double largest : kLargest) {
     limits_.bytes = scaled_bytes(room, largest);
     if (large_) {
-      balance(divider_.divided(limits_));
+      const Pieces pieces = divider_.divided(limits_);
+      guess_response(pieces);
+      balance(pieces);
       limits_.weight = balanced_load_;
     }
     if (trials_.place(divider_.divided(limits_))) return true;
