@@ -60,6 +60,17 @@ std::size_t most_widths(const SearchOptions& options, const PlanEvaluator& evalu
   return static_cast<std::size_t>(most);
 }
 
+/// Whether so little time is left after the first plan that walks would not get beyond their start:
+/// they need some plans' time to begin and to end in.
+bool too_late_to_walk(const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                      const FirstPlan& first) {
+  constexpr double kLeastPlans = 4;
+  if (StopCheck(options, began).stop()) return true;
+  if (!paced_by_time(options) || first.plan.evaluations == 0) return false;
+  const double left = options.time_limit_s - seconds_since(began);
+  return left < kLeastPlans * first.seconds / static_cast<double>(first.plan.evaluations);
+}
+
 /// What has to fit: tables that are not pooled may be cut more finely than into halves.
 Problem with_finest_pieces(const Problem& problem) {
   return {problem.workload, problem.cluster,
@@ -77,15 +88,23 @@ SearchResult result_of(FirstPlan start) {
 
 /// The start, improved by walks in pieces of the catalog, where that is complete and has those.
 SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                    const SearchOptions& options, std::chrono::steady_clock::time_point began,
+                    const SearchOptions& given, std::chrono::steady_clock::time_point began,
                     FirstPlan start) {
   const double start_cost = start.plan.cost;
   const std::int64_t start_evaluations = start.plan.evaluations;
   SearchResult result = result_of(std::move(start));
   if (!catalog.complete()) return result;
+  const auto entered = std::chrono::steady_clock::now();
   Assignment pieces = pieces_of(result.plan, problem.workload, catalog);
   if (pieces.empty()) return result;
+  SearchOptions options = given;
   const bool timed = options.time_limit_s > 0;
+  if (timed) {
+    // The way back to a plan takes some times as long as the way to pieces.
+    constexpr double kWayBack = 3;
+    options.time_limit_s =
+        std::max(kLeastTimeLimit, given.time_limit_s - kWayBack * seconds_since(entered));
+  }
   const double left = timed ? options.time_limit_s - seconds_since(began) : kNoTimeLimit;
   if (left >= kLeastForBound) {
     result.lower_bound =
@@ -122,7 +141,7 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
                          const ShapeCatalog& catalog, const RowShapes& rows,
                          const SearchOptions& options, std::chrono::steady_clock::time_point began,
                          FirstPlan start) {
-  if (StopCheck(options, began).stop()) {
+  if (too_late_to_walk(options, began, start)) {
     start.plan.stopped_early = true;
     return result_of(std::move(start));
   }
@@ -134,7 +153,7 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
     if (hot) {
       hot->plan.evaluations = evaluations;
       return walked(hot->problem, evaluator, hot->catalog, options, began,
-                    {std::move(hot->plan), start.skipped});
+                    {std::move(hot->plan), start.skipped, start.seconds});
     }
   }
   return walked_in_widths(problem, evaluator, catalog, rows, options, began, std::move(start));
@@ -156,6 +175,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
     return SearchResult{std::move(start->plan), start->evaluations,
                         start->stopped_early || !catalog.complete()};
   }
+  const auto entered = std::chrono::steady_clock::now();
   Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
   std::int64_t evaluations = 0;
   if (std::optional<SequenceStart> finer =
@@ -165,8 +185,9 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
                       problem.on_more_devices);
     finer->plan.evaluations = evaluations + (first.ok() ? first->plan.evaluations : 0);
     const ShapeCatalog pieces(cut.space, evaluator, rows, own.cancel);
-    return walked_from(cut, evaluator, pieces, rows, own, began,
-                       {std::move(finer->plan), first.ok() ? first->skipped : ""});
+    return walked_from(
+        cut, evaluator, pieces, rows, own, began,
+        {std::move(finer->plan), first.ok() ? first->skipped : "", seconds_since(entered)});
   }
   const bool none = first.status().code() == StatusCode::kInfeasible ||
                     (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
@@ -182,6 +203,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
   }
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   start.plan.evaluations += evaluations;
+  start.seconds = seconds_since(entered);
   return walked_from(problem, evaluator, catalog, rows, own, began, std::move(start));
 }
 

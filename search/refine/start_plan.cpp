@@ -109,7 +109,7 @@ Result<StartPlan> best_start(const Problem& problem, PlanEvaluator& evaluator,
   SearchOptions quiet = options;
   quiet.progress = nullptr;
   keep_baselines(problem, evaluator, options, best);
-  if (best && stop.cancelled()) {
+  if (best && (stop.cancelled() || (stop.stop() && !baselines_take_no_time(problem)))) {
     best->stopped_early = true;
     return *std::move(best);
   }
