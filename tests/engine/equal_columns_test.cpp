@@ -224,6 +224,20 @@ BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more
   BOOST_TEST(ratios / kTrials < 1.05);
 }
 
+BOOST_AUTO_TEST_CASE(a_first_plan_with_equal_blocks_leaves_no_evaluations_unspent) {
+  for (const std::int32_t devices : {4, 8}) {
+    Workload workload = test::large_tables(60, devices);
+    for (Table& table : workload.tables) table.sharding.columns = false;  // nothing to be unequal
+    Cluster cluster = small_cluster(workload, devices);
+    cluster.memory_bytes *= 4;
+    const auto found = planned(workload, cluster, true);
+    BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
+    check_equal(workload, found->plan);
+    BOOST_TEST(found->evaluations <= 20'000);
+    BOOST_TEST(found->evaluations >= 19'700);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(tables_keep_to_their_devices_and_kinds) {
   Workload workload = test::large_tables(30, 9);
   for (std::size_t k = 1; k < 12; ++k) workload.tables[k].devices = DeviceSet({2, 3, 5});

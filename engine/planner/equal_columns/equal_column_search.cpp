@@ -64,7 +64,7 @@ class EqualColumnsSearch {
     if (EqualColumnsPlan equal = with_equal_columns(problem_.any.workload, any.plan);
         equal.unequal.empty()) {
       any.plan = std::move(equal.plan);
-      return any;
+      return once_more(std::move(any));
     }
     if (!counts_.possible()) return any;
     note(any);
@@ -76,6 +76,27 @@ class EqualColumnsSearch {
   }
 
  private:
+  /// `first`, whose blocks are equally wide as it is, or what a search with other random numbers
+  /// finds in the other half of the time or the evaluations.
+  search::SearchResult once_more(search::SearchResult first) {
+    note(first);
+    if (!algorithm_.heeds_evaluations || out_of_time()) return first;
+    search::SearchOptions again = rest();
+    again.seed = Rng(given_.seed).fork(1).next();
+    Result<search::SearchResult> found = algorithm_.run(problem_.any, evaluator_, again);
+    if (found.ok()) {
+      note(*found);
+      EqualColumnsPlan equal = with_equal_columns(problem_.any.workload, found->plan);
+      if (equal.unequal.empty() &&
+          search::plan_cost(equal.plan, evaluator_) < search::plan_cost(first.plan, evaluator_)) {
+        first.plan = std::move(equal.plan);
+      }
+    }
+    first.evaluations = evaluations_.spent();
+    first.stopped_early = stopped_early_;
+    return first;
+  }
+
   /// Columns that are no halves of others may fit where those do not.
   Result<search::SearchResult> of_blocks_alone(const Status& refusal) {
     if (refusal.code() != StatusCode::kInfeasible || !counts_.possible()) return refusal;
