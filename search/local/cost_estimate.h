@@ -25,7 +25,10 @@ inline double finite_ms(double ms) {
 ///
 /// The objective is the plan cost and, `balance_weight` times as heavy, the cost that the plan
 /// would have if its load were balanced. The plan cost alone has plateaus: most moves do not touch
-/// the slowest device, and of those the ones that save work leave room for others. Not thread-safe.
+/// the slowest device, and of those the ones that save work leave room for others. The most dims of
+/// a device are such a plateau, too, where they count: several devices have them, and all of those
+/// have to lose some. So dims beyond an even share weigh something on every device. Not
+/// thread-safe.
 class CostEstimate {
  public:
   CostEstimate(const CommResponse& response, double balance_weight)
@@ -62,6 +65,7 @@ class CostEstimate {
     double ready_ms = 0;  ///< the larger of the two devices'
     double own_ms = 0;
     double dims = 0;
+    double excess_dims = 0;  ///< of all devices beyond an even share
   };
   [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const;
   /// The objective after `move`.
@@ -76,7 +80,8 @@ class CostEstimate {
     std::array<double, 2> dims;
   };
   [[nodiscard]] After after(const LocalPlan& plan, const Move& move) const;
-  [[nodiscard]] double combine(double cost, double balanced_load) const;
+  [[nodiscard]] double combine(double cost, double balanced_load, double excess_dims) const;
+  [[nodiscard]] double excess(double dims) const { return std::max(0.0, dims - even_dims_); }
 
   CommResponse response_;
   double balance_weight_;
@@ -87,6 +92,8 @@ class CostEstimate {
   std::vector<double> own_values_;
   std::vector<double> dim_values_;
   double balanced_sum_ = 0;  // sum over devices of waiting x ready + own
+  double even_dims_ = 0;     // each device's share of the dims of the plan set() was given
+  double excess_dims_ = 0;   // sum over devices of excess()
   double objective_ = 0;
 };
 
