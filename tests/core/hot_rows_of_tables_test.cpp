@@ -9,6 +9,7 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -77,7 +78,7 @@ BOOST_AUTO_TEST_SUITE(hot_rows_of_tables)
 
 BOOST_AUTO_TEST_CASE(shares_are_those_of_drawn_batches) {
   Rng rng(5);
-  for (int trial = 0; trial < 12; ++trial) {
+  for (int trial = 0; trial < test::unless_sanitized(12, 3); ++trial) {
     const int pooling = static_cast<int>(rng.between(1, 4));
     const Batch batch(rng, rng.between(2000, 60'000), pooling, 1.5 + 2 * rng.uniform());
     for (const HotLevel& level : hot_levels(batch.table, kBatch)) {

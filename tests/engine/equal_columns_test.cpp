@@ -15,6 +15,7 @@
 #include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
 #include "tests/support/offload_example.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(equal_columns)
@@ -36,7 +37,7 @@ Table table_of(std::int32_t dim) {
 Result<PlanResult> planned(const Workload& workload, const Cluster& cluster, bool equal,
                            int threads = 1, std::string_view model = "torchrec") {
   PlanOptions options;
-  options.evaluations = 20'000;
+  options.evaluations = test::unless_sanitized(20'000, 4000);
   options.threads = threads;
   options.row_splits = RowSplits::kOff;
   options.trainer.equal_columns = equal;
@@ -190,7 +191,7 @@ BOOST_AUTO_TEST_CASE(rows_are_dealt_out_where_that_is_cheaper) {
   for (const std::string model : {"torchrec", "h200_sim"}) {
     const CostModels models = load_cost_models(model)->models;
     PlanOptions options;
-    options.evaluations = 20'000;
+    options.evaluations = test::unless_sanitized(20'000, 4000);
     options.trainer.equal_columns = true;
     const Cluster cluster = small_cluster(workload, 8);
     const Result<PlanResult> dealt = make_plan(workload, cluster, models, options);
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(rows_are_dealt_out_where_that_is_cheaper) {
 BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more) {
   double ratios = 0;
   int unequal = 0;
-  constexpr int kTrials = 6;
+  constexpr int kTrials = test::unless_sanitized(6, 2);
   for (int seed = 0; seed < kTrials; ++seed) {
     const Workload workload = test::large_tables(40, seed);
     const Cluster cluster = small_cluster(workload, 16);

@@ -12,6 +12,7 @@
 #include "engine/core/shard_bytes.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/frontier/plan_archive.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(frontier)
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(of_what_walks_offer_one_plan_a_step_of_memory_stays) {
 BOOST_AUTO_TEST_CASE(more_devices_and_more_memory_always_cost_less) {
   Rng rng(3);
   const CostModels models = load_cost_models("torchrec")->models;
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < test::unless_sanitized(6, 2); ++round) {
     const Workload workload = random_tables(rng, rng.between(3, 20));
     const FrontierOptions options = options_for({4, 2}, 2000);
     const auto found = find_frontier(workload, {.memory_bytes = kAny}, models, options);

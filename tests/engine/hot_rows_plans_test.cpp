@@ -12,6 +12,7 @@
 #include "engine/cost_model/shipped_models.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/planner/planner.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -41,7 +42,7 @@ const CostModels& hundreds() {
 PlanResult with_hot_rows(const Workload& workload, const Cluster& cluster, bool hot,
                          int threads = 1) {
   PlanOptions options;
-  options.evaluations = 30'000;
+  options.evaluations = test::unless_sanitized(30'000, 3000);
   options.hot_rows = hot;
   options.threads = threads;
   return make_plan(workload, cluster, hundreds(), options).value();

@@ -16,6 +16,7 @@
 #include "io/plans/plan_tables.h"
 #include "io/tables/tables.h"
 #include "tests/support/offload_example.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(offload_search)
@@ -37,7 +38,7 @@ Result<PlanResult> plan_in(const Setting& setting, const Workload& workload,
   const CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
   options.algorithm = algorithm;
-  options.evaluations = 3000;
+  options.evaluations = test::unless_sanitized(3000, 1000);
   const Cluster cluster{.devices = setting.devices,
                         .memory_bytes = setting.device_memory,
                         .host_memory_bytes = setting.host_memory,
@@ -194,7 +195,7 @@ BOOST_AUTO_TEST_CASE(a_time_limit_that_is_too_short_for_anything_leaves_a_plan) 
 
 // Devices that the first choice fills to the last bytes take what is left in small pieces.
 BOOST_AUTO_TEST_CASE(thousands_of_tables_get_more_than_the_first_choice) {
-  const Workload workload = large_tables(1300, 14);
+  const Workload workload = large_tables(test::unless_sanitized(1300, 250), 14);
   const Setting setting{16, kGiB};
   const double baseline = plan_in(setting, workload, "neuroshard")->cost.cost_ms;
   BOOST_TEST(plan_in(setting, workload)->cost.cost_ms < baseline);
@@ -209,8 +210,8 @@ BOOST_AUTO_TEST_CASE(a_larger_budget_tries_more_choices) {
     options.evaluations = evaluations;
     return make_plan(workload, {8, 8'000'000'000, 1000 * kGiB}, models, options).value();
   };
-  const PlanResult usual = plan(480'000);
-  const PlanResult larger = plan(1'000'000);
+  const PlanResult usual = plan(test::unless_sanitized(480'000, 24'000));
+  const PlanResult larger = plan(test::unless_sanitized(1'000'000, 50'000));
   BOOST_TEST(larger.evaluations > usual.evaluations);
   BOOST_TEST(larger.cost.cost_ms <= usual.cost.cost_ms);
 }
@@ -221,7 +222,7 @@ BOOST_AUTO_TEST_CASE(budgets_of_plans_are_kept_whatever_is_asked_for) {
   const CostModels models = load_cost_models("torchrec")->models;
   for (const std::int64_t host_memory : {std::int64_t{0}, 1000 * kGiB}) {
     for (const bool equal_columns : {false, true}) {
-      for (const std::int64_t budget : {1, 300, 3000, 30'000}) {
+      for (const std::int64_t budget : {1, 300, 3000, test::unless_sanitized(30'000, 6000)}) {
         PlanOptions options;
         options.evaluations = budget;
         options.trainer.equal_columns = equal_columns;

@@ -10,6 +10,7 @@
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -34,7 +35,7 @@ Workload one_hot_tables(int count, int small) {
 PlanResult planned(const Workload& workload, const Cluster& cluster, bool data_parallel) {
   static const CostModels networks = load_shipped_models("h100_sim").value().models;
   PlanOptions options;
-  options.evaluations = 30'000;
+  options.evaluations = test::unless_sanitized(30'000, 3000);
   options.data_parallel = data_parallel;
   return make_plan(workload, cluster, networks, options).value();
 }

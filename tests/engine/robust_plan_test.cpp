@@ -14,6 +14,7 @@
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
 #include "engine/planner/robust/regret_descent.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -46,7 +47,7 @@ struct TwoModels {
 
 PlanOptions repeatable() {
   PlanOptions options;
-  options.evaluations = 20'000;
+  options.evaluations = test::unless_sanitized(20'000, 4000);
   options.seed = 5;
   options.row_splits = RowSplits::kEven;  // what both models know
   return options;

@@ -12,6 +12,7 @@
 #include "engine/ground_truth/cpu/index_stream.h"
 #include "engine/ground_truth/make_ground_truth.h"
 #include "engine/ground_truth/measure.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 namespace {
@@ -60,7 +61,8 @@ BOOST_AUTO_TEST_CASE(sets_of_tables_are_measured) {
   const auto made = make_ground_truth(io::Backend::kCuda, {});
   BOOST_REQUIRE_MESSAGE(made.ok(), made.status().message());
   GroundTruth& truth = **made;
-  Workload workload{{table_of(20000, 128, 10, 1), table_of(500, 4, 1, 0)}, 4096};
+  Workload workload{{table_of(20000, 128, 10, 1), table_of(500, 4, 1, 0)},
+                    test::unless_sanitized(4096, 512)};
   workload.tables[1].optimizer = Optimizer::kRowwiseAdagrad;
   const std::vector<Shard> shards{{0, 0, 20000, 0, 64, 0},
                                   {0, 0, 9000, 64, 128, 0},

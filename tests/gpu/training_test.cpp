@@ -11,6 +11,7 @@
 #include "nn/dense_stack.h"
 #include "nn/device_array.h"
 #include "tests/nn/backends.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::nn {
 namespace {
@@ -117,13 +118,8 @@ struct TrainingRun {
 
 /// Every fourth step is of another size, as the last batch of an epoch is. Twelve steps have both
 /// issued, captured and replayed.
-#if defined(NEUROSHARD_SANITIZED)
-constexpr int kSteps = 12;
-constexpr int kBatch = 70;
-#else
-constexpr int kSteps = 30;
-constexpr int kBatch = 200;
-#endif
+constexpr int kSteps = test::unless_sanitized(30, 12);
+constexpr int kBatch = test::unless_sanitized(200, 70);
 
 TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   Rng rng(3);
@@ -159,7 +155,7 @@ BOOST_AUTO_TEST_CASE(dense_layers_agree_with_the_reference) {
   std::vector<Shape> shapes;
   for (const auto& [inputs, outputs] :
        {std::pair{20, 128}, {22, 128}, {128, 32}, {32, 64}, {64, 1}, {16, 8}, {5, 7}, {1, 1}}) {
-    for (const std::int64_t rows : {1, 63, 512, 4000}) {
+    for (const std::int64_t rows : {1, 63, 512, test::unless_sanitized(4000, 700)}) {
       shapes.push_back({rows, {inputs, outputs, Activation::kRelu}});
     }
   }
@@ -211,7 +207,7 @@ BOOST_AUTO_TEST_CASE(gradients_through_a_relu_agree_with_the_reference) {
   Rng rng(4);
   for (const int hidden : {128, 64, 32, 24, 7}) {  // whole and part columns of a mask
     const SetNetworkSpec spec = network(20, hidden, 12);
-    const std::int64_t rows = 300;
+    const std::int64_t rows = test::unless_sanitized(300, 70);
     const Values x = random_values(rng, rows * 20);
     const Values parameters = random_parameters(spec, rng);
     const Values dy = random_values(rng, rows * 12);

@@ -9,6 +9,7 @@
 
 #include "tests/library/allocation.h"
 #include "tests/library/support.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -51,12 +52,6 @@ bool plan_and_export(const Planner& planner, const Workload& workload, const Sea
   return true;
 }
 
-#ifdef NEUROSHARD_SANITIZED
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(memory)
@@ -68,13 +63,13 @@ BOOST_AUTO_TEST_CASE(a_planner_used_ten_thousand_times_does_not_grow) {
     BOOST_REQUIRE(plan_and_export(planner, workload, {"neuroshard", 1}));
   const std::int64_t live = live_bytes();
   const std::int64_t resident = resident_bytes();
-  const int rounds = kSanitized ? 500 : 10000;
+  const int rounds = test::unless_sanitized(10000, 500);
   for (int i = 0; i < rounds; ++i)
     BOOST_REQUIRE(plan_and_export(planner, workload, {"neuroshard", 1}));
   BOOST_TEST(live_bytes() == live);
   BOOST_TEST_MESSAGE("resident bytes: " << resident << " before, " << resident_bytes() << " after "
                                         << rounds << " plans");
-  if (!kSanitized) BOOST_TEST(resident_bytes() - resident <= 1 << 20);
+  if (!test::kSanitized) BOOST_TEST(resident_bytes() - resident <= 1 << 20);
 }
 
 BOOST_AUTO_TEST_CASE(handles_give_everything_back) {
@@ -101,7 +96,7 @@ BOOST_AUTO_TEST_CASE(memory_that_runs_out_is_a_status) {
     const std::int64_t before = allocations();
     BOOST_REQUIRE(plan_and_export(planner, workload, search));
     const std::int64_t needed = allocations() - before;
-    const std::int64_t step = std::max<std::int64_t>(1, needed / (kSanitized ? 100 : 400));
+    const std::int64_t step = std::max<std::int64_t>(1, needed / test::unless_sanitized(400, 100));
     int failures = 0;
     for (std::int64_t allowed = 0; allowed < needed; allowed += step) {
       std::optional<AllocationLimit> limit(allowed);

@@ -14,17 +14,14 @@
 
 #include "tests/library/allocation.h"
 #include "tests/library/support.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
 using namespace neuroshard;
 using namespace neuroshard::test;
 
-#ifdef NEUROSHARD_SANITIZED
-constexpr std::int64_t kMostFailures = 200;
-#else
-constexpr std::int64_t kMostFailures = 1500;
-#endif
+constexpr std::int64_t kMostFailures = test::unless_sanitized(1500, 200);
 
 neuroshard_text text_of(const std::string& text) { return {text.data(), text.size()}; }
 
