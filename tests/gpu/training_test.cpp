@@ -119,12 +119,13 @@ struct TrainingRun {
 /// Every fourth step is of another size, as the last batch of an epoch is. Twelve steps have both
 /// issued, captured and replayed.
 constexpr int kSteps = test::unless_sanitized(30, 12);
-constexpr int kBatch = test::unless_sanitized(200, 70);
+constexpr int kBatch = test::unless_sanitized(200, 40);
+constexpr int kSamples = test::unless_sanitized(300, 80);
 
 TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   Rng rng(3);
   const Values features = random_values(rng, std::int64_t{40} * spec.inputs());
-  const SetSamples samples = random_samples(spec, 40, 300, 0, rng);
+  const SetSamples samples = random_samples(spec, 40, kSamples, 0, rng);
   auto trainer = Trainer::create(backend, nullptr, spec, features);
   BOOST_REQUIRE(trainer.ok());
   BOOST_REQUIRE(trainer->start(random_parameters(spec, rng)).ok());
@@ -132,7 +133,7 @@ TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
   for (int step = 0; step < kSteps; ++step) {
     const int size = step % 4 == 3 ? 30 : kBatch;
     std::vector<std::int32_t> batch;
-    for (int i = 0; i < size; ++i) batch.push_back((step * 37 + i) % 300);
+    for (int i = 0; i < size; ++i) batch.push_back((step * 37 + i) % kSamples);
     StepOptions options;
     options.rate = 1e-3F / static_cast<float>(1 + step / 4);
     options.decay = 0.01F;
@@ -140,9 +141,9 @@ TrainingRun train(const Backend& backend, const SetNetworkSpec& spec) {
     BOOST_REQUIRE(trainer->step(samples, batch, options).ok());
     run.losses.push_back(trainer->take_loss().value() / size);
   }
-  run.outputs.resize(300 * static_cast<std::size_t>(spec.outputs()));
+  run.outputs.resize(kSamples * static_cast<std::size_t>(spec.outputs()));
   BOOST_REQUIRE(
-      trainer->predict(samples, first_ids(300), Trainer::Weights::kAverage, run.outputs).ok());
+      trainer->predict(samples, first_ids(kSamples), Trainer::Weights::kAverage, run.outputs).ok());
   return run;
 }
 

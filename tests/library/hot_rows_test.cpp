@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/library/refusals.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -42,11 +43,12 @@ Planner planner_by(const std::string& models, const neuroshard_planner_options* 
 }
 
 Plan plan_with(bool hot, std::int64_t memory = 0) {
-  return must(
-      planner_by("h100_sim")
-          .plan(
-              tables(), many_hosts(),
-              {.evaluations = 10'000, .threads = 1, .hot_rows = hot, .hot_memory_bytes = memory}));
+  return must(planner_by("h100_sim")
+                  .plan(tables(), many_hosts(),
+                        {.evaluations = test::unless_sanitized(10'000, 2000),
+                         .threads = 1,
+                         .hot_rows = hot,
+                         .hot_memory_bytes = memory}));
 }
 
 const Plan& hot_plan() {

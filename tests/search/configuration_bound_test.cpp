@@ -15,6 +15,7 @@
 #include "search/problem.h"
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 BOOST_AUTO_TEST_SUITE(configuration_bound)
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(no_layout_in_columns_is_below_the_bound) {
   Rng rng(3);
   double gap = 0;
   double gap_of_area = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::unless_sanitized(60, 15); ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 3));
     Workload workload;
     std::vector<float> costs;
@@ -228,7 +229,7 @@ BOOST_AUTO_TEST_CASE(pieces_that_do_not_fit_a_device_are_not_counted_on) {
 
 BOOST_AUTO_TEST_CASE(plans_of_every_kind_of_layout_are_above_the_bound) {
   Rng rng(4);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::unless_sanitized(40, 16); ++round) {
     const std::int32_t devices = round % 2 == 0 ? 4 : 8;
     Workload workload = test::random_workload(rng, 9);
     for (Table& table : workload.tables) {

@@ -14,6 +14,7 @@
 #include "search/problem.h"
 #include "tests/search/naive_neuroshard.h"
 #include "tests/search/table_evaluator.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 
@@ -96,7 +97,8 @@ BOOST_AUTO_TEST_CASE(finds_what_the_rules_read_literally_find) {
   Rng rng(11);
   int feasible = 0;
   int split = 0;
-  for (int task = 0; task < 60; ++task) {
+  constexpr int kTasks = test::unless_sanitized(60, 15);
+  for (int task = 0; task < kTasks; ++task) {
     const Workload workload = test::random_workload(rng, 14);
     const auto devices = static_cast<std::int32_t>(rng.between(1, 5));
     const Cluster cluster = make_cluster(devices, random_memory(rng, workload, devices));
@@ -119,8 +121,8 @@ BOOST_AUTO_TEST_CASE(finds_what_the_rules_read_literally_find) {
     canonicalize(naive);
     BOOST_TEST((plan == naive), "task " << task);
   }
-  BOOST_TEST(feasible > 30);  // the comparison must have had something to compare
-  BOOST_TEST(split > 15);
+  BOOST_TEST(2 * feasible > kTasks);  // the comparison must have had something to compare
+  BOOST_TEST(4 * split > kTasks);
 }
 
 BOOST_AUTO_TEST_CASE(is_never_below_the_optimum_and_often_at_it) {

@@ -10,6 +10,7 @@
 #include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/table_evaluator.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 BOOST_AUTO_TEST_SUITE(replan_interrupt)
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(an_interrupted_search_gives_what_it_has_found) {
   test::TableEvaluator evaluator(workload, 5, costs);
   const double before = plan_cost(now, evaluator);
   // Between the walks of a cycle and those of the next, wherever that is.
-  for (int costed = 100; costed < 10'000; costed = costed * 5 / 3) {
+  for (int costed = 100; costed < 10'000; costed = costed * test::unless_sanitized(5, 12) / 3) {
     Interruption interruption(costed);
     InterruptedEvaluator interrupted(workload, 5, costs, interruption);
     const SearchOptions options{

@@ -15,6 +15,7 @@
 #include "search/refine/refine.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/limited_tables.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 BOOST_AUTO_TEST_SUITE(sharding)
@@ -315,7 +316,7 @@ BOOST_AUTO_TEST_CASE(rows_over_hosts_and_over_all_devices_fit_beside_each_other)
 
 BOOST_AUTO_TEST_CASE(bounds_count_with_what_is_allowed) {
   Rng rng(7);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < test::unless_sanitized(60, 12); ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
     const Workload workload = random_workload(devices, rng);
     Workload free = workload;

@@ -320,7 +320,7 @@ BOOST_AUTO_TEST_CASE(real_measurements_are_fitted_within_a_few_epochs) {
   const std::string directory = file->substr(0, file->size() - std::string("/data.txt").size());
   const ComputeDataset data = *read_compute_dataset(directory, *tables);
   for (ComputeTrainOptions options : {default_compute_options(), paper_compute_options()}) {
-    options.fit.epochs = test::unless_sanitized(25, 6);
+    options.fit.epochs = test::unless_sanitized(25, 12);
     options.fit.learning_rate = 5e-3;
     options.fit.seed = 1;
     const auto training = train_compute({&data, 1}, options, {});
