@@ -253,6 +253,8 @@ test_program planner.py
 test_program provider.py
 test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard
+# Hot rows of sequence tables on every rank, the rest sharded: outputs, training and bytes sent.
+test_program hot_rows.py
 
 # Benchmarks that run without the engine.
 test_program benchmark.py $neuroshard

@@ -8,6 +8,7 @@
 statistics_from_kjt() counts what the planner should know of lookups from real batches;
 save_tables() and load_plan() go by files, for plans that are made elsewhere; qcomm_registry() is
 for the sharders of trainers whose plans have an exchange in fewer bits than fp32.
+rank_rows() and split_hot_rows() give a model the hot rows of a plan.
 NeuroShardPlannerProvider is for the dry-run orchestrator of TorchRec 1.9.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from .describe import save_tables
 from .exchange import qcomm_registry
+from .hot_rows import HotRowsEmbeddingCollection, rank_rows, split_hot_rows
 from .in_trainer import make_plan
 from .lookup_statistics import LookupStatistics, statistics_from_kjt
 from .plan_files import load_plan, plan_of
@@ -36,5 +38,6 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["LookupStatistics", "NeuroShardPlanner", "load_plan", "make_plan", "plan_of",
-           "qcomm_registry", "save_tables", "statistics_from_kjt"]
+__all__ = ["HotRowsEmbeddingCollection", "LookupStatistics", "NeuroShardPlanner", "load_plan",
+           "make_plan", "plan_of", "qcomm_registry", "rank_rows", "save_tables", "split_hot_rows",
+           "statistics_from_kjt"]
