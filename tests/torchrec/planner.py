@@ -283,7 +283,7 @@ def run_rank(rank, ranks, folder):
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
                             world_size=ranks)
     # The first rank alone finds out; both are told.
-    refused(InvalidInputError, lambda: planned(cost_model="h200_sim"), "not pooled")
+    refused(InvalidInputError, lambda: planned(cost_model="nobody"), "'nobody'")
     refused(InfeasibleError, lambda: planned(move_limit=0, previous_plan=None, buffers="off",
                                              storage_reservation=Little()), "more")
     refused(EngineError, lambda: planned(storage_reservation=Broken()), "ZeroDivisionError: of it")
