@@ -53,7 +53,7 @@ def check_failures(rank, folder, planned):
     refused(lambda: planned(command=os.path.join(folder, "missing")), "No such file")
     refused(lambda: planned(ranks={"usr": [0]}), "ranks: found table 'usr'")
     refused(lambda: planned(rank={"buys": [1]}), "unexpected keyword argument 'rank'")
-    refused(lambda: planned(flags=["--cost-model", "h200_sim"]), "lookups are not pooled")
+    refused(lambda: planned(flags=["--cost-model", "nobody"]), "'nobody'")
     paths = scripts(rank, folder)
     refused(lambda: planned(command=paths["killed"]), "killed: ended by signal 9")
     refused(lambda: planned(command=paths["silent"]), "silent: exit code 5")
