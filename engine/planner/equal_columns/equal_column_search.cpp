@@ -77,10 +77,14 @@ class EqualColumnsSearch {
 
  private:
   /// `first`, whose blocks are equally wide as it is, or what a search with other random numbers
-  /// finds in the other half of the time or the evaluations.
-  search::SearchResult once_more(search::SearchResult first) {
+  /// finds in the other half of the time or the evaluations. Where the first took more than its
+  /// half of the time, the second would, too: a plan alone may take that long.
+  Result<search::SearchResult> once_more(search::SearchResult first) {
+    constexpr double kAboutHalf = 0.9;
     note(first);
-    if (!algorithm_.heeds_evaluations || out_of_time()) return first;
+    const double taken = seconds_since(start_);
+    const bool too_late = given_.time_limit_s > 0 && left_s() < kAboutHalf * taken;
+    if (!algorithm_.heeds_evaluations || too_late || out_of_time()) return first;
     search::SearchOptions again = rest();
     again.seed = Rng(given_.seed).fork(1).next();
     Result<search::SearchResult> found = algorithm_.run(problem_.any, evaluator_, again);
@@ -91,9 +95,11 @@ class EqualColumnsSearch {
           search::plan_cost(equal.plan, evaluator_) < search::plan_cost(first.plan, evaluator_)) {
         first.plan = std::move(equal.plan);
       }
+    } else if (!there_is_none(found.status())) {
+      return found.status();
     }
     first.evaluations = evaluations_.spent();
-    first.stopped_early = stopped_early_;
+    first.stopped_early = stopped_early_ || found.status().code() == StatusCode::kCancelled;
     return first;
   }
 
