@@ -8,7 +8,8 @@
 statistics_from_kjt() counts what the planner should know of lookups from real batches;
 save_tables() and load_plan() go by files, for plans that are made elsewhere; qcomm_registry() is
 for the sharders of trainers whose plans have an exchange in fewer bits than fp32.
-rank_rows() and split_hot_rows() give a model the hot rows of a plan.
+rank_rows(), split_hot_rows() and hot_rows_plan() run plans with hot rows; unsplit_state_dict() is the
+checkpoint as without.
 NeuroShardPlannerProvider is for the dry-run orchestrator of TorchRec 1.9.
 """
 
@@ -18,7 +19,11 @@ from typing import Any
 
 from .describe import save_tables
 from .exchange import qcomm_registry
-from .hot_rows import HotRowsEmbeddingCollection, rank_rows, split_hot_rows
+from .hot_bags import HotRowsEmbeddingBagCollection
+from .hot_ids import rank_rows
+from .hot_rows import HotRowsEmbeddingCollection
+from .hot_split import hot_rows_plan, split_hot_rows
+from .hot_weights import fetch_hot_rows, load_unsplit_state_dict, unsplit_state_dict
 from .in_trainer import make_plan
 from .lookup_statistics import LookupStatistics, statistics_from_kjt
 from .plan_files import load_plan, plan_of
@@ -38,6 +43,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-__all__ = ["HotRowsEmbeddingCollection", "LookupStatistics", "NeuroShardPlanner", "load_plan",
-           "make_plan", "plan_of", "qcomm_registry", "rank_rows", "save_tables", "split_hot_rows",
-           "statistics_from_kjt"]
+__all__ = ["HotRowsEmbeddingBagCollection", "HotRowsEmbeddingCollection", "LookupStatistics",
+           "NeuroShardPlanner", "fetch_hot_rows", "hot_rows_plan", "load_plan",
+           "load_unsplit_state_dict", "make_plan", "plan_of", "qcomm_registry", "rank_rows", "save_tables",
+           "split_hot_rows", "statistics_from_kjt", "unsplit_state_dict"]

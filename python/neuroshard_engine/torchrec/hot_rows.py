@@ -1,199 +1,181 @@
-"""Rows that are looked up most on every rank, the rest sharded: for tables that are not pooled.
+"""An EmbeddingCollection of whose tables every rank holds the rows that are looked up most.
 
-A plan's hot rows (Plan.hot_rows) are not exchanged: every rank looks them up by itself, and what goes
-through the all-to-all are the lookups of the other rows. TorchRec has no such sharding. This is a
-change of the model that gives it one:
-
-    ids = rank_rows(model, batches, {each.table: each.rows for each in plan.hot_rows})
-    split_hot_rows(model, ids)                  # before DistributedModelParallel
-    model = DistributedModelParallel(model, ..)
-
-Pooled tables are refused: the cold output of a bag is sent for every sample that has a cold row, so that
-TorchRec would send as much as before.
+What goes through TorchRec's all-to-all then are the lookups of the other rows. TorchRec has no such
+sharding; split_hot_rows() changes a model so.
 """
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Tuple
 
 import torch
-import torch.distributed as dist
+from torchrec.distributed.comm_ops import get_gradient_division
 from torchrec.modules.embedding_modules import EmbeddingCollection
 from torchrec.sparse.jagged_tensor import JaggedTensor, KeyedJaggedTensor
 
 from ..errors import InvalidInputError
-from ._collections import collections_of, configs_of, is_pooled, listed, table_words
-
-_COLD = -1  # in a map from ids to ranks
-
-
-def rank_rows(model: Any, batches: Iterable[KeyedJaggedTensor], rows: Mapping[str, int],
-              pg: Optional[dist.ProcessGroup] = None) -> Dict[str, torch.Tensor]:
-    """{table: its ids that `batches` look up most, hottest first}, int64, `rows[table]` at most.
-
-    Ids that are looked up equally often are in ascending order. Ids that no batch has are not among
-    them: fewer are given then. With `pg` the counts of all its ranks are added up, and all get the
-    same ids. Memory: the distinct ids of these tables. Raises InvalidInputError for a table that the
-    model has not, a feature that a batch has not, and numbers of rows below 0.
-    """
-    features: Dict[str, List[str]] = {}
-    for collection in collections_of(model).values():
-        for config in configs_of(collection):
-            if config.name in rows:
-                features[config.name] = list(config.feature_names)
-    for table, most in rows.items():
-        if table not in features:
-            raise InvalidInputError(f"rows: found table {table!r}, expected tables of the model")
-        if most < 0:
-            raise InvalidInputError(f"rows: found {most} of table {table!r}, expected 0 or more")
-    counts = {table: _Counts() for table in features}
-    for batch in batches:
-        looked_up = batch.to_dict()
-        for table, names in features.items():
-            for name in names:
-                if name not in looked_up:
-                    raise InvalidInputError(f"batch: found no feature {name!r}, expected all of table "
-                                            f"{table!r}")
-                counts[table].add(*torch.unique(looked_up[name].values().cpu().long(),
-                                                return_counts=True))
-    if pg is not None:
-        for each in counts.values():
-            each.gather(pg)
-    return {table: each.hottest(int(rows[table])) for table, each in counts.items()}
-
-
-class _Counts:
-    """How often each id is looked up."""
-
-    def __init__(self) -> None:
-        self.ids = torch.zeros(0, dtype=torch.int64)
-        self.counts = torch.zeros(0, dtype=torch.int64)
-
-    def add(self, ids: torch.Tensor, counts: torch.Tensor) -> None:
-        together, places = torch.unique(torch.cat([self.ids, ids]), return_inverse=True)
-        summed = torch.zeros_like(together)
-        self.counts = summed.index_add_(0, places, torch.cat([self.counts, counts]))
-        self.ids = together
-
-    def gather(self, pg: dist.ProcessGroup) -> None:
-        parts: List[Any] = [None] * dist.get_world_size(pg)
-        dist.all_gather_object(parts, (self.ids, self.counts), group=pg)
-        self.__init__()  # type: ignore[misc]
-        for ids, counts in parts:
-            self.add(ids, counts)
-
-    def hottest(self, most: int) -> torch.Tensor:
-        order = torch.sort(self.counts, descending=True, stable=True).indices  # ids are in order
-        return self.ids[order[:most]]
+from ._collections import listed, table_words
 
 
 class HotRowsEmbeddingCollection(torch.nn.Module):
     """An EmbeddingCollection some of whose rows every rank has: the same features in, the same
     outputs out.
 
-    `cold` is the collection itself, for DistributedModelParallel to shard: of its hot rows it keeps
-    what they began with, and nobody looks them up. `hot` has a parameter [hot rows, dim] for each
-    table in `ids`, which is replicated like dense layers: all ranks begin with those of the first, and
-    gradients are averaged, as TorchRec averages those of sharded tables. So both train as the whole
-    table would where their optimizers are the same, and leave rows alone that are not looked up: SGD
-    without momentum and weight decay, and row-wise Adagrad (torchrec.optim.RowWiseAdagrad beside
-    EXACT_ROWWISE_ADAGRAD), but not Adam.
+    `cold` is the collection itself, for DistributedModelParallel to shard. Its hot rows keep what they
+    began with: nobody looks them up. `hot` are those rows, one parameter [hot rows, dim] for all
+    tables in their order, ids ascending, which DistributedModelParallel replicates as it does dense
+    layers: all ranks begin with those of the first, and add their gradients up before the optimizer.
+    Where TorchRec divides the gradients of sharded tables by the number of ranks, as it does by
+    default, these are divided too, and where set_gradient_division(False) says so neither are. So all
+    rows train as those of the whole table would, up to the order of addition, where both have the
+    same optimizer and it leaves rows alone that are not looked up: SGD without momentum and weight
+    decay, and row-wise Adagrad (torchrec.optim.RowWiseAdagrad of `hot` beside EXACT_ROWWISE_ADAGRAD),
+    but not Adam.
 
-    A map from ids to hot rows takes 4 bytes a row of such a table, on every rank.
+    Beside the rows, a rank keeps 8 bytes for each (`hot_keys`, which checkpoints have).
     """
 
     def __init__(self, collection: EmbeddingCollection, ids: Mapping[str, torch.Tensor],
                  name: str = "") -> None:
-        """`ids`: {table: ids that are hot, each once}. Raises InvalidInputError for pooled tables,
-        others than the collection's, features of several tables, weights that are not there yet
-        (meta), and ids that the table has not or has twice; `name`: of the collection, for its text.
+        """`ids`: {table: ids that are hot, each once}. `name`: of the collection, for messages. Of a
+        collection on the meta device fetch_hot_rows() gives hot rows what they begin with, once it is
+        sharded. Raises InvalidInputError for anything else than a plain EmbeddingCollection, tables
+        that it has not, that are not FP32 or share a feature with others, and ids that the table has
+        not, has twice or of which there are none.
         """
         super().__init__()
-        configs = {config.name: config for config in configs_of(collection)}
-        features = [feature for config in configs.values() for feature in config.feature_names]
-        self._configs = list(configs.values())
-        self._need_indices = bool(not is_pooled(collection) and collection.need_indices())
-        self.cold = collection  # which knows none of this any more once it is sharded
-        self.hot = torch.nn.ParameterDict()
-        self._table_of: Dict[str, str] = {}
-        self._ids: Dict[str, torch.Tensor] = {}
-        for table, own in ids.items():
-            words = table_words(table, name)
-            if table not in configs:
-                raise InvalidInputError(f"ids: found {words}, expected its tables: {listed(configs)}")
-            if is_pooled(collection):
-                raise InvalidInputError(f"ids: found {words}, which is pooled, expected tables of an "
-                                        "EmbeddingCollection: TorchRec sends a bag's output for every "
-                                        "sample, whatever rows are hot")
-            config = configs[table]
-            if any(features.count(feature) > 1 for feature in config.feature_names):
-                raise InvalidInputError(f"ids: found {words}, a feature of which looks up other tables, "
-                                        "too, expected features of one table")
-            self._add(config, own.detach().cpu().long(), collection.embeddings[table].weight, words)
-
-    def _add(self, config: Any, ids: torch.Tensor, weight: torch.Tensor, words: str) -> None:
-        if ids.dim() != 1 or len(torch.unique(ids)) != len(ids):
-            raise InvalidInputError(f"ids: found a row of {words} twice, expected each once")
-        if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < config.num_embeddings:
-            wrong = int(ids.min()) if int(ids.min()) < 0 else int(ids.max())
-            raise InvalidInputError(f"ids: found row {wrong} of {words}, expected 0 to "
-                                    f"{config.num_embeddings - 1}")
-        if weight.is_meta:
-            raise InvalidInputError(f"{words}: found no weights yet (device meta), expected some, which "
-                                    "hot rows begin with")
-        ranks = torch.full((config.num_embeddings,), _COLD, dtype=torch.int32)
-        ranks[ids] = torch.arange(len(ids), dtype=torch.int32)
-        self.register_buffer("ranks_" + config.name, ranks.to(weight.device), persistent=False)
-        self.hot[config.name] = torch.nn.Parameter(weight.detach()[ids.to(weight.device)].clone())
-        self._ids[config.name] = ids
-        for feature in config.feature_names:
-            self._table_of[feature] = config.name
+        if type(collection) is not EmbeddingCollection:
+            raise InvalidInputError(f"{name or 'the collection'}: found a {type(collection).__name__}, "
+                                    "expected an EmbeddingCollection that is not sharded yet")
+        self._configs = list(collection.embedding_configs())
+        self._features = [each for config in self._configs for each in config.feature_names]
+        self._need_indices = bool(collection.need_indices())
+        self._name = name
+        # By feature, where the keys of its table's ids begin, and how many rows that has: the key of an
+        # id is its own among all ids of the collection's hot tables.
+        self._keys_of: Dict[str, Tuple[int, int]] = {}
+        self._hot_of: Dict[str, Tuple[int, int]] = {}  # by table, its part of `hot`
+        strange = set(ids) - {config.name for config in self._configs}
+        if strange or not ids:
+            raise InvalidInputError(f"ids: found {listed(strange) if strange else 'no table'}, expected "
+                                    f"tables of {name or 'the collection'}: "
+                                    + listed(config.name for config in self._configs))
+        keys: List[torch.Tensor] = []
+        rows: List[torch.Tensor] = []
+        first = begin = 0
+        for config in self._configs:
+            if config.name not in ids:
+                continue
+            own = _checked(config, ids[config.name], self._features, table_words(config.name, name))
+            weight = collection.embeddings[config.name].weight.detach()
+            keys.append(own + first)
+            rows.append(weight.new_zeros(len(own), weight.shape[1], device="cpu") if weight.is_meta
+                        else weight[own.to(weight.device)])
+            self._keys_of.update({each: (first, config.num_embeddings)
+                                  for each in config.feature_names})
+            self._hot_of[config.name] = (begin, begin + len(own))
+            first += config.num_embeddings
+            begin += len(own)
+        self.begun = not any(collection.embeddings[table].weight.is_meta for table in self._hot_of)
+        self.hot = torch.nn.Parameter(torch.cat(rows))
+        self.hot_keys: torch.Tensor
+        self.register_buffer("hot_keys", torch.cat(keys).to(self.hot.device))
+        self.cold: Any = collection
 
     def forward(self, features: KeyedJaggedTensor) -> Dict[str, JaggedTensor]:
-        """Outputs by feature, [lookups, dim] each in the order of `features`, as the collection's.
-        Raises InvalidInputError for a batch size for each key."""
-        whole, ranks = self._ranked(features)
-        cold = self.cold(self._cold(features, whole, ranks))
-        hot = {feature: torch.nn.functional.embedding(own[own != _COLD], self.hot[table])
-               for (feature, table), own in zip(self._table_of.items(), ranks.values())}
-        outputs = cold.wait() if hasattr(cold, "wait") else cold  # hot rows are looked up meanwhile
-        found = dict(outputs.items())
-        for feature, own in ranks.items():
-            jagged = whole[feature]
-            found[feature] = JaggedTensor(
-                values=_together(own, hot[feature], found[feature].values()),
-                lengths=jagged.lengths(),
-                weights=jagged.values() if self._need_indices else None)
+        """Outputs by feature, [lookups, dim] each in the order of `features`, as the collection's."""
+        whole, outputs, found = self.looked_up(features)
+        counts, values, begin = whole.length_per_key(), whole.values(), 0
+        lengths = whole.lengths().view(-1, whole.stride())
+        for place, key in enumerate(whole.keys()[:len(self._keys_of)]):
+            end = begin + counts[place]
+            found[key] = JaggedTensor(values=outputs[begin:end], lengths=lengths[place],
+                                      weights=values[begin:end] if self._need_indices else None)
+            begin = end
         return found
+
+    def looked_up(self, features: KeyedJaggedTensor
+                  ) -> Tuple[KeyedJaggedTensor, torch.Tensor, Dict[str, JaggedTensor]]:
+        """The collection's features, those of tables with hot rows first; the outputs of these, one
+        after the other; and of the others by name."""
+        if not self.begun:  # of a collection on the meta device
+            raise InvalidInputError(f"{self._name or 'the collection'}: found hot rows without values, "
+                                    "expected fetch_hot_rows(model) first")
+        whole, is_hot, places = self._hot_places(features)
+        cold_at, hot_at = torch.nonzero(~is_hot).flatten(), torch.nonzero(is_hot).flatten()
+        sent = self.cold(self._cold(whole, is_hot, cold_at))
+        hot = torch.nn.functional.embedding(places[hot_at], self.hot)
+        self._scale_gradient(hot)
+        found = dict((sent.wait() if hasattr(sent, "wait") else sent).items())  # hot ones meanwhile
+        cold = torch.cat([found.pop(key).values() for key in whole.keys()[:len(self._keys_of)]])
+        outputs = cold.new_empty(len(is_hot), cold.shape[1])
+        outputs = outputs.index_copy_(0, cold_at, cold)
+        return whole, outputs.index_copy_(0, hot_at, hot.to(cold.dtype)), found
 
     def cold_features(self, features: KeyedJaggedTensor) -> KeyedJaggedTensor:
         """The lookups that are sent: those of `features` but of hot rows, for statistics_from_kjt()."""
-        return self._cold(features, *self._ranked(features))
+        whole, is_hot, _ = self._hot_places(features)
+        return self._cold(whole, is_hot, torch.nonzero(~is_hot).flatten())
 
-    def _ranked(self, features: KeyedJaggedTensor
-                ) -> Tuple[Dict[str, JaggedTensor], Dict[str, torch.Tensor]]:
-        """The features, and of those of tables with hot rows the hot row of each lookup or _COLD."""
+    def _hot_places(self, features: KeyedJaggedTensor
+                    ) -> Tuple[KeyedJaggedTensor, torch.Tensor, torch.Tensor]:
+        """Of the collection's features, those of tables with hot rows first: which lookups of these are
+        of hot rows, and of which; all features in a few kernels."""
         if features.variable_stride_per_key():
             raise InvalidInputError("features: found a batch size for each key, expected one for all")
-        whole: Dict[str, JaggedTensor] = features.to_dict()
-        return whole, {
-            feature: getattr(self, "ranks_" + table)[whole[feature].values().long()].long()
-            for feature, table in self._table_of.items()}
+        keys = features.keys()
+        for key in self._features:
+            if key not in keys:
+                raise InvalidInputError(f"features: found no {key!r}, expected all of "
+                                        f"{self._name or 'the collection'}: {listed(self._features)}")
+        order = ([*self._keys_of] + [key for key in self._features if key not in self._keys_of])
+        order = list(dict.fromkeys(order))
+        whole = features if order == keys else features.permute([keys.index(key) for key in order])
+        counts = whole.length_per_key()[:len(self._keys_of)]
+        values = whole.values()[:sum(counts)].long()
+        spans = torch.tensor([*self._keys_of.values()], device=values.device)
+        first, rows = torch.repeat_interleave(
+            spans, torch.tensor(counts, device=values.device), dim=0, output_size=len(values)
+        ).unbind(1)
+        wanted = values + first
+        places = torch.searchsorted(self.hot_keys, wanted).clamp_(max=len(self.hot_keys) - 1)
+        # An id that the table has not must not pass for one of the next: the cold table tells of it.
+        return whole, (self.hot_keys[places] == wanted) & (values >= 0) & (values < rows), places
 
-    def _cold(self, features: KeyedJaggedTensor, whole: Mapping[str, JaggedTensor],
-              ranks: Mapping[str, torch.Tensor]) -> KeyedJaggedTensor:
-        values, lengths = [], []
-        for key in features.keys():
-            own = whole[key]
-            if key not in ranks:
-                values.append(own.values())
-                lengths.append(own.lengths())
-                continue
-            is_cold = ranks[key] == _COLD
-            values.append(own.values()[is_cold])
-            lengths.append(_lengths_of(is_cold, own.lengths()))
-        return KeyedJaggedTensor(keys=features.keys(), values=torch.cat(values),
-                                 lengths=torch.cat(lengths))
+    def _cold(self, whole: KeyedJaggedTensor, is_hot: torch.Tensor, cold_at: torch.Tensor
+              ) -> KeyedJaggedTensor:
+        values, lengths = whole.values(), whole.lengths()
+        own = len(self._keys_of) * whole.stride()
+        ends = torch.cumsum(lengths[:own].long(), 0)
+        hot_before = torch.nn.functional.pad(torch.cumsum(is_hot.long(), 0), (1, 0))
+        hot = hot_before[ends] - hot_before[ends - lengths[:own].long()]
+        return KeyedJaggedTensor(
+            keys=whole.keys(), stride=whole.stride(),
+            values=torch.cat([values[:len(is_hot)][cold_at], values[len(is_hot):]]),
+            lengths=torch.cat([lengths[:own] - hot.to(lengths.dtype), lengths[own:]]))
+
+    def _scale_gradient(self, hot: torch.Tensor) -> None:
+        """DDP always divides gradients by the number of ranks, TorchRec unless it is told not to."""
+        environment = getattr(self.cold, "_env", None)
+        ranks = int(environment.world_size) if environment is not None else 1
+        if ranks > 1 and hot.requires_grad and not get_gradient_division():
+            hot.register_hook(  # type: ignore[no-untyped-call, unused-ignore]
+                lambda gradient: gradient * ranks)
+
+    def tables(self) -> List[str]:
+        """Those with hot rows."""
+        return list(self._hot_of)
+
+    def hot_ids(self, table: str) -> torch.Tensor:
+        """The ids of the table's hot rows, ascending."""
+        begin, end = self._part(table)
+        config = next(each for each in self._configs if each.name == table)
+        return self.hot_keys[begin:end] - self._keys_of[config.feature_names[0]][0]
+
+    def hot_weight(self, table: str) -> torch.Tensor:
+        """The table's hot rows, [rows, dim], in the order of hot_ids(): a part of `hot`."""
+        begin, end = self._part(table)
+        return self.hot[begin:end]
 
     def embedding_configs(self) -> List[Any]:
         return list(self._configs)
@@ -209,56 +191,39 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
         """Writes the table's hot rows to their places in `weight`, [rows, dim], the whole table as a
         checkpoint of the model unsplit has it. Raises InvalidInputError for a table without any, and
         for another shape."""
-        if table not in self._ids:
-            raise InvalidInputError(f"found table {table!r}, expected one with hot rows: "
-                                    f"{listed(self._ids)}")
-        hot = self.hot[table]
-        rows = int(getattr(self, "ranks_" + table).shape[0])
+        hot, ids = self.hot_weight(table), self.hot_ids(table)
+        rows = next(each.num_embeddings for each in self._configs if each.name == table)
         if tuple(weight.shape) != (rows, hot.shape[1]):
             raise InvalidInputError(f"weight: found shape {tuple(weight.shape)}, expected "
                                     f"{(rows, int(hot.shape[1]))}")
-        weight[self._ids[table].to(weight.device)] = hot.to(weight.device, weight.dtype)
+        weight[ids.to(weight.device)] = hot.to(weight.device, weight.dtype)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+        self.begun = self.begun or prefix + "hot" in state_dict
+
+    def _part(self, table: str) -> Tuple[int, int]:
+        if table not in self._hot_of:
+            raise InvalidInputError(f"found table {table!r}, expected one with hot rows: "
+                                    f"{listed(self._hot_of)}")
+        return self._hot_of[table]
 
 
-def _lengths_of(is_cold: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
-    """By sample, how many of its lookups are cold."""
-    before = torch.cat([is_cold.new_zeros(1, dtype=torch.int64), torch.cumsum(is_cold.long(), 0)])
-    ends = torch.cumsum(lengths.long(), 0)
-    return (before[ends] - before[ends - lengths.long()]).to(lengths.dtype)
-
-
-def _together(ranks: torch.Tensor, hot: torch.Tensor, cold: torch.Tensor) -> torch.Tensor:
-    """Outputs, [lookups, dim], in the order of the lookups."""
-    is_cold = ranks == _COLD
-    outputs = cold.new_zeros(len(ranks), hot.shape[1])
-    outputs = outputs.index_copy(0, torch.nonzero(is_cold).flatten(), cold)
-    return outputs.index_copy(0, torch.nonzero(~is_cold).flatten(), hot.to(cold.dtype))
-
-
-def split_hot_rows(model: torch.nn.Module, ids: Mapping[str, torch.Tensor]
-                   ) -> Dict[str, HotRowsEmbeddingCollection]:
-    """Puts a HotRowsEmbeddingCollection in the place of every EmbeddingCollection of `model` that has
-    tables in `ids` (see rank_rows()); returns them by their dotted names. The collection that
-    DistributedModelParallel shards, and that a plan names, is `NAME.cold` then.
-
-    Raises InvalidInputError as HotRowsEmbeddingCollection does, where the model itself is the
-    collection, and for tables that it has not; nothing is replaced then.
-    """
-    left = set(ids)
-    made: List[Tuple[str, HotRowsEmbeddingCollection]] = []
-    for name, collection in collections_of(model).items():
-        own = {config.name: ids[config.name] for config in configs_of(collection)
-               if config.name in ids}
-        if not own:
-            continue
-        if not name:
-            raise InvalidInputError("found the collection itself, expected a model that has it: make a "
-                                    "HotRowsEmbeddingCollection of it")
-        made.append((name, HotRowsEmbeddingCollection(collection, own, name)))
-        left -= set(own)
-    if left:
-        raise InvalidInputError(f"ids: found tables that the model has not: {listed(left)}")
-    for name, module in made:
-        parent, _, last = name.rpartition(".")
-        setattr(model.get_submodule(parent), last, module)
-    return dict(made)
+def _checked(config: Any, ids: torch.Tensor, features: List[str], words: str) -> torch.Tensor:
+    """`ids` in ascending order."""
+    if config.data_type.name != "FP32":
+        raise InvalidInputError(f"ids: found {words} of {config.data_type.name}, expected FP32: hot rows "
+                                "of others would train otherwise than cold ones")
+    if any(features.count(feature) > 1 for feature in config.feature_names):
+        raise InvalidInputError(f"ids: found {words}, a feature of which looks up other tables, too, "
+                                "expected features of one table")
+    own = torch.sort(ids.detach().cpu().long().flatten()).values
+    if not len(own):
+        raise InvalidInputError(f"ids: found none of {words}, expected some, or not that table")
+    if len(torch.unique(own)) != len(own):
+        raise InvalidInputError(f"ids: found a row of {words} twice, expected each once")
+    for row in int(own[0]), int(own[-1]):
+        if not 0 <= row < config.num_embeddings:
+            raise InvalidInputError(f"ids: found row {row} of {words}, expected 0 to "
+                                    f"{config.num_embeddings - 1}")
+    return own

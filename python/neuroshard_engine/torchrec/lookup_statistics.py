@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
-from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
+from torchrec.sparse.jagged_tensor import JaggedTensor, KeyedJaggedTensor
 
 from .._files import write_whole
 from .._arguments import Path
@@ -76,7 +76,7 @@ class LookupStatistics:
             raise InvalidInputError(f"batch: found features of {sorted(samples)} samples, expected one "
                                     "number for all")
         for feature, (_, values) in lookups.items():
-            self._check_rows(feature, values)
+            check_rows(feature, values, min(self._rows[table] for table in self._tables_of[feature]))
         for feature, (lengths, _) in lookups.items():
             self._lengths[feature] = _sum(self._lengths[feature], torch.bincount(lengths).cpu())
         count = samples.pop()
@@ -162,31 +162,18 @@ class LookupStatistics:
     def _lookups(self, batch: Any) -> Dict[str, Tuple[torch.Tensor, torch.Tensor]]:
         """{feature: (lengths, values)} of the model's features."""
         found: Dict[str, Tuple[torch.Tensor, torch.Tensor]] = {}
-        for part in _parts(batch):
-            if part.variable_stride_per_key():
-                raise InvalidInputError("batch: found a KeyedJaggedTensor with a batch size for each "
-                                        "key, expected one for all")
-            for feature, jagged in part.to_dict().items():
-                if feature in self._tables_of:
-                    found[feature] = (jagged.lengths(), jagged.values())
-                elif not self._ignored:
-                    self._ignored = True
-                    logger.warning("batch: found feature %r, and perhaps others, that the model has "
-                                   "not: not counted", feature)
+        for feature, jagged in features_of(batch):
+            if feature in self._tables_of:
+                found[feature] = (jagged.lengths(), jagged.values())
+            elif not self._ignored:
+                self._ignored = True
+                logger.warning("batch: found feature %r, and perhaps others, that the model has "
+                               "not: not counted", feature)
         missing = sorted(set(self._tables_of) - set(found))
         if missing:
             raise InvalidInputError(f"batch: found no feature {missing[0]!r}, expected all of the "
                                     f"model's: {listed(self._tables_of)}")
         return found
-
-    def _check_rows(self, feature: str, values: torch.Tensor) -> None:
-        if not len(values):
-            return
-        rows = min(self._rows[table] for table in self._tables_of[feature])
-        for row in int(values.min()), int(values.max()):
-            if not 0 <= row < rows:
-                raise InvalidInputError(f"batch: found row {row} in feature {feature!r}, expected 0 to "
-                                        f"{rows - 1}, the rows of its table")
 
     def _count(self, feature: str, values: torch.Tensor) -> None:
         rows, counts = torch.unique(values, return_counts=True)
@@ -249,6 +236,25 @@ def _parts(batch: Any) -> Iterator[KeyedJaggedTensor]:
         if not isinstance(part, KeyedJaggedTensor):
             raise InvalidInputError(f"batch: found {type(part).__name__}, expected KeyedJaggedTensors")
         yield part
+
+
+def features_of(batch: Any) -> Iterator[Tuple[str, JaggedTensor]]:
+    """The features of a KeyedJaggedTensor, or of several. Raises InvalidInputError for anything else."""
+    for part in _parts(batch):
+        if part.variable_stride_per_key():
+            raise InvalidInputError("batch: found a KeyedJaggedTensor with a batch size for each key, "
+                                    "expected one for all")
+        yield from part.to_dict().items()
+
+
+def check_rows(feature: str, values: torch.Tensor, rows: int) -> None:
+    """Raises InvalidInputError where a lookup is of no row."""
+    if not len(values):
+        return
+    for row in int(values.min()), int(values.max()):
+        if not 0 <= row < rows:
+            raise InvalidInputError(f"batch: found row {row} in feature {feature!r}, expected 0 to "
+                                    f"{rows - 1}, the rows of its table")
 
 
 def _sum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,98 @@
+"""A model whose collections have hot rows, and the plan that shards it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
+
+import torch
+from torchrec.distributed.types import ShardingPlan
+
+from .._arguments import instance
+from ..errors import InvalidInputError
+from ..plans import Plan
+from ..workload import Workload
+from ._collections import collections_of, configs_of, is_pooled, listed, module_words
+from .hot_bags import HotRowsEmbeddingBagCollection
+from .hot_rows import HotRowsEmbeddingCollection
+from .plan_files import plan_of
+
+HotRowsModule = Union[HotRowsEmbeddingCollection, HotRowsEmbeddingBagCollection]
+
+
+def split_hot_rows(model: torch.nn.Module, ids: Mapping[str, torch.Tensor]) -> Dict[str, HotRowsModule]:
+    """Gives every rank the rows `ids` (see rank_rows()): before DistributedModelParallel.
+
+    In the place of every EmbeddingCollection of `model` that has tables in `ids` comes a
+    HotRowsEmbeddingCollection, of every EmbeddingBagCollection a HotRowsEmbeddingBagCollection; they are
+    returned by their dotted names. The collections that DistributedModelParallel shards are `NAME.cold`
+    of the one, and `NAME.bags` and `NAME.sequences.DIM.cold` of the other.
+
+    Raises InvalidInputError as these two do, where the model itself is the collection, where it is
+    inside a module that TorchRec shards with it (managed collisions, feature processors), and for tables
+    that the model has not; nothing is replaced then.
+    """
+    left = set(ids)
+    made: List[Tuple[str, HotRowsModule]] = []
+    for name, collection in collections_of(model).items():
+        own = {config.name: ids[config.name] for config in configs_of(collection)
+               if config.name in ids}
+        if not own:
+            continue
+        if model.get_submodule(name) is collection and not name:
+            raise InvalidInputError("found the collection itself, expected a model that has it: make a "
+                                    "HotRowsEmbeddingCollection or HotRowsEmbeddingBagCollection of it")
+        if model.get_submodule(name) is not collection:
+            raise InvalidInputError(f"{module_words(name)}: found a "
+                                    f"{type(model.get_submodule(name)).__name__}, expected a plain "
+                                    f"collection for hot rows of {listed(own)}")
+        made.append((name, HotRowsEmbeddingBagCollection(collection, own, name) if is_pooled(collection)
+                     else HotRowsEmbeddingCollection(collection, own, name)))
+        left -= set(own)
+    if left:
+        raise InvalidInputError(f"ids: found tables that the model has not: {listed(left)}")
+    for name, module in made:
+        parent, _, last = name.rpartition(".")
+        setattr(model.get_submodule(parent), last, module)
+    return dict(made)
+
+
+def hot_rows_plan(plan: Plan, model: torch.nn.Module, trainer_device: Optional[str] = None) -> ShardingPlan:
+    """The ShardingPlan of `plan`, which has hot rows, for `model` after split_hot_rows().
+
+    Tables with hot rows are sharded as the plan says, for the lookups that are left to them.
+    `trainer_device`: "cuda" (where it is None) or "cpu". Raises InvalidInputError where the model has no
+    hot rows of a table of which the plan has some, or the other way round, where the plan places other
+    modules or tables, and for what TorchRec cannot run: make the plan with row_splits="off", or "even".
+    Sequences, which one-hot tables are then, have their rows over all ranks or none.
+    """
+    instance("plan", plan, Plan)
+    planned = {each.table for each in plan.hot_rows}
+    module_of: Dict[str, str] = {}
+    split: Dict[str, str] = {}
+    for name, module in model.named_modules():
+        if isinstance(module, HotRowsEmbeddingCollection):
+            split.update({table: name for table in module.tables()})
+    for name, collection in collections_of(model).items():
+        module_of.update({config.name: name for config in configs_of(collection)})
+    for table in sorted(planned - set(split)):
+        raise InvalidInputError(f"table {table!r}: found hot rows in the plan alone, expected some in the "
+                                "model: split_hot_rows(model, ids) with its ids")
+    for table in sorted(set(split) - planned):
+        raise InvalidInputError(f"table {table!r}: found hot rows in the model alone, expected them in the "
+                                "plan")
+    tables = json.loads(plan.workload.to_json())
+    names = [each["name"] for each in tables["tables"]]
+    if sorted(names) != sorted(module_of):
+        odd = sorted(set(names) ^ set(module_of))
+        raise InvalidInputError(f"found table {odd[0]!r} in the {'plan' if odd[0] in names else 'model'} "
+                                "alone, expected a plan of this model")
+    for each in tables["tables"]:
+        each["module"] = module_of[each["name"]]
+        if each["name"] in split:
+            each["pooled"] = False
+    cold = json.loads(plan.to_json())
+    cold.pop("hot_rows", None)
+    made = Plan.parse(json.dumps(cold).encode("utf-8"), "the plan", Workload.of(tables), plan.cost_models,
+                      plan.cluster)
+    return plan_of(json.loads(made.to_torchrec(trainer_device=trainer_device))["plan"])
