@@ -98,9 +98,7 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
                   ) -> Tuple[KeyedJaggedTensor, torch.Tensor, Dict[str, JaggedTensor]]:
         """The collection's features, those of tables with hot rows first; the outputs of these, one
         after the other; and of the others by name."""
-        if not self.begun:  # of a collection on the meta device
-            raise InvalidInputError(f"{self._name or 'the collection'}: found hot rows without values, "
-                                    "expected fetch_hot_rows(model) first")
+        self._check_ready()
         whole, is_hot, places = self._hot_places(features)
         cold_at, hot_at = torch.nonzero(~is_hot).flatten(), torch.nonzero(is_hot).flatten()
         sent = self.cold(self._cold(whole, is_hot, cold_at))
@@ -116,6 +114,15 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
         """The lookups that are sent: those of `features` but of hot rows, for statistics_from_kjt()."""
         whole, is_hot, _ = self._hot_places(features)
         return self._cold(whole, is_hot, torch.nonzero(~is_hot).flatten())
+
+    def _check_ready(self) -> None:
+        if not self.begun:  # of a collection on the meta device
+            raise InvalidInputError(f"{self._name or 'the collection'}: found hot rows without values, "
+                                    "expected fetch_hot_rows(model) first")
+        if hasattr(self.hot, "_in_backward_optimizers"):
+            raise InvalidInputError(f"{self._name or 'the collection'}: found an optimizer in backward for "
+                                    "hot rows, expected one that steps after it: their gradients are not "
+                                    "added up before")
 
     def _hot_places(self, features: KeyedJaggedTensor
                     ) -> Tuple[KeyedJaggedTensor, torch.Tensor, torch.Tensor]:
