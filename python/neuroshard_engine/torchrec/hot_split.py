@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import torch
@@ -17,6 +18,7 @@ from .hot_bags import HotRowsEmbeddingBagCollection
 from .hot_rows import HotRowsEmbeddingCollection
 from .plan_files import plan_of
 
+logger = logging.getLogger("neuroshard_engine.torchrec")
 HotRowsModule = Union[HotRowsEmbeddingCollection, HotRowsEmbeddingBagCollection]
 
 
@@ -61,13 +63,16 @@ def hot_rows_plan(plan: Plan, model: torch.nn.Module, trainer_device: Optional[s
     """The ShardingPlan of `plan`, which has hot rows, for `model` after split_hot_rows().
 
     Tables with hot rows are sharded as the plan says, for the lookups that are left to them.
-    `trainer_device`: "cuda" (where it is None) or "cpu". Raises InvalidInputError where the model has no
-    hot rows of a table of which the plan has some, or the other way round, where the plan places other
-    modules or tables, and for what TorchRec cannot run: make the plan with row_splits="off", or "even".
-    Sequences, which one-hot tables are then, have their rows over all ranks or none.
+    `trainer_device`: "cuda" (where it is None) or "cpu". Of pooled tables with more than one lookup a
+    sample the model needs no hot rows, as TorchRec saves none of their exchange: without, all of their
+    lookups go to their shards, which costs more than the plan says, and a warning tells. Raises
+    InvalidInputError where the model has no hot rows of another table of which the plan has some, or some
+    of one of which it has none, where the plan places other tables, and for what TorchRec cannot run:
+    make the plan with row_splits="off", or "even". Sequences, which one-hot tables are then, have their
+    rows over all ranks or none, and columns in equal parts.
     """
     instance("plan", plan, Plan)
-    planned = {each.table for each in plan.hot_rows}
+    planned = {each.table: plan.workload.tables[each.table_index] for each in plan.hot_rows}
     module_of: Dict[str, str] = {}
     split: Dict[str, str] = {}
     for name, module in model.named_modules():
@@ -75,21 +80,25 @@ def hot_rows_plan(plan: Plan, model: torch.nn.Module, trainer_device: Optional[s
             split.update({table: name for table in module.tables()})
     for name, collection in collections_of(model).items():
         module_of.update({config.name: name for config in configs_of(collection)})
-    for table in sorted(planned - set(split)):
+    for table in sorted(set(planned) - set(split)):
+        if planned[table].pooled and planned[table].pooling_factor > planned[table].features:
+            logger.warning("table %r: found hot rows in the plan alone: all lookups go to its shards, which "
+                           "costs more than the plan says", table)
+            continue
         raise InvalidInputError(f"table {table!r}: found hot rows in the plan alone, expected some in the "
                                 "model: split_hot_rows(model, ids) with its ids")
-    for table in sorted(set(split) - planned):
+    for table in sorted(set(split) - set(planned)):
         raise InvalidInputError(f"table {table!r}: found hot rows in the model alone, expected them in the "
                                 "plan")
-    tables = json.loads(plan.workload.to_json())
-    names = [each["name"] for each in tables["tables"]]
-    if sorted(names) != sorted(module_of):
-        odd = sorted(set(names) ^ set(module_of))
-        raise InvalidInputError(f"found table {odd[0]!r} in the {'plan' if odd[0] in names else 'model'} "
+    names = [each.name for each in plan.workload.tables]
+    for table in sorted(set(names) ^ set(module_of)):
+        raise InvalidInputError(f"table {table!r}: found it in the {'plan' if table in names else 'model'} "
                                 "alone, expected a plan of this model")
-    for each in tables["tables"]:
-        each["module"] = module_of[each["name"]]
-        if each["name"] in split:
+    workload = plan.workload
+    tables = json.loads(Workload(workload._content, "tables", workload.batch_size).to_json())  # in our words
+    for name, each in zip(names, tables["tables"]):
+        each["module"] = module_of[name]
+        if name in split:
             each["pooled"] = False
     cold = json.loads(plan.to_json())
     cold.pop("hot_rows", None)

@@ -6,7 +6,9 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Tuple
 
 import torch
 import torch.distributed as dist
-from torch.distributed._shard.sharded_tensor import ShardedTensor
+from torch.distributed._shard.sharded_tensor import (  # type: ignore[attr-defined, unused-ignore]
+    ShardedTensor,
+)
 
 from ..errors import InvalidInputError
 from .hot_bags import HotRowsEmbeddingBagCollection
