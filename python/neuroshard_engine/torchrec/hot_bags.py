@@ -7,7 +7,7 @@ most is a sequence of one, and of sequences TorchRec sends the lookups that ther
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Set
 
 import torch
 from torchrec.modules.embedding_configs import EmbeddingConfig, PoolingType
@@ -20,6 +20,7 @@ from torchrec.sparse.jagged_tensor import KeyedJaggedTensor, KeyedTensor
 
 from ..errors import InvalidInputError
 from ._collections import listed
+from .hot_lookups import LookedUp
 from .hot_rows import HotRowsEmbeddingCollection
 
 
@@ -44,9 +45,6 @@ class HotRowsEmbeddingBagCollection(torch.nn.Module):
             raise InvalidInputError(f"{name or 'the collection'}: found a {found}, expected an "
                                     "EmbeddingBagCollection without weights that is not sharded yet")
         self._configs = list(collection.embedding_bag_configs())
-        self._names = [each for names in get_embedding_names_by_table(self._configs) for each in names]
-        self._means = {feature for config in self._configs if config.pooling == PoolingType.MEAN
-                       for feature in config.feature_names}
         everywhere = [feature for config in self._configs for feature in config.feature_names]
         shared = sorted({feature for config in self._configs if config.name in ids
                          for feature in config.feature_names if everywhere.count(feature) > 1})
@@ -61,34 +59,20 @@ class HotRowsEmbeddingBagCollection(torch.nn.Module):
         for config in self._configs:
             if config.name in ids:
                 dims.setdefault(config.embedding_dim, []).append(config)
-        self.sequences = torch.nn.ModuleDict({
+        self.sequences: Any = torch.nn.ModuleDict({
             str(dim): HotRowsEmbeddingCollection(
                 _sequences_of(collection, configs), {each.name: ids[each.name] for each in configs}, name)
             for dim, configs in dims.items()})
         rest = [config for config in self._configs if config.name not in ids]
         self.bags: Optional[Any] = _bags_of(collection, rest) if rest else None
+        self.pool = _Pool([each for names in get_embedding_names_by_table(self._configs) for each in names],
+                          {feature for config in self._configs if config.pooling == PoolingType.MEAN
+                           for feature in config.feature_names})
 
     def forward(self, features: KeyedJaggedTensor) -> KeyedTensor:
         """Pooled outputs, [samples, dim] for each feature."""
-        sent = self.bags(features) if self.bags is not None else None
-        pooled: Dict[str, torch.Tensor] = {}
-        for each in self.sequences.values():
-            pooled.update(self._pooled(each, features))
-        if sent is not None:
-            pooled.update((sent.wait() if hasattr(sent, "wait") else sent).to_dict())
-        return KeyedTensor(keys=self._names, length_per_key=[pooled[key].shape[1] for key in self._names],
-                           values=torch.cat([pooled[key] for key in self._names], dim=1))
-
-    def _pooled(self, each: Any, features: KeyedJaggedTensor) -> Dict[str, torch.Tensor]:
-        whole, outputs, _ = each.looked_up(features)  # all of its tables have hot rows
-        samples, lengths = whole.stride(), whole.lengths().long()
-        bags = torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths,
-                                       output_size=len(outputs))
-        sums = outputs.new_zeros(len(lengths), outputs.shape[1]).index_add_(0, bags, outputs)
-        found = dict(zip(whole.keys(), sums.split(samples)))
-        for key, own in zip(whole.keys(), lengths.split(samples)):
-            if key in self._means:
-                found[key] = found[key] / own.clamp(min=1).unsqueeze(1)
+        bags = self.bags(features) if self.bags is not None else None
+        found: KeyedTensor = self.pool(bags, [each.looked_up(features) for each in self.sequences.values()])
         return found
 
     def embedding_bag_configs(self) -> List[Any]:
@@ -96,6 +80,36 @@ class HotRowsEmbeddingBagCollection(torch.nn.Module):
 
     def is_weighted(self) -> bool:
         return False
+
+
+class _Pool(torch.nn.Module):
+    """Adds the outputs of sequences up by samples, beside what the bags have added up."""
+
+    def __init__(self, names: List[str], means: Set[str]) -> None:
+        super().__init__()
+        self._names = names
+        self._means = means
+
+    def forward(self, sent: Any, sequences: List[LookedUp]) -> KeyedTensor:
+        pooled: Dict[str, torch.Tensor] = {}
+        for each in sequences:
+            pooled.update(self._pooled(each))
+        if sent is not None:
+            pooled.update((sent.wait() if hasattr(sent, "wait") else sent).to_dict())
+        return KeyedTensor(keys=self._names, length_per_key=[pooled[key].shape[1] for key in self._names],
+                           values=torch.cat([pooled[key] for key in self._names], dim=1))
+
+    def _pooled(self, sequences: LookedUp) -> Dict[str, torch.Tensor]:
+        whole, outputs = sequences.features, sequences.outputs  # all of its tables have hot rows
+        samples, lengths = whole.stride(), whole.lengths().long()
+        bags = torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths,
+                                       output_size=len(outputs))
+        sums = outputs.new_zeros(len(lengths), outputs.shape[1]).index_add_(0, bags, outputs)
+        found = dict(zip(whole.keys(), torch.split(sums, samples)))
+        for key, own in zip(whole.keys(), torch.split(lengths, samples)):
+            if key in self._means:
+                found[key] = found[key] / own.clamp(min=1).unsqueeze(1)
+        return found
 
 
 def _sequences_of(collection: Any, configs: List[Any]) -> EmbeddingCollection:

@@ -76,7 +76,7 @@ def fetch_hot_rows(model: Any, pg: Optional[dist.ProcessGroup] = None) -> None:
             if is_sharded:
                 dist.all_reduce(found, group=pg)
             module.hot_weight(table).copy_(found)
-        module.begun = True
+        module.join.begun = True
 
 
 def _hot_modules(model: Any) -> Iterator[HotRowsEmbeddingCollection]:
@@ -113,9 +113,11 @@ def _renamed(model: Any) -> Iterator[Tuple[str, str]]:
                 inner = f"{dot}sequences.{dim}."
                 yield inner + "cold.embeddings.", dot + "embedding_bags."
                 yield inner + "hot", ""
+                yield inner + "split.", ""
         elif isinstance(module, HotRowsEmbeddingCollection) and not _is_inside(root, name):
             yield dot + "cold.", dot
             yield dot + "hot", ""
+            yield dot + "split.", ""
 
 
 def _is_inside(root: Any, name: str) -> bool:
