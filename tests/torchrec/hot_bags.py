@@ -17,6 +17,7 @@ from torchrec.distributed import DistributedModelParallel
 from torchrec.distributed.embedding import EmbeddingCollectionSharder
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.distributed.train_pipeline import TrainPipelineSparseDist
 from torchrec.distributed.types import ShardingEnv
 from torchrec.modules.embedding_configs import EmbeddingBagConfig, EmbeddingConfig, PoolingType
 from torchrec.modules.embedding_modules import EmbeddingBagCollection, EmbeddingCollection
@@ -58,13 +59,23 @@ class Model(torch.nn.Module):
         self.sparse.words = EmbeddingCollection(device=torch.device("cpu"), tables=[EmbeddingConfig(
             name="words", num_embeddings=WORDS[0], embedding_dim=WORDS[1], feature_names=WORDS[2])])
 
+        self.head = Head()
+
     def forward(self, features):
-        """{feature: outputs}, [samples or lookups, dim]."""
-        bags, words = self.sparse.bags(features), self.sparse.words(features)
+        """The loss, and {feature: outputs}, [samples or lookups, dim]."""
+        return self.head(self.sparse.bags(features), self.sparse.words(features))
+
+
+class Head(torch.nn.Module):
+    """Another gradient for every output, which depends on what is looked up."""
+
+    def forward(self, bags, words):
         pooled = bags.wait() if hasattr(bags, "wait") else bags
         assert isinstance(pooled, KeyedTensor)
         words = words.wait() if hasattr(words, "wait") else words
-        return {**pooled.to_dict(), **{key: each.values() for key, each in words.items()}}
+        found = {**pooled.to_dict(), **{key: each.values() for key, each in words.items()}}
+        return sum((each ** 2 * torch.linspace(0.5, 2, each.shape[1])).sum() + each.sum()
+                   for each in found.values()) / BATCH, {key: each.detach() for key, each in found.items()}
 
 
 def rows_of_feature(feature):
@@ -111,12 +122,6 @@ def ids_of(plan, ranks):
                                         if each.table != "tags"})
 
 
-def loss_of(found):
-    """Another gradient for every output, which depends on what is looked up."""
-    return sum((each ** 2 * torch.linspace(0.5, 2, each.shape[1])).sum() + each.sum()
-               for each in found.values()) / BATCH
-
-
 def unsplit(kind, ranks):
     """Outputs of the first step by rank, and weights after the last one."""
     model = Model()
@@ -125,8 +130,8 @@ def unsplit(kind, ranks):
     for step in range(STEPS):
         optimizer.zero_grad()
         found = [model(of_step(step, rank)) for rank in range(ranks)]
-        outputs = outputs or [{key: each.detach() for key, each in own.items()} for own in found]
-        (sum(loss_of(own) for own in found) / ranks).backward()
+        outputs = outputs or [own for _, own in found]
+        (sum(loss for loss, _ in found) / ranks).backward()
         optimizer.step()
     return outputs, model.state_dict()
 
@@ -201,7 +206,7 @@ def run_rank(rank, ranks, folder):
                       LOCAL_WORLD_SIZE=str(ranks))
     dist.init_process_group("gloo", init_method=f"file://{folder}/group{ranks}", rank=rank,
                             world_size=ranks)
-    for kind in "sgd", "rowwise_adagrad":
+    for kind, piped in ("sgd", False), ("sgd", True), ("rowwise_adagrad", False):
         plan = planned(f"{folder}/{rank}", ranks, kind)
         outputs, weights = unsplit(kind, ranks)
         model, sharding = sharded(kind, plan, ranks)
@@ -209,26 +214,39 @@ def run_rank(rank, ranks, folder):
         assert types == ({"table_wise", "column_wise"} if kind == "sgd" else {"table_wise"}), types
         optimizer = optimizer_of(kind, [each for name, each in model.named_parameters()
                                         if name.endswith(".hot")])
-        sent, first = 0, {}
-        for step in range(STEPS):
-            optimizer.zero_grad()
-            with Sent() as counter:
-                found = model(of_step(step, rank))
-                loss_of(found).backward()
-            sent += counter.bytes
-            first = first or {key: each.detach() for key, each in found.items()}
-            optimizer.step()
+        first, sent = train(model, optimizer, rank, piped)
         assert list(first) == list(outputs[rank])
         worst = max(worst_of(first, outputs[rank]), worst_weights(unsplit_state_dict(model), weights))
         assert worst < 1e-5, f"{kind}, {ranks} ranks, rank {rank}: differ by {worst}"
         whole, split = (expected_bytes(plan, sharding, rank, ranks, each) for each in (False, True))
         assert sent == split < whole, (sent, split, whole)
         if rank == 0:
-            print(f"torchrec: a plan with hot rows of {len(ids_of(plan, ranks))} tables, {', '.join(sorted(types))}, "
-                  f"with {kind} on {ranks} ranks: as the tables unsplit, rank 0 sends {sent:,} bytes in "
-                  f"{STEPS} steps, by the formula {whole:,} without", flush=True)
-        del model, optimizer, found
+            print(f"torchrec: a plan with hot rows of {len(ids_of(plan, ranks))} tables, "
+                  f"{', '.join(sorted(types))}, with {kind} on {ranks} ranks{', pipelined' * piped}: as the "
+                  f"tables unsplit, rank 0 sends {sent:,} bytes in {STEPS} steps, by the formula {whole:,} "
+                  "without", flush=True)
+        del model, optimizer
     leave_groups()
+
+
+def train(model, optimizer, rank, piped):
+    """Outputs of the first step, and bytes that were sent in all."""
+    batches = iter([of_step(step, rank) for step in range(STEPS)])
+    if piped:
+        pipeline = TrainPipelineSparseDist(model, optimizer, torch.device("cpu"), pipeline_postproc=True)
+        with Sent() as counter:
+            first = [pipeline.progress(batches) for _ in range(STEPS)][0]
+        assert len(pipeline._pipelined_modules) == 4, pipeline._pipelined_modules  # all that are sharded
+        return first, counter.bytes
+    with Sent() as counter:
+        outputs = []
+        for batch in batches:
+            optimizer.zero_grad()
+            loss, found = model(batch)
+            loss.backward()
+            optimizer.step()
+            outputs.append(found)
+    return outputs[0], counter.bytes
 
 
 def check_module():
@@ -240,12 +258,12 @@ def check_module():
     assert list(split.sequences) == ["16", "32"]
     assert [each.name for each in split.bags.embedding_bag_configs()] == ["item"]
     for batch in features(2), features(3, empty=True):
-        found, expected = model(batch), whole(batch)
+        found, expected = model(batch)[1], whole(batch)[1]
         assert list(found) == list(expected) and worst_of(found, expected) < 1e-6
     assert [each.name for each in split.embedding_bag_configs()] == list(BAGS)
     every = Model()
     assert split_hot_rows(every, {table: torch.tensor([3]) for table in BAGS})["sparse.bags"].bags is None
-    assert worst_of(every(features(2)), whole(features(2))) < 1e-6
+    assert worst_of(every(features(2))[1], whole(features(2))[1]) < 1e-6
     state = unsplit_state_dict(every)
     assert all(torch.equal(state[key], each) for key, each in whole.state_dict().items())
     assert sorted(state) == sorted(whole.state_dict())

@@ -74,6 +74,7 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
             begin += len(own)
         self.hot = torch.nn.Parameter(torch.cat(rows))
         self.split = HotSplit(torch.cat(keys).to(self.hot.device), spans, features, words)
+        self._own = (self.split,)  # train pipelines put another module in its place
         self.join = HotJoin(words)
         self.join.begun = not any(collection.embeddings[table].weight.is_meta for table in self._hot_of)
         self.deal_out = HotOutputs(bool(collection.need_indices()))
@@ -94,8 +95,7 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
 
     def cold_features(self, features: KeyedJaggedTensor) -> KeyedJaggedTensor:
         """The lookups that are sent: those of `features` but of hot rows, for statistics_from_kjt()."""
-        found: KeyedJaggedTensor = self.split(features)[0]
-        return found
+        return self._own[0](features)[0]
 
     def tables(self) -> List[str]:
         """Those with hot rows."""
@@ -105,7 +105,7 @@ class HotRowsEmbeddingCollection(torch.nn.Module):
         """The ids of the table's hot rows, ascending."""
         begin, end = self._part(table)
         config = next(each for each in self._configs if each.name == table)
-        return self.split.hot_keys[begin:end] - self.split.spans[config.feature_names[0]][0]
+        return self._own[0].hot_keys[begin:end] - self._own[0].spans[config.feature_names[0]][0]
 
     def hot_weight(self, table: str) -> torch.Tensor:
         """The table's hot rows, [rows, dim], in the order of hot_ids(): a part of `hot`."""
