@@ -253,8 +253,10 @@ test_program planner.py
 test_program provider.py
 test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard
-# Hot rows of sequence tables on every rank, the rest sharded: outputs, training and bytes sent.
+# Hot rows of sequence tables and of one-hot ones on every rank, the rest sharded: outputs, training,
+# checkpoints and bytes sent.
 test_program hot_rows.py
+test_program hot_bags.py
 
 # Benchmarks that run without the engine.
 test_program benchmark.py $neuroshard

@@ -358,7 +358,17 @@ def check_module():
     raise AssertionError("found a row that the table has not")
 
 
+def check_shared():
+    """A collection with two parents is one in both places."""
+    model = Model()
+    model.other = torch.nn.Module()
+    model.other.again = model.sequences
+    split = split_hot_rows(model, {"words": torch.tensor([3, 5])})["sequences"]
+    assert model.sequences is split and model.other.again is split
+
+
 def check_refusals():
+    check_shared()
     one = torch.tensor([1])
 
     def collection(table="a", **other):

@@ -35,7 +35,7 @@ def split_hot_rows(model: torch.nn.Module, ids: Mapping[str, torch.Tensor]) -> D
     that the model has not; nothing is replaced then.
     """
     left = set(ids)
-    made: List[Tuple[str, HotRowsModule]] = []
+    made: List[Tuple[str, Any, HotRowsModule]] = []
     for name, collection in collections_of(model).items():
         own = {config.name: ids[config.name] for config in configs_of(collection)
                if config.name in ids}
@@ -48,15 +48,18 @@ def split_hot_rows(model: torch.nn.Module, ids: Mapping[str, torch.Tensor]) -> D
             raise InvalidInputError(f"{module_words(name)}: found a "
                                     f"{type(model.get_submodule(name)).__name__}, expected a plain "
                                     f"collection for hot rows of {listed(own)}")
-        made.append((name, HotRowsEmbeddingBagCollection(collection, own, name) if is_pooled(collection)
+        made.append((name, collection,
+                     HotRowsEmbeddingBagCollection(collection, own, name) if is_pooled(collection)
                      else HotRowsEmbeddingCollection(collection, own, name)))
         left -= set(own)
     if left:
         raise InvalidInputError(f"ids: found tables that the model has not: {listed(left)}")
-    for name, module in made:
-        parent, _, last = name.rpartition(".")
-        setattr(model.get_submodule(parent), last, module)
-    return dict(made)
+    for parent in list(model.modules()):  # a collection may have several
+        for key, child in list(parent._modules.items()):
+            for _, collection, module in made:
+                if child is collection and parent is not module:
+                    setattr(parent, key, module)
+    return {name: module for name, _, module in made}
 
 
 def hot_rows_plan(plan: Plan, model: torch.nn.Module, trainer_device: Optional[str] = None) -> ShardingPlan:
