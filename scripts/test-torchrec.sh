@@ -253,8 +253,8 @@ test_program planner.py
 test_program provider.py
 test_program managed_collisions.py
 test_program lookup_statistics.py $neuroshard
-# Hot rows of sequence tables and of one-hot ones on every rank, the rest sharded: outputs, training,
-# checkpoints and bytes sent.
+# Hot rows on every rank, the rest sharded: outputs, training, checkpoints and bytes sent; of sequences,
+# and of one-hot tables by the engine's plan.
 test_program hot_rows.py
 test_program hot_bags.py
 

@@ -63,7 +63,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         two searches with these limits each.
     hot_rows: whether every device may hold the rows of tables that are looked up most, beside the
         tables' shards (Plan.hot_rows), where the cost model knows what that costs, as the shipped
-        ones do. Not for an export in a trainer's format.
+        ones do. Not for an export in a trainer's format: torchrec.hot_rows_plan() runs them.
     hot_memory: bytes that they may take of each device, such as "4GB"; what there is where it is
         None.
     progress: a function of phase, done, total and unit, called by a thread of the search; True for

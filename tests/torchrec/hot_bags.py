@@ -7,6 +7,7 @@ unsplit. See scripts/test-torchrec.sh.
 import logging
 import os
 import tempfile
+import unittest
 import warnings
 
 import torch
@@ -296,6 +297,12 @@ def check_refusals(folder):
     split_hot_rows(model, ids)
     refused(lambda: hot_rows_plan(plan, model), "table 'a': found it in the model alone")
     refused(lambda: hot_rows_plan({}, model), "plan: found {}")
+    # The tags have none, as TorchRec would save nothing: all of their lookups are sent.
+    model = Model()
+    split_hot_rows(model, ids)
+    with unittest.TestCase().assertLogs("neuroshard_engine.torchrec", "WARNING") as told:
+        hot_rows_plan(plan, model)
+    assert len(told.output) == 1 and "'tags': found hot rows in the plan alone" in told.output[0], told.output
 
 
 def main():

@@ -24,7 +24,7 @@ from .hot_lookups import LookedUp
 from .hot_rows import HotRowsEmbeddingCollection
 
 
-class HotRowsEmbeddingBagCollection(torch.nn.Module):
+class HotRowsEmbeddingBagCollection(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """An EmbeddingBagCollection with hot rows of some tables: the same features in, the same KeyedTensor
     out, its keys in the order of the tables.
 
@@ -82,7 +82,7 @@ class HotRowsEmbeddingBagCollection(torch.nn.Module):
         return False
 
 
-class _Pool(torch.nn.Module):
+class _Pool(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """Adds the outputs of sequences up by samples, beside what the bags have added up."""
 
     def __init__(self, names: List[str], means: Set[str]) -> None:

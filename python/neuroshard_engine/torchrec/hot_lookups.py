@@ -36,7 +36,7 @@ class LookedUp(NamedTuple):
     others: Dict[str, JaggedTensor]
 
 
-class HotSplit(torch.nn.Module):
+class HotSplit(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """Takes the lookups of hot rows out of a collection's: a few kernels for all features together."""
 
     def __init__(self, hot_keys: torch.Tensor, spans: Mapping[str, Tuple[int, int]], features: List[str],
@@ -89,7 +89,7 @@ def _cold(whole: KeyedJaggedTensor, is_hot: torch.Tensor, cold_at: torch.Tensor,
         lengths=torch.cat([lengths[:own] - hot.to(lengths.dtype), lengths[own:]]))
 
 
-class HotJoin(torch.nn.Module):
+class HotJoin(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """Looks hot rows up, and puts their outputs and the cold ones in the order of the lookups."""
 
     def __init__(self, words: str) -> None:
@@ -120,7 +120,7 @@ class HotJoin(torch.nn.Module):
                                     "one that steps after it: their gradients are not added up before")
 
 
-class HotOutputs(torch.nn.Module):
+class HotOutputs(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """Deals outputs out to their features, as an EmbeddingCollection has them."""
 
     def __init__(self, need_indices: bool) -> None:

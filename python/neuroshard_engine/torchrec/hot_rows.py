@@ -17,7 +17,7 @@ from ._collections import listed, module_words, table_words
 from .hot_lookups import HotJoin, HotOutputs, HotSplit, LookedUp
 
 
-class HotRowsEmbeddingCollection(torch.nn.Module):
+class HotRowsEmbeddingCollection(torch.nn.Module):  # type: ignore[misc,unused-ignore]
     """An EmbeddingCollection some of whose rows every rank has: the same features in, the same
     outputs out.
 
