@@ -37,10 +37,12 @@ from neuroshard_engine import InvalidInputError
 from neuroshard_engine.torchrec import (
     HotRowsEmbeddingCollection,
     fetch_hot_rows,
+    fetch_hot_sums,
     load_unsplit_state_dict,
     rank_rows,
     split_hot_rows,
     statistics_from_kjt,
+    store_hot_sums,
     unsplit_state_dict,
 )
 from run_plans import leave_groups
@@ -80,6 +82,7 @@ def features(seed, empty=False):
 
 
 def of_step(step, rank):
+    """Empty on a rank in one step."""
     return features(1000 * step + rank, empty=step == 2 and rank == 1)
 
 
@@ -101,13 +104,13 @@ def optimizer_of(kind, parameters):
             else RowWiseAdagrad(parameters, lr=RATE, eps=EPS))
 
 
-def unsplit(kind, ranks, divided=True):
+def unsplit(kind, ranks, divided=True, steps=STEPS):
     """Outputs of the first step by rank, and all rows after the last one. TorchRec divides gradients by
     the number of ranks, unless it is told not to."""
     model = Model()
     optimizer = optimizer_of(kind, model.parameters())
     outputs = []
-    for step in range(STEPS):
+    for step in range(steps):
         optimizer.zero_grad()
         found = [model(of_step(step, rank)) for rank in range(ranks)]
         if step == 0:
@@ -168,22 +171,22 @@ def split_model(rank):
     return model
 
 
-def train(model, kind, rank):
+def train(model, kind, rank, optimizer=None, begin=0):
     """Outputs of the first step, and what was sent in all: of ids what a batch without any does not send,
     as their numbers travel so, too."""
     dense = [each for name, each in model.named_parameters() if name.endswith(".hot")]
-    optimizer = optimizer_of(kind, dense) if dense else None
+    optimizer = optimizer or (optimizer_of(kind, dense) if dense else None)
     with Sent() as nothing, torch.no_grad():
         model(features(0, empty=True))
     first, sent, ids = {}, 0, -STEPS * nothing.ids
-    for step in range(STEPS):
+    for step in range(begin, begin + STEPS):
         if optimizer:
             optimizer.zero_grad()
         with Sent() as counter:
             found = model(of_step(step, rank))
             loss_of(found).backward()
         sent, ids = sent + counter.bytes, ids + counter.ids
-        if step == 0:
+        if step == begin:
             first = {key: each.values().detach() for key, each in found.items()}
         if optimizer:
             optimizer.step()
@@ -258,6 +261,35 @@ def check_checkpoint(model, kind, ranks):
     assert worst_of(rows_of(again), rows) == 0
 
 
+def check_restart(rank, ranks):
+    """With other hot rows, as if nothing was split."""
+    kind = "rowwise_adagrad"
+
+    def began(model):
+        made = sharded(model, kind, ranks)
+        return made, optimizer_of(kind, [made.module.sequences.hot])
+
+    model, optimizer = began(split_model(rank))
+    train(model, kind, rank, optimizer)
+    store_hot_sums(model, optimizer)
+    state, sums = unsplit_state_dict(model), model.fused_optimizer.state_dict()
+    other = Model()
+    split_hot_rows(other, {"words": torch.arange(0, 2000, 5), "bought": torch.arange(0, 300, 7),
+                           "cities": torch.tensor([0, 7, 9])})
+    other, optimizer = began(other)
+    load_unsplit_state_dict(other, state)
+    other.fused_optimizer.load_state_dict(sums)
+    fetch_hot_sums(other, optimizer)
+    train(other, kind, rank, optimizer, begin=STEPS)
+    worst = worst_of(rows_of(other), unsplit(kind, ranks, steps=2 * STEPS)[1])
+    assert worst < 1e-5, f"{ranks} ranks, rank {rank}: differ by {worst} after a restart"
+    plain = torch.optim.SGD([other.module.sequences.hot], lr=RATE)
+    refused(lambda: store_hot_sums(other, plain), "found no sum of each hot row")
+    columns = sharded(split_model(rank), "sgd", ranks)
+    optimizer = optimizer_of(kind, [columns.module.sequences.hot])
+    refused(lambda: store_hot_sums(columns, optimizer), "'words': found ")
+
+
 def run_rank(rank, ranks, folder):
     warnings.filterwarnings("ignore")
     torch.set_num_threads(1)
@@ -278,6 +310,7 @@ def run_rank(rank, ranks, folder):
                   f"{sent[True][0]:,} bytes of outputs and gradients in {STEPS} steps, {sent[False][0]:,} "
                   f"without, and {sent[True][1]:,} of ids, {sent[False][1]:,} without", flush=True)
         del model
+    check_restart(rank, ranks)
     # Gradients that nobody divides: by SGD, as row-wise Adagrad does not go by how large they are.
     set_gradient_division(False)
     check_trained(sharded(split_model(rank), "sgd", ranks), "sgd", rank, ranks, divided=False)

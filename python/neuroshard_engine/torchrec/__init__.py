@@ -23,6 +23,7 @@ from .hot_bags import HotRowsEmbeddingBagCollection
 from .hot_ids import rank_rows
 from .hot_rows import HotRowsEmbeddingCollection
 from .hot_split import hot_rows_plan, split_hot_rows
+from .hot_sums import fetch_hot_sums, store_hot_sums
 from .hot_weights import fetch_hot_rows, load_unsplit_state_dict, unsplit_state_dict
 from .in_trainer import make_plan
 from .lookup_statistics import LookupStatistics, statistics_from_kjt
@@ -44,6 +45,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = ["HotRowsEmbeddingBagCollection", "HotRowsEmbeddingCollection", "LookupStatistics",
-           "NeuroShardPlanner", "fetch_hot_rows", "hot_rows_plan", "load_plan",
+           "NeuroShardPlanner", "fetch_hot_rows", "fetch_hot_sums", "hot_rows_plan", "load_plan",
            "load_unsplit_state_dict", "make_plan", "plan_of", "qcomm_registry", "rank_rows", "save_tables",
-           "split_hot_rows", "statistics_from_kjt", "unsplit_state_dict"]
+           "split_hot_rows", "statistics_from_kjt", "store_hot_sums", "unsplit_state_dict"]

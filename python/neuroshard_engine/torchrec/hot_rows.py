@@ -103,14 +103,13 @@ class HotRowsEmbeddingCollection(torch.nn.Module):  # type: ignore[misc,unused-i
 
     def hot_ids(self, table: str) -> torch.Tensor:
         """The ids of the table's hot rows, ascending."""
-        begin, end = self._part(table)
+        part = self.hot_part(table)
         config = next(each for each in self._configs if each.name == table)
-        return self._own[0].hot_keys[begin:end] - self._own[0].spans[config.feature_names[0]][0]
+        return self._own[0].hot_keys[part] - self._own[0].spans[config.feature_names[0]][0]
 
     def hot_weight(self, table: str) -> torch.Tensor:
         """The table's hot rows, [rows, dim], in the order of hot_ids(): a part of `hot`."""
-        begin, end = self._part(table)
-        return self.hot[begin:end]
+        return self.hot[self.hot_part(table)]
 
     def embedding_configs(self) -> List[Any]:
         return list(self._configs)
@@ -137,11 +136,12 @@ class HotRowsEmbeddingCollection(torch.nn.Module):  # type: ignore[misc,unused-i
         super()._load_from_state_dict(state_dict, prefix, *rest)
         self.join.begun = self.join.begun or prefix + "hot" in state_dict
 
-    def _part(self, table: str) -> Tuple[int, int]:
+    def hot_part(self, table: str) -> slice:
+        """Which rows of `hot` are the table's. Raises InvalidInputError for a table without any."""
         if table not in self._hot_of:
             raise InvalidInputError(f"found table {table!r}, expected one with hot rows: "
                                     f"{listed(self._hot_of)}")
-        return self._hot_of[table]
+        return slice(*self._hot_of[table])
 
 
 def _checked(config: Any, ids: torch.Tensor, features: List[str], words: str) -> torch.Tensor:

@@ -52,8 +52,8 @@ def load_unsplit_state_dict(model: Any, state: Mapping[str, Any]) -> None:
 @torch.no_grad()  # type: ignore[untyped-decorator, unused-ignore]
 def store_hot_rows(model: Any) -> None:
     """Writes hot rows to their places in the cold tables, each rank to its own shards."""
-    for module in _hot_modules(model):
-        for table, ids, shards, _ in _cold_tables(module):
+    for module in hot_modules(model):
+        for table, ids, shards, _ in cold_tables(module):
             hot = module.hot_weight(table)
             for rows, columns, tensor in shards:
                 mine = (ids >= rows) & (ids < rows + tensor.shape[0])
@@ -66,8 +66,8 @@ def fetch_hot_rows(model: Any, pg: Optional[dist.ProcessGroup] = None) -> None:
     """Gives hot rows what the cold tables have in their places, on all ranks of `pg` (the default group
     where it is None), which all call it: after loading the cold tables, or after they have begun on the
     ranks that hold them, where the model was on the meta device."""
-    for module in _hot_modules(model):
-        for table, ids, shards, is_sharded in _cold_tables(module):
+    for module in hot_modules(model):
+        for table, ids, shards, is_sharded in cold_tables(module):
             found = torch.zeros_like(module.hot_weight(table))
             for rows, columns, tensor in shards:
                 mine = (ids >= rows) & (ids < rows + tensor.shape[0])
@@ -79,13 +79,13 @@ def fetch_hot_rows(model: Any, pg: Optional[dist.ProcessGroup] = None) -> None:
         module.join.begun = True
 
 
-def _hot_modules(model: Any) -> Iterator[HotRowsEmbeddingCollection]:
+def hot_modules(model: Any) -> Iterator[HotRowsEmbeddingCollection]:
     for module in model.modules():
         if isinstance(module, HotRowsEmbeddingCollection):
             yield module
 
 
-def _cold_tables(module: HotRowsEmbeddingCollection) -> Iterator[Tuple[str, torch.Tensor, Any, bool]]:
+def cold_tables(module: HotRowsEmbeddingCollection) -> Iterator[Tuple[str, torch.Tensor, Any, bool]]:
     """Table, hot ids, this rank's shards (first row, first column, tensor), whether others have more."""
     state = module.cold.state_dict()
     for table in module.tables():
