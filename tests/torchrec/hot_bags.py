@@ -17,7 +17,7 @@ from torch.distributed._shard.sharded_tensor import ShardedTensor
 from torchrec.distributed import DistributedModelParallel
 from torchrec.distributed.embedding import EmbeddingCollectionSharder
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
-from torchrec.distributed.planner.types import ParameterConstraints
+from torchrec.distributed.planner.types import ParameterConstraints, Topology
 from torchrec.distributed.train_pipeline import TrainPipelineSparseDist
 from torchrec.distributed.types import ShardingEnv
 from torchrec.modules.embedding_configs import EmbeddingBagConfig, EmbeddingConfig, PoolingType
@@ -29,11 +29,13 @@ from fbgemm_gpu.split_embedding_configs import EmbOptimType
 from hot_rows import BATCH, EPS, RATE, STEPS, Sent, optimizer_of, refused, worst_of
 from neuroshard_engine.torchrec import (
     HotRowsEmbeddingBagCollection,
+    NeuroShardPlanner,
     hot_rows_plan,
     load_unsplit_state_dict,
     rank_rows,
     save_tables,
     split_hot_rows,
+    statistics_from_kjt,
     unsplit_state_dict,
 )
 from run_plans import leave_groups
@@ -270,6 +272,23 @@ def check_module():
     assert sorted(state) == sorted(whole.state_dict())
 
 
+def check_planner():
+    """The planner in the trainer takes the split model, and the lookups that are left to it."""
+    model = Model()
+    plain = statistics_from_kjt(model, [features(1)], BATCH)
+    split = split_hot_rows(model, {"user": torch.arange(0, 4000, 7), "words": torch.arange(0, 2000, 7)})
+    sequences = [split["sparse.words"], *split["sparse.bags"].sequences.values()]
+    left = [{f"{at}": each.cold_features(features(1)) for at, each in enumerate(sequences)}
+            | {"bags": features(1).permute([1, 2, 3, 4])}]  # those of tags, items and ads
+    counted = statistics_from_kjt(model, left, BATCH)
+    for feature in "f_user", "f_words":
+        assert counted.pooling_factors[feature] < plain.pooling_factors[feature]
+    planner = NeuroShardPlanner(topology=Topology(world_size=2, compute_device="cpu"),
+                                batch_size=BATCH // 2, statistics=counted, evaluations=500)
+    made = planner.plan(model, [EmbeddingBagCollectionSharder(), EmbeddingCollectionSharder()])
+    assert set(made.plan) == {"sparse.bags.bags", "sparse.bags.sequences.16.cold", "sparse.words.cold"}
+
+
 def without_hot_rows(plan):
     return neuroshard_engine.plan(plan.workload, devices=2, device_memory="1GB", evaluations=100)
 
@@ -309,6 +328,7 @@ def main():
     warnings.filterwarnings("ignore")
     logging.getLogger("neuroshard_engine").setLevel(logging.ERROR)
     check_module()
+    check_planner()
     with tempfile.TemporaryDirectory() as folder:
         check_refusals(folder)
     for ranks in 2, 4:

@@ -357,7 +357,9 @@ def check_module():
                                 values=torch.cat([torch.tensor([9]), turned.values()]),
                                 lengths=torch.cat([torch.tensor([1] + [0] * (BATCH - 1)),
                                                    turned.lengths()]))
-    for batch in features(2), features(3, empty=True), turned, further:
+    few = KeyedJaggedTensor(keys=features(2).keys(), values=features(2).values().int(),
+                            lengths=features(2).lengths().int())
+    for batch in features(2), features(3, empty=True), turned, further, few:
         found, expected = model(batch), whole(batch)
         assert found.keys() == expected.keys()
         for key in expected:
