@@ -35,14 +35,15 @@ void LocalPlan::assign(std::span<const Placed> pieces) {
   split_tables_.clear();
   free_.clear();
   pieces_.assign(pieces.size(), {});
+  stale_.resize(on_device_.size());
+  std::iota(stale_.begin(), stale_.end(), 0);
+  std::fill(is_stale_.begin(), is_stale_.end(), 1);
   for (std::size_t k = pieces.size(); k > 0; --k) {
     if (pieces[k - 1].device == kNoDevice) free_.push_back(static_cast<std::int32_t>(k) - 1);
   }
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     if (pieces[k].device != kNoDevice) attach(static_cast<std::int32_t>(k), pieces[k]);
   }
-  stale_.resize(on_device_.size());
-  std::iota(stale_.begin(), stale_.end(), 0);
 }
 
 Assignment LocalPlan::assignment() const {

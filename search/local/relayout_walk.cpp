@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "search/local/allowance.h"
 #include "search/local/random_layout.h"
 
 namespace neuroshard::search {
@@ -94,7 +95,7 @@ WalkResult RelayoutWalk::run(const Assignment& start, std::int64_t budget, Rng r
     undo_.clear();
     relayout(static_cast<std::int32_t>(rng.below(tables)), rng);
     const double found = fits() ? cost() : std::numeric_limits<double>::infinity();
-    if (found <= now - temperature * std::log1p(-rng.uniform())) {
+    if (Allowance(temperature, rng).lets(found, now)) {
       now = found;
       if (now >= result.cost) continue;
       result.cost = now;
