@@ -25,8 +25,7 @@ from torchrec.modules.embedding_modules import EmbeddingBagCollection, Embedding
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor, KeyedTensor
 
 import neuroshard_engine
-from fbgemm_gpu.split_embedding_configs import EmbOptimType
-from hot_rows import BATCH, EPS, RATE, STEPS, Sent, optimizer_of, refused, worst_of
+from hot_rows import BATCH, STEPS, Sent, fused_of, optimizer_of, refused, worst_of
 from neuroshard_engine.torchrec import (
     HotRowsEmbeddingBagCollection,
     NeuroShardPlanner,
@@ -146,12 +145,10 @@ def sharded(kind, plan, ranks):
     assert sorted(split) == ["sparse.bags", "sparse.words"]
     sharding = hot_rows_plan(plan, model, "cpu")
     assert {"sparse.bags.bags", "sparse.words.cold"} < set(sharding.plan), set(sharding.plan)
-    fused = {"optimizer": EmbOptimType.EXACT_SGD if kind == "sgd" else EmbOptimType.EXACT_ROWWISE_ADAGRAD,
-             "learning_rate": RATE, "eps": EPS}
     made = DistributedModelParallel(
         module=model, device=torch.device("cpu"), plan=sharding,
-        sharders=[EmbeddingBagCollectionSharder(fused_params=dict(fused)),
-                  EmbeddingCollectionSharder(fused_params=dict(fused))],
+        sharders=[EmbeddingBagCollectionSharder(fused_params=fused_of(kind)),
+                  EmbeddingCollectionSharder(fused_params=fused_of(kind))],
         env=ShardingEnv.from_process_group(dist.group.WORLD))
     state = unsplit_state_dict(made)  # TorchRec begins bags anew when it shards them
     copy_into(state, Model().state_dict())

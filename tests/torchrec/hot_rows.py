@@ -104,6 +104,12 @@ def optimizer_of(kind, parameters):
             else RowWiseAdagrad(parameters, lr=RATE, eps=EPS))
 
 
+def fused_of(kind):
+    """The same optimizer in FBGEMM, as sharders take it."""
+    return {"optimizer": EmbOptimType.EXACT_SGD if kind == "sgd" else EmbOptimType.EXACT_ROWWISE_ADAGRAD,
+            "learning_rate": RATE, "eps": EPS}
+
+
 def unsplit(kind, ranks, divided=True, steps=STEPS):
     """Outputs of the first step by rank, and all rows after the last one. TorchRec divides gradients by
     the number of ranks, unless it is told not to."""
@@ -147,9 +153,7 @@ class Sent:
 
 
 def sharded(model, kind, ranks, module="sequences.cold"):
-    sharder = EmbeddingCollectionSharder(fused_params={
-        "optimizer": EmbOptimType.EXACT_SGD if kind == "sgd" else EmbOptimType.EXACT_ROWWISE_ADAGRAD,
-        "learning_rate": RATE, "eps": EPS})
+    sharder = EmbeddingCollectionSharder(fused_params=fused_of(kind))
     # Row-wise Adagrad has a number for each row of each part of the columns: with SGD alone they are
     # the whole table's.
     words = (column_wise(ranks=list(range(ranks)), compute_kernel="fused") if kind == "sgd"

@@ -12,7 +12,7 @@ from torch.distributed._shard.sharded_tensor import (  # type: ignore[attr-defin
 )
 
 from ..errors import InvalidInputError
-from .hot_weights import cold_tables, hot_modules
+from .hot_weights import cold_tables, held_of, hot_modules
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator, unused-ignore]
@@ -25,9 +25,9 @@ def store_hot_sums(model: Any, optimizer: Any) -> None:
     columns, whose parts have sums of their own.
     """
     for sums, ids, shards, _ in _sums(model, optimizer):
-        for rows, tensor in shards:
-            mine = (ids >= rows) & (ids < rows + len(tensor))
-            tensor[(ids[mine] - rows).to(tensor.device)] = sums[mine].to(tensor.device, tensor.dtype)
+        for first, tensor in shards:
+            mine, rows = held_of(ids, first, tensor)
+            tensor[rows] = sums[mine].to(tensor.device, tensor.dtype)
 
 
 @torch.no_grad()  # type: ignore[untyped-decorator, unused-ignore]
@@ -36,9 +36,9 @@ def fetch_hot_sums(model: Any, optimizer: Any, pg: Optional[dist.ProcessGroup] =
     default group where it is None), which all call it. Raises InvalidInputError as store_hot_sums()."""
     for sums, ids, shards, is_sharded in _sums(model, optimizer):
         found = torch.zeros_like(sums)
-        for rows, tensor in shards:
-            mine = (ids >= rows) & (ids < rows + len(tensor))
-            found[mine] = tensor[(ids[mine] - rows).to(tensor.device)].to(found.device, found.dtype)
+        for first, tensor in shards:
+            mine, rows = held_of(ids, first, tensor)
+            found[mine] = tensor[rows].to(found.device, found.dtype)
         if is_sharded:
             dist.all_reduce(found, group=pg)
         sums.copy_(found)

@@ -55,9 +55,9 @@ def store_hot_rows(model: Any) -> None:
     for module in hot_modules(model):
         for table, ids, shards, _ in cold_tables(module):
             hot = module.hot_weight(table)
-            for rows, columns, tensor in shards:
-                mine = (ids >= rows) & (ids < rows + tensor.shape[0])
-                tensor[(ids[mine] - rows).to(tensor.device)] = hot[
+            for first, columns, tensor in shards:
+                mine, rows = held_of(ids, first, tensor)
+                tensor[rows] = hot[
                     mine, columns:columns + tensor.shape[1]].to(tensor.device, tensor.dtype)
 
 
@@ -69,10 +69,9 @@ def fetch_hot_rows(model: Any, pg: Optional[dist.ProcessGroup] = None) -> None:
     for module in hot_modules(model):
         for table, ids, shards, is_sharded in cold_tables(module):
             found = torch.zeros_like(module.hot_weight(table))
-            for rows, columns, tensor in shards:
-                mine = (ids >= rows) & (ids < rows + tensor.shape[0])
-                found[mine, columns:columns + tensor.shape[1]] = tensor[
-                    (ids[mine] - rows).to(tensor.device)].to(found.device, found.dtype)
+            for first, columns, tensor in shards:
+                mine, rows = held_of(ids, first, tensor)
+                found[mine, columns:columns + tensor.shape[1]] = tensor[rows].to(found.device, found.dtype)
             if is_sharded:
                 dist.all_reduce(found, group=pg)
             module.hot_weight(table).copy_(found)
@@ -98,6 +97,12 @@ def cold_tables(module: HotRowsEmbeddingCollection) -> Iterator[Tuple[str, torch
             raise InvalidInputError(f"table {table!r}: found a {type(held).__name__}, expected a "
                                     "ShardedTensor or a Tensor")
         yield table, module.hot_ids(table), shards, isinstance(held, ShardedTensor)
+
+
+def held_of(ids: torch.Tensor, first: int, tensor: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Which of `ids` are rows of a shard that begins with row `first` (a mask), and their rows in it."""
+    mine = (ids >= first) & (ids < first + len(tensor))
+    return mine, (ids[mine] - first).to(tensor.device)
 
 
 def _renamed(model: Any) -> Iterator[Tuple[str, str]]:
