@@ -86,7 +86,6 @@ void Issuer::forget(const void* memory) {
 }
 
 Status Issuer::issue(const OpList& list, bool capturing) {
-  bias_done_ = nullptr;
   beside_ = false;
   line_ = &main_;
   for (auto& [y, mask] : masks_) mask.valid = false;
@@ -127,7 +126,7 @@ Result<std::size_t> Issuer::issue_from(const OpList& list, std::size_t i, bool c
     NEUROSHARD_RETURN_IF_ERROR(run(std::get<nn::DenseBackward>(op), *below));
     return std::size_t{2};
   } else if (const auto* backward = std::get_if<nn::DenseBackward>(&op)) {
-    NEUROSHARD_RETURN_IF_ERROR(run(*backward, list.bias_of_input(i)));
+    NEUROSHARD_RETURN_IF_ERROR(run(*backward));
   } else if (const auto* spread = std::get_if<nn::SegmentSumBackward>(&op)) {
     const float* const gate = list.gate_behind(i);
     NEUROSHARD_RETURN_IF_ERROR(run(*spread, gate));
@@ -191,13 +190,12 @@ Status Issuer::run(const nn::DenseForward& op, bool wants_mask) {
   return launch(dense_kernel, op.rows * op.spec.outputs * kLanes, op);
 }
 
-Status Issuer::run(const nn::DenseBackward& op, float* bias_of_input) {
-  const bool bias_done = std::exchange(bias_done_, nullptr) == op.dbias;
-  if (op.dx == nullptr) return weight_gradient(op, bias_done);
+Status Issuer::run(const nn::DenseBackward& op) {
+  if (op.dx == nullptr) return weight_gradient(op);
   NEUROSHARD_RETURN_IF_ERROR(go_beside());
-  const Status status = weight_gradient(op, bias_done);
+  const Status status = weight_gradient(op);
   line_ = &main_;
-  return status.ok() ? input_gradient(op, bias_of_input) : status;
+  return status.ok() ? input_gradient(op) : status;
 }
 
 /// A block of sums next to each other, its threads sharing the rows.
@@ -232,7 +230,6 @@ Status Issuer::add_in_parts(const nn::DenseBackward& op) {
 }
 
 Status Issuer::run(const nn::DenseBackward& above, const nn::DenseBackward& below) {
-  bias_done_ = nullptr;  // it is added with the weights
   const std::int64_t size = part_size(below.spec) + part_size(above.spec);
   NEUROSHARD_ASSIGN_OR_RETURN(float* const parts, reserve_parts(parts_of(below) * size));
   const int tiles = tiles_of(below.spec, kNarrow) + tiles_of(above.spec, kNarrow);
@@ -242,7 +239,7 @@ Status Issuer::run(const nn::DenseBackward& above, const nn::DenseBackward& belo
   return launch(add_weight_parts_of_two_kernel, size, below, above, parts);
 }
 
-Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
+Status Issuer::weight_gradient(const nn::DenseBackward& op) {
   if (adds_in_parts(op)) return add_in_parts(op);
   // dW' [inputs, outputs] = x' dy'^T, and the bias gradient sums the columns of that right side.
   Product product{.m = op.spec.inputs,
@@ -253,7 +250,7 @@ Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
                   .transpose_b = true,
                   .d = op.dweight};
   const bool by_product = is_product(op.rows, op.spec);
-  if (by_product && !bias_done) {
+  if (by_product) {
     Product with_bias = product;
     with_bias.epilogue = CUBLASLT_EPILOGUE_BGRADB;
     with_bias.bias = op.dbias;
@@ -263,10 +260,10 @@ Status Issuer::weight_gradient(const nn::DenseBackward& op, bool bias_done) {
     NEUROSHARD_RETURN_IF_ERROR(
         launch_sums(weight_gradient_kernel, op.spec.inputs, op.spec.outputs, op));
   }
-  return bias_done ? Status() : launch_sums(bias_gradient_kernel, op.spec.outputs, 1, op);
+  return launch_sums(bias_gradient_kernel, op.spec.outputs, 1, op);
 }
 
-Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input) {
+Status Issuer::input_gradient(const nn::DenseBackward& op) {
   // dx' [inputs, rows] = W' dy'.
   Product product{.m = op.spec.inputs,
                   .n = op.rows,
@@ -279,18 +276,11 @@ Status Issuer::input_gradient(const nn::DenseBackward& op, float* bias_of_input)
   if (by_product && gated) {
     const auto mask = masks_.find(op.x);
     if (mask != masks_.end() && mask->second.valid) {
+      // Not DRELU_BGRAD, which would sum up the bias gradient of the layer below on the way: its sums
+      // have other bits in every run (cuBLASLt 13, H100, 300 rows of 128 values).
       Product masked = product;
       masked.mask = mask->second.bits.data();
       masked.mask_stride = mask_stride(op.spec.inputs);
-      if (bias_of_input != nullptr) {
-        masked.epilogue = CUBLASLT_EPILOGUE_DRELU_BGRAD;
-        masked.bias = bias_of_input;
-        if (line_->matmul->run(masked, line_->stream)) {
-          bias_done_ = bias_of_input;
-          return {};
-        }
-        masked.bias = nullptr;
-      }
       masked.epilogue = CUBLASLT_EPILOGUE_DRELU;
       if (line_->matmul->run(masked, line_->stream)) return {};
     }

@@ -63,7 +63,7 @@ class Issuer {
   Status store(const StepScalars& scalars);
   Status run(const nn::GatherRows& op);
   Status run(const nn::DenseForward& op, bool wants_mask);
-  Status run(const nn::DenseBackward& op, float* bias_of_input);
+  Status run(const nn::DenseBackward& op);
   Status run(const SetHead& head);
   Status run(const nn::ReluBackward& op);
   Status run(const nn::SegmentSum& op);
@@ -75,8 +75,8 @@ class Issuer {
   Status run(const nn::Loss& op);
   Status run(const nn::Adam& op);
   Status run(const nn::MovingAverage& op);
-  Status weight_gradient(const nn::DenseBackward& op, bool bias_done);
-  Status input_gradient(const nn::DenseBackward& op, float* bias_of_input);
+  Status weight_gradient(const nn::DenseBackward& op);
+  Status input_gradient(const nn::DenseBackward& op);
   Status reserve_mask(Mask& mask, const nn::DenseForward& op);
   template <typename Kernel, typename... Arguments>
   Status launch(Kernel kernel, std::int64_t threads, const Arguments&... arguments);
@@ -92,7 +92,6 @@ class Issuer {
   bool beside_ = false;         ///< something has gone to the side since the last join
   Buffer<StepScalars> scalars_;
   std::map<const float*, Mask> masks_;  ///< by the layer's outputs
-  const float* bias_done_ = nullptr;    ///< the bias gradient that the last product wrote
   bool moved_ = false;
 };
 

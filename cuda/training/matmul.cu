@@ -28,8 +28,6 @@ std::string_view name_of(cublasLtEpilogue_t epilogue) {
       return "RELU_AUX_BIAS";
     case CUBLASLT_EPILOGUE_DRELU:
       return "DRELU";
-    case CUBLASLT_EPILOGUE_DRELU_BGRAD:
-      return "DRELU_BGRAD";
     case CUBLASLT_EPILOGUE_BGRADB:
       return "BGRADB";
     default:

@@ -123,16 +123,6 @@ bool OpList::wants_mask(std::size_t i) const {
   return false;
 }
 
-float* OpList::bias_of_input(std::size_t i) const {
-  const auto* op = std::get_if<nn::DenseBackward>(&ops_[i]);
-  if (op == nullptr || op->dx == nullptr || i + 1 == ops_.size()) return nullptr;
-  const auto* next = std::get_if<nn::DenseBackward>(&ops_[i + 1]);
-  const bool fits = next != nullptr && next->dy == op->dx && next->rows == op->rows &&
-                    next->spec.outputs == op->spec.inputs && !adds_in_parts(*next) &&
-                    is_product(op->rows, op->spec);
-  return fits ? next->dbias : nullptr;
-}
-
 const nn::DenseBackward* OpList::ends_below(std::size_t i) const {
   const auto* op = std::get_if<nn::DenseBackward>(&ops_[i]);
   if (op == nullptr || op->dx == nullptr || i + 1 == ops_.size()) return nullptr;

@@ -65,9 +65,6 @@ class OpList {
   /// Whether operation `i`, a dense layer with a ReLU, shall keep which of its outputs are
   /// positive: a later DenseBackward sends a gradient through that ReLU.
   [[nodiscard]] bool wants_mask(std::size_t i) const;
-  /// Where the column sums of operation `i`'s dx are wanted, by the DenseBackward that follows it,
-  /// as the bias gradient of the layer before; null when they are not.
-  [[nodiscard]] float* bias_of_input(std::size_t i) const;
   /// The weight gradient of the layer below operation `i`, a DenseBackward, when it is all that the
   /// gradients through operation `i` are for, adds up many rows and is narrow; null otherwise.
   [[nodiscard]] const nn::DenseBackward* ends_below(std::size_t i) const;

@@ -12,7 +12,7 @@ struct ProductCount {
   std::int64_t refused = 0;  ///< it has no kernel: another product or kernels of our own did it
 };
 
-/// By what is fused into a product, as cuBLASLt calls it ("DRELU_BGRAD").
+/// By what is fused into a product, as cuBLASLt calls it ("RELU_BIAS").
 using ProductCounts = std::map<std::string_view, ProductCount>;
 
 }  // namespace neuroshard::cuda

@@ -72,7 +72,6 @@ struct Product {
         d[j * d_stride + i] = finished(i, j, alpha * sums[static_cast<std::size_t>(i)] + before);
       }
     }
-    if (description.epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD) sum_rows_of_d();
     if (description.epilogue == CUBLASLT_EPILOGUE_BGRADB) sum_columns_of_b();
   }
 
@@ -99,7 +98,6 @@ struct Product {
         return linear > 0 ? linear : 0;
       }
       case CUBLASLT_EPILOGUE_DRELU:
-      case CUBLASLT_EPILOGUE_DRELU_BGRAD:
         return bit(i, j) ? value : 0;
       case CUBLASLT_EPILOGUE_DEFAULT:
       case CUBLASLT_EPILOGUE_BGRADB:
@@ -121,13 +119,6 @@ struct Product {
   void spoil_padding(std::int64_t j) const {
     if (description.epilogue != CUBLASLT_EPILOGUE_RELU_AUX_BIAS) return;
     for (std::int64_t i = m; i < description.mask_stride; ++i) set_bit(i, j, true);
-  }
-  void sum_rows_of_d() const {
-    for (std::int64_t i = 0; i < m; ++i) {
-      float total = 0;
-      for (std::int64_t j = 0; j < n; ++j) total += d[j * d_stride + i];
-      description.bias[i] = total;
-    }
   }
   void sum_columns_of_b() const {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -157,8 +148,7 @@ bool aligned(const void* memory, std::size_t bytes) {
 bool complete(const Description& description, std::int64_t m) {
   const cublasLtEpilogue_t epilogue = description.epilogue;
   const bool masked = epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS ||
-                      epilogue == CUBLASLT_EPILOGUE_DRELU ||
-                      epilogue == CUBLASLT_EPILOGUE_DRELU_BGRAD;
+                      epilogue == CUBLASLT_EPILOGUE_DRELU;
   const bool biased = epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_DRELU;
   if (biased && (description.bias == nullptr || !aligned(description.bias, 16))) return false;
   return !masked || (description.mask != nullptr && aligned(description.mask, 16) &&
