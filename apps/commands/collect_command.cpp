@@ -66,6 +66,9 @@ class CollectCommand : public Command {
     flags.seed("seed", "of the random sets", &options_.seed);
     flags.integer("threads", "cpu: threads of the lookup", &threads_, 1, kMaxThreads)
         .default_text("one per hardware thread");
+    flags.integer("runs",
+                  "cuda and cpu: timed runs of a sample, the median counts; half as many untimed",
+                  &runs_, 1, 1000);
     declare_kind(flags);
   }
 
@@ -81,12 +84,18 @@ class CollectCommand : public Command {
     if (backend != io::Backend::kCpu && flags.given("threads")) {
       return invalid_input("--threads: found with --backend " + backend_ + ", expected with cpu");
     }
+    if (backend == io::Backend::kSim && flags.given("runs")) {
+      return invalid_input("--runs: found with --backend sim, expected with cuda or cpu");
+    }
     GroundTruthOptions truth_options;
     truth_options.profile = profile_.value_or("");
     truth_options.threads = threads_;
     truth_options.seed = options_.seed;
     truth_options.max_memory_bytes = options_.max_memory_bytes;
+    truth_options.timed_runs = runs_;
+    truth_options.warmup_runs = (runs_ + 1) / 2;
     if (backend == io::Backend::kCpu) options_.settings["threads"] = std::to_string(threads_);
+    if (flags.given("runs")) options_.settings["runs"] = std::to_string(runs_);
     options_.cancel = &cancel_token();
     options_.batch_size = batch_size_.value_or(io::kDefaultBatchSize);
     return run_on(backend, truth_options, flags);
@@ -142,6 +151,7 @@ class CollectCommand : public Command {
   std::string backend_;
   std::optional<std::string> profile_;
   int threads_ = 0;
+  int runs_ = GroundTruthOptions{}.timed_runs;
 };
 
 class CollectComputeCommand final : public CollectCommand {
