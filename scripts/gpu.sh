@@ -139,6 +139,7 @@ sanitize() {
 }
 # What bounds the kernels: memory, latency or instructions. The clocks are left as they are.
 profile() {
+  local name
   command -v ncu > /dev/null || { echo "skipped: no ncu"; return 77; }
   for name in "8 tables, D 128" "8 tables, D 32"; do
     within $((limit / 2)) ncu --clock-control none --kernel-name 'regex:pool_kernel|update_kernel' --launch-skip 6 \
