@@ -24,24 +24,24 @@ class Lookups:
         table = self.tables[shard["table"]]
         return table["data_type"], table["optimizer"], shard["kernel"], shard.get("load_factor", 0.2)
 
-    def lookups(self, table, rows, samples):
+    def lookups(self, table, rows, samples, device="cpu"):
         """Those of some samples that are in the rows, which count from 0 then: indices, lengths of bags."""
         first = table * self.batch
         offsets = torch.from_numpy(self.offsets[first + samples[0]:first + samples[1] + 1].copy())
-        indices = torch.from_numpy(self.indices[offsets[0]:offsets[-1]].copy())
-        lengths = offsets.diff()
+        indices = torch.from_numpy(self.indices[offsets[0]:offsets[-1]].copy()).to(device)
+        lengths = offsets.diff().to(device)
         here = (indices >= rows[0]) & (indices < rows[1])
         if not here.all():
-            bags = torch.repeat_interleave(torch.arange(len(lengths)), lengths)[here]
+            bags = torch.repeat_interleave(torch.arange(len(lengths), device=device), lengths)[here]
             lengths, indices = torch.bincount(bags, minlength=len(lengths)), indices[here]
         return indices - rows[0], lengths
 
     def batch_of(self, shards, samples, device):
         """Indices and offsets as fused lookups take them, one shard after the other."""
-        found = [self.lookups(s["table"], s["rows"], samples) for s in shards]
+        found = [self.lookups(s["table"], s["rows"], samples, device) for s in shards]
         lengths = torch.cat([lengths for _, lengths in found])
-        offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
-        return torch.cat([indices for indices, _ in found]).to(device), offsets.to(device)
+        offsets = torch.cat([torch.zeros(1, dtype=torch.int64, device=device), lengths.cumsum(0)])
+        return torch.cat([indices for indices, _ in found]), offsets
 
 
 class Plan(Lookups):
