@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """torch.nn.EmbeddingBag on cases of bench/gpu_lookup_bench.cpp: looped (one call a table) and fused
-(one call for the concatenated tables of a dim). Forward ms and backward ms (sparse gradients, without
-an optimizer: less work than the fused update it stands beside), as eager PyTorch runs them and with
-the CPU's launches hidden, as they are there. The L2 is emptied by reads before every run, as there;
+(one call for the concatenated tables of a dim), and, where fbgemm_gpu is installed, FBGEMM's lookup of
+all tables in one call, which is TorchRec's. Forward ms and backward ms (EmbeddingBag: sparse gradients,
+without an optimizer, less work than the fused update it stands beside; FBGEMM: exact SGD, the same
+work), as eager PyTorch runs them and with the CPU's launches hidden, as they are there. The L2 is emptied by reads before every run, as there;
 medians of event times. --device cpu --small tries the script where there is no
 GPU; its times mean nothing. Called by scripts/gpu.sh."""
 import argparse
@@ -15,6 +16,15 @@ try:
 except ImportError:
     print("skipped: python3 has no PyTorch")
     sys.exit(77)
+try:
+    import fbgemm_gpu
+    from fbgemm_gpu.split_embedding_configs import EmbOptimType
+    from fbgemm_gpu.split_table_batched_embeddings_ops_common import EmbeddingLocation
+    from fbgemm_gpu.split_table_batched_embeddings_ops_training import (
+        ComputeDevice, SplitTableBatchedEmbeddingBagsCodegen)
+    HAS_FBGEMM = True
+except ImportError:
+    HAS_FBGEMM = False
 
 DEVICE = "cuda"
 FLUSH = None
@@ -44,7 +54,7 @@ def measure(work, bags, runs=10, warmup=3):
         times = []
         for run in range(runs + warmup):
             for bag in bags:
-                bag.weight.grad = None  # or sparse gradients of all runs would be kept
+                bag.zero_grad(set_to_none=True)  # or sparse gradients of all runs would be kept
             FLUSH.sum()
             if head_start and DEVICE == "cuda":
                 torch.cuda._sleep(HEAD_START_CYCLES)
@@ -97,6 +107,19 @@ def fused(shapes, batch):
     return measure(lambda: torch.cat([bag(i, o).view(-1) for bag, i, o in calls]), bags)
 
 
+def fbgemm(shapes, batch):
+    place = ((EmbeddingLocation.DEVICE, ComputeDevice.CUDA) if DEVICE == "cuda"
+             else (EmbeddingLocation.HOST, ComputeDevice.CPU))
+    lookup = SplitTableBatchedEmbeddingBagsCodegen(
+        [(rows, dim, *place) for rows, dim, _ in shapes], optimizer=EmbOptimType.EXACT_SGD, learning_rate=0.01,
+        device=torch.device(DEVICE))
+    inputs = [batch_of(rows, pooling, batch) for rows, _, pooling in shapes]
+    lengths = torch.cat([torch.full((batch,), pooling, device=DEVICE) for _, _, pooling in shapes])
+    offsets = torch.cat([torch.zeros(1, dtype=torch.int64, device=DEVICE), lengths.cumsum(0)])
+    indices = torch.cat([here for here, _ in inputs])
+    return measure(lambda: lookup(indices, offsets), [lookup])
+
+
 def report(name, method, shapes, batch):
     if DEVICE == "cuda":
         torch.cuda.empty_cache()
@@ -126,7 +149,8 @@ def main():
     share = 100 if arguments.small else 1
     batch, large, most = 8192 // share, 65536 // share, 1000000 // share
     name = torch.cuda.get_device_name() if DEVICE == "cuda" else "CPU"
-    print(f"PyTorch {torch.__version__}, {name}")
+    beside = f", FBGEMM {fbgemm_gpu.__version__}" if HAS_FBGEMM else ""
+    print(f"PyTorch {torch.__version__}{beside}, {name}")
     print(f"{'':<34} {'as it is':>19} {'launches hidden':>19}")
     print(f"{'case':<26} {'calls':<7} {'fwd ms':>9} {'bwd ms':>9} {'fwd ms':>9} {'bwd ms':>9}")
     cases = [(f"8 tables, D {dim}", [(most, dim, 20)] * 8, batch)
@@ -137,7 +161,7 @@ def main():
               ("10 hot rows, D 128", [(10, 128, 20)] * 8, batch),
               ("32 mixed tables", mixed_tables(), batch)]
     for name, shapes, size in cases:
-        for method in (looped, fused):
+        for method in (looped, fused, fbgemm) if HAS_FBGEMM else (looped, fused):
             report(name, method, shapes, size)
 
 
