@@ -5,6 +5,7 @@
 #include "engine/ground_truth/collect.h"
 #include "engine/ground_truth/collect_directory.h"
 #include "engine/ground_truth/collect_samples.h"
+#include "engine/ground_truth/drawn_row_parts.h"
 #include "engine/ground_truth/random_sets.h"
 #include "engine/ground_truth/shard_pool.h"
 #include "io/cost_data/cost_data.h"
@@ -15,8 +16,11 @@ namespace neuroshard {
 Result<CollectReport> collect_compute(GroundTruth& truth, const std::vector<Table>& tables,
                                       const CollectOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_options(options));
-  NEUROSHARD_ASSIGN_OR_RETURN(const ShardPool pool,
+  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
                               ShardPool::make(tables, options.max_dim, options.row_parts));
+  if (const auto seed = truth.lookup_seed()) {
+    describe_drawn_row_parts(pool, options.batch_size, *seed);
+  }
   NEUROSHARD_ASSIGN_OR_RETURN(const SetDraw draw, SetDraw::make(pool.entries, options.max_tables,
                                                                 options.max_memory_bytes));
   io::Collection settings = settings_of(io::CollectionKind::kCompute, truth, options);

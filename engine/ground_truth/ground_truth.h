@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ class GroundTruth {
   /// What moves from measurement to measurement, as it is now, in one line for people: clocks and
   /// temperature of a GPU. "" where there is nothing to say.
   [[nodiscard]] virtual std::string conditions() const { return ""; }
+  /// The seed of the lookups where they are drawn, by make_index_stream(): row shards then see what
+  /// falls into their rows. Nothing where they see an even share.
+  [[nodiscard]] virtual std::optional<std::uint64_t> lookup_seed() const { return std::nullopt; }
   [[nodiscard]] Provenance provenance() const {
     return backend() == io::Backend::kSim ? Provenance::kSimulated : Provenance::kMeasured;
   }

@@ -9,6 +9,7 @@
 
 #include "engine/core/bytes.h"
 #include "engine/ground_truth/collect.h"
+#include "engine/ground_truth/drawn_row_parts.h"
 #include "engine/ground_truth/random_sets.h"
 #include "engine/ground_truth/shard_pool.h"
 #include "engine/training/evaluate.h"
@@ -96,8 +97,9 @@ Result<io::SetBenchmark> least_sure_sets(const NamedCostModels& models, const Wo
   }
   const ComputeModel& model = *models.models.compute;
   const std::int32_t max_dim = widest(workload.tables);
-  NEUROSHARD_ASSIGN_OR_RETURN(const ShardPool pool,
+  NEUROSHARD_ASSIGN_OR_RETURN(ShardPool pool,
                               ShardPool::make(workload.tables, max_dim, model.row_parts));
+  describe_drawn_row_parts(pool, workload.batch_size, options.seed);
   ComputeDataset candidates{pool.entries, {}, workload.batch_size, model.row_parts};
   NEUROSHARD_ASSIGN_OR_RETURN(candidates.samples, draw_candidates(pool.entries, options));
   if (std::ssize(candidates.samples) < options.sets) {

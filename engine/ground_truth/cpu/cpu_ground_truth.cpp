@@ -60,6 +60,7 @@ class CpuGroundTruth final : public GroundTruth {
                   std::string(nn::to_string(isa))) {}
 
   [[nodiscard]] io::Backend backend() const override { return io::Backend::kCpu; }
+  [[nodiscard]] std::optional<std::uint64_t> lookup_seed() const override { return options_.seed; }
   [[nodiscard]] const std::string& hardware() const override { return hardware_; }
   [[nodiscard]] const std::string& profile() const override { return profile_; }
 

@@ -28,6 +28,7 @@ class CudaGroundTruth final : public GroundTruth {
         timer_(std::move(timer)) {}
 
   [[nodiscard]] io::Backend backend() const override { return io::Backend::kCuda; }
+  [[nodiscard]] std::optional<std::uint64_t> lookup_seed() const override { return options_.seed; }
   [[nodiscard]] const std::string& hardware() const override { return hardware_; }
   [[nodiscard]] const std::string& profile() const override { return profile_; }
 
@@ -68,6 +69,11 @@ class CudaGroundTruth final : public GroundTruth {
 };
 
 }  // namespace
+
+std::string name_of_gpu() {
+  const Result<cuda::DeviceInfo> info = cuda::device_info();
+  return info.ok() ? info->name : "";
+}
 
 Result<std::unique_ptr<GroundTruth>> make_cuda_ground_truth(const GroundTruthOptions& options) {
   if (options.warmup_runs < 0 || options.timed_runs < 1 || options.max_memory_bytes < 0) {

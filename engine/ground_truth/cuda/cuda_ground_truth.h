@@ -13,4 +13,7 @@ namespace neuroshard {
 /// below 1.
 Result<std::unique_ptr<GroundTruth>> make_cuda_ground_truth(const GroundTruthOptions& options);
 
+/// The GPU that it would measure on, "NVIDIA H100 80GB HBM3"; "" where there is none.
+std::string name_of_gpu();
+
 }  // namespace neuroshard
