@@ -19,6 +19,7 @@
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/ground_truth/cuda/cuda_ground_truth.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/make_ground_truth.h"
 #include "engine/ground_truth/measure.h"
@@ -53,7 +54,8 @@ class MeasureCommand final : public Command {
               "hold the plan's predicted cost beside; cuda takes the communication from it",
               &cost_model_)
         .reads()
-        .default_text(std::string(kDefaultCostModel) + " for cuda, else none");
+        .default_text("for cuda, the shipped one of this GPU, or else " +
+                      std::string(kDefaultCostModel));
     flags.integer("threads", "cpu: threads of the lookup", &options_.threads, 1, kMaxThreads)
         .default_text("one per hardware thread");
     flags.integer("runs", "timed runs; the median counts", &options_.timed_runs, 1, 1000);
@@ -169,7 +171,9 @@ class MeasureCommand final : public Command {
 
   Status predict(io::Backend backend, const PlanAndTables& input, const Hosts& hosts,
                  MeasureOutcome& outcome) {
-    if (!cost_model_ && backend == io::Backend::kCuda) cost_model_ = kDefaultCostModel;
+    if (!cost_model_ && backend == io::Backend::kCuda) {
+      cost_model_ = shipped_model_of_hardware(name_of_gpu());
+    }
     if (!cost_model_) return {};
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.models,
                                 load_models_for_hosts(*cost_model_, hosts, outcome.plan.devices));

@@ -24,6 +24,15 @@ std::string devices_of(const Capabilities& known) {
   return std::to_string(least) + " to " + std::to_string(known.max_devices);
 }
 
+/// In one word where both halves have the same; else which half was measured.
+std::string provenance_of_halves(const ModelOrigin& compute, const ModelOrigin& comm) {
+  const auto measured = [](const ModelOrigin& origin) {
+    return origin.provenance == Provenance::kMeasured;
+  };
+  if (measured(compute) == measured(comm)) return measured(compute) ? "measured" : "SIMULATED";
+  return measured(compute) ? "compute measured" : "exchanges measured";
+}
+
 Result<std::string> list_of_models() {
   TextTable table({{"cost model", Align::kLeft},
                    {"provenance", Align::kLeft},
@@ -37,7 +46,7 @@ Result<std::string> list_of_models() {
     const Capabilities known = capabilities(named.models);
     const ModelOrigin& compute = named.models.compute_origin;
     const ModelOrigin& comm = named.models.comm_origin;
-    table.add({named.name, simulated(named.models) ? "SIMULATED" : "measured", devices_of(known),
+    table.add({named.name, provenance_of_halves(compute, comm), devices_of(known),
                std::string(to_string(known.row_splits)), hardware_of(compute),
                comm == compute ? "the same" : hardware_of(comm)});
   }

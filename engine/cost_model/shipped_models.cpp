@@ -280,6 +280,22 @@ Result<NamedCostModels> load_shipped_models(const std::string& name) {
                        "', expected a shipped one: " + shipped_names());
 }
 
+std::string shipped_model_of_hardware(std::string_view hardware) {
+  for (std::size_t index = 0; !hardware.empty() && index < shipped_model_count(); ++index) {
+    const std::string name(shipped_model_name(index));
+    const Result<NamedCostModels> shipped = load_shipped_models(name);
+    if (!shipped.ok() || !shipped->models.compute) continue;
+    const ModelOrigin& origin = shipped->models.compute_origin;
+    const std::string_view measured_on(origin.hardware);
+    // "NAME, CUDA 13.0": the driver does not change what kernels cost.
+    if (origin.provenance == Provenance::kMeasured &&
+        measured_on.substr(0, measured_on.find(',')) == hardware) {
+      return name;
+    }
+  }
+  return kDefaultCostModel;
+}
+
 Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
   const std::string_view shipped = shipped_model_bytes(name_or_path);
   if (!shipped.empty()) return parse_named_models(name_or_path, shipped);

@@ -37,6 +37,10 @@ std::string_view shipped_model_bytes(std::string_view name);
 /// The shipped model of that name. Errors: kInvalidInput naming those there are.
 Result<NamedCostModels> load_shipped_models(const std::string& name);
 
+/// Of which shipped model compute was measured on such hardware, with the engine's own kernels:
+/// `hardware` is a GPU's name, "NVIDIA H100 80GB HBM3". kDefaultCostModel where of none.
+std::string shipped_model_of_hardware(std::string_view hardware);
+
 /// Models from a file's bytes; `source`, the file, names them in messages.
 Result<NamedCostModels> parse_named_models(const std::string& source, std::string_view bytes);
 

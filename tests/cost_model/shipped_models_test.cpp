@@ -42,6 +42,18 @@ BOOST_AUTO_TEST_CASE(every_file_in_models_is_linked_in_byte_by_byte) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_gpu_that_was_measured_has_a_model_of_its_own) {
+  BOOST_TEST(shipped_model_of_hardware("NVIDIA H100 80GB HBM3") == "h100");
+  // Another memory, another clock: nobody has measured those.
+  BOOST_TEST(shipped_model_of_hardware("NVIDIA H100 PCIe") == kDefaultCostModel);
+  BOOST_TEST(shipped_model_of_hardware("NVIDIA H100") == kDefaultCostModel);
+  BOOST_TEST(shipped_model_of_hardware("") == kDefaultCostModel);
+  const CostModels models = load_shipped_models("h100").value().models;
+  BOOST_TEST((models.compute_origin.provenance == Provenance::kMeasured));
+  BOOST_TEST((models.comm_origin.provenance == Provenance::kSimulated));
+  BOOST_TEST(simulated(models));  // one half is enough
+}
+
 BOOST_AUTO_TEST_CASE(the_formula_is_for_any_batch_size) {
   const CostModels formula = load_shipped_models("torchrec").value().models;
   BOOST_TEST(check_batch_size(formula, 1).ok());
