@@ -147,8 +147,8 @@ bool aligned(const void* memory, std::size_t bytes) {
 /// What the epilogue works with is there.
 bool complete(const Description& description, std::int64_t m) {
   const cublasLtEpilogue_t epilogue = description.epilogue;
-  const bool masked = epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS ||
-                      epilogue == CUBLASLT_EPILOGUE_DRELU;
+  const bool masked =
+      epilogue == CUBLASLT_EPILOGUE_RELU_AUX_BIAS || epilogue == CUBLASLT_EPILOGUE_DRELU;
   const bool biased = epilogue != CUBLASLT_EPILOGUE_DEFAULT && epilogue != CUBLASLT_EPILOGUE_DRELU;
   if (biased && (description.bias == nullptr || !aligned(description.bias, 16))) return false;
   return !masked || (description.mask != nullptr && aligned(description.mask, 16) &&
