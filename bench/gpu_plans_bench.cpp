@@ -33,16 +33,15 @@ struct Lines {
   GroundTruthOptions truth;
 };
 
-Status measure_line(const std::string& tables, const std::string& path, const CostModels& models,
-                    GroundTruth& truth) {
+Status measure_line(const std::string& tables, const std::string& path, std::int32_t devices,
+                    const CostModels& models, GroundTruth& truth) {
   NEUROSHARD_ASSIGN_OR_RETURN(const io::PlanInput input, io::read_plan_input(path));
   NEUROSHARD_ASSIGN_OR_RETURN(
       const io::TableFile file,
       io::read_tables(tables,
                       input.batch_size() > 0 ? std::optional(input.batch_size()) : std::nullopt));
   NEUROSHARD_ASSIGN_OR_RETURN(const Workload workload, io::make_workload(file, tables));
-  NEUROSHARD_ASSIGN_OR_RETURN(const io::BoundPlan bound,
-                              io::bind_plan(input, workload, input.devices()));
+  NEUROSHARD_ASSIGN_OR_RETURN(const io::BoundPlan bound, io::bind_plan(input, workload, devices));
   const Plan& plan = bound.document.plan;
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanCost predicted, simulate(workload, plan, models, {}));
   MeasureOptions options;
@@ -70,10 +69,12 @@ Status measure_all(const Lines& lines) {
               lines.truth.timed_runs);
   std::string tables;
   std::string plan;
-  while (file >> tables >> plan) {
+  std::int32_t devices = 0;
+  while (file >> tables >> plan >> devices) {
     NEUROSHARD_RETURN_IF_ERROR(
-        measure_line(tables, plan, models.models, *truth).with_context(plan));
+        measure_line(tables, plan, devices, models.models, *truth).with_context(plan));
   }
+  if (!file.eof()) return invalid_input(lines.plans + ": expected lines of TABLES PLAN DEVICES");
   std::printf("# at the end: %s\n", truth->conditions().c_str());
   return {};
 }
@@ -85,7 +86,8 @@ int main(int argc, char** argv) {
   neuroshard::Lines lines;
   lines.truth.max_memory_bytes = std::int64_t{48} << 30;
   neuroshard::apps::FlagSet flags;
-  flags.text("plans", "FILE", "lines of a table file and a plan", &lines.plans).required();
+  flags.text("plans", "FILE", "lines of a table file, a plan and its devices", &lines.plans)
+      .required();
   flags.text("cost-model", "NAME|FILE", "what predicts", &lines.cost_model);
   flags.integer("runs", "timed runs of a device; the median counts", &lines.truth.timed_runs, 1,
                 neuroshard::bench::kMaxRounds);

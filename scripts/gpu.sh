@@ -33,7 +33,7 @@ named=${#steps[@]}
 
 binaries=$PWD/build/gpu
 neuroshard=$binaries/neuroshard
-for file in "$neuroshard" "$binaries/tests/test_gpu" "$binaries/bench/gpu_lookup_bench" "$binaries/bench/train_bench"; do
+for file in "$neuroshard" "$binaries/tests/test_gpu" "$binaries"/bench/{gpu_lookup_bench,gpu_plans_bench,train_bench}; do
   if [ ! -x "$file" ]; then
     echo "gpu.sh: $file is missing: cmake --preset gpu && cmake --build --preset gpu" >&2
     exit 1
@@ -168,7 +168,7 @@ gather() {
   before=$(lines "$1")
   [ -e "$results/pool_$4.json" ] ||
     "$neuroshard" tables generate --count 856 --seed "$4" --output "$results/pool_$4.json" || return 1
-  timeout --signal=INT --kill-after=20 "$5" "$neuroshard" collect compute --backend cuda \
+  timeout --signal=INT --kill-after=20 "$5" "$neuroshard" collect compute --backend cuda --runs 4 \
     --tables "$results/pool_$4.json" --samples "$2" --seed "$3" --output "$results/$1" || code=$?
   echo "$1: $(($(lines "$1") - before)) new samples in $((SECONDS - began)) s, $(lines "$1") of $2"
   [ $code -eq 0 ] && return 0
@@ -225,54 +225,61 @@ train() {
   [ -e "$results/collect.done" ] || return 75  # of a part of the data: again with all of it
 }
 
-# Tasks of 40 tables on 4 devices of 16 GB; every plan measured, compute against the trained model.
-study() {
-  local model=$results/measured.safetensors ends=$((SECONDS + limit)) task algorithm at tables code
-  [ -e "$model" ] || { echo "no trained model yet"; return 75; }
-  mkdir -p "$results/study"
+# plan_one NAME TABLES ALGORITHM MODEL: where none fits, what it says stays, and nobody asks again.
+plan_one() {
+  local code=0
+  [ -e "$1.plan" ] || [ -s "$1.error" ] && return
+  within 30 "$neuroshard" plan --tables "$2" --devices 4 --device-memory 16GB --cost-model "$4" \
+    --algorithm "$3" --output "$1.plan" > /dev/null 2> "$1.error" || code=$?
+  case $code in
+    0) rm "$1.error" ;;
+    3) ;;
+    *) cat "$1.error"; rm "$1.error"; echo "$code" >> failed ;;
+  esac
+}
+# Tasks of 40 tables on 4 devices of 16 GB; every plan measured, compute against the trained model, or
+# against the shipped one of an H100 where that is asked for before anything is trained.
+study() (
+  local model=$results/measured.safetensors task algorithm code=0
+  if [ ! -e "$model" ]; then
+    [ "$named" -gt 0 ] || { echo "no trained model yet"; return 75; }
+    model=h100
+  fi
+  mkdir -p "$results/study" && cd "$results/study" || return 1
+  rm -f failed list.txt
+  touch measured.txt
   for task in $(seq 1 20); do
-    tables=$results/study/tables_$task.json
-    [ -e "$tables" ] ||
-      "$neuroshard" tables generate --count 40 --seed $((1000 + task)) --output "$tables" || return 1
+    [ -e "$task.json" ] || "$neuroshard" tables generate --count 40 --seed $((1000 + task)) --output "$task.json" || return 1
     for algorithm in random size-greedy dim-greedy lookup-greedy size-lookup-greedy neuroshard refine; do
-      at=$results/study/${task}_$algorithm code=0
-      [ -e "$at.json" ] || [ -s "$at.error" ] && continue
-      [ $SECONDS -lt $ends ] || { report_study; return 75; }
-      within 30 "$neuroshard" plan --tables "$tables" --devices 4 --device-memory 16GB --cost-model "$model" \
-        --algorithm "$algorithm" --output "$at.plan" > /dev/null 2> "$at.error" || code=$?
-      case $code in
-        0) ;;
-        3) continue ;;  # none fits, and the next run shall not ask again
-        *) cat "$at.error"; rm "$at.error"; return $code ;;
-      esac
-      within 60 "$neuroshard" measure --tables "$tables" --plan "$at.plan" --backend cuda \
-        --cost-model "$model" --output "$at.json" > /dev/null || return 1
+      plan_one "${task}_$algorithm" "$task.json" $algorithm "$model" &
+    done
+    plan_one "${task}_refine-by-h200_sim" "$task.json" refine h200_sim &
+    wait
+    [ ! -e failed ] || return "$(head -n 1 failed)"
+    for plan in "${task}"_*.plan; do
+      grep -q "^$plan " measured.txt || echo "$task.json $plan 4" >> list.txt
     done
   done
+  if [ -e list.txt ]; then
+    within "$limit" "$binaries/bench/gpu_plans_bench" --plans list.txt --cost-model "$model" --runs 5 >> measured.txt || code=$?
+  fi
   report_study
-}
+  case $code in 124 | 130) return 75 ;; *) return $code ;; esac
+)
 
 # One line a plan (task, algorithm, measured, predicted), then errors, order and winners.
 report_study() {
-  local file name
-  for file in "$results"/study/*_*.json; do
-    name=$(basename "$file" .json)
-    [[ $name == tables_* ]] && continue
-    awk -v name="$name" '
-      function value(line, key) {
-        if (!match(line, "\"" key "\": [-+0-9.e]+")) return ""
-        return substr(line, RSTART + length(key) + 4, RLENGTH - length(key) - 4)
+  awk '/^#/ || !/ / { next }
+    {
+      split($1, part, "[_.]"); name = $1
+      sub(/^[0-9]+_/, "", name); sub(/\.plan$/, "", name)
+      for (d = 4; d <= NF; ++d) {
+        split($d, pair, ":")
+        error += (pair[2] > pair[1] ? pair[2] - pair[1] : pair[1] - pair[2]) / pair[1]
       }
-      /^  "predicted_per_device"/ { predicted = 1 }
-      /^  "cost_ms"/ { cost = value($0, "cost_ms") }
-      /^  "predicted_cost_ms"/ { expected = value($0, "predicted_cost_ms") }
-      /"device":/ { if (predicted) { p[++np] = value($0, "compute_ms") } else { m[++nm] = value($0, "compute_ms") } }
-      END {
-        for (d = 1; d <= nm; ++d) error += (p[d] > m[d] ? p[d] - m[d] : m[d] - p[d]) / m[d]
-        split(name, part, "_")
-        print part[1], part[2], cost, expected, error / nm
-      }' "$file"
-  done > "$results/study.txt"
+      print part[1], name, $2, $3, error / (NF - 3)
+      error = 0
+    }' measured.txt > "$results/study.txt"
   awk '
     { plans[$1] = plans[$1] " " NR; algorithm[NR] = $2; cost[NR] = $3; expected[NR] = $4
       error += $5; ++n; sum[$2] += $3; guess[$2] += $4; ++count[$2] }

@@ -276,8 +276,8 @@ Status Issuer::input_gradient(const nn::DenseBackward& op) {
   if (by_product && gated) {
     const auto mask = masks_.find(op.x);
     if (mask != masks_.end() && mask->second.valid) {
-      // Not DRELU_BGRAD, which would sum up the bias gradient of the layer below on the way: its sums
-      // have other bits in every run (cuBLASLt 13, H100, 300 rows of 128 values).
+      // Not DRELU_BGRAD, which would sum up the bias gradient of the layer below on the way: its
+      // sums have other bits in every run (cuBLASLt 13, H100, 300 rows of 128 values).
       Product masked = product;
       masked.mask = mask->second.bits.data();
       masked.mask_stride = mask_stride(op.spec.inputs);

@@ -32,6 +32,14 @@ done
 exit "${FAKE_TESTS:-0}"
 P
   program "$root/build/gpu/bench/gpu_lookup_bench" <<< 'echo "copy 4300 GB/s"; exit "${FAKE_KERNELS:-0}"'
+  program "$root/build/gpu/bench/gpu_plans_bench" <<'P'
+echo "# fake"
+while read -r tables plan devices; do
+  [ -e "$tables" ] && [ -e "$plan" ] && [ "$devices" = 4 ] || exit 9
+  echo "$plan 4.5 4 2:2.2"
+  [ "${FAKE_STUDY:-0}" = 0 ] || exit "$FAKE_STUDY"
+done < "$2"
+P
   program "$root/build/gpu/bench/train_bench" <<< 'echo "cuda 20000 steps/s"'
   program "$root/bin/python3" <<< 'echo "skipped: python3 has no PyTorch"; exit 77'
   program "$root/bin/nvidia-smi" <<< 'echo "Fake GPU, 1.0"'
@@ -44,9 +52,6 @@ case $words in
     mkdir -p "$output"
     echo "0,1 2.5" >> "$output/data.txt"
     [ "${FAKE_COLLECT:-0}" = 0 ] || exit "$FAKE_COLLECT" ;;
-  measure*)
-    printf '{\n  "cost_ms": 4.5,\n  "per_device": [\n    {"device": 0, "compute_ms": 2.0}\n  ],\n' > "$output"
-    printf '  "predicted_cost_ms": 4.0,\n  "predicted_per_device": [\n    {"device": 0, "compute_ms": 2.2}\n  ]\n}\n' >> "$output" ;;
   evaluate*) echo "error 3 %" ;;
   train*"--backend ${FAKE_BROKEN:-none} "*) exit 5 ;;
   train*)
@@ -86,6 +91,7 @@ refuse "-- communicator"
 expect "ran communicator alone"
 expect "120 epochs with"
 expect "refine *20 *4.500 *4.000"
+expect "refine-by-h200_sim *20 *4.500 *4.000"
 refuse "random *20"
 expect "mean error of compute per device 10.00 %"
 [ -e "$OUT/results.tar.gz" ] && [ -e "$OUT/summary.txt" ] || fail "nothing came out"
@@ -160,6 +166,20 @@ FAKE_PLAN=2 run collect train study
 expect_code 1
 expect "^study *FAILED with 2"
 expect "found another batch size"
+run study
+expect_code 0
+expect "refine *20 *4.500 *4.000"
+
+tree cut
+FAKE_STUDY=124 run collect train study
+expect_code 0
+expect "^study *not finished, run again"
+expect "(1 plans)"
+run study
+expect_code 0
+expect "refine *20 *4.500 *4.000"
+
+tree shipped
 run study
 expect_code 0
 expect "refine *20 *4.500 *4.000"
