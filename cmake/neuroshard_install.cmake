@@ -30,7 +30,7 @@ install(FILES ${completion} DESTINATION ${data}/bash-completion/completions RENA
 install(TARGETS neuroshard_shared neuroshard_static EXPORT neuroshardTargets LIBRARY ARCHIVE)
 install(DIRECTORY include/neuroshard ${PROJECT_BINARY_DIR}/include/neuroshard
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h PATTERN *.hpp)
-install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors)
+install(DIRECTORY models/ DESTINATION ${data}/neuroshard/models FILES_MATCHING PATTERN *.safetensors PATTERN measured EXCLUDE)
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${data}/doc/neuroshard)
 
 # Beside each other as in the source tree, so that the paths in the documents hold in both.
