@@ -36,6 +36,7 @@ install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${data}/doc/neuroshard)
 # Beside each other as in the source tree, so that the paths in the documents hold in both.
 install(DIRECTORY docs examples python DESTINATION ${data}/doc/neuroshard
         PATTERN __pycache__ EXCLUDE)
+install(FILES models/README.md DESTINATION ${data}/doc/neuroshard/models)
 
 install(EXPORT neuroshardTargets NAMESPACE neuroshard:: DESTINATION ${package})
 configure_package_config_file(cmake/neuroshardConfig.cmake.in
