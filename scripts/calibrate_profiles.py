@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fits constants of the simulated hardware to measurements that others have published.
+"""Fits constants of the simulated hardware to measurements: to others' that are published, and to this project's.
 
 Rewrites these constants in engine/ground_truth/sim/profiles/*.json and writes what was fitted to what, and how
 far off it is, to bench/published/fit.json. Needs a build (build/release/bench/published_bench) and, for
@@ -15,12 +15,14 @@ import shutil
 import sys
 import tempfile
 
-from published_cases import ROOT, PublishedCases
+from published_cases import MEASURED, MEASURED_ON, ROOT, PublishedCases
 
 PROFILES = os.path.join(ROOT, "engine", "ground_truth", "sim", "profiles")
 FIT = os.path.join(ROOT, "bench", "published", "fit.json")
 
 CALIBRATED = ("V100-32G", "A100-80G", "H100-80G")
+# What has the lookups' constants of H100, which this project has measured.
+HOPPER = ("H100-80G", "H100-PCIe-80G", "H200-141G", "H200-NVL-141G", "B200-180G", "B300-270G", "GB200-186G")
 # Links of Hopper and what followed: one latency.
 NEWER = ("H100-80G", "H200-141G", "B200-180G", "B300-270G", "GB200-186G")
 
@@ -35,34 +37,36 @@ class Constant:
         return min(value, 1.0) if self.share else value
 
 
-def not_v100(profiles):
-    return [name for name in profiles if name != "V100-32G"]
-
-
 def stages(profiles):
     """Constants that are fitted together, each time with the groups of figures that they are fitted to and the
-    weight of one figure: few figures of a group that nothing else covers weigh more."""
+    weight of one figure: few figures of a group that nothing else covers weigh more. The instructions of H100 and of
+    what followed are fitted to what was measured on one; of older GPUs there is what was published."""
     nvlink = ["nvswitch", "cluster"]
+    older = [name for name in profiles if name not in HOPPER]
+    not_v100 = [name for name in older if name != "V100-32G"]
     lookups = [
-        Constant("forward_cycles_per_lookup", 1, [(profiles, None, "forward_cycles_per_lookup")]),
-        Constant("forward_cycles_per_bag", 60, [(profiles, None, "forward_cycles_per_bag")]),
-        Constant("backward_cycles_per_lookup", 85, [(profiles, None, "backward_cycles_per_lookup")]),
-        Constant("backward_cycles_per_row", 100,
-                 [(not_v100(profiles), None, "backward_cycles_per_row")]),
-        Constant("backward_cycles_per_row of V100", 230,
-                 [(["V100-32G"], None, "backward_cycles_per_row")]),
+        Constant("forward_cycles_per_lookup", 1, [(older, None, "forward_cycles_per_lookup")]),
+        Constant("forward_cycles_per_bag", 60, [(older, None, "forward_cycles_per_bag")]),
+        Constant("backward_cycles_per_lookup", 85, [(older, None, "backward_cycles_per_lookup")]),
+        Constant("backward_cycles_per_row", 100, [(not_v100, None, "backward_cycles_per_row")]),
+        Constant("backward_cycles_per_row of V100", 230, [(["V100-32G"], None, "backward_cycles_per_row")]),
         Constant("intra_host_gbps of V100", 70, [(["V100-32G"], nvlink, "intra_host_gbps")]),
         Constant("l2_gbps of A100", 2500, [(["A100-80G"], None, "l2_gbps")]),
         Constant("l2_usable_share of A100", 0.36, [(["A100-80G"], None, "l2_usable_share")], True),
         Constant("gather_share of A100", 0.86, [(["A100-80G"], None, "gather_share")], True),
     ]
+    measured = [Constant(key + " since Hopper", guess, [(list(HOPPER), None, key)]) for key, guess in (
+        ("forward_cycles_per_lookup", 12), ("forward_cycles_per_bag", 100), ("forward_cycles_per_sequence_row", 26),
+        ("backward_cycles_per_lookup", 52), ("backward_cycles_per_row", 34), ("lane_exponent", 0.67),
+        ("overlap_exponent", 1.5), ("launch_us", 5))]
     hopper = [Constant("intra_host_latency_us of NVLink since Hopper", 11,
                        [(list(NEWER), nvlink + ["nvl72"], "intra_host_latency_us")])]
     efa = [Constant("inter_host_latency_us of EFA", 100,
                     [(["A100-80G"], ["efa"], "inter_host_latency_us")]),
            Constant("inter_host_small_gbps of EFA", 2.4,
                     [(["A100-80G"], ["efa"], "inter_host_small_gbps")])]
-    return [(lookups, {"DreamShard": 1, "recsys-examples": 4, "torchrec#2365": 1.5}),
+    sets = {f"{MEASURED}, {direction}": 0.01 for direction in ("forward", "backward")}
+    return [(lookups, {"DreamShard": 1, "torchrec#2365": 1.5}), (measured, {"recsys-examples": 0.2} | sets),
             (hopper, {"collectives": 1}), (efa, {"collectives between hosts": 1})]
 
 
@@ -86,8 +90,7 @@ def rewrite(text, links, key, value, source):
 
 
 def source_of(profile, groups):
-    fitted = "calibrated: scripts/calibrate_profiles.py, fitted to published figures of " + \
-        ", ".join(sorted(groups))
+    fitted = "calibrated: scripts/calibrate_profiles.py, fitted to " + ", ".join(sorted(groups))
     if profile in CALIBRATED:
         return fitted
     return "estimate: as the calibrated profiles (" + ", ".join(CALIBRATED) + ")"
@@ -183,23 +186,36 @@ def errors(published, simulated):
             for (group, use), of in sorted(logs.items())]
 
 
-def half_width(figures, simulated):
-    """The half width of the 90 % interval around a simulated time, as a share of it, and of how many figures: the
-    ceil(0.9 (n + 1))-th smallest |published / simulated - 1|, as `neuroshard evaluate` has it."""
-    shares = sorted(abs(figure.value_ms / ms - 1) for figure, ms in zip(figures, simulated)
-                    if figure.use != "report")
-    return shares[-(-9 * (len(shares) + 1) // 10) - 1], len(shares)
+def compared(published, simulated, since_hopper):
+    """(measured, simulated) ms of what a profile is held against: figures of H100, and what this project has measured
+    on one, forward and backward together, for those since Hopper; all other figures for older ones."""
+    pairs, sets = [], {}
+    for figure, ms in zip(published.figures, simulated):
+        if figure.group.startswith(MEASURED):
+            measured, of = sets.get(figure.cases[0][0], (0, 0))
+            sets[figure.cases[0][0]] = measured + figure.value_ms, of + ms
+        elif figure.use != "report" and figure.profile.startswith(MEASURED_ON) == since_hopper:
+            pairs.append((figure.value_ms, ms))
+    return pairs + (list(sets.values()) if since_hopper else [])
+
+
+def half_width(pairs):
+    """The half width of the 90 % interval around a simulated time, as a share of it: the ceil(0.9 (n + 1))-th smallest
+    |measured / simulated - 1|, as `neuroshard evaluate` has it."""
+    shares = sorted(abs(measured / ms - 1) for measured, ms in pairs)
+    return shares[-(-9 * (len(shares) + 1) // 10) - 1]
 
 
 def set_published_errors(profiles, published, folder):
-    """Has every profile say how far it is from published figures, or profiles like it are."""
-    own, count = half_width(published.figures, published.simulate(folder))
-    measured_on = "V100, A100 and H100 (docs/VALIDATION.md)"
+    """Has every profile say how far it is from measurements, or profiles like it are."""
+    simulated = published.simulate(folder)
     for name in profiles.names():
-        told = f"{count} published figures of " + measured_on
+        pairs = compared(published, simulated, name in HOPPER)
+        told = (f"{len(pairs)} figures measured on H100" if name in HOPPER else
+                f"{len(pairs)} published figures of V100 and A100") + " (docs/VALIDATION.md)"
         if name not in CALIBRATED:
             told += ", which it follows: none is of this hardware"
-        profiles.texts[name] = rewrite(profiles.texts[name], None, "published_error", own, told)
+        profiles.texts[name] = rewrite(profiles.texts[name], None, "published_error", half_width(pairs), told)
     profiles.write(folder)
 
 

@@ -1,20 +1,27 @@
-"""Published measurements as cases for build/release/bench/published_bench.
+"""Measurements as cases for build/release/bench/published_bench.
 
 bench/published/figures.json holds the figures, each with its source. DreamShard's tasks and placements are
 not in the project: they are read from the folder of test data, published/dreamshard_8_devices.json and
-tables/dlrm856_table_configs.json, where it has them.
+tables/dlrm856_table_configs.json, where it has them. What this project has measured on an H100 is in
+models/measured/h100.tar.xz; models/README.md says how.
 """
 import json
 import os
 import subprocess
+import tarfile
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIGURES = os.path.join(ROOT, "bench", "published", "figures.json")
+ARCHIVE = os.path.join(ROOT, "models", "measured", "h100.tar.xz")
+
+# What this project has measured itself: two figures of each set of shards, forward and backward.
+MEASURED = "FBGEMM 1.6.0, this project"
+MEASURED_ON = "H100-80G"
 
 
 class Figure:
-    """One published number: its id, value in ms, what was measured on what, and what it is used for."""
+    """One measured number: its id, value in ms, what was measured on what, and what it is used for."""
 
     def __init__(self, entry, group, value_ms, profile, use, cases):
         self.entry = entry
@@ -47,6 +54,7 @@ class PublishedCases:
         for entry in published["figures"]:
             self._add_figure(entry)
         self.has_dreamshard = self._add_dreamshard(data)
+        self._add_measured()
         path = self._write("cases.json", self.cases)
         self.process = subprocess.Popen([bench, "--cases", path, "--threads", str(threads)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -112,6 +120,27 @@ class PublishedCases:
             for rule in row["published_ms"]:
                 self._add_mean(row, rule, pool)
         return True
+
+    def _add_measured(self):
+        """Every second set is for fitting."""
+        with tarfile.open(ARCHIVE) as archive:
+            archive.extractall(self.folder.name, filter="data")
+        parts = os.path.join(self.folder.name, "h100", "fbgemm")
+        for part in sorted(os.listdir(parts)):
+            configs, benchmark, results = (load_json(os.path.join(parts, part, name + ".json"))
+                                           for name in ("table_configs", "benchmark", "results"))
+            tables = [{"rows": one["row"], "dim": one["dim"], "pooling_factor": one["pooling_factor"],
+                       "reuse_histogram": [one[f"bin_{k}"] for k in range(17)]} for one in configs]
+            pool = self._write_tables(part + ".json", tables, benchmark["batch_size"])
+            for number, (shards, measured) in enumerate(zip(benchmark["sets"], results["sets"])):
+                use = "held out" if number % 2 else "fit"
+                for direction in (0, 1):
+                    name = ("forward", "backward")[direction]
+                    entry = {"id": f"{part}-{number}-{name}", "hardware": "H100 80GB HBM3", "hardware_known": True,
+                             "unit": "ms", "part": part}
+                    self.figures.append(Figure(entry, f"{MEASURED}, {name}", measured[name + "_ms"], MEASURED_ON, use,
+                                               [(len(self.cases), direction)]))
+                self.cases.append({"kind": "lookup", "profile": MEASURED_ON, "tables": pool, "of": shards})
 
     def _add_mean(self, row, rule, pool):
         own = self.dreamshard

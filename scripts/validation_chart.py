@@ -1,9 +1,9 @@
-"""An SVG chart of simulated against published milliseconds, on logarithmic axes."""
+"""An SVG chart of simulated against measured milliseconds, on logarithmic axes."""
 import html
 import math
 
 WIDTH, HEIGHT, LEFT, TOP, SIDE = 760, 520, 70, 30, 430
-COLORS = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#5d6d7e"]
+COLORS = ["#1b6ca8", "#c0392b", "#2e8b57", "#8e44ad", "#d68910", "#5d6d7e", "#117a65", "#7b241c"]
 
 
 def ticks(low, high):
@@ -12,8 +12,8 @@ def ticks(low, high):
 
 
 def chart(points, title):
-    """`points`: (group, published, simulated, whether fitted). Filled marks were fitted to."""
-    values = [value for _, published, simulated, _ in points for value in (published, simulated)]
+    """`points`: (group, measured, simulated, whether fitted). Filled marks were fitted to."""
+    values = [value for _, measured, simulated, _ in points for value in (measured, simulated)]
     low, high = min(values) / 1.5, max(values) * 1.5
 
     def place(value):
@@ -41,9 +41,9 @@ def chart(points, title):
         parts.append(f'<line x1="{x(first):.1f}" y1="{y(first * factor):.1f}" x2="{x(last):.1f}" '
                      f'y2="{y(last * factor):.1f}" stroke="#555"{dash}/>')
     groups = list(dict.fromkeys(group for group, *_ in points))
-    for group, published, simulated, fitted in points:
+    for group, measured, simulated, fitted in points:
         color = COLORS[groups.index(group) % len(COLORS)]
-        parts.append(f'<circle cx="{x(published):.1f}" cy="{y(simulated):.1f}" r="4" stroke="{color}" '
+        parts.append(f'<circle cx="{x(measured):.1f}" cy="{y(simulated):.1f}" r="4" stroke="{color}" '
                      f'fill="{color if fitted else "white"}"/>')
     for number, group in enumerate(groups):
         height = TOP + 14 + 20 * number
@@ -52,7 +52,7 @@ def chart(points, title):
     below = TOP + 24 + 20 * len(groups)
     for number, line in enumerate(("filled: fitted to", "open: not fitted to", "dashed: 15 % off")):
         parts.append(f'<text x="{LEFT + SIDE + 18}" y="{below + 18 * number}">{line}</text>')
-    parts += [f'<text x="{LEFT + SIDE / 2}" y="{TOP + SIDE + 42}" text-anchor="middle">published ms</text>',
+    parts += [f'<text x="{LEFT + SIDE / 2}" y="{TOP + SIDE + 42}" text-anchor="middle">measured ms</text>',
               f'<text x="18" y="{TOP + SIDE / 2}" text-anchor="middle" '
               f'transform="rotate(-90 18 {TOP + SIDE / 2})">calibrated simulation, ms</text>',
               f'<text x="{LEFT}" y="20">{html.escape(title)}</text>', "</svg>"]

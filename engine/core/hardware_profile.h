@@ -51,8 +51,14 @@ struct HardwareProfile {
   SourcedValue forward_cycles_per_lookup;   ///< of one multiprocessor, whatever the dim up to 128
   SourcedValue backward_cycles_per_lookup;  ///< the same for the backward kernel
   SourcedValue forward_cycles_per_bag;      ///< beside those of its lookups; absent: as of a lookup
-  SourcedValue backward_cycles_per_row;     ///< beside those of its lookups; absent: as of a lookup
-  SourcedValue bag_latency_us;              ///< of one dependent offset -> index -> row chain
+  /// Beside those of its lookup, of one that is not pooled; absent: as of a bag.
+  SourcedValue forward_cycles_per_sequence_row;
+  SourcedValue backward_cycles_per_row;  ///< beside those of its lookups; absent: as of a lookup
+  SourcedValue bag_latency_us;           ///< of one dependent offset -> index -> row chain
+
+  /// How much less a bag (forward), a lookup and a row (backward) take where fewer lanes of a warp
+  /// suffice, as no dim is above 32 or 64: cycles x (lanes / 32)^e. Absent: 0, no less.
+  SourcedValue lane_exponent;
 
   /// How far moving bytes and issuing instructions overlap: time = (move^e + issue^e)^(1/e).
   /// 1: one after the other; large: only the slower counts.

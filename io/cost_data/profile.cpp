@@ -116,9 +116,13 @@ Status read_execution(JsonObject& root, HardwareProfile& profile) {
   NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "forward_cycles_per_bag", 0, kHuge,
                                         profile.forward_cycles_per_lookup,
                                         profile.forward_cycles_per_bag));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "forward_cycles_per_sequence_row", 0, kHuge,
+                                        profile.forward_cycles_per_bag,
+                                        profile.forward_cycles_per_sequence_row));
   NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "backward_cycles_per_row", 0, kHuge,
                                         profile.backward_cycles_per_lookup,
                                         profile.backward_cycles_per_row));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "lane_exponent", 0, 10, {}, profile.lane_exponent));
   NEUROSHARD_RETURN_IF_ERROR(
       read_newer(root, "exchange_copies", 0, 100, {}, profile.exchange_copies));
   NEUROSHARD_RETURN_IF_ERROR(

@@ -101,6 +101,8 @@ BOOST_AUTO_TEST_CASE(constants_that_older_files_lack_change_nothing) {
   const HardwareProfile old = io::parse_profile(bare_text(), "old").value();
   BOOST_TEST(old.forward_cycles_per_bag.value == old.forward_cycles_per_lookup.value);
   BOOST_TEST(old.backward_cycles_per_row.value == old.backward_cycles_per_lookup.value);
+  BOOST_TEST(old.forward_cycles_per_sequence_row.value == old.forward_cycles_per_bag.value);
+  BOOST_TEST(old.lane_exponent.value == 0);
   BOOST_TEST(old.exchange_copies.value == 0);
   BOOST_TEST(old.published_error.source.empty());  // nobody has held it against anything
   const InterconnectProfile& cluster = old.interconnects.back();

@@ -55,15 +55,17 @@ BOOST_AUTO_TEST_CASE(no_shards_launch_nothing_and_no_lookups_cost_only_launches)
   BOOST_TEST(cost(h200, {}) == 0);
   const double idle = cost(h200, {make_table(1000, 16, 0, 0)});
   BOOST_TEST(idle > 0);
-  BOOST_TEST(idle < 0.1);
+  // FBGEMM takes 0.12 ms on H100 for lookups of next to nothing.
+  BOOST_TEST(idle < 0.16);
   BOOST_TEST(idle < cost(h200, {make_table(1000, 16, 1, 0)}));
 }
 
 BOOST_AUTO_TEST_CASE(a_fused_group_costs_less_than_its_tables_one_by_one) {
   for (const std::string& name : kDevices) {
     const HardwareProfile hardware = profile(name);
-    const std::vector<Table> group{make_table(6000000, 128, 30, 1.05), make_table(10000, 16, 5, 0),
-                                   make_table(500000, 8, 60, 1.2), make_table(2000000, 64, 1, 0.5)};
+    const std::vector<Table> group{make_table(6000000, 128, 30, 1.05), make_table(10000, 96, 5, 0),
+                                   make_table(500000, 100, 60, 1.2),
+                                   make_table(2000000, 128, 1, 0.5)};
     double sum = 0;
     for (const Table& table : group) sum += cost(hardware, {table});
     BOOST_TEST_CONTEXT(name) {
@@ -76,6 +78,22 @@ BOOST_AUTO_TEST_CASE(a_fused_group_costs_less_than_its_tables_one_by_one) {
   const Table small = make_table(10000, 32, 2, 0.8, 4096);
   BOOST_TEST(cost(h200, std::vector<Table>(15, small), 4096) <
              0.5 * 15 * cost(h200, {small}, 4096));
+}
+
+BOOST_AUTO_TEST_CASE(a_wide_table_makes_narrow_ones_dearer_where_lanes_are_known) {
+  // FBGEMM has all tables of a lookup read by groups of lanes as wide as the widest needs. Measured
+  // on H100 (models/measured, generated_65536): a table of 164.7 lookups a sample at dim 4 takes
+  // 1.7 ms alone.
+  const std::vector<Table> narrow(4, make_table(500000, 16, 40, 1.05));
+  const Table wide = make_table(1000, 128, 0.01, 0);
+  std::vector<Table> mixed = narrow;
+  mixed.push_back(wide);
+  const HardwareProfile h100 = profile("H100-80G");
+  BOOST_TEST(cost(h100, mixed) > 1.3 * cost(h100, narrow));
+  BOOST_TEST(cost(h100, mixed) > cost(h100, narrow) + cost(h100, {wide}));
+  HardwareProfile unknown = h100;
+  unknown.lane_exponent.value = 0;
+  BOOST_TEST(cost(unknown, mixed) < cost(unknown, narrow) + cost(unknown, {wide}));
 }
 
 BOOST_AUTO_TEST_CASE(half_the_columns_cost_more_than_half) {
@@ -92,8 +110,9 @@ BOOST_AUTO_TEST_CASE(half_the_columns_cost_more_than_half) {
         }
         wider = narrower;
       }
-      // The paper's table costs 7.7 ms at dim 128 and 4.2 ms, 0.55 of it, at dim 4.
-      BOOST_TEST(wider > 0.4 * widest);
+      // The paper's table costs 7.7 ms at dim 128 and 4.2 ms, 0.55 of it, at dim 4; kernels that
+      // read narrow rows by fewer lanes, less.
+      BOOST_TEST(wider > (hardware.lane_exponent.value > 0 ? 0.3 : 0.4) * widest);
       if (name == "V100-32G") BOOST_TEST(wider < 0.8 * widest);
     }
   }
@@ -103,7 +122,7 @@ BOOST_AUTO_TEST_CASE(issue_does_not_depend_on_the_dim_up_to_a_warp_s_width) {
   const HardwareProfile hardware = profile("A100-80G");
   Workload workload{{make_table(1000000, 256, 20, 1.05)}, 65536};
   const auto demand = [&](std::int32_t dim) {
-    return shard_demand(hardware, shard_load(workload, {0, 0, 1000000, 0, dim, 0}), 1);
+    return shard_demand(hardware, shard_load(workload, {0, 0, 1000000, 0, dim, 0}));
   };
   for (const std::int32_t dim : {4, 32, 64}) {
     BOOST_TEST(demand(dim).cycles == demand(128).cycles);
@@ -121,10 +140,32 @@ BOOST_AUTO_TEST_CASE(bags_and_distinct_rows_have_a_cost_of_their_own) {
   hardware.backward_cycles_per_row.value = 110;
   const Workload workload{{make_table(1000000, 64, 20, 1.05)}, 65536};
   const ShardLoad load = shard_load(workload, whole_table(workload, 0, 0));
-  const ShardDemand demand = shard_demand(hardware, load, 1);
+  const ShardDemand demand = shard_demand(hardware, load);
   BOOST_TEST(demand.cycles == 65536.0 * (20 * 3 + 50), boost::test_tools::tolerance(1e-12));
   BOOST_TEST(demand.backward_cycles == 65536.0 * 20 * 70 + load.distinct * 110,
              boost::test_tools::tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(fewer_lanes_take_less_and_rows_that_are_not_summed_have_their_own_cost) {
+  HardwareProfile hardware = profile("H100-80G");
+  hardware.forward_cycles_per_lookup.value = 10;
+  hardware.forward_cycles_per_bag.value = 100;
+  hardware.forward_cycles_per_sequence_row.value = 30;
+  hardware.backward_cycles_per_lookup.value = 50;
+  hardware.backward_cycles_per_row.value = 0;
+  hardware.lane_exponent.value = 0.5;
+  Workload workload{{make_table(1000000, 32, 20, 1.05)}, 65536};
+  const auto close = boost::test_tools::tolerance(1e-12);
+  const auto demand = [&](std::int32_t widest) {
+    return shard_demand(hardware, shard_load(workload, whole_table(workload, 0, 0)), {1, widest});
+  };
+  BOOST_TEST(demand(0).cycles == 65536.0 * (20 * 10 + 50), close);
+  BOOST_TEST(demand(32).cycles == demand(0).cycles, close);
+  BOOST_TEST(demand(128).cycles == 65536.0 * (20 * 10 + 100), close);
+  BOOST_TEST(demand(64).backward_cycles == std::sqrt(0.5) * demand(65).backward_cycles, close);
+  BOOST_TEST(demand(0).backward_cycles == 0.5 * demand(128).backward_cycles, close);
+  workload.tables[0].pooled = false;
+  BOOST_TEST(demand(128).cycles == 65536.0 * 20 * (10 + 30), close);
 }
 
 BOOST_AUTO_TEST_CASE(cost_grows_with_rows_dim_pooling_and_falls_with_reuse) {
@@ -164,21 +205,21 @@ BOOST_AUTO_TEST_CASE(reuse_histogram_and_cache_size_decide_the_hit_rate) {
   const Workload uniform{{make_table(100000000, 64, 1, 0)}, 65536};
   const Workload skewed{{make_table(100000000, 64, 20, 1.2)}, 65536};
   const Shard shard = whole_table(skewed, 0, 0);
-  BOOST_TEST(shard_demand(hardware, shard_load(uniform, shard), 1).hit_rate < 0.01);
-  const double whole = shard_demand(hardware, shard_load(skewed, shard), 1).hit_rate;
+  BOOST_TEST(shard_demand(hardware, shard_load(uniform, shard)).hit_rate < 0.01);
+  const double whole = shard_demand(hardware, shard_load(skewed, shard)).hit_rate;
   BOOST_TEST(whole > 0.5);
-  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard), 8).hit_rate < whole);
+  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard), {8, 0}).hit_rate < whole);
   hardware.l2_mib.value = 0;
-  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard), 1).hit_rate == 0);
+  BOOST_TEST(shard_demand(hardware, shard_load(skewed, shard)).hit_rate == 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_row_range_gets_its_share_of_the_lookups) {
   const HardwareProfile hardware = profile("A100-80G");
   const Workload workload{{make_table(1000000, 64, 20, 1.05)}, 65536};
   Shard half = whole_table(workload, 0, 0);
-  const double all = shard_demand(hardware, shard_load(workload, half), 1).lookups;
+  const double all = shard_demand(hardware, shard_load(workload, half)).lookups;
   half.row_end /= 2;
-  BOOST_TEST(shard_demand(hardware, shard_load(workload, half), 1).lookups == all / 2,
+  BOOST_TEST(shard_demand(hardware, shard_load(workload, half)).lookups == all / 2,
              boost::test_tools::tolerance(1e-12));
 }
 

@@ -18,6 +18,13 @@ double usable_l2_bytes(const HardwareProfile& profile) {
   return profile.l2_mib.value * 1048576.0 * profile.l2_usable_share.value;
 }
 
+/// Cycles of a group of lanes beside those of a whole warp. A row of four-byte numbers takes a lane
+/// for every four, 8 lanes at least.
+double cycles_of_lanes(const HardwareProfile& profile, std::int32_t widest_dim) {
+  const double lanes = widest_dim <= 32 ? 8 : widest_dim <= 64 ? 16 : 32;
+  return std::pow(lanes / 32, profile.lane_exponent.value);
+}
+
 /// Lookups that find their row in the L2 when the hottest `capacity` rows stay there: all of a
 /// row's lookups but the first. Rows that do not fit always miss.
 double cached_lookups(const ShardLoad& load, double capacity) {
@@ -45,11 +52,13 @@ Totals total_demand(const HardwareProfile& profile, std::span<const ShardLoad> l
                     std::int64_t samples) {
   // Warps resident on the device work on this many tables at a time, in table-major order.
   const double resident = profile.multiprocessors.value * profile.warps_per_multiprocessor.value;
-  const double alive = std::clamp(std::ceil(resident / static_cast<double>(samples)), 1.0,
-                                  static_cast<double>(std::max<std::size_t>(1, loads.size())));
+  FusedWith fused;
+  fused.concurrent_tables = std::clamp(std::ceil(resident / static_cast<double>(samples)), 1.0,
+                                       static_cast<double>(std::max<std::size_t>(1, loads.size())));
+  for (const ShardLoad& load : loads) fused.widest_dim = std::max(fused.widest_dim, load.dim);
   Totals totals;
   for (const ShardLoad& load : loads) {
-    const ShardDemand one = shard_demand(profile, load, alive);
+    const ShardDemand one = shard_demand(profile, load, fused);
     ShardDemand& sum = totals.demand;
     sum.lookups += one.lookups;
     sum.distinct += one.distinct;
@@ -102,12 +111,12 @@ double fixed_seconds(const HardwareProfile& profile, const SourcedValue& kernels
 }  // namespace
 
 ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
-                         double concurrent_tables) {
+                         const FusedWith& fused) {
   const double sector = profile.sector_bytes.value;
   const auto dim = static_cast<double>(load.dim);
   const double weight_row = round_up(static_cast<double>(load.row_bytes), sector);
   const double gradient_row = round_up(dim * 4, sector);
-  const double capacity = usable_l2_bytes(profile) / concurrent_tables;
+  const double capacity = usable_l2_bytes(profile) / fused.concurrent_tables;
 
   ShardDemand demand;
   demand.lookups = load.lookups;
@@ -116,20 +125,24 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
   demand.hit_rate = demand.lookups > 0 ? hits / demand.lookups : 0;
 
   const double steps = std::ceil(dim / kWarpColumns);
+  const double lanes = cycles_of_lanes(profile, std::max(fused.widest_dim, load.dim));
   demand.gather_bytes = (demand.lookups - hits) * weight_row;
   demand.stream_bytes =
       demand.lookups * load.lookup_bytes + load.bags * kIndexBytes + load.bags * dim * 4.0;
   demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
+  const SourcedValue& per_bag =
+      load.pooled ? profile.forward_cycles_per_bag : profile.forward_cycles_per_sequence_row;
   demand.cycles = steps * (demand.lookups * profile.forward_cycles_per_lookup.value +
-                           load.bags * profile.forward_cycles_per_bag.value);
+                           load.bags * per_bag.value * lanes);
 
   const double state = round_up(static_cast<double>(load.state_bytes), sector);
   const double updates = demand.distinct * 2 * (weight_row + state);
   demand.backward_gather_bytes =
       missed_gradients(demand.lookups, load.bags, capacity / gradient_row) * gradient_row + updates;
   demand.backward_l2_bytes = demand.lookups * (gradient_row + kSortedBytes) + updates;
-  demand.backward_cycles = steps * (demand.lookups * profile.backward_cycles_per_lookup.value +
-                                    demand.distinct * profile.backward_cycles_per_row.value);
+  demand.backward_cycles = steps * lanes *
+                           (demand.lookups * profile.backward_cycles_per_lookup.value +
+                            demand.distinct * profile.backward_cycles_per_row.value);
   return demand;
 }
 

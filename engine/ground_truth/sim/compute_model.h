@@ -31,15 +31,24 @@ struct ShardDemand {
   double backward_cycles = 0;
 };
 
-/// Demand of a shard when `concurrent_tables` tables share the L2. Source of the bytes: the steps
-/// of FBGEMM's exact table-batched lookup and the L2 model of Lin et al. (2201.07821), with the
-/// reuse histogram in place of their uniform draws.
+/// What a shard shares with the others of one fused lookup.
+struct FusedWith {
+  double concurrent_tables = 1;  ///< that the L2 serves at a time
+  std::int32_t widest_dim = 0;   ///< of all shards; 0: the shard's own
+};
+
+/// Demand of a shard in a fused lookup. Source of the bytes: the steps of FBGEMM's exact
+/// table-batched lookup and the L2 model of Lin et al. (2201.07821), with the reuse histogram in
+/// place of their uniform draws. Cycles: FBGEMM has 8 lanes of a warp read a row where no table's
+/// dim is above 32, 16 where none is above 64, and all 32 otherwise
+/// (embedding_forward_split_template.cu, DISPATCH_OPTIMAL_FORWARD_KERNEL).
 ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
-                         double concurrent_tables);
+                         const FusedWith& fused = {});
 
 /// Roofline time of one fused lookup over the shards. Each part takes the largest of memory, L2
 /// and issue time, each summed over the shards first: tables of different bottlenecks overlap, and
-/// kernels are launched once, so a fused group costs less than its members alone. Per-lookup work
+/// kernels are launched once, so a fused group of like dims costs less than its members alone. One
+/// wide table has all of them read by wider groups of lanes. Per-lookup work
 /// (issue, indices, sort) does not depend on the dim, so half a column split costs more than half.
 /// No shards launch nothing and cost 0. `samples`: of the batch that is looked up.
 ComputeTime simulate_compute(const HardwareProfile& profile, std::span<const ShardLoad> loads,

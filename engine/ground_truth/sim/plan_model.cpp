@@ -115,11 +115,16 @@ std::int32_t devices_on_a_host(const ChosenProfile& hardware, std::int32_t devic
 }
 
 bool is_calibrated(const HardwareProfile& profile) {
-  std::vector<const SourcedValue*> constants{
-      &profile.gather_share,           &profile.l2_gbps,
-      &profile.l2_usable_share,        &profile.forward_cycles_per_lookup,
-      &profile.forward_cycles_per_bag, &profile.backward_cycles_per_lookup,
-      &profile.backward_cycles_per_row};
+  std::vector<const SourcedValue*> constants{&profile.gather_share,
+                                             &profile.l2_gbps,
+                                             &profile.l2_usable_share,
+                                             &profile.forward_cycles_per_lookup,
+                                             &profile.forward_cycles_per_bag,
+                                             &profile.backward_cycles_per_lookup,
+                                             &profile.backward_cycles_per_row,
+                                             &profile.forward_cycles_per_sequence_row,
+                                             &profile.lane_exponent,
+                                             &profile.overlap_exponent};
   for (const InterconnectProfile& link : profile.interconnects) {
     constants.insert(constants.end(),
                      {&link.intra_host_gbps, &link.intra_host_latency_us, &link.inter_host_gbps,

@@ -40,6 +40,7 @@ ShardLoad load_of(const Workload& workload, const Table& table, std::int64_t row
   load.lookup_bytes = kRowBytes + (table.weighted ? kWeightBytes : 0);
   load.state_bytes = state_bytes_per_row(table.optimizer, dim);
   load.lookups = samples * table.pooling_factor * part;
+  load.pooled = table.pooled;
   load.bags = table.pooled ? samples * table.features : load.lookups;
   load.distinct = distinct_of_batch(table, samples * table.pooling_factor) * part;
   load.use = row_use(table.reuse_histogram, load.lookups, load.distinct);
