@@ -9,6 +9,7 @@
 #include "search/local/local_plan.h"
 #include "search/local/move_guard.h"
 #include "search/local/moves.h"
+#include "search/local/pair_deal.h"
 #include "search/local/plan_coster.h"
 #include "search/stop_check.h"
 
@@ -73,6 +74,8 @@ class LocalWalk {
   MoveGuard* const guard_;
   LocalPlan plan_;
   PlanCoster coster_;
+  PairDealer dealer_;
+  const bool deals_pairs_;
   std::vector<double> ready_ms_;  // of the last plan that stands
   std::vector<double> total_ms_;
 

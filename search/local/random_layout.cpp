@@ -54,6 +54,14 @@ class Filling {
     fits_ = fits_ && used <= memory_bytes_;
     pieces_.push_back(piece);
   }
+  /// Whether all devices that hold it at once, from `first` on, have the memory.
+  [[nodiscard]] bool has_room(EntryId piece, std::int32_t first,
+                              const ShapeCatalog& catalog) const {
+    const std::int64_t most = memory_bytes_ - catalog.entry(piece).bytes;
+    const auto begin = bytes_.begin() + first;
+    return std::all_of(begin, begin + catalog.holders(piece),
+                       [most](std::int64_t used) { return used <= most; });
+  }
   /// On all devices that hold it at once, from `first` on.
   void add(EntryId piece, std::int32_t first, const ShapeCatalog& catalog) {
     for (std::int32_t device = first; device < first + catalog.holders(piece); ++device) {
@@ -135,7 +143,9 @@ Assignment with_random_relayout(const Assignment& assignment, const Problem& pro
       const std::vector<EntryId> pieces = random_division(catalog, table, rng);
       if (pieces.empty()) continue;
       for (const EntryId piece : pieces) {
-        const std::int32_t first = random_place(catalog, piece, problem.cluster.devices, rng);
+        const std::int32_t first = random_place_with_room(
+            catalog, piece, problem.cluster.devices, rng,
+            [&](std::int32_t place) { return relaid.has_room(piece, place, catalog); });
         relaid.add(piece, first, catalog);
       }
     }

@@ -24,7 +24,7 @@ class RelayoutWalk {
   WalkResult run(const Assignment& start, std::int64_t budget, Rng rng, const Stop& stop);
 
  private:
-  [[nodiscard]] std::int32_t draw_place(EntryId piece, Rng& rng) const;
+  [[nodiscard]] std::int32_t draw_place(EntryId piece, bool with_room, Rng& rng) const;
   [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, Rng& rng) const;
   void relayout(std::int32_t table, Rng& rng);
   void apply(const Edit& edit) { undo_.push_back(plan_.apply(edit)); }

@@ -41,16 +41,16 @@ PriceList::PriceList(const Assignment& assignment, const Problem& problem,
   LocalPlan plan(problem, evaluator, catalog);
   plan.assign(assignment);
   evaluator.clear(state_.data());
-  compute_ms_ = evaluator.empty_cost();
   for (const std::int32_t piece : plan.pieces_on(device_in_the_middle(plan.compute_ms()))) {
-    compute_ms_ = evaluator.place(plan.entry_of(piece).shape, state_.data());
+    evaluator.place(plan.entry_of(piece).shape, state_.data());
   }
   price_travel(plan);
 }
 
 double PriceList::compute(ShapeId shape) const {
-  const std::array<const float*, 2> parts{state_.data(), evaluator_.addend(shape)};
-  return evaluator_.cost_of_sum(parts) - compute_ms_;
+  const float* const one = evaluator_.addend(shape);
+  const std::array<const float*, 3> parts{state_.data(), one, one};
+  return evaluator_.cost_of_sum(parts) - evaluator_.cost_of_sum(std::span(parts).first(2));
 }
 
 void PriceList::price_travel(const LocalPlan& plan) {

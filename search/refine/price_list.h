@@ -25,7 +25,8 @@ class PriceList {
   PriceList(const Assignment& assignment, const Problem& problem, const PlanEvaluator& evaluator,
             const ShapeCatalog& catalog);
 
-  /// Of the shape's compute on one device that has it beside its own.
+  /// Of the shape's compute on one device that has its own and one such already: the first one may
+  /// be wider than all of the device's pieces and make these dearer, which many share.
   [[nodiscard]] double compute(ShapeId shape) const;
   [[nodiscard]] double of_dim() const { return of_dim_; }    ///< on each device
   [[nodiscard]] double of_byte() const { return of_byte_; }  ///< of gradients that are added up
@@ -35,7 +36,6 @@ class PriceList {
 
   const PlanEvaluator& evaluator_;
   AlignedVector<float> state_;  // of a device with as much to do as half of the others
-  double compute_ms_ = 0;       // its
   double of_dim_ = 0;
   double of_byte_ = 0;
 };

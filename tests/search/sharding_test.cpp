@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(with_memory_for_all_what_can_be_divided_as_allowed_is_place
 
 BOOST_AUTO_TEST_CASE(tables_that_may_only_be_whole_are_placed_as_well_as_they_can_be) {
   Rng rng(6);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < test::unless_sanitized(100, 5); ++round) {
     Workload workload = random_workload(3, rng);
     workload.tables.resize(std::min<std::size_t>(workload.tables.size(), 7));
     for (Table& table : workload.tables) table.sharding = kOnlyWhole;

@@ -1,0 +1,162 @@
+#include "search/local/pair_deal.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace neuroshard::search {
+namespace {
+
+constexpr double kAtBusiest = 0.5;
+constexpr std::size_t kMostPieces = 256;  // of both devices: a move must not take too long
+
+/// Columns that a table is cut to at most: FBGEMM reads rows by fewer lanes up to these.
+constexpr std::array<std::int32_t, 3> kMostColumns{std::numeric_limits<std::int32_t>::max(), 64,
+                                                   32};
+
+}  // namespace
+
+void PairDealer::add_parts(const ShapeCatalog& catalog, EntryId entry, std::int32_t most_columns) {
+  const CatalogEntry& of = catalog.entry(entry);
+  if (of.dim <= most_columns || of.first == kNoEntry || of.equal_columns) {
+    parts_.push_back(entry);
+    return;
+  }
+  add_parts(catalog, of.first, most_columns);
+  add_parts(catalog, of.rest, most_columns);
+}
+
+/// The pieces that move, those of more than `most_columns` first, the costliest of these before the
+/// others; then the widest. False where not all may be on either device, or all are as wide.
+bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
+  dealt_.clear();
+  parts_.clear();
+  if (plan.pieces_on(wide_).size() + plan.pieces_on(narrow_).size() > kMostPieces) return false;
+  std::int32_t widest = 0;
+  std::int32_t narrowest = std::numeric_limits<std::int32_t>::max();
+  for (const std::int32_t device : {wide_, narrow_}) {
+    for (const std::int32_t piece : plan.pieces_on(device)) {
+      const CatalogEntry& entry = plan.entry_of(piece);
+      if (!entry.moves()) continue;
+      if (!entry.goes_on(wide_) || !entry.goes_on(narrow_)) return false;
+      Dealt dealt{plan.placed(piece).entry,
+                  piece,
+                  entry.dim > most_columns,
+                  0,
+                  entry.dim,
+                  parts_.size(),
+                  0};
+      add_parts(plan.catalog(), plan.placed(piece).entry, most_columns);
+      dealt.parts_end = parts_.size();
+      if (dealt.wide) {
+        evaluator_.clear(state_.data());
+        dealt.alone_ms = evaluator_.place(entry.shape, state_.data());
+      }
+      widest = std::max(widest, entry.dim);
+      narrowest = std::min(narrowest, entry.dim);
+      dealt_.push_back(dealt);
+    }
+  }
+  std::stable_sort(dealt_.begin(), dealt_.end(), [](const Dealt& a, const Dealt& b) {
+    if (a.wide != b.wide) return a.wide;
+    return a.wide ? a.alone_ms > b.alone_ms : a.dim > b.dim;
+  });
+  return dealt_.size() >= 2 && widest > narrowest;
+}
+
+/// Of the pieces that stay on it.
+PairDealer::Load PairDealer::begin(const LocalPlan& plan, std::int32_t device) {
+  evaluator_.clear(state_.data());
+  Load load{evaluator_.empty_cost(), 0, 0};
+  for (const std::int32_t piece : plan.pieces_on(device)) {
+    if (!plan.entry_of(piece).moves()) add(plan.entry_of(piece), load);
+  }
+  return load;
+}
+
+void PairDealer::add(const CatalogEntry& entry, Load& load) {
+  load.ms = evaluator_.place(entry.shape, state_.data());
+  load.bytes += entry.bytes;
+  load.dims += entry.exchanged.dims;
+}
+
+void PairDealer::cost_cuts(const LocalPlan& plan) {
+  const std::size_t count = dealt_.size();
+  wide_loads_.resize(count + 1);
+  narrow_loads_.resize(count + 1);
+  narrow_loads_[count] = begin(plan, narrow_);
+  for (std::size_t k = count; k-- > 0;) {
+    narrow_loads_[k] = narrow_loads_[k + 1];
+    for (const EntryId part : parts_of(dealt_[k])) {
+      add(plan.catalog().entry(part), narrow_loads_[k]);
+    }
+  }
+  wide_loads_[0] = begin(plan, wide_);
+  for (std::size_t k = 0; k < count; ++k) {
+    wide_loads_[k + 1] = wide_loads_[k];
+    for (const EntryId part : pieces_on_wide(dealt_[k])) {
+      add(plan.catalog().entry(part), wide_loads_[k + 1]);
+    }
+  }
+}
+
+/// How many pieces the one gets, so that the slower of the two is fastest; none: no way fits.
+std::size_t PairDealer::best_cut() const {
+  std::size_t best = 0;
+  float least = 0;
+  for (std::size_t k = 1; k < dealt_.size(); ++k) {
+    if (std::max(wide_loads_[k].bytes, narrow_loads_[k].bytes) > memory_bytes_) continue;
+    const float slower = std::max(wide_loads_[k].ms, narrow_loads_[k].ms);
+    if (best != 0 && slower >= least) continue;
+    best = k;
+    least = slower;
+  }
+  return best;
+}
+
+bool PairDealer::changes(const LocalPlan& plan) const {
+  for (std::size_t k = 0; k < dealt_.size(); ++k) {
+    if (plan.placed(dealt_[k].piece).device != (k < cut_ ? wide_ : narrow_)) return true;
+    if ((k >= cut_ || cuts_all_) && parts_of(dealt_[k]).size() > 1) return true;
+  }
+  return false;
+}
+
+bool PairDealer::draw(const LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& move) {
+  const auto devices = static_cast<std::uint64_t>(plan.devices());
+  const bool at_busiest = rng.uniform() < kAtBusiest;
+  const std::int32_t a = at_busiest ? busiest : static_cast<std::int32_t>(rng.below(devices));
+  auto b = static_cast<std::int32_t>(rng.below(devices - 1));
+  if (b >= a) ++b;
+  const std::array<std::int32_t, 2> pair{std::min(a, b), std::max(a, b)};
+  wide_ = pair[rng.below(2)];
+  narrow_ = wide_ == a ? b : a;
+  cuts_all_ = rng.below(2) == 0;
+  if (!collect(plan, kMostColumns[rng.below(kMostColumns.size())])) return false;
+  cost_cuts(plan);
+  cut_ = best_cut();
+  if (cut_ == 0 || !changes(plan)) return false;
+  move.edit_count = 0;
+  move.changes[0].device = wide_;
+  move.changes[1].device = narrow_;
+  move.compute_ms = {wide_loads_[cut_].ms, narrow_loads_[cut_].ms};
+  move.dims = {wide_loads_[cut_].dims, narrow_loads_[cut_].dims};
+  return true;
+}
+
+void PairDealer::make(LocalPlan& plan, std::vector<Edit>& undo) const {
+  for (std::size_t k = 0; k < dealt_.size(); ++k) {
+    const std::int32_t piece = dealt_[k].piece;
+    const bool wide = k < cut_;
+    const std::span<const EntryId> parts = wide ? pieces_on_wide(dealt_[k]) : parts_of(dealt_[k]);
+    const std::int32_t device = wide ? wide_ : narrow_;
+    if (plan.placed(piece) != Placed{parts.front(), device}) {
+      undo.push_back(plan.apply({piece, {parts.front(), device}, {}}));
+    }
+    for (const EntryId part : parts.subspan(1)) {
+      undo.push_back(plan.apply({plan.next_piece(), {part, device}, {}}));
+    }
+  }
+}
+
+}  // namespace neuroshard::search

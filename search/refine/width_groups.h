@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "search/local/shape_catalog.h"
+#include "search/plan_evaluator.h"
+#include "search/problem.h"
+#include "search/refine/fast_plan.h"
+#include "search/stop_check.h"
+
+namespace neuroshard::search {
+
+/// A plan in which some devices have all wide pieces and the others none. Kernels that read a wide
+/// table have many lanes of a GPU read the narrow ones beside it, too. So tables that are wide and
+/// looked up often get devices of their own, halved by rows, and all others are cut to what few
+/// lanes read: for each width up to which lanes are saved as many of either as balance the devices,
+/// placed by load; then the best such plan descends. Nothing where tables may not be anywhere, all
+/// are as wide, or no such plan fits; after `budget` plans the best so far.
+std::optional<FastPlan> width_groups(const Problem& problem, const PlanEvaluator& evaluator,
+                                     const ShapeCatalog& catalog, const StopCheck& stop,
+                                     std::int64_t budget);
+
+}  // namespace neuroshard::search
