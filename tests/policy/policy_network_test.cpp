@@ -179,6 +179,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences)
     };
     BOOST_REQUIRE(
         learner.learn(task, source.world(task.world), features, values, rule, rng, gradient).ok());
+    const double now = objective();
     int wrong = 0;
     int checked = 0;
     for (std::size_t p = 0; p < values.size(); p += 7) {
@@ -189,10 +190,14 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_whole_task_is_that_of_finite_differences)
       values[p] = middle - step;
       const double down = objective();
       values[p] = middle;
-      const double slope = (up - down) / (2 * static_cast<double>(step));
       ++checked;
-      // A ReLU that opens in between, and what floats round.
-      if (std::fabs(gradient[p] - slope) > 1e-3 + 0.02 * std::fabs(slope)) ++wrong;
+      // Where a ReLU opens within a step, one side has the slope that is meant.
+      const auto close = [&](double change, double steps) {
+        const double slope = change / (steps * static_cast<double>(step));
+        return std::fabs(gradient[p] - slope) <= 1e-3 + 0.02 * std::fabs(slope);
+      };
+      // One that opens on either side, and what floats round.
+      if (!close(up - down, 2) && !close(up - now, 1) && !close(now - down, 1)) ++wrong;
     }
     BOOST_TEST(checked > 50);
     BOOST_TEST(wrong <= checked / 25, wrong << " of " << checked);
