@@ -8,7 +8,7 @@ namespace neuroshard::search {
 namespace {
 
 constexpr double kAtBusiest = 0.5;
-constexpr std::size_t kMostPieces = 256;  // of both devices: a move must not take too long
+constexpr std::size_t kMostPieces = 256;  // of both devices, cut: a move must not take too long
 
 /// Columns that a table is cut to at most: FBGEMM reads rows by fewer lanes up to these.
 constexpr std::array<std::int32_t, 3> kMostColumns{std::numeric_limits<std::int32_t>::max(), 64,
@@ -18,7 +18,8 @@ constexpr std::array<std::int32_t, 3> kMostColumns{std::numeric_limits<std::int3
 
 void PairDealer::add_parts(const ShapeCatalog& catalog, EntryId entry, std::int32_t most_columns) {
   const CatalogEntry& of = catalog.entry(entry);
-  if (of.dim <= most_columns || of.first == kNoEntry || of.equal_columns) {
+  if (of.dim <= most_columns || of.first == kNoEntry || of.equal_columns ||
+      parts_.size() > kMostPieces) {
     parts_.push_back(entry);
     return;
   }
@@ -27,11 +28,11 @@ void PairDealer::add_parts(const ShapeCatalog& catalog, EntryId entry, std::int3
 }
 
 /// The pieces that move, those of more than `most_columns` first, the costliest of these before the
-/// others; then the widest. False where not all may be on either device, or all are as wide.
+/// others; then the widest. False where not all may be on either device, all are as wide, or there
+/// are too many.
 bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
   dealt_.clear();
   parts_.clear();
-  if (plan.pieces_on(wide_).size() + plan.pieces_on(narrow_).size() > kMostPieces) return false;
   std::int32_t widest = 0;
   std::int32_t narrowest = std::numeric_limits<std::int32_t>::max();
   for (const std::int32_t device : {wide_, narrow_}) {
@@ -48,6 +49,7 @@ bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
                   0};
       add_parts(plan.catalog(), plan.placed(piece).entry, most_columns);
       dealt.parts_end = parts_.size();
+      if (parts_.size() > kMostPieces) return false;
       if (dealt.wide) {
         evaluator_.clear(state_.data());
         dealt.alone_ms = evaluator_.place(entry.shape, state_.data());

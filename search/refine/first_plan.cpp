@@ -83,7 +83,7 @@ void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCat
 void try_width_groups(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
                       const SearchOptions& options, std::chrono::steady_clock::time_point began,
                       std::optional<StartPlan>& best) {
-  const StopCheck soon(with_share(options, began, kWidthShare, kFastSeconds));
+  const StopCheck soon(with_share(options, began, kWidthShare, 0));
   const std::optional<FastPlan> grouped =
       width_groups(problem, evaluator, catalog, soon, budget_share(options, kWidthShare));
   if (grouped) keep_cheaper(start_of(*grouped, problem, evaluator, catalog), best);
@@ -130,7 +130,6 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
     try_rows(problem, evaluator, catalog, options, began, fast, best);
-    try_width_groups(problem, evaluator, catalog, options, began, best);
     if (!fast || fast->plan.finer) try_packed(problem, evaluator, catalog, options, began, best);
   }
   SearchOptions rest = with_share(options, began, kStartShare, kStartSeconds);
@@ -142,6 +141,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) keep_cheaper(std::move(other).value(), best);
+  if (!stop.stop()) try_width_groups(problem, evaluator, catalog, options, began, best);
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
   return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
 }

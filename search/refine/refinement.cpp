@@ -28,9 +28,10 @@ constexpr std::int32_t kRelayoutPerDevice = 4;  // .. or few a device
 // tables on 3 devices that may only be whole: 20,000 candidates missed the best plan five times, by
 // 6 % at most, and 100,000 four times, by 9 %; so they never do. 300 tasks of one to three tables a
 // device in little memory are 0.1 and 0.04 % cheaper (40,000 and 200,000 candidates).
-constexpr std::int32_t kFarTables = 16;  // in other layouts, at most
-constexpr double kProven = 1e-5;         // share above the lower bound that is rounding
-constexpr double kJoinShare = 0.1;       // of the limit, beyond it: thousands of pieces
+constexpr std::int32_t kFarTables = 16;       // in other layouts, at most
+constexpr std::int64_t kFarWalkLength = 150;  // candidates: shorter ones do not get anywhere
+constexpr double kProven = 1e-5;              // share above the lower bound that is rounding
+constexpr double kJoinShare = 0.1;            // of the limit, beyond it: thousands of pieces
 
 // Shorter walks do best with the default weight of the balanced load: with others, 600 candidates a
 // walk gave plans of the reference's tasks on 8 devices that were 0.4 % costlier.
@@ -124,7 +125,8 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   const auto progress = [&](std::int64_t candidates) {
     return budget_.done(share, began, candidates, worker == 0);
   };
-  if (only_relayouts && !begins_with_relayout(share) && generation % 2 == 0) {
+  const bool far = share.candidates == 0 || share.candidates >= kFarWalkLength;
+  if (only_relayouts && far && !begins_with_relayout(share) && generation % 2 == 0) {
     return walker(worker).run(far_from_best(rng), options, response_, rng, progress);
   }
   if (only_relayouts) {

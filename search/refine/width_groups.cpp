@@ -19,7 +19,7 @@ constexpr std::array<std::int32_t, 2> kFewLanes{32, 64};
 /// Of what a device should have: pieces heavier than that are halved.
 constexpr std::array<double, 3> kHeaviestPiece{1, 0.5, 0.25};
 constexpr double kLighter = 0.9;              // times a piece, a half of it that is worth having
-constexpr std::size_t kMostPlaced = 200'000;  // tables times devices: placing takes that long
+constexpr std::size_t kMostPlaced = 100'000;  // pieces times devices: placing takes that long
 
 using Pieces = std::vector<EntryId>;
 
@@ -33,6 +33,7 @@ class WidthGroups {
         stop_(stop),
         budget_(budget),
         devices_(problem.cluster.devices),
+        most_pieces_(kMostPlaced / static_cast<std::size_t>(devices_)),
         plan_(problem, evaluator, catalog),
         coster_(evaluator),
         states_(static_cast<std::size_t>(devices_) * evaluator.state_size()),
@@ -68,10 +69,11 @@ class WidthGroups {
     return sum;
   }
 
-  /// Adds `id`, in columns of at most `columns`.
+  /// Adds `id`, in columns of at most `columns`. Here and in halve(): beyond most_pieces_ as it is.
   void cut(EntryId id, std::int32_t columns, Pieces& pieces) const {
     const CatalogEntry& entry = catalog_.entry(id);
-    if (entry.first == kNoEntry || (entry.dim <= columns && !entry.only_parts)) {
+    if (entry.first == kNoEntry || pieces.size() > most_pieces_ ||
+        (entry.dim <= columns && !entry.only_parts)) {
       pieces.push_back(id);
       return;
     }
@@ -86,7 +88,7 @@ class WidthGroups {
     const bool rows = entry.upper != kNoEntry;
     const bool columns = entry.first != kNoEntry;
     const bool may_stay = !entry.only_parts && own_ms(id) <= most_ms;
-    if ((!rows && !columns) || may_stay) {
+    if ((!rows && !columns) || may_stay || pieces.size() > most_pieces_) {
       pieces.push_back(id);
       return;
     }
@@ -119,6 +121,7 @@ class WidthGroups {
   const StopCheck& stop_;
   const std::int64_t budget_;
   const std::int32_t devices_;
+  const std::size_t most_pieces_;
   LocalPlan plan_;
   PlanCoster coster_;
   AlignedVector<float> states_;  // [devices, state_size]
@@ -198,7 +201,9 @@ bool WidthGroups::place(const Pieces& pieces, std::int32_t begin, std::int32_t e
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   const std::size_t size = evaluator_.state_size();
   const std::span<float> costs = std::span(costs_).first(static_cast<std::size_t>(end - begin));
+  RareStopCheck over(&stop_);
   for (const auto& [ms, id] : order) {
+    if (over.stop()) return false;
     const CatalogEntry& entry = catalog_.entry(id);
     const std::span<const float> states = std::span<const float>(states_).subspan(
         static_cast<std::size_t>(begin) * size, costs.size() * size);
@@ -222,11 +227,12 @@ bool WidthGroups::place(const Pieces& pieces, std::int32_t begin, std::int32_t e
 }
 
 void WidthGroups::try_plan(const Pieces& wide, const Pieces& narrow, std::int32_t wide_devices) {
+  ++evaluations_;
+  if (wide.size() + narrow.size() > most_pieces_) return;
   for (std::int32_t device = 0; device < devices_; ++device) {
     evaluator_.clear(states_.data() + static_cast<std::size_t>(device) * evaluator_.state_size());
   }
   std::fill(bytes_.begin(), bytes_.end(), 0);
-  ++evaluations_;
   Assignment placed;
   if (!place(wide, 0, wide_devices, placed)) return;
   if (!place(narrow, wide_devices, devices_, placed)) return;
@@ -241,7 +247,7 @@ bool may_be_grouped(const PlanEvaluator& evaluator, const ShapeCatalog& catalog)
   const auto tables = static_cast<std::size_t>(catalog.tables());
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   if (evaluator.additive() || !evaluator.devices_alike() || devices < 2) return false;
-  if (tables == 0 || tables * devices > kMostPlaced) return false;
+  if (tables == 0 || tables > kMostPlaced / devices) return false;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     const CatalogEntry& whole = catalog.entry(catalog.whole(table));
     if (whole.only_on != nullptr || whole.equal_columns || !catalog.movable(table)) return false;

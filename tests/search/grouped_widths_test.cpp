@@ -1,7 +1,5 @@
 // Plans with wide pieces on some devices and none on the others: which tables stay wide, that they
 // fit and cost what they say, and where there are none.
-#include "search/refine/width_groups.h"
-
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <vector>
@@ -9,7 +7,9 @@
 #include "engine/core/plan_check.h"
 #include "engine/core/shard_bytes.h"
 #include "search/local/local_walk.h"
+#include "search/local/pair_deal.h"
 #include "search/local/plan_pieces.h"
+#include "search/refine/width_groups.h"
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/limited_tables.h"
 #include "tests/search/width_evaluator.h"
@@ -101,6 +101,30 @@ BOOST_AUTO_TEST_CASE(there_are_none_where_widths_do_not_matter_or_tables_may_not
   test::WidthEvaluator of_bound(bound, 4);
   const ShapeCatalog bound_catalog(limited.space, of_bound, {0, 1, 0, 4});
   BOOST_TEST(!width_groups(limited, of_bound, bound_catalog, kNoLimit, kNoBudget));
+}
+
+BOOST_AUTO_TEST_CASE(
+    tables_of_very_many_columns_are_not_cut_into_more_pieces_than_there_is_time_for) {
+  Workload workload;
+  for (int k = 0; k < 4; ++k) workload.tables.push_back(test::make_table(100, 1 << 20));
+  workload.tables.push_back(test::make_table(100, 16));
+  const Problem problem{workload, test::make_cluster(8, kPlenty)};
+  test::FusedEvaluator cheaper_cut(workload, 8, std::vector<float>(5, 1), 0.5, true);
+  const ShapeCatalog catalog(problem.space, cheaper_cut);
+  const auto found = width_groups(problem, cheaper_cut, catalog, kNoLimit, 4);
+  if (found) BOOST_TEST(found->pieces.size() <= 100'000U / 8);
+  PairDealer dealer(cheaper_cut, kPlenty);
+  LocalPlan plan(problem, cheaper_cut, catalog);
+  Assignment whole;
+  for (std::int32_t table = 0; table < 5; ++table) whole.push_back({catalog.whole(table), table});
+  plan.assign(whole);
+  Rng rng(1);
+  Move move;
+  std::vector<Edit> undo;
+  for (int draw = 0; draw < 200; ++draw) {
+    if (dealer.draw(plan, 0, rng, move)) dealer.make(plan, undo);
+  }
+  BOOST_TEST(plan.assignment().size() <= 1000U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
