@@ -112,7 +112,7 @@ NOT_COMPARED = """## Published, and not compared
 - Optimizers but SGD, apart from one figure of Adam, which the simulator finds too cheap: what they keep counts as
   bytes to move, and nothing of it is calibrated.
 - Row blocks, tables on every device, and fp32 tables of several dims in one plan: simulated, never compared.
-- Backward passes on A100. Dims above 128, fp16 tables and other optimizers on H100.
+- Backward passes on A100. Sets of tables with dims above 128, fp16 tables and other optimizers on H100.
 - Links between hosts by InfiniBand, and all-reduce, but as parts of MLPerf's steps.
 - The profiles other than """ + ", ".join(f"`{name}`" for name in CALIBRATED) + """: physics from data sheets. None was compared with anything but whole steps.
 """
