@@ -78,9 +78,9 @@ BOOST_AUTO_TEST_CASE(they_fit_and_cost_what_they_say_within_the_budget) {
 }
 
 BOOST_AUTO_TEST_CASE(there_are_none_where_widths_do_not_matter_or_tables_may_not_be_anywhere) {
-  const Problem narrow{{std::vector<Table>(6, test::make_table(1000, 32))},
-                       test::make_cluster(4, kPlenty)};
-  test::WidthEvaluator of_narrow(narrow.workload, 4);
+  const Workload alike{std::vector<Table>(6, test::make_table(1000, 32))};
+  const Problem narrow{alike, test::make_cluster(4, kPlenty)};
+  test::WidthEvaluator of_narrow(alike, 4);
   const ShapeCatalog narrow_catalog(narrow.space, of_narrow);
   BOOST_TEST(!width_groups(narrow, of_narrow, narrow_catalog, kNoLimit, kNoBudget));
 
