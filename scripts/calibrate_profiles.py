@@ -189,14 +189,13 @@ def errors(published, simulated):
 def compared(published, simulated, since_hopper):
     """(measured, simulated) ms of what a profile is held against: figures of H100, and what this project has measured
     on one, forward and backward together, for those since Hopper; all other figures for older ones."""
-    pairs, sets = [], {}
-    for figure, ms in zip(published.figures, simulated):
-        if figure.group.startswith(MEASURED):
-            measured, of = sets.get(figure.cases[0][0], (0, 0))
-            sets[figure.cases[0][0]] = measured + figure.value_ms, of + ms
-        elif figure.use != "report" and figure.profile.startswith(MEASURED_ON) == since_hopper:
-            pairs.append((figure.value_ms, ms))
-    return pairs + (list(sets.values()) if since_hopper else [])
+    pairs = [(figure.value_ms, ms) for figure, ms in zip(published.figures, simulated)
+             if figure.use != "report" and not figure.group.startswith(MEASURED)
+             and figure.profile.startswith(MEASURED_ON) == since_hopper]
+    if since_hopper:
+        pairs += [(forward.value_ms + backward.value_ms, first + second)
+                  for (forward, first), (backward, second) in published.own_sets(simulated)]
+    return pairs
 
 
 def half_width(pairs):

@@ -121,6 +121,11 @@ class PublishedCases:
                 self._add_mean(row, rule, pool)
         return True
 
+    def own_sets(self, simulated):
+        """Of the sets that this project has measured: [((forward, ms), (backward, ms))], figures with what is simulated."""
+        own = [(figure, ms) for figure, ms in zip(self.figures, simulated) if figure.group.startswith(MEASURED)]
+        return list(zip(own[::2], own[1::2]))
+
     def _add_measured(self):
         """Every second set is for fitting."""
         with tarfile.open(ARCHIVE) as archive:

@@ -259,14 +259,11 @@ def whole_steps(predictions):
 
 def measured_sets(published, simulated):
     """By part of the sets: [(use, forward, backward, together)], each calibrated over measured."""
-    sets = {}
-    for figure, ms in zip(published.figures, simulated):
-        if figure.group.startswith(MEASURED):
-            sets.setdefault((figure.entry["part"], figure.cases[0][0]), []).append((figure, ms))
     parts = {}
-    for (part, _), ((forward, first), (backward, second)) in sets.items():
-        parts.setdefault(part, []).append((forward.use, first / forward.value_ms, second / backward.value_ms,
-                                           (first + second) / (forward.value_ms + backward.value_ms)))
+    for (forward, first), (backward, second) in published.own_sets(simulated):
+        parts.setdefault(forward.entry["part"], []).append((
+            forward.use, first / forward.value_ms, second / backward.value_ms,
+            (first + second) / (forward.value_ms + backward.value_ms)))
     return parts
 
 
@@ -313,14 +310,10 @@ def picture_of(published, simulated):
     """A measured set is one point, forward and backward together."""
     points = [(figure.group, figure.value_ms, ms, figure.use == "fit")
               for figure, ms in zip(published.figures, simulated) if not figure.group.startswith(MEASURED)]
-    others_measured = len(points)
-    sets = {}
-    for figure, ms in zip(published.figures, simulated):
-        if figure.group.startswith(MEASURED):
-            real, of, _ = sets.get(figure.cases[0][0], (0, 0, ""))
-            sets[figure.cases[0][0]] = real + figure.value_ms, of + ms, figure.use
-    points = [(MEASURED, real, of, use == "fit") for real, of, use in sets.values()] + points
-    return chart(points, f"{others_measured} published and {len(sets)} own measurements, and the calibrated simulator")
+    sets = [(MEASURED, forward.value_ms + backward.value_ms, first + second, forward.use == "fit")
+            for (forward, first), (backward, second) in published.own_sets(simulated)]
+    return chart(sets + points,
+                 f"{len(points)} published and {len(sets)} own measurements, and the calibrated simulator")
 
 
 def main():

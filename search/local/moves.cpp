@@ -300,11 +300,7 @@ bool MoveSource::draw(LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& mov
 
 bool MoveSource::draw_edits(const LocalPlan& plan, std::int32_t busiest, Rng& rng,
                             Move& move) const {
-  const auto devices = static_cast<std::uint64_t>(plan.devices());
-  const bool at_busiest = rng.uniform() < mix_.busiest;
-  const std::int32_t a = at_busiest ? busiest : static_cast<std::int32_t>(rng.below(devices));
-  auto b = static_cast<std::int32_t>(rng.below(devices - 1));
-  if (b >= a) ++b;
+  const auto [a, b] = draw_pair(plan.devices(), busiest, mix_.busiest, rng);
   double kind = rng.uniform();
   if (!devices_alike_ && (kind -= mix_.exchange) < 0) {
     if (!may_change_places(plan, a, b)) return false;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 
 #include "engine/core/rng.h"
 #include "search/local/local_plan.h"
@@ -59,6 +60,16 @@ struct MoveMix {
   /// Moves that begin at the device they are told is the busiest.
   double busiest = 0.3;
 };
+
+/// Two devices: `busiest` in that share of the draws, else any, and any other. REQUIRES two.
+inline std::pair<std::int32_t, std::int32_t> draw_pair(std::int32_t of, std::int32_t busiest,
+                                                       double share, Rng& rng) {
+  const auto devices = static_cast<std::uint64_t>(of);
+  const bool at_busiest = rng.uniform() < share;
+  const std::int32_t a = at_busiest ? busiest : static_cast<std::int32_t>(rng.below(devices));
+  const auto b = static_cast<std::int32_t>(rng.below(devices - 1));
+  return {a, b >= a ? b + 1 : b};
+}
 
 /// Draws random moves that keep to the memory limit and to the devices that tables may be on. Not
 /// thread-safe.

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <tuple>
+#include <utility>
+
+#include "search/local/column_cuts.h"
 
 namespace neuroshard::search {
 namespace {
@@ -10,22 +14,11 @@ namespace {
 constexpr double kAtBusiest = 0.5;
 constexpr std::size_t kMostPieces = 256;  // of both devices, cut: a move must not take too long
 
-/// Columns that a table is cut to at most: FBGEMM reads rows by fewer lanes up to these.
-constexpr std::array<std::int32_t, 3> kMostColumns{std::numeric_limits<std::int32_t>::max(), 64,
-                                                   32};
+/// Columns that a table is cut to at most.
+constexpr std::array kMostColumns{std::numeric_limits<std::int32_t>::max(), kColumnsOfSixteenLanes,
+                                  kColumnsOfEightLanes};
 
 }  // namespace
-
-void PairDealer::add_parts(const ShapeCatalog& catalog, EntryId entry, std::int32_t most_columns) {
-  const CatalogEntry& of = catalog.entry(entry);
-  if (of.dim <= most_columns || of.first == kNoEntry || of.equal_columns ||
-      parts_.size() > kMostPieces) {
-    parts_.push_back(entry);
-    return;
-  }
-  add_parts(catalog, of.first, most_columns);
-  add_parts(catalog, of.rest, most_columns);
-}
 
 /// The pieces that move, those of more than `most_columns` first, the costliest of these before the
 /// others; then the widest. False where not all may be on either device, all are as wide, or there
@@ -43,17 +36,13 @@ bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
       Dealt dealt{plan.placed(piece).entry,
                   piece,
                   entry.dim > most_columns,
-                  0,
+                  evaluator_.shape_cost(entry.shape),
                   entry.dim,
                   parts_.size(),
                   0};
-      add_parts(plan.catalog(), plan.placed(piece).entry, most_columns);
+      cut_columns(plan.catalog(), dealt.entry, most_columns, kMostPieces, parts_);
       dealt.parts_end = parts_.size();
       if (parts_.size() > kMostPieces) return false;
-      if (dealt.wide) {
-        evaluator_.clear(state_.data());
-        dealt.alone_ms = evaluator_.place(entry.shape, state_.data());
-      }
       widest = std::max(widest, entry.dim);
       narrowest = std::min(narrowest, entry.dim);
       dealt_.push_back(dealt);
@@ -125,14 +114,9 @@ bool PairDealer::changes(const LocalPlan& plan) const {
 }
 
 bool PairDealer::draw(const LocalPlan& plan, std::int32_t busiest, Rng& rng, Move& move) {
-  const auto devices = static_cast<std::uint64_t>(plan.devices());
-  const bool at_busiest = rng.uniform() < kAtBusiest;
-  const std::int32_t a = at_busiest ? busiest : static_cast<std::int32_t>(rng.below(devices));
-  auto b = static_cast<std::int32_t>(rng.below(devices - 1));
-  if (b >= a) ++b;
-  const std::array<std::int32_t, 2> pair{std::min(a, b), std::max(a, b)};
-  wide_ = pair[rng.below(2)];
-  narrow_ = wide_ == a ? b : a;
+  const auto [a, b] = draw_pair(plan.devices(), busiest, kAtBusiest, rng);
+  std::tie(wide_, narrow_) = std::minmax(a, b);
+  if (rng.below(2) == 1) std::swap(wide_, narrow_);
   cuts_all_ = rng.below(2) == 0;
   if (!collect(plan, kMostColumns[rng.below(kMostColumns.size())])) return false;
   cost_cuts(plan);

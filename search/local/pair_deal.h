@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
@@ -37,7 +36,7 @@ class PairDealer {
     EntryId entry = kNoEntry;
     std::int32_t piece = kNoPiece;
     bool wide = false;
-    float alone_ms = 0;
+    double alone_ms = 0;
     std::int32_t dim = 0;
     std::size_t parts_begin = 0;
     std::size_t parts_end = 0;
@@ -50,7 +49,6 @@ class PairDealer {
   };
 
   bool collect(const LocalPlan& plan, std::int32_t most_columns);
-  void add_parts(const ShapeCatalog& catalog, EntryId entry, std::int32_t most_columns);
   Load begin(const LocalPlan& plan, std::int32_t device);
   void add(const CatalogEntry& entry, Load& load);
   void cost_cuts(const LocalPlan& plan);
@@ -59,7 +57,6 @@ class PairDealer {
   [[nodiscard]] std::span<const EntryId> parts_of(const Dealt& dealt) const {
     return std::span(parts_).subspan(dealt.parts_begin, dealt.parts_end - dealt.parts_begin);
   }
-
   [[nodiscard]] std::span<const EntryId> pieces_on_wide(const Dealt& dealt) const {
     return cuts_all_ ? parts_of(dealt) : std::span(&dealt.entry, 1);
   }

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint64_t kMostHalvings = 3;
 constexpr std::int64_t kMostParts = 8;
-constexpr int kDraws = 20;  // of a table whose relayout fits
+constexpr int kDraws = 20;       // of a table whose relayout fits
+constexpr int kPlaceDraws = 32;  // of a place with room
 
 void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
             std::vector<EntryId>& pieces) {
@@ -54,13 +55,9 @@ class Filling {
     fits_ = fits_ && used <= memory_bytes_;
     pieces_.push_back(piece);
   }
-  /// Whether all devices that hold it at once, from `first` on, have the memory.
-  [[nodiscard]] bool has_room(EntryId piece, std::int32_t first,
-                              const ShapeCatalog& catalog) const {
-    const std::int64_t most = memory_bytes_ - catalog.entry(piece).bytes;
-    const auto begin = bytes_.begin() + first;
-    return std::all_of(begin, begin + catalog.holders(piece),
-                       [most](std::int64_t used) { return used <= most; });
+  /// Where there is room for it, if some draws find any.
+  void add(EntryId piece, const ShapeCatalog& catalog, Rng& rng) {
+    add(piece, random_place_with_room(catalog, piece, bytes_, memory_bytes_, rng), catalog);
   }
   /// On all devices that hold it at once, from `first` on.
   void add(EntryId piece, std::int32_t first, const ShapeCatalog& catalog) {
@@ -124,6 +121,24 @@ std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32
   return places[rng.below(places.size())];
 }
 
+std::int32_t random_place_with_room(const ShapeCatalog& catalog, EntryId piece,
+                                    std::span<const std::int64_t> bytes, std::int64_t memory_bytes,
+                                    Rng& rng) {
+  const auto holders = static_cast<std::size_t>(catalog.holders(piece));
+  const std::int64_t most = memory_bytes - catalog.entry(piece).bytes;
+  const auto has_room = [&](std::int32_t first) {
+    const auto used = bytes.subspan(static_cast<std::size_t>(first), holders);
+    return std::all_of(used.begin(), used.end(),
+                       [most](std::int64_t each) { return each <= most; });
+  };
+  const auto devices = static_cast<std::int32_t>(bytes.size());
+  std::int32_t place = random_place(catalog, piece, devices, rng);
+  for (int draw = 1; draw < kPlaceDraws && !has_room(place); ++draw) {
+    place = random_place(catalog, piece, devices, rng);
+  }
+  return place;
+}
+
 Assignment with_random_relayout(const Assignment& assignment, const Problem& problem,
                                 const ShapeCatalog& catalog, Rng& rng) {
   for (int draw = 0; draw < kDraws; ++draw) {
@@ -142,12 +157,7 @@ Assignment with_random_relayout(const Assignment& assignment, const Problem& pro
     } else {
       const std::vector<EntryId> pieces = random_division(catalog, table, rng);
       if (pieces.empty()) continue;
-      for (const EntryId piece : pieces) {
-        const std::int32_t first = random_place_with_room(
-            catalog, piece, problem.cluster.devices, rng,
-            [&](std::int32_t place) { return relaid.has_room(piece, place, catalog); });
-        relaid.add(piece, first, catalog);
-      }
+      for (const EntryId piece : pieces) relaid.add(piece, catalog, rng);
     }
     if (relaid.fits()) return std::move(relaid).take();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -20,18 +21,12 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
 std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32_t devices,
                           Rng& rng);
 
-/// The same, of the places where `has_room(first)`, as long as some draws find one: where memory is
-/// tight, a large piece fits hardly anywhere but where its table was.
-template <class HasRoom>
+/// The same, of the places where all devices that hold it have the memory beside the `bytes` that
+/// each device has, as long as some draws find one: where memory is tight, a large piece fits
+/// hardly anywhere but where its table was.
 std::int32_t random_place_with_room(const ShapeCatalog& catalog, EntryId piece,
-                                    std::int32_t devices, Rng& rng, const HasRoom& has_room) {
-  constexpr int kPlaceDraws = 32;
-  std::int32_t place = random_place(catalog, piece, devices, rng);
-  for (int draw = 1; draw < kPlaceDraws && !has_room(place); ++draw) {
-    place = random_place(catalog, piece, devices, rng);
-  }
-  return place;
-}
+                                    std::span<const std::int64_t> bytes, std::int64_t memory_bytes,
+                                    Rng& rng);
 
 /// The plan with one table, drawn at random, in another layout, within the devices' memory: over
 /// all devices, on every device, or in random_division() at random places. The plan itself where

@@ -46,15 +46,9 @@ double RelayoutWalk::cost() {
 /// elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
 std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, Rng& rng) const {
   const auto holders = static_cast<std::size_t>(plan_.catalog().holders(piece));
-  const std::int64_t most = memory_bytes_ - plan_.catalog().entry(piece).bytes;
-  const auto has_room = [&](std::int32_t first) {
-    const auto used = plan_.bytes().subspan(static_cast<std::size_t>(first), holders);
-    return std::all_of(used.begin(), used.end(),
-                       [most](std::int64_t each) { return each <= most; });
-  };
   const auto draw = [&] {
     return with_room
-               ? random_place_with_room(plan_.catalog(), piece, plan_.devices(), rng, has_room)
+               ? random_place_with_room(plan_.catalog(), piece, plan_.bytes(), memory_bytes_, rng)
                : random_place(plan_.catalog(), piece, plan_.devices(), rng);
   };
   const auto load = [&](std::int32_t first) {

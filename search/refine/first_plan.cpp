@@ -68,25 +68,14 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   if (by_rows) keep_cheaper(start_of(*by_rows, problem, evaluator, catalog), best);
 }
 
-/// `best`, a plan for little memory or none, becomes the one that packed_plan() finds, if that is
-/// cheaper.
-void try_packed(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                const SearchOptions& options, std::chrono::steady_clock::time_point began,
-                std::optional<StartPlan>& best) {
-  const StopCheck soon(with_share(options, began, kPackedShare, kFastSeconds));
-  const std::optional<FastPlan> packed =
-      packed_plan(problem, evaluator, catalog, soon, budget_share(options, kPackedShare));
-  if (packed) keep_cheaper(start_of(*packed, problem, evaluator, catalog), best);
-}
+using Finder = decltype(packed_plan);
 
-/// `best` becomes the plan that width_groups() finds, if that is cheaper.
-void try_width_groups(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatalog& catalog,
-                      const SearchOptions& options, std::chrono::steady_clock::time_point began,
-                      std::optional<StartPlan>& best) {
-  const StopCheck soon(with_share(options, began, kWidthShare, 0));
-  const std::optional<FastPlan> grouped =
-      width_groups(problem, evaluator, catalog, soon, budget_share(options, kWidthShare));
-  if (grouped) keep_cheaper(start_of(*grouped, problem, evaluator, catalog), best);
+/// `best`, a plan or none, becomes the one that `find` finds, if that is cheaper.
+void try_finder(Finder& find, const Problem& problem, PlanEvaluator& evaluator,
+                const ShapeCatalog& catalog, const SearchOptions& share, std::int64_t budget,
+                std::optional<StartPlan>& best) {
+  const std::optional<FastPlan> found = find(problem, evaluator, catalog, StopCheck(share), budget);
+  if (found) keep_cheaper(start_of(*found, problem, evaluator, catalog), best);
 }
 
 /// The fast plan, or a cheaper one that takes no time: for all others it is too late.
@@ -130,7 +119,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
     try_rows(problem, evaluator, catalog, options, began, fast, best);
-    if (!fast || fast->plan.finer) try_packed(problem, evaluator, catalog, options, began, best);
+    if (!fast || fast->plan.finer) {
+      try_finder(packed_plan, problem, evaluator, catalog,
+                 with_share(options, began, kPackedShare, kFastSeconds),
+                 budget_share(options, kPackedShare), best);
+    }
   }
   SearchOptions rest = with_share(options, began, kStartShare, kStartSeconds);
   if (options.evaluations > 0 && best) {
@@ -141,7 +134,11 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) keep_cheaper(std::move(other).value(), best);
-  if (!stop.stop()) try_width_groups(problem, evaluator, catalog, options, began, best);
+  if (!stop.stop()) {
+    try_finder(width_groups, problem, evaluator, catalog,
+               with_share(options, began, kWidthShare, 0), budget_share(options, kWidthShare),
+               best);
+  }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
   return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
 }

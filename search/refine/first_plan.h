@@ -14,9 +14,9 @@ struct FirstPlan {
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or what
-/// fast_row_plan() or best_start() find if that is cheaper, as far as there is time for them; the
-/// baselines run in any case where tables and devices are few. options.time_limit_s counts from
-/// `began`. Errors: best_start()'s.
+/// fast_row_plan(), packed_plan(), best_start() or width_groups() find if that is cheaper, as far
+/// as there is time for them; the baselines run in any case where tables and devices are few.
+/// options.time_limit_s counts from `began`. Errors: best_start()'s.
 Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
                              const ShapeCatalog& catalog, const SearchOptions& options,
                              std::chrono::steady_clock::time_point began);

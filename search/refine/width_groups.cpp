@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "engine/core/aligned_vector.h"
+#include "search/local/column_cuts.h"
 #include "search/local/local_plan.h"
 #include "search/local/plan_coster.h"
 
 namespace neuroshard::search {
 namespace {
 
-/// Columns up to which FBGEMM reads rows by fewer lanes.
-constexpr std::array<std::int32_t, 2> kFewLanes{32, 64};
+constexpr std::array kFewLanes{kColumnsOfEightLanes, kColumnsOfSixteenLanes};
 /// Of what a device should have: pieces heavier than that are halved.
 constexpr std::array<double, 3> kHeaviestPiece{1, 0.5, 0.25};
 constexpr double kLighter = 0.9;              // times a piece, a half of it that is worth having
@@ -69,20 +69,8 @@ class WidthGroups {
     return sum;
   }
 
-  /// Adds `id`, in columns of at most `columns`. Here and in halve(): beyond most_pieces_ as it is.
-  void cut(EntryId id, std::int32_t columns, Pieces& pieces) const {
-    const CatalogEntry& entry = catalog_.entry(id);
-    if (entry.first == kNoEntry || pieces.size() > most_pieces_ ||
-        (entry.dim <= columns && !entry.only_parts)) {
-      pieces.push_back(id);
-      return;
-    }
-    cut(entry.first, columns, pieces);
-    cut(entry.rest, columns, pieces);
-  }
-
   /// Adds `id`, halved until no piece takes more than `most_ms` or halves are no lighter: by rows
-  /// or by columns, whichever takes less.
+  /// or by columns, whichever takes less; as it is beyond most_pieces_.
   void halve(EntryId id, double most_ms, Pieces& pieces) const {
     const CatalogEntry& entry = catalog_.entry(id);
     const bool rows = entry.upper != kNoEntry;
@@ -150,7 +138,7 @@ void WidthGroups::group(std::int32_t columns) {
       continue;
     }
     Pieces parts;
-    cut(id, columns, parts);
+    cut_columns(catalog_, id, columns, most_pieces_, parts);
     const double parts_ms = own_ms(parts);
     tables.push_back({parts_ms / std::max(own_ms(id), 1e-9), id, own_ms(id), parts_ms});
   }
@@ -171,7 +159,9 @@ void WidthGroups::group(std::int32_t columns) {
   }
   Pieces wide;
   for (std::size_t k = 0; k < best; ++k) wide.push_back(tables[k].whole);
-  for (std::size_t k = best; k < tables.size(); ++k) cut(tables[k].whole, columns, narrow);
+  for (std::size_t k = best; k < tables.size(); ++k) {
+    cut_columns(catalog_, tables[k].whole, columns, most_pieces_, narrow);
+  }
   attempt(wide, narrow);
 }
 
@@ -209,13 +199,14 @@ bool WidthGroups::place(const Pieces& pieces, std::int32_t begin, std::int32_t e
         static_cast<std::size_t>(begin) * size, costs.size() * size);
     evaluator_.costs_with(entry.shape, states, costs);
     std::int32_t device = kNoDevice;
+    float least = 0;
     for (std::int32_t to = begin; to < end; ++to) {
-      const auto d = static_cast<std::size_t>(to);
-      if (bytes_[d] > problem_.cluster.memory_bytes - entry.bytes) continue;
-      const auto cost = [&](std::int32_t of) {
-        return costs[static_cast<std::size_t>(of - begin)];
-      };
-      if (device == kNoDevice || cost(to) < cost(device)) device = to;
+      const float cost = costs[static_cast<std::size_t>(to - begin)];
+      if (bytes_[static_cast<std::size_t>(to)] > problem_.cluster.memory_bytes - entry.bytes)
+        continue;
+      if (device != kNoDevice && cost >= least) continue;
+      device = to;
+      least = cost;
     }
     if (device == kNoDevice) return false;
     const auto d = static_cast<std::size_t>(device);
