@@ -1,6 +1,8 @@
 #include "search/local/cost_estimate.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace neuroshard::search {
@@ -25,7 +27,7 @@ void CostEstimate::set(std::span<const double> ready_ms, std::span<const double>
   balanced_sum_ = 0;
   for (std::size_t d = 0; d < total_ms.size(); ++d) {
     own_values_[d] = finite_ms(total_ms[d]) - common;
-    balanced_sum_ += response_.waiting * ready_values_[d] + own_values_[d];
+    balanced_sum_ += load(ready_values_[d], own_values_[d]);
   }
   own_.reset(own_values_);
   excess_dims_ = 0;
@@ -34,7 +36,33 @@ void CostEstimate::set(std::span<const double> ready_ms, std::span<const double>
                  static_cast<double>(dim_values_.size());
     for (const double dims : dim_values_) excess_dims_ += excess(dims);
   }
-  objective_ = combine(cost(), balanced_load(), excess_dims_);
+  power_sum_ = 0;
+  if (doublings_ > 0) {
+    unit_ms_ = std::numeric_limits<double>::min();
+    for (std::size_t d = 0; d < total_ms.size(); ++d) {
+      unit_ms_ = std::max(unit_ms_, load(ready_values_[d], own_values_[d]));
+    }
+    for (std::size_t d = 0; d < total_ms.size(); ++d) {
+      power_sum_ += raised(load(ready_values_[d], own_values_[d]));
+    }
+  }
+  objective_ = objective_of({.cost = cost(),
+                             .balanced_load = balanced_load(),
+                             .widest = dims_.max(),
+                             .excess_dims = excess_dims_,
+                             .power_sum = power_sum_});
+}
+
+double CostEstimate::raised(double load) const {
+  double power = std::max(0.0, load) / unit_ms_;
+  for (int k = 0; k < doublings_; ++k) power *= power;
+  return power;
+}
+
+double CostEstimate::norm(double power_sum) const {
+  double root = std::max(0.0, power_sum) / static_cast<double>(own_values_.size());
+  for (int k = 0; k < doublings_; ++k) root = std::sqrt(root);
+  return root * unit_ms_;
 }
 
 std::int32_t CostEstimate::busiest(bool by_dims) const {
@@ -42,10 +70,13 @@ std::int32_t CostEstimate::busiest(bool by_dims) const {
   return response_.waiting > 0.5 ? ready_.argmax() : own_.argmax();
 }
 
-double CostEstimate::combine(double cost, double balanced_load, double excess_dims) const {
-  const double spread = kExcessWeight * response_.widest_per_dim * excess_dims /
+double CostEstimate::objective_of(const Effect& effect) const {
+  const double spread = kExcessWeight * response_.widest_per_dim * effect.excess_dims /
                         static_cast<double>(own_values_.size());
-  return (cost + balance_weight_ * (balanced_load + spread)) / (1 + balance_weight_);
+  if (doublings_ > 0) {
+    return norm(effect.power_sum) + response_.widest_per_dim * effect.widest + spread;
+  }
+  return (effect.cost + balance_weight_ * (effect.balanced_load + spread)) / (1 + balance_weight_);
 }
 
 CostEstimate::After CostEstimate::after(const LocalPlan& plan, const Move& move) const {
@@ -82,8 +113,17 @@ CostEstimate::Effect CostEstimate::effect_of(const LocalPlan& plan, const Move& 
   }
   effect.cost = response_.waiting * std::max(ready_.max_without(a, b), effect.ready_ms) +
                 std::max(own_.max_without(a, b), effect.own_ms);
+  if (doublings_ > 0) {
+    effect.power_sum = power_sum_ + raised(load(changed.ready[0], changed.own[0])) -
+                       raised(load(ready_[a], own_[a]));
+    if (a != b) {
+      effect.power_sum +=
+          raised(load(changed.ready[1], changed.own[1])) - raised(load(ready_[b], own_[b]));
+    }
+  }
   if (response_.widest_per_dim > 0) {
-    effect.cost += response_.widest_per_dim * std::max(dims_.max_without(a, b), effect.dims);
+    effect.widest = std::max(dims_.max_without(a, b), effect.dims);
+    effect.cost += response_.widest_per_dim * effect.widest;
     effect.excess_dims = excess_dims_ + excess(changed.dims[0]) - excess(dims_[a]);
     if (a != b) effect.excess_dims += excess(changed.dims[1]) - excess(dims_[b]);
   }
@@ -92,13 +132,14 @@ CostEstimate::Effect CostEstimate::effect_of(const LocalPlan& plan, const Move& 
 }
 
 double CostEstimate::objective_after(const LocalPlan& plan, const Move& move) const {
-  const Effect effect = effect_of(plan, move);
-  return combine(effect.cost, effect.balanced_load, effect.excess_dims);
+  return objective_of(effect_of(plan, move));
 }
 
 void CostEstimate::accept(const LocalPlan& plan, const Move& move) {
   const After changed = after(plan, move);
-  objective_ = objective_after(plan, move);
+  const Effect effect = effect_of(plan, move);
+  objective_ = objective_of(effect);
+  power_sum_ = effect.power_sum;
   for (std::size_t k = 0; k < 2; ++k) {
     const std::int32_t device = move.changes[k].device;
     if (device == kNoDevice) continue;

@@ -27,12 +27,19 @@ inline double finite_ms(double ms) {
 /// would have if its load were balanced. The plan cost alone has plateaus: most moves do not touch
 /// the slowest device, and of those the ones that save work leave room for others. The most dims of
 /// a device are such a plateau, too, where they count: several devices have them, and all of those
-/// have to lose some. So dims beyond an even share weigh something on every device. Not
-/// thread-safe.
+/// have to lose some. So dims beyond an even share weigh something on every device.
+///
+/// Softened, the objective is the devices' loads in a norm instead, the higher the nearer to the
+/// slowest device's: a move that makes that one slower may stand where it saves as much elsewhere.
+/// Where pieces cost what is beside them (see PairDealer), that is the way from one arrangement to
+/// another. Not thread-safe.
 class CostEstimate {
  public:
   CostEstimate(const CommResponse& response, double balance_weight)
       : response_(response), balance_weight_(balance_weight) {}
+
+  /// From the next set() on, loads count in the norm of exponent 2^doublings; 0: not softened.
+  void soften(int doublings) { doublings_ = doublings; }
 
   /// Takes over a plan's exact details, one value a device.
   void set(std::span<const double> ready_ms, std::span<const double> total_ms,
@@ -65,7 +72,9 @@ class CostEstimate {
     double ready_ms = 0;  ///< the larger of the two devices'
     double own_ms = 0;
     double dims = 0;
+    double widest = 0;       ///< the most dims of a device
     double excess_dims = 0;  ///< of all devices beyond an even share
+    double power_sum = 0;    ///< of all devices' loads, where softened
   };
   [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const;
   /// The objective after `move`.
@@ -80,7 +89,13 @@ class CostEstimate {
     std::array<double, 2> dims;
   };
   [[nodiscard]] After after(const LocalPlan& plan, const Move& move) const;
-  [[nodiscard]] double combine(double cost, double balanced_load, double excess_dims) const;
+  [[nodiscard]] double objective_of(const Effect& effect) const;
+  [[nodiscard]] double load(double ready_ms, double own_ms) const {
+    return response_.waiting * ready_ms + own_ms;
+  }
+  /// A load's addend to a power sum, and the mean load that such a sum stands for.
+  [[nodiscard]] double raised(double load) const;
+  [[nodiscard]] double norm(double power_sum) const;
   [[nodiscard]] double excess(double dims) const { return std::max(0.0, dims - even_dims_); }
 
   CommResponse response_;
@@ -91,10 +106,13 @@ class CostEstimate {
   std::vector<double> ready_values_;
   std::vector<double> own_values_;
   std::vector<double> dim_values_;
-  double balanced_sum_ = 0;  // sum over devices of waiting x ready + own
+  double balanced_sum_ = 0;  // sum over devices of load()
   double even_dims_ = 0;     // each device's share of the dims of the plan set() was given
   double excess_dims_ = 0;   // sum over devices of excess()
   double objective_ = 0;
+  int doublings_ = 0;     // of the norm's exponent
+  double unit_ms_ = 1;    // of the loads in power sums: the largest that set() was given
+  double power_sum_ = 0;  // of all devices' loads
 };
 
 }  // namespace neuroshard::search

@@ -25,6 +25,13 @@ constexpr double kFewerMoves = 0.7;       // after one taken back
 // widths do not matter.
 constexpr double kDeals = 0.03;
 
+/// Each norm is as long as the others.
+int norm_at(const WalkOptions& options, double done) {
+  const int norms = options.last_norm - options.first_norm + 1;
+  return std::min(options.last_norm,
+                  options.first_norm + static_cast<int>(done * static_cast<double>(norms)));
+}
+
 }  // namespace
 
 WalkOptions default_walk(std::int32_t devices) {
@@ -67,8 +74,8 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   candidates_ = 1;
   moves_per_plan_ = 1;
   estimate_ = CostEstimate(response, options.balance_weight);
-  estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
-  standing_objective_ = objective();
+  int norm = options.first_norm;
+  begin_objective(norm);
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
   const double first = options.first_temperature * std::abs(best_cost_);
   const double cooling = std::log(options.last_temperature / options.first_temperature);
@@ -77,6 +84,10 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
        done < 1 && plan_.devices() > 1 && candidates_ <= options.budget - 2;
        done = progress(candidates_)) {
     const double temperature = first * std::exp(cooling * done);
+    if (const int now = norm_at(options, done); now != norm) {
+      norm = now;
+      begin_objective(norm);
+    }
     const std::size_t standing = journal_.size();
     if (!wander(source, temperature, options.budget, rng)) continue;
     if (!verify(temperature, rng)) {
@@ -88,6 +99,13 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
     trim_journal();
   }
   return {best(), best_cost_, candidates_};
+}
+
+/// From the plan that stands.
+void LocalWalk::begin_objective(int norm) {
+  estimate_.soften(norm);
+  estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
+  standing_objective_ = objective();
 }
 
 double LocalWalk::objective() const {

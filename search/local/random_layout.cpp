@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::uint64_t kMostHalvings = 3;
 constexpr std::int64_t kMostParts = 8;
-constexpr int kDraws = 20;       // of a table whose relayout fits
-constexpr int kPlaceDraws = 32;  // of a place with room
+constexpr int kDraws = 20;               // of a table whose relayout fits
+constexpr double kFromEverywhere = 0.5;  // of the draws: tables with a part on every device
+constexpr int kPlaceDraws = 32;          // of a place with room
 
 void divide(const ShapeCatalog& catalog, EntryId id, int halvings, bool rows,
             std::vector<EntryId>& pieces) {
@@ -74,6 +75,20 @@ class Filling {
   Assignment pieces_;
   bool fits_ = true;
 };
+
+/// The tables with a part on every device, which no move of a walk changes.
+std::vector<std::int32_t> tables_everywhere(const Assignment& assignment,
+                                            const ShapeCatalog& catalog) {
+  std::vector<std::int32_t> tables;
+  for (const Placed& piece : assignment) {
+    if (piece.device != 0) continue;
+    const std::int32_t table = catalog.entry(piece.entry).table;
+    if (piece.entry == catalog.block(table) || piece.entry == catalog.replica(table)) {
+      tables.push_back(table);
+    }
+  }
+  return tables;
+}
 
 bool is_spread(const Assignment& assignment, std::int32_t table, const ShapeCatalog& catalog) {
   return std::any_of(assignment.begin(), assignment.end(), [&](const Placed& piece) {
@@ -141,9 +156,12 @@ std::int32_t random_place_with_room(const ShapeCatalog& catalog, EntryId piece,
 
 Assignment with_random_relayout(const Assignment& assignment, const Problem& problem,
                                 const ShapeCatalog& catalog, Rng& rng) {
+  const std::vector<std::int32_t> everywhere = tables_everywhere(assignment, catalog);
   for (int draw = 0; draw < kDraws; ++draw) {
-    const auto table =
-        static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(catalog.tables())));
+    const std::int32_t table =
+        !everywhere.empty() && rng.uniform() < kFromEverywhere
+            ? everywhere[rng.below(everywhere.size())]
+            : static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(catalog.tables())));
     Filling relaid(problem);
     for (const Placed& piece : assignment) {
       if (piece.device == kNoDevice || catalog.entry(piece.entry).table == table) continue;

@@ -113,6 +113,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkBudget::Share& share) {
   WalkOptions options = walk_at(evaluator_.devices(), generation, index);
   if (share.candidates > 0) options.budget = share.candidates;
+  if (generation < kSoftGenerations && !evaluator_.additive()) soften(options);
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
     options.mix.resize = kResize;

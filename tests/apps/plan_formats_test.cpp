@@ -121,9 +121,9 @@ BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
   const TemporaryFolder folder;
   const auto planned = [&](const std::string& format, const std::string& evaluations) {
     const std::string file = folder.file(format);
-    const Outcome made = run_command({"plan", "--tables", kTables, "--devices", "3",
-                                      "--device-memory", "80GB", "--evaluations", evaluations,
-                                      "--row-splits", "off", "--format", format, "--output", file});
+    const Outcome made = run_command(
+        {"plan", "--tables", kTables, "--devices", "3", "--device-memory", "80GB", "--evaluations",
+         evaluations, "--seed", "3", "--row-splits", "off", "--format", format, "--output", file});
     BOOST_TEST(made.exit_code == 0, made.err);
     return costs_in(made.out);
   };

@@ -1,8 +1,10 @@
-// What a walk thinks of a move before the whole plan is costed: the most dims of a device.
+// What a walk thinks of a move before the whole plan is costed: the most dims of a device, and
+// loads in a norm.
 #include "search/local/cost_estimate.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -85,6 +87,54 @@ BOOST_AUTO_TEST_CASE(what_moves_add_up_to_is_what_the_plan_then_has) {
     ++made;
   }
   BOOST_TEST(made > 1000);
+}
+
+BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_it) {
+  Rng rng(5);
+  Workload workload;
+  std::vector<float> costs;
+  for (int table = 0; table < 300; ++table) {
+    workload.tables.push_back(test::make_table(1000, 8));
+    costs.push_back(static_cast<float>(1 + 9 * rng.uniform()));
+  }
+  test::TableEvaluator evaluator(workload, kDevices, costs);
+  const ShapeCatalog catalog(space_of(workload), evaluator);
+  LocalPlan plan({workload, test::make_cluster(kDevices, std::int64_t{1} << 40)}, evaluator,
+                 catalog);
+  Assignment pieces;
+  for (std::int32_t table = 0; table < 300; ++table) {
+    pieces.push_back({catalog.whole(table), static_cast<std::int32_t>(rng.below(kDevices))});
+  }
+  plan.assign(pieces);
+  for (int doublings = 0; doublings <= 7; ++doublings) {
+    CostEstimate estimate({.waiting = 1}, 0);
+    estimate.soften(doublings);
+    const auto loads = [&] {
+      return std::vector<double>(plan.compute_ms().begin(), plan.compute_ms().end());
+    };
+    const MoveSource source({}, std::int64_t{1} << 40, true);
+    Move move;
+    for (int step = 0; step < 200; ++step) {
+      if (step % 10 == 0) {                         // as after moves that stand
+        const std::vector<double> ready = loads();  // and all devices wait for the last one
+        const std::vector<double> total(kDevices, *std::max_element(ready.begin(), ready.end()));
+        estimate.set(ready, total, plan.dim_sums());
+      }
+      const std::vector<double> now = loads();
+      const double slowest = *std::max_element(now.begin(), now.end());
+      double sum = 0;
+      for (const double load : now) sum += std::pow(load / slowest, std::pow(2.0, doublings));
+      const double mean = slowest * std::pow(sum / kDevices, std::pow(0.5, doublings));
+      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(), doublings > 0 ? mean : slowest, 1e-5);
+      if (!source.draw(plan, estimate.busiest(false), rng, move)) continue;
+      const double foretold = estimate.objective_after(plan, move);
+      estimate.accept(plan, move);
+      for (int k = 0; k < move.edit_count; ++k) {
+        plan.apply(move.edits[static_cast<std::size_t>(k)]);
+      }
+      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(), foretold, 1e-12);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
