@@ -3,9 +3,16 @@
 # every Python from 3.8 on that this machine has, where tests/python/test_*.py run. Where there is a C
 # compiler, the structs are held against the header's; where there is mypy ($NEUROSHARD_MYPY, or on
 # PATH), the package is typed strictly.
+#   run.sh          under every Python
+#   run.sh --ends   under the oldest and the newest
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/common.sh
+
+if [ $# -gt 1 ] || { [ $# -eq 1 ] && [ "$1" != --ends ]; }; then
+  echo "run.sh: found '$*', expected nothing or --ends" >&2
+  exit 2
+fi
 
 wheels=(dist/neuroshard_engine-"$(cat VERSION)"-*.whl)
 if ! [ -f "${wheels[0]}" ]; then
@@ -15,7 +22,8 @@ fi
 room=$(mktemp -d)
 trap 'rm -rf "$room"' EXIT
 
-# Each version once: those on PATH, then those of pyenv, whose own stand-ins on PATH may not run.
+# Each version once, from the oldest on: those on PATH, and those of pyenv, whose own stand-ins on PATH
+# may not run.
 pythons() {
   local candidate version seen=" "
   for candidate in $(compgen -c | grep -xE 'python3(\.[0-9]+)?' | sort -u) \
@@ -25,8 +33,8 @@ assert sys.version_info >= (3, 8)
 print("%d.%d" % sys.version_info[:2])' 2> /dev/null) || continue
     [[ $seen == *" $version "* ]] && continue
     seen+="$version "
-    echo "$candidate"
-  done
+    echo "$version $candidate"
+  done | sort -V | cut -d ' ' -f 2-
 }
 
 mapfile -t found < <(pythons)
@@ -37,6 +45,9 @@ fi
 if [ ${#found[@]} -eq 0 ]; then
   echo "run.sh: found no Python 3.8 or newer that can make environments" >&2
   exit 1
+fi
+if [ "${1:-}" = --ends ] && [ ${#found[@]} -gt 2 ]; then
+  found=("${found[0]}" "${found[-1]}")
 fi
 root=$PWD
 for python in "${found[@]}"; do
