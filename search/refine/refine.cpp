@@ -78,6 +78,20 @@ Problem with_finest_pieces(const Problem& problem) {
           with_finest_sequences(problem.space, problem.cluster.devices), problem.on_more_devices};
 }
 
+/// What comes before walks depends on the budget by steps alone, and from kMostForFirst on not at
+/// all, so that walks of a larger budget begin as those of a smaller one. (100,000 candidates: the
+/// golden settings are within 0.004 % of a first plan that has its share of all of them, in four of
+/// formulas; with a third of it they are up to 0.09 % costlier.)
+SearchOptions in_steps(SearchOptions options) {
+  constexpr std::int64_t kMostForFirst = 60'000;
+  constexpr std::int64_t kStep = 3;
+  if (options.evaluations <= 0) return options;
+  std::int64_t step = kMostForFirst;
+  while (step > options.evaluations) step /= kStep;
+  options.evaluations = std::max<std::int64_t>(1, step);
+  return options;
+}
+
 /// The start as it is.
 SearchResult result_of(FirstPlan start) {
   return {std::move(start.plan.plan),
@@ -167,6 +181,7 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
                                    std::chrono::steady_clock::time_point began) {
   const StopCheck stop(own);
   const bool timed = own.time_limit_s > 0;
+  const SearchOptions early = in_steps(own);
   const ShapeCatalog catalog(problem.space, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
     Result<StartPlan> start = best_start(problem, evaluator, own);
@@ -178,10 +193,10 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
                         start->stopped_early || !catalog.complete()};
   }
   const auto entered = std::chrono::steady_clock::now();
-  Result<FirstPlan> first = first_plan(problem, evaluator, catalog, own, began);
+  Result<FirstPlan> first = first_plan(problem, evaluator, catalog, early, began);
   std::int64_t evaluations = 0;
   if (std::optional<SequenceStart> finer =
-          finer_sequences(problem, evaluator, rows, own, began,
+          finer_sequences(problem, evaluator, rows, early, began,
                           first.ok() ? first->plan.cost : kAnyCost, evaluations)) {
     const Problem cut(problem.workload, problem.cluster, std::move(finer->space),
                       problem.on_more_devices);

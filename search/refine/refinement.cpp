@@ -112,7 +112,11 @@ Assignment Refinement::far_from_best(Rng& rng) const {
 WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkBudget::Share& share) {
   WalkOptions options = walk_at(evaluator_.devices(), generation, index);
-  if (share.candidates > 0) options.budget = share.candidates;
+  const std::int64_t most = budget_.most_of(share, index);
+  if (share.candidates > 0) {
+    if (most <= kShortestWalk) return {best_, best_cost_, 0};
+    options.budget = most;
+  }
   if (generation < kSoftGenerations && !evaluator_.additive()) soften(options);
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
@@ -132,8 +136,9 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   }
   if (only_relayouts) {
     return walkers(worker).relayouts.run(
-        best_, share.candidates, rng,
-        [&](std::int64_t candidates) { return progress(candidates) >= 1; });
+        best_, share.candidates, rng, [&](std::int64_t candidates) {
+          return progress(candidates) >= 1 || (share.candidates > 0 && candidates >= most);
+        });
   }
   if (begins_with_relayout(share) && (generation + index) % 2 == 1) {
     const Assignment start = with_random_relayout(best_, problem_, catalog_, rng);
@@ -162,7 +167,7 @@ void Refinement::run_generation(int generation, const WalkBudget::Share& share) 
 
 void Refinement::run_cycle() {
   for (int left = kGenerations; left > 0 && !budget_.over() && !proven(); --left) {
-    if (budget_.plans() > 0 && budget_.too_late()) return;
+    if (budget_.plans() > 0 && (budget_.used_up() || budget_.too_late())) return;
     run_generation(kGenerations - left, budget_.share(left));
   }
 }
@@ -188,7 +193,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   best_cost_ = walker(0).cost(best_);
   response_ = walker(0).probe(best_);
   budget_.run_cycles(
-      evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); });
+      evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); }, true);
   join_best();
   stopped_early_ = budget_.over() && !proven();
 }

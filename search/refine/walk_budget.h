@@ -10,6 +10,9 @@
 
 namespace neuroshard::search {
 
+/// Candidates that a walk looks at for nothing: its start, and the plan after a move.
+inline constexpr std::int64_t kShortestWalk = 2;
+
 /// How long the walks of a refine search go on: their shares of a budget of candidates or of the
 /// time, and when one or the other is over. A budget is never paced by time, so that a limit that
 /// is not reached changes nothing, unless single walks take long: then it is given up. What it is
@@ -35,12 +38,14 @@ class WalkBudget {
   /// Seconds since the beginning.
   [[nodiscard]] double now() const;
 
-  /// A budget of candidates, of which some are used up before, is one cycle. Time is spent in
+  /// A budget of candidates, of which some are used up before, is one cycle; or, where `growing`,
+  /// as much as it is enough for of cycles that are each longer than the one before, the same ones
+  /// for every budget: a larger one does all that a smaller one does, and more. Time is spent in
   /// longer and longer ones, the last to the limit, so that whoever interrupts a long search has
   /// the plan of a finished one. A budget too large for the time limit is given up early for what
   /// time is left, all of which is then used. None begins when `ended` says so.
   void run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
-                  const std::function<bool()>& ended);
+                  const std::function<bool()>& ended, bool growing = false);
 
   /// Of the cycle, in candidates; 0: no limit.
   [[nodiscard]] std::int64_t plans() const { return budget_; }
@@ -49,6 +54,10 @@ class WalkBudget {
 
   /// Of a walk, while `left` generations of the cycle are left.
   [[nodiscard]] Share share(int left) const;
+  /// What walk `index` of a generation may look at: its share, and less where the budget ends.
+  [[nodiscard]] std::int64_t most_of(const Share& share, std::int64_t index) const;
+  /// Whether the budget of candidates is too small for another walk; so it is where there is none.
+  [[nodiscard]] bool used_up() const;
   /// The options for another search, within that share of what is left of the cycle: of the budget,
   /// where it has one, or else of its time.
   [[nodiscard]] SearchOptions share_of_cycle(double share) const;
@@ -70,7 +79,8 @@ class WalkBudget {
   const int threads_;
   const int walks_;
   const std::string_view name_;
-  std::int64_t budget_ = 0;  // candidates of the cycle; 0: no limit
+  std::int64_t total_ = 0;   // candidates of all cycles; 0: no limit
+  std::int64_t budget_ = 0;  // candidates to the end of the cycle; 0: no limit
   double cycle_end_ = 0;     // seconds after began_
   std::int64_t candidates_ = 0;
   std::atomic<bool> too_late_ = false;

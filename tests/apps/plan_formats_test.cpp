@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(costs_are_those_of_the_plan_that_the_format_holds) {
     return costs_in(made.out);
   };
   // The first half of a search for equal columns is for any, and those here are equal.
-  const std::string native = planned("json", "5000");
-  const std::string written = planned("hugectr", "10000");
+  const std::string native = planned("json", "2000");
+  const std::string written = planned("hugectr", "4000");
   BOOST_TEST(written != native);  // a table's blocks on one device have become one
   BOOST_TEST(written == costs_in(simulated(folder.file("hugectr")).out));
   const Outcome exported = export_as(folder.file("json"), {"--format", "hugectr"});

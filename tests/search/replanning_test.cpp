@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(tables_get_row_shards_and_become_whole_again_where_the_limi
     };
     const Plan stays = found(budget(20'000), kPlenty);
     BOOST_TEST(rows_of(stays, 0) == 4);
-    SearchOptions rows = budget(30'000);
+    SearchOptions rows = budget(40'000);
     rows.row_splits = RowSplits::kEven;
     rows.row_parts = 4;
     for (const std::int64_t limit : {workload_bytes(workload) / 4, kPlenty}) {
