@@ -29,9 +29,8 @@ std::int32_t random_place_with_room(const ShapeCatalog& catalog, EntryId piece,
                                     Rng& rng);
 
 /// The plan with one table, drawn at random, half of the time of those with a part on every device,
-/// in another layout, within the devices' memory: over
-/// all devices, on every device, or in random_division() at random places. The plan itself where
-/// some draws fit nowhere.
+/// in another layout, within the devices' memory: over all devices, on every device, or in
+/// random_division() at random places. The plan itself where some draws fit nowhere.
 Assignment with_random_relayout(const Assignment& assignment, const Problem& problem,
                                 const ShapeCatalog& catalog, Rng& rng);
 

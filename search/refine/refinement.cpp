@@ -113,10 +113,8 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkBudget::Share& share) {
   WalkOptions options = walk_at(evaluator_.devices(), generation, index);
   const std::int64_t most = budget_.most_of(share, index);
-  if (share.candidates > 0) {
-    if (most <= kShortestWalk) return {best_, best_cost_, 0};
-    options.budget = most;
-  }
+  if (most <= kShortestWalk) return {best_, best_cost_, 0};
+  options.budget = most;
   if (generation < kSoftGenerations && !evaluator_.additive()) soften(options);
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
@@ -136,9 +134,8 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   }
   if (only_relayouts) {
     return walkers(worker).relayouts.run(
-        best_, share.candidates, rng, [&](std::int64_t candidates) {
-          return progress(candidates) >= 1 || (share.candidates > 0 && candidates >= most);
-        });
+        best_, share.candidates, rng,
+        [&](std::int64_t candidates) { return progress(candidates) >= 1 || candidates >= most; });
   }
   if (begins_with_relayout(share) && (generation + index) % 2 == 1) {
     const Assignment start = with_random_relayout(best_, problem_, catalog_, rng);
@@ -193,7 +190,8 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   best_cost_ = walker(0).cost(best_);
   response_ = walker(0).probe(best_);
   budget_.run_cycles(
-      evaluations_so_far, [&] { run_cycle(); }, [&] { return proven(); }, true);
+      WalkBudget::Cycles::kGrowing, evaluations_so_far, [&] { run_cycle(); },
+      [&] { return proven(); });
   join_best();
   stopped_early_ = budget_.over() && !proven();
 }

@@ -36,18 +36,20 @@ double WalkBudget::now() const { return seconds_since(began_); }
 
 bool WalkBudget::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
 
-void WalkBudget::run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
-                            const std::function<bool()>& ended, bool growing) {
+void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
+                            const std::function<void()>& run_cycle,
+                            const std::function<bool()>& ended) {
   total_ = std::max<std::int64_t>(0, options_.evaluations - evaluations_so_far);
-  if (total_ > 0 && !growing) {
+  if (cycles == Cycles::kGrowing) {
+    double planned = 0;
+    for (double length = kFirstCycle; !used_up() && !over() && !ended() && !too_late();
+         length *= kBudgetGrowth) {
+      planned += length;
+      begin_cycle(static_cast<std::int64_t>(planned), options_.time_limit_s);
+      run_cycle();
+    }
+  } else if (total_ > 0) {
     begin_cycle(total_, options_.time_limit_s);
-    run_cycle();
-  }
-  double planned = 0;
-  for (double length = kFirstCycle; growing && !used_up() && !over() && !ended() && !too_late();
-       length *= kBudgetGrowth) {
-    planned += length;
-    begin_cycle(static_cast<std::int64_t>(planned), options_.time_limit_s);
     run_cycle();
   }
   if (options_.evaluations > 0 && !too_late()) return;
@@ -83,6 +85,7 @@ WalkBudget::Share WalkBudget::share(int left) const {
 bool WalkBudget::used_up() const { return candidates_ + kShortestWalk >= total_; }
 
 std::int64_t WalkBudget::most_of(const Share& share, std::int64_t index) const {
+  if (share.candidates == 0) return kNoBudget;
   return std::clamp<std::int64_t>(total_ - candidates_ - index * share.candidates, 0,
                                   share.candidates);
 }

@@ -38,14 +38,17 @@ class WalkBudget {
   /// Seconds since the beginning.
   [[nodiscard]] double now() const;
 
-  /// A budget of candidates, of which some are used up before, is one cycle; or, where `growing`,
-  /// as much as it is enough for of cycles that are each longer than the one before, the same ones
-  /// for every budget: a larger one does all that a smaller one does, and more. Time is spent in
-  /// longer and longer ones, the last to the limit, so that whoever interrupts a long search has
-  /// the plan of a finished one. A budget too large for the time limit is given up early for what
-  /// time is left, all of which is then used. None begins when `ended` says so.
-  void run_cycles(std::int64_t evaluations_so_far, const std::function<void()>& run_cycle,
-                  const std::function<bool()>& ended, bool growing = false);
+  /// How a budget of candidates is divided: into one cycle, or into cycles that are each longer
+  /// than the one before, the same ones for every budget, which ends in the midst of one. Then a
+  /// larger budget does all that a smaller one does, and more.
+  enum class Cycles { kOne, kGrowing };
+
+  /// Spends a budget of candidates, of which some are used up before, in such `cycles`. Time is
+  /// spent in longer and longer ones, the last to the limit, so that whoever interrupts a long
+  /// search has the plan of a finished one. A budget too large for the time limit is given up early
+  /// for what time is left, all of which is then used. None begins when `ended` says so.
+  void run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
+                  const std::function<void()>& run_cycle, const std::function<bool()>& ended);
 
   /// Of the cycle, in candidates; 0: no limit.
   [[nodiscard]] std::int64_t plans() const { return budget_; }
@@ -54,7 +57,8 @@ class WalkBudget {
 
   /// Of a walk, while `left` generations of the cycle are left.
   [[nodiscard]] Share share(int left) const;
-  /// What walk `index` of a generation may look at: its share, and less where the budget ends.
+  /// What walk `index` of a generation may look at: its share, and less where the budget ends;
+  /// kNoBudget where there is none.
   [[nodiscard]] std::int64_t most_of(const Share& share, std::int64_t index) const;
   /// Whether the budget of candidates is too small for another walk; so it is where there is none.
   [[nodiscard]] bool used_up() const;

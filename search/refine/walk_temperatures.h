@@ -46,8 +46,9 @@ inline double balance_weight(int generation, std::int64_t index) {
 /// eight settings of golden_costs_bench by networks are 0.8 % cheaper in the mean (little memory
 /// 1.7, 64 devices 1.3; the reference's tasks on 8 devices 0.1 % costlier). 300,000 and 1,000,000
 /// candidates, 12 tasks of 8 to 100 generated tables on 2 to 32 devices, three seeds: 1.6 and 1.3 %
-/// on top of what relayouts of tables_everywhere() bring. Exponents from 4 to 64, half of the walks
-/// of all generations, and two to eight times the temperature are 0.1 to 0.8 % costlier.
+/// on top of what other layouts of tables on every device bring (with_random_relayout()). Exponents
+/// from 4 to 64, half of the walks of all generations, and two to eight times the temperature are
+/// 0.1 to 0.8 % costlier.
 inline void soften(WalkOptions& options) {
   options.first_norm = 3;
   options.last_norm = 7;

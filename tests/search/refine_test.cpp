@@ -341,28 +341,6 @@ BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_larger_budget_never_makes_a_plan_costlier) {
-  Rng rng(12);
-  for (int round = 0; round < test::unless_sanitized(6, 2); ++round) {
-    const auto devices = static_cast<std::int32_t>(rng.between(2, 8));
-    const Task task(rng, 24, devices, 1.3);
-    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
-    double before = 0;
-    // From the budget on that no first plan uses up; with ends in the midst of cycles and walks.
-    for (const std::int64_t evaluations : {60'000, 60'001, 61'000, 70'000, 80'123, 110'000}) {
-      SearchOptions options;
-      options.evaluations = evaluations;
-      options.seed = static_cast<std::uint64_t>(round);
-      const auto found = shard_refine({task.workload, task.cluster}, evaluator, options);
-      BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
-      BOOST_TEST(found->evaluations <= evaluations + 100 + evaluations / 100);
-      const double cost = test::canonical_cost(found->plan, evaluator);
-      if (before > 0) BOOST_TEST(cost <= before * (1 + 1e-6), evaluations);
-      before = cost;
-    }
-  }
-}
-
 BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
   Rng rng(6);
   for (int round = 0; round < 6; ++round) {
