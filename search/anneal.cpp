@@ -27,7 +27,8 @@ Result<SearchResult> shard_anneal(const Problem& problem, PlanEvaluator& evaluat
       walk.run(pieces, own.evaluations, Rng(own.seed), [&](std::int64_t steps) {
         if (own.progress != nullptr)
           own.progress->update("anneal", steps, own.evaluations, "plans");
-        return stopped = stop.stop();
+        stopped = stop.stop();
+        return stopped ? 1.0 : 0.0;
       });
   result.evaluations += walked.candidates;
   result.stopped_early = result.stopped_early || stopped;

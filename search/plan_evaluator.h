@@ -22,6 +22,7 @@ using Scratch = AlignedVector<float>;
 struct Collectives {
   std::int64_t outputs = 0;        ///< shards whose outputs go by the all-to-all
   std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
+  std::int64_t partial_sent = 0;   ///< what those are of Exchanged::dims
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
   /// Columns of hot rows, whose sums are added to those that arrive of the cold rows.
@@ -30,6 +31,7 @@ struct Collectives {
   Collectives& operator+=(const Collectives& other) {
     outputs += other.outputs;
     partial_dims += other.partial_dims;
+    partial_sent += other.partial_sent;
     scatters += other.scatters;
     reduced_bytes += other.reduced_bytes;
     merged_dims += other.merged_dims;
@@ -38,6 +40,7 @@ struct Collectives {
   Collectives& operator-=(const Collectives& other) {
     outputs -= other.outputs;
     partial_dims -= other.partial_dims;
+    partial_sent -= other.partial_sent;
     scatters -= other.scatters;
     reduced_bytes -= other.reduced_bytes;
     merged_dims -= other.merged_dims;

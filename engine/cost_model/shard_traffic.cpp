@@ -54,12 +54,27 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   }
   const std::int64_t dims =
       columns(static_cast<double>(std::int64_t{shape.dim} * table.features), parts.cold_bags);
-  if (shape.row_blocks < 2) return {dims, {.outputs = 1}};
-  // Trainers reduce over all devices or those of a host; other blocks are added up on arrival.
-  const bool scattered =
-      shape.in_order && (shape.row_blocks == devices_ || shape.row_blocks == host_devices_);
-  return {std::llround(static_cast<double>(dims) * sum_share_),
-          {.outputs = scattered ? 0 : 1, .partial_dims = dims, .scatters = scattered ? 1 : 0}};
+  if (shape.rows >= table.rows) return {dims, {.outputs = 1}};
+  // Trainers reduce over all devices or those of a host.
+  const bool scattered = shape.row_blocks > 1 && shape.in_order &&
+                         (shape.row_blocks == devices_ || shape.row_blocks == host_devices_);
+  const std::int64_t sent = scattered ? std::llround(static_cast<double>(dims) * sum_share_)
+                                      : added_up_on_hosts(dims, shape.rows, table.rows);
+  return {sent,
+          {.outputs = scattered ? 0 : 1,
+           .partial_dims = dims,
+           .partial_sent = sent,
+           .scatters = scattered ? 1 : 0}};
+}
+
+/// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
+/// share of the rows as much as if all shards had as many, and hosts as many of them.
+std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t rows,
+                                             std::int64_t all_rows) const {
+  if (!(outputs_.between > 0)) return dims;
+  const double hosts = static_cast<double>(devices_) / host_devices_;
+  const double share = hosts * static_cast<double>(rows) / static_cast<double>(all_rows);
+  return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
 /// How much longer the ports inside hosts are busy than those between them, if all devices have
@@ -69,10 +84,10 @@ double ShardTraffic::inside_hosts_ms(const search::Collectives& collectives,
   if (!(outputs_.between > 0) || collectives.partial_dims == 0) return 0;
   const auto all =
       static_cast<double>(std::accumulate(dim_sums.begin(), dim_sums.end(), std::int64_t{0}));
-  const auto partial = static_cast<double>(collectives.partial_dims);
-  const double whole = all - partial * sum_share_;
-  const double inside = whole * outputs_.inside + partial * sums_.inside;
-  const double between = whole * outputs_.between + partial * sums_.between;
+  const double whole = all - static_cast<double>(collectives.partial_sent);
+  const double inside =
+      whole * outputs_.inside + static_cast<double>(collectives.partial_dims) * sums_.inside;
+  const double between = all * outputs_.between;
   const double values = static_cast<double>(workload_.batch_size) / devices_;
   return std::max(0.0, inside - between) * values * kValueBytes;
 }

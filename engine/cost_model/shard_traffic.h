@@ -30,8 +30,8 @@ class ShardTraffic {
                const ExchangeCosts& exchange);
 
   /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
-  /// feature, or of each lookup where they are not pooled; of partial sums of even row blocks what
-  /// hosts leave of them for each other. Beside hot rows only those of bags with a cold row,
+  /// feature, or of each lookup where they are not pooled; of partial sums of row shards what hosts
+  /// leave of them for each other. Beside hot rows only those of bags with a cold row,
   /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
 
@@ -43,6 +43,8 @@ class ShardTraffic {
                                         std::span<const std::int64_t> dim_sums) const;
 
  private:
+  [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
+                                               std::int64_t all_rows) const;
   [[nodiscard]] double inside_hosts_ms(const search::Collectives& collectives,
                                        std::span<const std::int64_t> dim_sums) const;
 

@@ -25,13 +25,6 @@ constexpr double kFewerMoves = 0.7;       // after one taken back
 // widths do not matter.
 constexpr double kDeals = 0.03;
 
-/// Each norm is as long as the others.
-int norm_at(const WalkOptions& options, double done) {
-  const int norms = options.last_norm - options.first_norm + 1;
-  return std::min(options.last_norm,
-                  options.first_norm + static_cast<int>(done * static_cast<double>(norms)));
-}
-
 }  // namespace
 
 WalkOptions default_walk(std::int32_t devices) {
@@ -41,6 +34,17 @@ WalkOptions default_walk(std::int32_t devices) {
   options.first_temperature = 2e-3 / std::sqrt(static_cast<double>(devices));
   options.last_temperature = options.first_temperature * 0.03;
   return options;
+}
+
+int norm_at(const WalkOptions& options, double done) {
+  const int norms = options.last_norm - options.first_norm + 1;
+  return std::min(options.last_norm,
+                  options.first_norm + static_cast<int>(done * static_cast<double>(norms)));
+}
+
+double temperature_at(const WalkOptions& options, double done) {
+  const double cooling = std::log(options.last_temperature / options.first_temperature);
+  return options.first_temperature * std::exp(cooling * done);
 }
 
 LocalWalk::LocalWalk(const Problem& problem, const PlanEvaluator& evaluator,
@@ -77,13 +81,12 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   int norm = options.first_norm;
   begin_objective(norm);
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
-  const double first = options.first_temperature * std::abs(best_cost_);
-  const double cooling = std::log(options.last_temperature / options.first_temperature);
+  const double start_cost = std::abs(best_cost_);
   // Two more: a move, and the whole plan after it.
   for (double done = progress(candidates_);
        done < 1 && plan_.devices() > 1 && candidates_ <= options.budget - 2;
        done = progress(candidates_)) {
-    const double temperature = first * std::exp(cooling * done);
+    const double temperature = temperature_at(options, done) * start_cost;
     if (const int now = norm_at(options, done); now != norm) {
       norm = now;
       begin_objective(norm);

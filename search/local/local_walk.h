@@ -30,6 +30,10 @@ struct WalkOptions {
 /// lower the temperature.
 WalkOptions default_walk(std::int32_t devices);
 
+/// At that share of a walk: the norm, all as long, and the temperature, as a share of the cost.
+int norm_at(const WalkOptions& options, double done);
+double temperature_at(const WalkOptions& options, double done);
+
 /// How far a walk is: 0 at its start, 1 or more when it has to end. It gets the candidates the walk
 /// has looked at. Called often.
 using WalkProgress = std::function<double(std::int64_t candidates)>;

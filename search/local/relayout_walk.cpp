@@ -22,29 +22,51 @@ constexpr std::uint64_t kPlaces = 8;  // drawn for a piece at most
 // candidates, as pieces came back to where they were.
 constexpr std::uint64_t kWithRoom = 4;
 
+// Of the relayouts that deal, those that begin with the devices that the table was on: pieces at
+// random places meet on devices that are as full as they may be, and are taken back. 32 tasks of 8
+// to 40 generated tables on 8 to 32 devices, h200_sim and h100_sim, 300,000 candidates, four seeds:
+// 2 % above the best known plans without any of it, 1.1 to 1.8 % with; 0.8 instead is the same.
+constexpr double kSamePlaces = 0.5;
+
+constexpr std::int32_t kAllAsked = 32;  // devices, for a piece that is dealt out: of more, ..
+constexpr std::int32_t kAsked = 16;     // .. so many drawn ones
+
 }  // namespace
 
 RelayoutWalk::RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator,
                            const ShapeCatalog& catalog)
     : evaluator_(evaluator),
       memory_bytes_(problem.cluster.memory_bytes),
-      plan_(problem, evaluator, catalog) {}
+      plan_(problem, evaluator, catalog),
+      coster_(evaluator) {}
 
 bool RelayoutWalk::fits() const {
   return std::all_of(plan_.bytes().begin(), plan_.bytes().end(),
                      [this](std::int64_t bytes) { return bytes <= memory_bytes_; });
 }
 
-double RelayoutWalk::cost() {
+/// In detail, as softened_objective() needs it, that takes longer.
+double RelayoutWalk::cost(bool in_detail) {
+  if (in_detail) return coster_.cost(plan_);
   double cost = 0;
   evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums(), {&plan_.collectives(), 1}},
                         {&cost, 1}, scratch_);
   return cost;
 }
 
-/// The first of the devices that a piece goes to. With hosts, whose blocks no move brings
-/// elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
-std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, Rng& rng) const {
+/// Of the plan that cost(true) was asked about last.
+double RelayoutWalk::softened_objective() {
+  estimate_.set(coster_.ready_ms(), coster_.total_ms(), plan_.dim_sums());
+  return estimate_.objective();
+}
+
+void RelayoutWalk::take_back() {
+  for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) plan_.apply(*undo);
+}
+
+/// The first of the devices that a piece goes to; `by_load`, or with hosts, whose blocks no move
+/// brings elsewhere, the least loaded of one to kPlaces drawn: the more, the greedier.
+std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, bool by_load, Rng& rng) const {
   const auto holders = static_cast<std::size_t>(plan_.catalog().holders(piece));
   const auto draw = [&] {
     return with_room
@@ -57,8 +79,8 @@ std::int32_t RelayoutWalk::draw_place(EntryId piece, bool with_room, Rng& rng) c
     return *std::max_element(compute.begin(), compute.end());
   };
   std::int32_t best = draw();
-  const bool hosts = plan_.catalog().host_devices() > 0;
-  for (std::uint64_t more = hosts ? rng.below(kPlaces) : 0; more > 0; --more) {
+  const bool greedy = by_load || plan_.catalog().host_devices() > 0;
+  for (std::uint64_t more = greedy ? rng.below(kPlaces) : 0; more > 0; --more) {
     const std::int32_t other = draw();
     if (load(other) < load(best)) best = other;
   }
@@ -71,49 +93,152 @@ std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, Rng& rng) con
   return random_division(catalog, table, rng);
 }
 
-void RelayoutWalk::relayout(std::int32_t table, Rng& rng) {
+/// Each once, in random order.
+std::vector<std::int32_t> RelayoutWalk::devices_of(std::int32_t table, Rng& rng) const {
+  std::vector<std::int32_t> devices;
+  for (const std::int32_t piece : plan_.pieces_of(table)) {
+    devices.push_back(plan_.placed(piece).device);
+  }
+  std::sort(devices.begin(), devices.end());
+  devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
+  for (std::size_t k = devices.size(); k > 1; --k) std::swap(devices[k - 1], devices[rng.below(k)]);
+  return devices;
+}
+
+void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
   const std::vector<EntryId> pieces = draw_pieces(table, rng);
   if (pieces.empty()) return;  // there is nothing else for it
+  std::vector<std::int32_t> before;
+  if (deals && rng.uniform() < kSamePlaces) before = devices_of(table, rng);
   while (!plan_.pieces_of(table).empty()) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   const bool with_room = rng.below(kWithRoom) == 0;
   for (const EntryId piece : pieces) {
     const std::int32_t holders = plan_.catalog().holders(piece);
-    const std::int32_t first = draw_place(piece, with_room, rng);
+    std::int32_t first = kNoDevice;
+    while (holders == 1 && first == kNoDevice && !before.empty()) {
+      if (plan_.catalog().entry(piece).goes_on(before.back())) first = before.back();
+      before.pop_back();
+    }
+    if (first == kNoDevice) first = draw_place(piece, with_room, deals, rng);
     for (std::int32_t device = first; device < first + holders; ++device) {
       apply({plan_.next_piece(), {piece, device}, {}});
     }
   }
+  if (deals) deal_out_others(table, rng);
+}
+
+/// The pieces beside those of `table` that may move.
+void RelayoutWalk::deal_out_others(std::int32_t table, Rng& rng) {
+  dealt_.clear();
+  for (const std::int32_t device : devices_of(table, rng)) {
+    for (std::size_t slot = plan_.pieces_on(device).size(); slot-- > 0;) {
+      const std::int32_t piece = plan_.pieces_on(device)[slot];
+      const CatalogEntry& entry = plan_.entry_of(piece);
+      if (!entry.moves() || entry.table == table) continue;
+      dealt_.push_back(plan_.placed(piece).entry);
+      apply({piece, {kNoEntry, kNoDevice}, {}});
+      slot = std::min(slot, plan_.pieces_on(device).size());  // others have taken its slot
+    }
+  }
+  std::stable_sort(dealt_.begin(), dealt_.end(),
+                   [this](EntryId a, EntryId b) { return weight_of(a) > weight_of(b); });
+  for (const EntryId piece : dealt_) {
+    const std::int32_t device = least_loaded_with(piece, rng);
+    apply({plan_.next_piece(), {piece, device}, {}});
+  }
+}
+
+double RelayoutWalk::weight_of(EntryId piece) const {
+  const CatalogEntry& entry = plan_.catalog().entry(piece);
+  const double per_dim = response_.ready_per_dim + response_.own_per_dim + response_.widest_per_dim;
+  return evaluator_.shape_cost(entry.shape) + per_dim * static_cast<double>(entry.exchanged.dims);
+}
+
+/// Any where it may be, if none of those asked has the memory.
+std::int32_t RelayoutWalk::least_loaded_with(EntryId piece, Rng& rng) const {
+  const CatalogEntry& entry = plan_.catalog().entry(piece);
+  const std::int64_t widest = *std::max_element(plan_.dim_sums().begin(), plan_.dim_sums().end());
+  const double per_dim = response_.ready_per_dim + response_.own_per_dim;
+  const std::int32_t devices = plan_.devices();
+  const bool all = devices <= kAllAsked;
+  std::int32_t best = kNoDevice;
+  double least = 0;
+  for (std::int32_t k = 0; k < (all ? devices : kAsked); ++k) {
+    const std::int32_t device =
+        all ? k : static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(devices)));
+    const auto index = static_cast<std::size_t>(device);
+    if (!entry.goes_on(device) || plan_.bytes()[index] > memory_bytes_ - entry.bytes) continue;
+    const std::int64_t dims = plan_.dim_sums()[index] + entry.exchanged.dims;
+    const double load =
+        plan_.cost_with({device, {kNoPiece, kNoPiece}, {piece, kNoEntry}}) +
+        per_dim * static_cast<double>(dims) +
+        response_.widest_per_dim * static_cast<double>(std::max<std::int64_t>(0, dims - widest));
+    if (best != kNoDevice && load >= least) continue;
+    best = device;
+    least = load;
+  }
+  return best == kNoDevice ? random_place(plan_.catalog(), piece, devices, rng) : best;
 }
 
 WalkResult RelayoutWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
-                             const Stop& stop) {
+                             const WalkProgress& progress) {
+  return walk(start, budget, {}, rng, progress);
+}
+
+WalkResult RelayoutWalk::run_dealing(const Assignment& start, std::int64_t budget,
+                                     const WalkOptions& options, const CommResponse& response,
+                                     Rng rng, const WalkProgress& progress) {
+  response_ = response;
+  estimate_ = CostEstimate(response, options.balance_weight);
+  return walk(start, budget, {true, options}, rng, progress);
+}
+
+WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, const Mode& mode,
+                              Rng rng, const WalkProgress& progress) {
   plan_.assign(start);
-  double now = cost();
-  WalkResult result{start, now, 0};
-  const double temperature = kTemperature * std::abs(now);
+  const bool softened = mode.softened();
+  WalkResult result{start, cost(softened), 0};
+  int norm = 0;  // that the estimate has
+  double now = result.cost;
+  double temperature = kTemperature * std::abs(now);
+  const auto anneal = [&](double done) {
+    temperature = temperature_at(mode.options, done) * std::abs(result.cost);
+    const int next = norm_at(mode.options, done);
+    if (next == norm) return;
+    norm = next;
+    estimate_.soften(norm);
+    cost(true);
+    now = softened_objective();
+  };
   const std::int64_t reset =
       budget > 0 ? std::clamp<std::int64_t>(budget / 100, 1, kResetSteps) : kResetSteps;
   const auto tables = static_cast<std::uint64_t>(plan_.catalog().tables());
   std::int64_t& step = result.candidates;
   for (; budget == 0 || step < budget; ++step) {
-    if (step % kStepsPerCheck == 0 && stop(step)) break;
+    if (step % kStepsPerCheck == 0) {
+      const double done = progress(step);
+      if (done >= 1) break;
+      if (softened) anneal(done);
+    }
     if (step % reset == reset - 1) {
       plan_.assign(result.best);
-      now = result.cost;
+      now = cost(softened);
+      if (softened) now = softened_objective();
     }
     undo_.clear();
-    relayout(static_cast<std::int32_t>(rng.below(tables)), rng);
-    const double found = fits() ? cost() : std::numeric_limits<double>::infinity();
-    if (Allowance(temperature, rng).lets(found, now)) {
-      now = found;
-      if (now >= result.cost) continue;
-      result.cost = now;
-      result.best = plan_.assignment();
-    } else {
-      for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) plan_.apply(*undo);
+    relayout(static_cast<std::int32_t>(rng.below(tables)), mode.deals, rng);
+    const double found = fits() ? cost(softened) : std::numeric_limits<double>::infinity();
+    const double objective = softened && std::isfinite(found) ? softened_objective() : found;
+    if (!Allowance(temperature, rng).lets(objective, now)) {
+      take_back();
+      continue;
     }
+    now = objective;
+    if (found >= result.cost) continue;
+    result.cost = found;
+    result.best = plan_.assignment();
   }
   return result;
 }

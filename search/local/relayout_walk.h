@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "search/local/comm_response.h"
+#include "search/local/cost_estimate.h"
 #include "search/local/local_walk.h"
+#include "search/local/plan_coster.h"
 
 namespace neuroshard::search {
 
@@ -15,27 +17,54 @@ namespace neuroshard::search {
 /// one a thread, for any number of walks.
 class RelayoutWalk {
  public:
-  /// Whether to stop, asked every few steps with the steps done.
-  using Stop = std::function<bool(std::int64_t steps)>;
-
   RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);
 
-  /// At most `budget` steps from `start`, which has to be within the memory limit; 0: until `stop`.
-  WalkResult run(const Assignment& start, std::int64_t budget, Rng rng, const Stop& stop);
+  /// At most `budget` steps from `start`, which has to be within the memory limit; 0: until
+  /// `progress`, asked every few steps, says 1. Pieces go to random places, and what counts is the
+  /// plan's cost.
+  WalkResult run(const Assignment& start, std::int64_t budget, Rng rng,
+                 const WalkProgress& progress);
+
+  /// The same where pieces cost what is beside them. Half of the time a table's new pieces begin
+  /// with the devices that it was on. What else those have is then dealt out anew, the heaviest
+  /// first, each to the device that has the least load with it. Where `options` soften the
+  /// objective, that counts, with their temperatures (see CostEstimate).
+  WalkResult run_dealing(const Assignment& start, std::int64_t budget, const WalkOptions& options,
+                         const CommResponse& response, Rng rng, const WalkProgress& progress);
 
  private:
-  [[nodiscard]] std::int32_t draw_place(EntryId piece, bool with_room, Rng& rng) const;
+  /// How steps are made and judged.
+  struct Mode {
+    bool deals = false;
+    WalkOptions options{};  ///< of what is softened
+    [[nodiscard]] bool softened() const { return options.last_norm > 0; }
+  };
+
+  WalkResult walk(const Assignment& start, std::int64_t budget, const Mode& mode, Rng rng,
+                  const WalkProgress& progress);
+  void relayout(std::int32_t table, bool deals, Rng& rng);
   [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, Rng& rng) const;
-  void relayout(std::int32_t table, Rng& rng);
+  [[nodiscard]] std::vector<std::int32_t> devices_of(std::int32_t table, Rng& rng) const;
+  [[nodiscard]] std::int32_t draw_place(EntryId piece, bool with_room, bool by_load,
+                                        Rng& rng) const;
+  void deal_out_others(std::int32_t table, Rng& rng);
+  [[nodiscard]] double weight_of(EntryId piece) const;
+  [[nodiscard]] std::int32_t least_loaded_with(EntryId piece, Rng& rng) const;
   void apply(const Edit& edit) { undo_.push_back(plan_.apply(edit)); }
+  void take_back();
   [[nodiscard]] bool fits() const;
-  double cost();
+  double cost(bool in_detail);
+  double softened_objective();
 
   const PlanEvaluator& evaluator_;
   const std::int64_t memory_bytes_;
   LocalPlan plan_;
   Scratch scratch_;
+  PlanCoster coster_;
+  CommResponse response_;
+  CostEstimate estimate_{{}, 0};
   std::vector<Edit> undo_;
+  std::vector<EntryId> dealt_;  // what deal_out_others() takes off
 };
 
 }  // namespace neuroshard::search

@@ -8,6 +8,7 @@
 
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/make_evaluator.h"
+#include "engine/cost_model/shard_traffic.h"
 #include "engine/cost_model/torchrec_formula.h"
 #include "engine/planner/planner.h"
 #include "tests/cost_model/torchrec_example.h"
@@ -123,6 +124,34 @@ BOOST_AUTO_TEST_CASE(networks_see_the_columns_that_are_as_many_bytes) {
   BOOST_TEST(codec_of_own_ms(costs.backward, 100, 1000) == 6e-4, tolerance(1e-12));
   const std::vector<std::int64_t> dims{100, 300};
   BOOST_TEST(codec_of_kept_ms(costs.backward, dims, 1000) == 12e-4, tolerance(1e-12));
+}
+
+BOOST_AUTO_TEST_CASE(row_shards_send_what_hosts_leave_of_their_sums_whoever_has_the_other_rows) {
+  const Workload workload{{table_a()}};
+  const CostModels models = load_cost_models("h200_sim").value().models;
+  const std::int64_t rows = workload.tables[0].rows;
+  const std::int32_t dim = workload.tables[0].dim;
+  const ShardTraffic two_hosts(workload, 16, models, {});
+  const auto sent = [&](const ShardTraffic& traffic, std::int64_t of_rows, std::int32_t blocks) {
+    return traffic.of({0, of_rows, dim, blocks}).dims;
+  };
+  // A search does not know whether the other rows make even blocks; what a plan costs does.
+  for (const std::int32_t blocks : {2, 4, 16}) {
+    BOOST_TEST(sent(two_hosts, rows / blocks, 0) == sent(two_hosts, rows / blocks, blocks));
+  }
+  // Of two shards each is alone on its host, of four there are two on either, of 16 eight.
+  BOOST_TEST(sent(two_hosts, rows / 2, 0) == dim);
+  BOOST_TEST(sent(two_hosts, rows / 4, 0) == dim / 2);
+  BOOST_TEST(sent(two_hosts, rows / 16, 0) == dim / 8);
+  // As many as of a reduce-scatter over all devices, which is a collective of its own.
+  const search::Exchanged scattered = two_hosts.of({0, rows / 16, dim, 16, false, {}, true});
+  BOOST_TEST(scattered.dims == dim / 8);
+  BOOST_TEST(scattered.collectives.scatters == 1);
+  BOOST_TEST(scattered.collectives.outputs == 0);
+  // Nothing leaves the only host.
+  const ShardTraffic one_host(workload, 8, models, {});
+  BOOST_TEST(sent(one_host, rows / 8, 0) == dim);
+  BOOST_TEST(sent(one_host, rows / 8, 8) == dim);
 }
 
 BOOST_AUTO_TEST_CASE(half_the_bytes_cost_networks_what_half_the_columns_do_and_a_codec) {

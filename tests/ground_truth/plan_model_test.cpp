@@ -104,6 +104,17 @@ BOOST_AUTO_TEST_CASE(row_blocks_send_as_many_columns_as_whole_tables_on_one_host
 }
 
 BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {
+  // Half of the rows on a device, quarters on one of the same host and on one of another.
+  const auto uneven_rows = [](const Workload& of) {
+    const std::int64_t rows = of.tables[0].rows;
+    Plan plan = row_blocks(of, 16, 0, 1);
+    plan.shards.resize(3, plan.shards[0]);
+    plan.shards[0].row_end = plan.shards[1].row_begin = rows / 2;
+    plan.shards[1].row_end = plan.shards[2].row_begin = rows / 4 * 3;
+    plan.shards[1].device = 1;
+    plan.shards[2].device = 9;
+    return plan;
+  };
   // 16 devices on two hosts, all rows dealt out. To the 7 neighbours 2 x 4,096 samples each; of
   // these, the 4,096 for the device of the same number on the other host. All of it, back and
   // forth.
@@ -121,6 +132,17 @@ BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {
   // On one host alone, the other host's devices only receive: the same busiest ports.
   BOOST_TEST(backward(row_blocks(workload, 16, 8, 8)) == std::max(near, far) + latency,
              boost::test_tools::tolerance(1e-9));
+  // So they are of two shards on two hosts or on one: what a host has, all of its ports send on.
+  BOOST_TEST(backward(row_blocks(workload, 16, 7, 2)) == std::max(near, far) + latency,
+             boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(backward(row_blocks(workload, 16, 3, 2)) == std::max(near, far) + latency,
+             boost::test_tools::tolerance(1e-9));
+  const ExchangeValues uneven = plan_loads(workload, uneven_rows(workload), 8).exchange;
+  for (std::size_t d = 0; d < 16; ++d) {
+    BOOST_TEST(uneven.partial[d] == (d == 0 || d == 1 || d == 9 ? 64 : 0));
+    BOOST_TEST(uneven.added_up[d] == 64);
+    BOOST_TEST(uneven.whole[d] == 0);
+  }
   // Whole, the table sends 4,096 samples to each of eight devices over one port.
   const Plan whole{16, {whole_table(workload, 0, 0)}};
   const double all_far = 8 * 4096.0 * 64 * 4 / link.inter_host_gbps.value * 1e-6;

@@ -168,7 +168,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_one_row_keep_off_the_first_host) {
   for (int step = 0; step < 100; ++step) {
     BOOST_TEST(random_place(catalog, all, kDevices, rng) == kOfHost);
   }
-  const auto never = [](std::int64_t) { return false; };
+  const auto never = [](std::int64_t) { return 0.0; };
   const WalkResult found =
       RelayoutWalk(problem, evaluator, catalog).run({{catalog.whole(0), 0}}, 500, Rng(1), never);
   BOOST_TEST(found.best[0].entry == all);
@@ -279,7 +279,7 @@ BOOST_AUTO_TEST_CASE(tables_with_another_layout_are_whole_again) {
   Assignment pieces;
   for (std::int32_t table = 0; table < 6; ++table) pieces.push_back({catalog.whole(table), table});
   RelayoutWalk walk(problem, evaluator, catalog);
-  const auto never = [](std::int64_t) { return false; };
+  const auto never = [](std::int64_t) { return 0.0; };
   const WalkResult found = walk.run(pieces, 3000, Rng(1), never);
   const Plan plan = plan_of(found.best, workload, catalog, kDevices);
   BOOST_TEST(validate(workload, plan).ok());

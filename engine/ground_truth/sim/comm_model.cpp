@@ -72,12 +72,12 @@ struct Exchange {
   [[nodiscard]] double partial(std::size_t from, std::size_t to) const {
     const std::size_t owner = backward ? to : from;
     const std::size_t keeper = backward ? from : to;
-    return values.partial[owner] * partial_samples(owner, keeper);
-  }
-  [[nodiscard]] double partial_samples(std::size_t owner, std::size_t keeper) const {
     const std::size_t place = place_of(link, keeper);
-    if (host_of(link, owner) == host_of(link, keeper)) return samples_of_place[place];
-    return place_of(link, owner) == place ? samples[keeper] : 0;
+    if (host_of(link, owner) == host_of(link, keeper)) {
+      return values.partial[owner] * samples_of_place[place];
+    }
+    const std::vector<double>& sums = values.added_up.empty() ? values.partial : values.added_up;
+    return place_of(link, owner) == place ? sums[owner] * samples[keeper] : 0;
   }
 };
 

@@ -22,10 +22,13 @@ CommTime simulate_all_to_all(const InterconnectProfile& link, std::span<const st
                              std::span<const double> starts_ms, std::int64_t batch_size);
 
 /// Values a sample that each device sends in an exchange. `whole`: outputs, to whoever has the
-/// sample. `partial`: partial sums of even row blocks, which hosts add up before they send them on.
+/// sample. `partial`: partial sums of row shards, which hosts add up before they send them on.
+/// `added_up`: what the device's host has of those when they are added up, which all of its devices
+/// send on together; empty: as many as `partial` on each, as of one block on every device.
 struct ExchangeValues {
   std::vector<double> whole;
   std::vector<double> partial;
+  std::vector<double> added_up{};
   int collectives = 1;  ///< one after the other: 2 where partial sums wait for a reduce-scatter
 };
 

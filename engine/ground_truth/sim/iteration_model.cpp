@@ -30,6 +30,7 @@ ExchangeValues in_bytes(const ExchangeValues& values, double bytes) {
   ExchangeValues scaled = values;
   for (double& value : scaled.whole) value *= bytes / kSimulatedBytes;
   for (double& value : scaled.partial) value *= bytes / kSimulatedBytes;
+  for (double& value : scaled.added_up) value *= bytes / kSimulatedBytes;
   return scaled;
 }
 

@@ -1,9 +1,11 @@
 #include "engine/ground_truth/sim/plan_loads.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/core/row_blocks.h"
@@ -38,6 +40,26 @@ class RowSkews {
   std::map<std::pair<std::int32_t, std::int32_t>, std::vector<double>> known_;
 };
 
+/// What each host has of columns whose rows are shared out, once their partial sums are added up.
+class HostSums {
+ public:
+  explicit HostSums(std::int32_t devices_per_host) : devices_per_host_(devices_per_host) {}
+
+  /// Its host's devices send the columns on, unless they do so for another of their row shards.
+  void add(const Shard& shard, double values, std::vector<double>& added_up) {
+    const std::int32_t host = shard.device / devices_per_host_;
+    if (!known_.insert({host, shard.table, shard.column_begin, shard.column_end}).second) return;
+    const std::int32_t first = host * devices_per_host_;
+    for (std::int32_t device = first; device < first + devices_per_host_; ++device) {
+      added_up[static_cast<std::size_t>(device)] += values;
+    }
+  }
+
+ private:
+  const std::int32_t devices_per_host_;
+  std::set<std::array<std::int32_t, 4>> known_;
+};
+
 /// The shard with its rows looked up `skew` times as often.
 ShardLoad heated(ShardLoad load, double skew, bool pooled) {
   load.lookups *= skew;
@@ -51,10 +73,12 @@ ShardLoad heated(ShardLoad load, double skew, bool pooled) {
 double values_of(const ShardLoad& load, double samples) { return load.dim * load.bags / samples; }
 
 /// Whether a table's partial sums go by a reduce-scatter of their own: TorchRec runs one over all
-/// devices and one over those of each host.
+/// devices and one over those of each host. Those of other row shards all go to whoever adds them
+/// up.
 bool reduce_scattered(const ShardShape& shape, std::int32_t devices,
                       std::int32_t devices_per_host) {
-  return shape.in_order && (shape.row_blocks == devices || shape.row_blocks == devices_per_host);
+  return shape.row_blocks > 1 && shape.in_order &&
+         (shape.row_blocks == devices || shape.row_blocks == devices_per_host);
 }
 
 void add_replica(const Workload& workload, const Plan& plan, const Shard& shard, PlanLoads& loads) {
@@ -82,11 +106,14 @@ void add_hot_rows(const Workload& workload, const Plan& plan, PlanLoads& loads) 
 PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t devices_per_host) {
   const auto devices = static_cast<std::size_t>(plan.devices);
   PlanLoads loads{std::vector<std::vector<ShardLoad>>(devices),
-                  {std::vector<double>(devices), std::vector<double>(devices)},
+                  {.whole = std::vector<double>(devices),
+                   .partial = std::vector<double>(devices),
+                   .added_up = std::vector<double>(devices)},
                   0,
                   0};
   const std::vector<ShardShape> shapes = shapes_of(plan);
   RowSkews skews(workload);
+  HostSums sums(devices_per_host);
   bool reduces = false;
   bool exchanges = false;
   for (std::size_t i = 0; i < plan.shards.size(); ++i) {
@@ -99,11 +126,12 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const auto device = static_cast<std::size_t>(shard.device);
     const double skew = skews.of(shard, shapes[i].row_blocks);
     const ShardLoad load = heated(shard_load(workload, shard), skew, table.pooled);
-    const bool partial = table.pooled && shapes[i].row_blocks > 1;
+    const double values = values_of(load, static_cast<double>(workload.batch_size));
+    const bool partial = table.pooled && shard.rows() < table.rows;
     const bool reduced = partial && reduce_scattered(shapes[i], plan.devices, devices_per_host);
     (reduced ? reduces : exchanges) = true;
-    (partial ? loads.exchange.partial : loads.exchange.whole)[device] +=
-        values_of(load, static_cast<double>(workload.batch_size));
+    (partial ? loads.exchange.partial : loads.exchange.whole)[device] += values;
+    if (partial) sums.add(shard, values, loads.exchange.added_up);
     loads.lookups[device].push_back(load);
   }
   add_hot_rows(workload, plan, loads);
