@@ -73,8 +73,7 @@ ShardLoad heated(ShardLoad load, double skew, bool pooled) {
 double values_of(const ShardLoad& load, double samples) { return load.dim * load.bags / samples; }
 
 /// Whether a table's partial sums go by a reduce-scatter of their own: TorchRec runs one over all
-/// devices and one over those of each host. Those of other row shards all go to whoever adds them
-/// up.
+/// devices and one over those of each host.
 bool reduce_scattered(const ShardShape& shape, std::int32_t devices,
                       std::int32_t devices_per_host) {
   return shape.row_blocks > 1 && shape.in_order &&

@@ -37,8 +37,8 @@ Status check_simulated(const ChosenProfile& hardware, const Workload& workload, 
 /// What the plan costs on `hardware`, all of it simulated, as measure_plan() takes a plan apart:
 /// lookups of each device, the backward exchange from a common start, the forward one from where
 /// each device is ready for it. Knows what no network does:
-/// - row shards: columns with part of the rows are partial sums of all samples; even blocks are
-///   added up by a reduce-scatter, others where they arrive;
+/// - row shards: columns with part of the rows are partial sums of all samples, which each host
+///   adds up and sends on once; blocks on all devices, or on those of a host, by a reduce-scatter;
 /// - several features, lookups with weights, and lookups that are not pooled, each an output of its
 ///   own. Indices are looked up as often as they occur: nothing removes duplicates before that;
 /// - tables on every device: each looks its own samples up, and an all-reduce of the gradients of
