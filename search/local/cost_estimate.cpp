@@ -36,33 +36,39 @@ void CostEstimate::set(std::span<const double> ready_ms, std::span<const double>
                  static_cast<double>(dim_values_.size());
     for (const double dims : dim_values_) excess_dims_ += excess(dims);
   }
-  power_sum_ = 0;
-  if (doublings_ > 0) {
-    unit_ms_ = std::numeric_limits<double>::min();
-    for (std::size_t d = 0; d < total_ms.size(); ++d) {
-      unit_ms_ = std::max(unit_ms_, load(ready_values_[d], own_values_[d]));
-    }
-    for (std::size_t d = 0; d < total_ms.size(); ++d) {
-      power_sum_ += raised(load(ready_values_[d], own_values_[d]));
-    }
-  }
+  if (doublings_ > 0) set_powers();
   objective_ = objective_of({.cost = cost(),
                              .balanced_load = balanced_load(),
                              .widest = dims_.max(),
                              .excess_dims = excess_dims_,
-                             .power_sum = power_sum_});
+                             .load_powers = load_powers_,
+                             .dim_powers = dim_powers_});
 }
 
-double CostEstimate::raised(double load) const {
-  double power = std::max(0.0, load) / unit_ms_;
+void CostEstimate::set_powers() {
+  constexpr double kLeast = std::numeric_limits<double>::min();
+  unit_ms_ = kLeast;
+  for (std::size_t d = 0; d < own_values_.size(); ++d) {
+    unit_ms_ = std::max(unit_ms_, load(ready_values_[d], own_values_[d]));
+  }
+  unit_dims_ = std::max(kLeast, dims_.max());
+  load_powers_ = dim_powers_ = 0;
+  for (std::size_t d = 0; d < own_values_.size(); ++d) {
+    load_powers_ += load_power(ready_values_[d], own_values_[d]);
+    dim_powers_ += dim_power(dim_values_[d]);
+  }
+}
+
+double CostEstimate::raised(double value, double unit) const {
+  double power = std::max(0.0, value) / unit;
   for (int k = 0; k < doublings_; ++k) power *= power;
   return power;
 }
 
-double CostEstimate::norm(double power_sum) const {
-  double root = std::max(0.0, power_sum) / static_cast<double>(own_values_.size());
+double CostEstimate::norm(double powers, double unit) const {
+  double root = std::max(0.0, powers) / static_cast<double>(own_values_.size());
   for (int k = 0; k < doublings_; ++k) root = std::sqrt(root);
-  return root * unit_ms_;
+  return root * unit;
 }
 
 std::int32_t CostEstimate::busiest(bool by_dims) const {
@@ -74,7 +80,8 @@ double CostEstimate::objective_of(const Effect& effect) const {
   const double spread = kExcessWeight * response_.widest_per_dim * effect.excess_dims /
                         static_cast<double>(own_values_.size());
   if (doublings_ > 0) {
-    return norm(effect.power_sum) + response_.widest_per_dim * effect.widest + spread;
+    const double dims = soft_dims_ ? norm(effect.dim_powers, unit_dims_) : effect.widest;
+    return norm(effect.load_powers, unit_ms_) + response_.widest_per_dim * dims + spread;
   }
   return (effect.cost + balance_weight_ * (effect.balanced_load + spread)) / (1 + balance_weight_);
 }
@@ -114,18 +121,22 @@ CostEstimate::Effect CostEstimate::effect_of(const LocalPlan& plan, const Move& 
   effect.cost = response_.waiting * std::max(ready_.max_without(a, b), effect.ready_ms) +
                 std::max(own_.max_without(a, b), effect.own_ms);
   if (doublings_ > 0) {
-    effect.power_sum = power_sum_ + raised(load(changed.ready[0], changed.own[0])) -
-                       raised(load(ready_[a], own_[a]));
+    effect.load_powers = load_powers_ + load_power(changed.ready[0], changed.own[0]) -
+                         load_power(ready_[a], own_[a]);
     if (a != b) {
-      effect.power_sum +=
-          raised(load(changed.ready[1], changed.own[1])) - raised(load(ready_[b], own_[b]));
+      effect.load_powers +=
+          load_power(changed.ready[1], changed.own[1]) - load_power(ready_[b], own_[b]);
     }
   }
   if (response_.widest_per_dim > 0) {
     effect.widest = std::max(dims_.max_without(a, b), effect.dims);
     effect.cost += response_.widest_per_dim * effect.widest;
     effect.excess_dims = excess_dims_ + excess(changed.dims[0]) - excess(dims_[a]);
-    if (a != b) effect.excess_dims += excess(changed.dims[1]) - excess(dims_[b]);
+    effect.dim_powers = dim_powers_ + dim_power(changed.dims[0]) - dim_power(dims_[a]);
+    if (a != b) {
+      effect.excess_dims += excess(changed.dims[1]) - excess(dims_[b]);
+      effect.dim_powers += dim_power(changed.dims[1]) - dim_power(dims_[b]);
+    }
   }
   effect.balanced_load = balanced_sum / static_cast<double>(own_values_.size());
   return effect;
@@ -139,7 +150,8 @@ void CostEstimate::accept(const LocalPlan& plan, const Move& move) {
   const After changed = after(plan, move);
   const Effect effect = effect_of(plan, move);
   objective_ = objective_of(effect);
-  power_sum_ = effect.power_sum;
+  load_powers_ = effect.load_powers;
+  dim_powers_ = effect.dim_powers;
   for (std::size_t k = 0; k < 2; ++k) {
     const std::int32_t device = move.changes[k].device;
     if (device == kNoDevice) continue;

@@ -29,17 +29,21 @@ inline double finite_ms(double ms) {
 /// a device are such a plateau, too, where they count: several devices have them, and all of those
 /// have to lose some. So dims beyond an even share weigh something on every device.
 ///
-/// Softened, the objective is the devices' loads in a norm instead, the higher the nearer to the
-/// slowest device's: a move that makes that one slower may stand where it saves as much elsewhere.
-/// Where pieces cost what is beside them (see PairDealer), that is the way from one arrangement to
-/// another. Not thread-safe.
+/// Softened, the objective is the devices' loads, and their dims, if these are, too, in a norm
+/// instead, the higher the nearer to the slowest and the widest device's: a move that makes one of
+/// these worse may stand where it saves as much elsewhere. Where pieces cost what is beside them
+/// (see PairDealer), that is the way from one arrangement to another. Not thread-safe.
 class CostEstimate {
  public:
   CostEstimate(const CommResponse& response, double balance_weight)
       : response_(response), balance_weight_(balance_weight) {}
 
-  /// From the next set() on, loads count in the norm of exponent 2^doublings; 0: not softened.
-  void soften(int doublings) { doublings_ = doublings; }
+  /// From the next set() on, loads, and dims with `dims`, count in the norm of exponent
+  /// 2^doublings; 0: not softened.
+  void soften(int doublings, bool dims) {
+    doublings_ = doublings;
+    soft_dims_ = dims && doublings > 0;
+  }
 
   /// Takes over a plan's exact details, one value a device.
   void set(std::span<const double> ready_ms, std::span<const double> total_ms,
@@ -74,7 +78,8 @@ class CostEstimate {
     double dims = 0;
     double widest = 0;       ///< the most dims of a device
     double excess_dims = 0;  ///< of all devices beyond an even share
-    double power_sum = 0;    ///< of all devices' loads, where softened
+    double load_powers = 0;  ///< of all devices, added up, where softened
+    double dim_powers = 0;   ///< the same of their dims
   };
   [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const;
   /// The objective after `move`.
@@ -93,9 +98,17 @@ class CostEstimate {
   [[nodiscard]] double load(double ready_ms, double own_ms) const {
     return response_.waiting * ready_ms + own_ms;
   }
-  /// A load's addend to a power sum, and the mean load that such a sum stands for.
-  [[nodiscard]] double raised(double load) const;
-  [[nodiscard]] double norm(double power_sum) const;
+  /// A device's addend to a sum of powers of what is `unit` at most, and the norm of all devices
+  /// that such a sum stands for.
+  [[nodiscard]] double raised(double value, double unit) const;
+  [[nodiscard]] double norm(double powers, double unit) const;
+  [[nodiscard]] double load_power(double ready_ms, double own_ms) const {
+    return raised(load(ready_ms, own_ms), unit_ms_);
+  }
+  [[nodiscard]] double dim_power(double dims) const {
+    return soft_dims_ ? raised(dims, unit_dims_) : 0;
+  }
+  void set_powers();
   [[nodiscard]] double excess(double dims) const { return std::max(0.0, dims - even_dims_); }
 
   CommResponse response_;
@@ -110,9 +123,12 @@ class CostEstimate {
   double even_dims_ = 0;     // each device's share of the dims of the plan set() was given
   double excess_dims_ = 0;   // sum over devices of excess()
   double objective_ = 0;
-  int doublings_ = 0;     // of the norm's exponent
-  double unit_ms_ = 1;    // of the loads in power sums: the largest that set() was given
-  double power_sum_ = 0;  // of all devices' loads
+  int doublings_ = 0;  // of the norm's exponent
+  bool soft_dims_ = false;
+  double unit_ms_ = 1;      // the largest load that set() was given, ..
+  double unit_dims_ = 1;    // .. and the most dims
+  double load_powers_ = 0;  // of all devices, added up
+  double dim_powers_ = 0;
 };
 
 }  // namespace neuroshard::search

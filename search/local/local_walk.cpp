@@ -79,7 +79,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
   moves_per_plan_ = 1;
   estimate_ = CostEstimate(response, options.balance_weight);
   int norm = options.first_norm;
-  begin_objective(norm);
+  begin_objective(norm, options.soft_dims);
   const MoveSource source(options.mix, memory_bytes_, evaluator_.devices_alike());
   const double start_cost = std::abs(best_cost_);
   // Two more: a move, and the whole plan after it.
@@ -89,7 +89,7 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
     const double temperature = temperature_at(options, done) * start_cost;
     if (const int now = norm_at(options, done); now != norm) {
       norm = now;
-      begin_objective(norm);
+      begin_objective(norm, options.soft_dims);
     }
     const std::size_t standing = journal_.size();
     if (!wander(source, temperature, options.budget, rng)) continue;
@@ -105,8 +105,8 @@ WalkResult LocalWalk::run(const Assignment& start, const WalkOptions& options,
 }
 
 /// From the plan that stands.
-void LocalWalk::begin_objective(int norm) {
-  estimate_.soften(norm);
+void LocalWalk::begin_objective(int norm, bool soft_dims) {
+  estimate_.soften(norm, soft_dims);
   estimate_.set(ready_ms_, total_ms_, plan_.dim_sums());
   standing_objective_ = objective();
 }

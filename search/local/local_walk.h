@@ -21,6 +21,7 @@ struct WalkOptions {
   double balance_weight = 2;     ///< see CostEstimate
   int first_norm = 0;            ///< doublings of the norm's exponent at the start of the walk ..
   int last_norm = 0;             ///< .. and at its end, see CostEstimate; 0: not softened
+  bool soft_dims = false;        ///< whether dims are softened, too
   double first_temperature = 0;  ///< temperatures, as shares of the start's cost
   double last_temperature = 0;
   std::int64_t budget = kNoBudget;  ///< candidates at most
@@ -67,7 +68,7 @@ class LocalWalk {
   CommResponse probe(const Assignment& assignment);
 
  private:
-  void begin_objective(int norm);
+  void begin_objective(int norm, bool soft_dims);
   [[nodiscard]] double objective() const;
   bool wander(const MoveSource& source, double temperature, std::int64_t budget, Rng& rng);
   bool verify(double temperature, Rng& rng);

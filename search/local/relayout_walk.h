@@ -13,8 +13,8 @@ namespace neuroshard::search {
 
 /// Metropolis search whose steps give whole tables another layout (see random_division(); also over
 /// hosts, or replicated, where the catalog has that): costly steps, but they lead where moves
-/// between two devices do not. Every now and then it goes back to its best plan. Not thread-safe;
-/// one a thread, for any number of walks.
+/// between two devices do not. Every now and then it goes back to its best plan, where the
+/// objective is not softened. Not thread-safe; one a thread, for any number of walks.
 class RelayoutWalk {
  public:
   RelayoutWalk(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog);

@@ -115,7 +115,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   const std::int64_t most = budget_.most_of(share, index);
   if (most <= kShortestWalk) return {best_, best_cost_, 0};
   options.budget = most;
-  if (generation < kSoftGenerations && !evaluator_.additive()) soften(options);
+  if (generation < kSoftGenerations && !evaluator_.additive()) soften(options, index);
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
     options.mix.resize = kResize;
@@ -138,6 +138,7 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
     };
     RelayoutWalk& relayouts = walkers(worker).relayouts;
     if (evaluator_.additive()) return relayouts.run(best_, share.candidates, rng, within);
+    options.soft_dims = true;  // as new pieces of one table have other dims
     return relayouts.run_dealing(best_, share.candidates, options, response_, rng, within);
   }
   if (begins_with_relayout(share) && (generation + index) % 2 == 1) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "engine/core/rng.h"
@@ -94,7 +95,8 @@ BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_
   Workload workload;
   std::vector<float> costs;
   for (int table = 0; table < 300; ++table) {
-    workload.tables.push_back(test::make_table(1000, 8));
+    const auto dim = static_cast<std::int32_t>(4 << rng.below(5));
+    workload.tables.push_back(test::make_table(1000, dim));
     costs.push_back(static_cast<float>(1 + 9 * rng.uniform()));
   }
   test::TableEvaluator evaluator(workload, kDevices, costs);
@@ -107,25 +109,39 @@ BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_
   }
   plan.assign(pieces);
   for (int doublings = 0; doublings <= 7; ++doublings) {
-    CostEstimate estimate({.waiting = 1}, 0);
-    estimate.soften(doublings);
+    CostEstimate estimate({.waiting = 1, .widest_per_dim = kPerDim}, 0);
+    estimate.soften(doublings, true);
     const auto loads = [&] {
       return std::vector<double>(plan.compute_ms().begin(), plan.compute_ms().end());
+    };
+    const auto all_dims = [&] {
+      return std::vector<double>(plan.dim_sums().begin(), plan.dim_sums().end());
+    };
+    const auto mean_in_norm = [&](const std::vector<double>& values) {
+      const double most = *std::max_element(values.begin(), values.end());
+      if (doublings == 0) return most;
+      double sum = 0;
+      for (const double value : values) sum += std::pow(value / most, std::pow(2.0, doublings));
+      return most * std::pow(sum / kDevices, std::pow(0.5, doublings));
     };
     const MoveSource source({}, std::int64_t{1} << 40, true);
     Move move;
     for (int step = 0; step < 200; ++step) {
+      const std::vector<double> dims = all_dims();
       if (step % 10 == 0) {                         // as after moves that stand
         const std::vector<double> ready = loads();  // and all devices wait for the last one
-        const std::vector<double> total(kDevices, *std::max_element(ready.begin(), ready.end()));
+        const std::vector<double> total(kDevices,
+                                        *std::max_element(ready.begin(), ready.end()) +
+                                            kPerDim * *std::max_element(dims.begin(), dims.end()));
         estimate.set(ready, total, plan.dim_sums());
       }
-      const std::vector<double> now = loads();
-      const double slowest = *std::max_element(now.begin(), now.end());
-      double sum = 0;
-      for (const double load : now) sum += std::pow(load / slowest, std::pow(2.0, doublings));
-      const double mean = slowest * std::pow(sum / kDevices, std::pow(0.5, doublings));
-      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(), doublings > 0 ? mean : slowest, 1e-5);
+      const double even = std::accumulate(dims.begin(), dims.end(), 0.0) / kDevices;
+      double excess = 0;
+      for (const double own : dims) excess += std::max(0.0, own - even);
+      const double of_dims =
+          mean_in_norm(dims) + (doublings > 0 ? excess / kDevices : 0);  // weighs nothing else
+      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(), mean_in_norm(loads()) + kPerDim * of_dims,
+                                   1e-5);
       if (!source.draw(plan, estimate.busiest(false), rng, move)) continue;
       const double foretold = estimate.objective_after(plan, move);
       estimate.accept(plan, move);
