@@ -21,11 +21,11 @@ using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
-struct Example {
+struct ChakraExample {
   TemporaryFolder folder;
   std::string plan = folder.file("plan.json");
 
-  Example() {
+  ChakraExample() {
     const Outcome made =
         run_command({"plan", "--tables", source_file("examples/dlrm_dcnv2.json"), "--devices", "4",
                      "--device-memory", "80GB", "--algorithm", "size-greedy", "--output", plan});
@@ -59,7 +59,7 @@ struct Example {
 /// An export that goes on until it is stopped, and has begun.
 class LongExport {
  public:
-  LongExport(const Example& example, const std::string& output)
+  LongExport(const ChakraExample& example, const std::string& output)
       : process_(command(example.arguments(output, {"--steps", "1000000"})), {}) {
     for (int k = 0; k < 6000 && example.files_in(output).empty(); ++k) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -84,7 +84,7 @@ class LongExport {
 BOOST_AUTO_TEST_SUITE(export_folder)
 
 BOOST_AUTO_TEST_CASE(a_new_or_an_empty_folder_gets_a_file_for_each_rank) {
-  const Example example;
+  const ChakraExample example;
   const std::string made = example.folder.file("new");
   const std::string empty = example.folder.file("empty");
   std::filesystem::create_directory(empty);
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(a_new_or_an_empty_folder_gets_a_file_for_each_rank) {
 }
 
 BOOST_AUTO_TEST_CASE(what_an_interrupt_or_a_killed_process_leaves_goes) {
-  const Example example;
+  const ChakraExample example;
   const std::string output = example.folder.file("empty");
   std::filesystem::create_directory(output);
   {
@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(what_an_interrupt_or_a_killed_process_leaves_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_overwritten_and_nothing_is_left_of_what_failed) {
-  const Example example;
+  const ChakraExample example;
   const std::string full = example.folder.file("full");
   std::filesystem::create_directory(full);
   example.folder.write("full/mine.txt", "mine");
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(nothing_is_overwritten_and_nothing_is_left_of_what_failed) 
 }
 
 BOOST_AUTO_TEST_CASE(what_other_formats_have_no_place_for_is_said) {
-  const Example example;
+  const ChakraExample example;
   const Outcome outcome =
       run_command({"export", "--tables", source_file("examples/dlrm_dcnv2.json"), "--plan",
                    example.plan, "--format", "csv", "--steps", "2"});

@@ -13,7 +13,7 @@ using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
 
-const std::string kTables = source_file("examples/dlrm_dcnv2.json");
+const std::string kPublicTables = source_file("examples/dlrm_dcnv2.json");
 
 /// The plan of HugeCTR's own DLRM sample (its rowwise_sharding_plan()): all 26 tables on all 8
 /// GPUs, also those of 3 rows.
@@ -29,7 +29,7 @@ std::string row_wise_lists() {
 
 Outcome of_plan(const std::string& command, const std::string& plan,
                 const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{command, "--tables", kTables, "--plan", plan};
+  std::vector<std::string> arguments{command, "--tables", kPublicTables, "--plan", plan};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_command(arguments);
 }
@@ -79,10 +79,10 @@ BOOST_AUTO_TEST_CASE(plans_deal_rows_out_where_that_is_cheaper_and_lists_cost_wh
   const std::string plan = folder.file("plan.json");
   const std::string lists = folder.file("lists.json");
   const auto planned = [&](const std::string& model, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"plan", "--tables",        kTables, "--devices",
-                                       "16",   "--device-memory", "80GB",  "--cost-model",
-                                       model,  "--evaluations",   "20000", "--devices-per-host",
-                                       "8"};
+    std::vector<std::string> arguments{
+        "plan", "--tables",     kPublicTables, "--devices",     "16",    "--device-memory",
+        "80GB", "--cost-model", model,         "--evaluations", "20000", "--devices-per-host",
+        "8"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_command(arguments);
   };
