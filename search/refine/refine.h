@@ -12,8 +12,8 @@ namespace neuroshard::search {
 ///
 /// Ends after options.evaluations candidates, or after options.time_limit_s, or, when neither is
 /// given, after kRefineSeconds. By candidates alone the plan is a function of input and seed,
-/// whatever the threads. Where time decides, stopped_early says so; time is spent in cycles,
-/// each twice as long as the one before, so that a long search that is interrupted has a good plan.
+/// whatever the threads. Where time decides, stopped_early says so; time is spent in cycles, each
+/// three times as long as the one before, so that a search that is interrupted has a good plan.
 Result<SearchResult> shard_refine(const Problem& problem, PlanEvaluator& evaluator,
                                   const SearchOptions& options);
 
