@@ -39,9 +39,14 @@ struct ShardShape {
   bool replicated = false;
   TableKernel kernel{};
   /// Of row_blocks, whether block after block is on device after device, from a multiple of as many
-  /// on: a reduce-scatter adds up such partial sums.
+  /// on: what reduce_scattered() asks.
   bool in_order = false;
 
+  /// Whether its table's partial sums go by a reduce-scatter of their own: TorchRec runs one over
+  /// all devices and one over those of each host.
+  [[nodiscard]] bool reduce_scattered(std::int32_t devices, std::int32_t devices_per_host) const {
+    return in_order && row_blocks > 1 && (row_blocks == devices || row_blocks == devices_per_host);
+  }
   friend bool operator==(const ShardShape&, const ShardShape&) = default;
 };
 

@@ -55,12 +55,10 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   const std::int64_t dims =
       columns(static_cast<double>(std::int64_t{shape.dim} * table.features), parts.cold_bags);
   if (shape.rows >= table.rows) return {dims, {.outputs = 1}};
-  // Trainers reduce over all devices or those of a host. Blocks on all devices of some hosts are
-  // added up there as much as those.
-  const bool in_order = shape.row_blocks > 1 && shape.in_order;
-  const bool scattered =
-      in_order && (shape.row_blocks == devices_ || shape.row_blocks == host_devices_);
-  const bool on_whole_hosts = scattered || (in_order && shape.row_blocks % host_devices_ == 0);
+  // Blocks on all devices of some hosts are added up there as much as those of a reduce-scatter.
+  const bool scattered = shape.reduce_scattered(devices_, host_devices_);
+  const bool on_whole_hosts =
+      shape.in_order && shape.row_blocks > 1 && shape.row_blocks % host_devices_ == 0;
   const std::int64_t sent = on_whole_hosts ? std::llround(static_cast<double>(dims) * sum_share_)
                                            : added_up_on_hosts(dims, shape.rows, table.rows);
   return {sent,

@@ -72,14 +72,6 @@ ShardLoad heated(ShardLoad load, double skew, bool pooled) {
 /// Values of its outputs, for a sample.
 double values_of(const ShardLoad& load, double samples) { return load.dim * load.bags / samples; }
 
-/// Whether a table's partial sums go by a reduce-scatter of their own: TorchRec runs one over all
-/// devices and one over those of each host.
-bool reduce_scattered(const ShardShape& shape, std::int32_t devices,
-                      std::int32_t devices_per_host) {
-  return shape.row_blocks > 1 && shape.in_order &&
-         (shape.row_blocks == devices || shape.row_blocks == devices_per_host);
-}
-
 void add_replica(const Workload& workload, const Plan& plan, const Shard& shard, PlanLoads& loads) {
   for (std::int32_t device = 0; device < plan.devices; ++device) {
     loads.lookups[static_cast<std::size_t>(device)].push_back(replica_load(
@@ -127,7 +119,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const ShardLoad load = heated(shard_load(workload, shard), skew, table.pooled);
     const double values = values_of(load, static_cast<double>(workload.batch_size));
     const bool partial = table.pooled && shard.rows() < table.rows;
-    const bool reduced = partial && reduce_scattered(shapes[i], plan.devices, devices_per_host);
+    const bool reduced = partial && shapes[i].reduce_scattered(plan.devices, devices_per_host);
     (reduced ? reduces : exchanges) = true;
     (partial ? loads.exchange.partial : loads.exchange.whole)[device] += values;
     if (partial) sums.add(shard, values, loads.exchange.added_up);
