@@ -102,8 +102,7 @@ CostEstimate::After CostEstimate::after(const LocalPlan& plan, const Move& move)
   return result;
 }
 
-CostEstimate::Effect CostEstimate::effect_of(const LocalPlan& plan, const Move& move) const {
-  const After changed = after(plan, move);
+CostEstimate::Effect CostEstimate::effect_of(const After& changed, const Move& move) const {
   const std::int32_t a = move.changes[0].device;
   const std::int32_t b = move.changes[1].device == kNoDevice ? a : move.changes[1].device;
   Effect effect;
@@ -148,7 +147,7 @@ double CostEstimate::objective_after(const LocalPlan& plan, const Move& move) co
 
 void CostEstimate::accept(const LocalPlan& plan, const Move& move) {
   const After changed = after(plan, move);
-  const Effect effect = effect_of(plan, move);
+  const Effect effect = effect_of(changed, move);
   objective_ = objective_of(effect);
   load_powers_ = effect.load_powers;
   dim_powers_ = effect.dim_powers;

@@ -81,7 +81,9 @@ class CostEstimate {
     double load_powers = 0;  ///< of all devices, added up, where softened
     double dim_powers = 0;   ///< the same of their dims
   };
-  [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const;
+  [[nodiscard]] Effect effect_of(const LocalPlan& plan, const Move& move) const {
+    return effect_of(after(plan, move), move);
+  }
   /// The objective after `move`.
   [[nodiscard]] double objective_after(const LocalPlan& plan, const Move& move) const;
   /// Takes over the guess. REQUIRES that `plan` does not have the move yet.
@@ -94,6 +96,7 @@ class CostEstimate {
     std::array<double, 2> dims;
   };
   [[nodiscard]] After after(const LocalPlan& plan, const Move& move) const;
+  [[nodiscard]] Effect effect_of(const After& changed, const Move& move) const;
   [[nodiscard]] double objective_of(const Effect& effect) const;
   [[nodiscard]] double load(double ready_ms, double own_ms) const {
     return response_.waiting * ready_ms + own_ms;

@@ -115,21 +115,25 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
   const std::int64_t most = budget_.most_of(share, index);
   if (most <= kShortestWalk) return {best_, best_cost_, 0};
   options.budget = most;
-  if (generation < kSoftGenerations && !evaluator_.additive()) soften(options, index);
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
     options.mix.resize = kResize;
     options.mix.uneven = kUneven;
   }
   Rng rng = Rng(options_.seed).fork(next_walk_ + static_cast<std::uint64_t>(index));
-  const bool only_relayouts = index % kWalks == kRelayoutWalk && few_tables() &&
-                              (generation % 2 == 1 || !begins_with_relayout(share));
+  const bool relayouts_or_far = index % kWalks == kRelayoutWalk && few_tables() &&
+                                (generation % 2 == 1 || !begins_with_relayout(share));
+  const bool begins_far = relayouts_or_far && !begins_with_relayout(share) && generation % 2 == 0 &&
+                          (share.candidates == 0 || share.candidates >= kFarWalkLength);
+  const bool only_relayouts = relayouts_or_far && !begins_far;
+  if (generation < kSoftGenerations && !evaluator_.additive()) {
+    soften(options, only_relayouts || index % 2 == 0);
+  }
   const WalkBudget::Clock::time_point began = WalkBudget::Clock::now();
   const auto progress = [&](std::int64_t candidates) {
     return budget_.done(share, began, candidates, worker == 0);
   };
-  const bool far = share.candidates == 0 || share.candidates >= kFarWalkLength;
-  if (only_relayouts && far && !begins_with_relayout(share) && generation % 2 == 0) {
+  if (begins_far) {
     return walker(worker).run(far_from_best(rng), options, response_, rng, progress);
   }
   if (only_relayouts) {
@@ -138,7 +142,6 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
     };
     RelayoutWalk& relayouts = walkers(worker).relayouts;
     if (evaluator_.additive()) return relayouts.run(best_, share.candidates, rng, within);
-    options.soft_dims = true;  // as new pieces of one table have other dims
     return relayouts.run_dealing(best_, share.candidates, options, response_, rng, within);
   }
   if (begins_with_relayout(share) && (generation + index) % 2 == 1) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/core/elapsed.h"
-#include "search/refine/usual_limit.h"
 #include "search/stop_check.h"
 
 namespace neuroshard::search {
@@ -18,13 +17,12 @@ constexpr double kReportSeconds = 0.1;  // between two progress reports
 // generated tables on 2 to 32 devices, h200_sim and h100_sim, four seeds, beside one cycle for the
 // whole budget: 0.00, -0.10, -0.46 and -0.36 % in the mean at 3,000, 30,000, 300,000 and 1,000,000
 // candidates; with a growth of 2 or 4 between -0.37 and 0.14 at the last two.)
-constexpr double kBudgetGrowth = 3;
+constexpr double kCycleGrowth = 3;
 constexpr double kFirstCycle = 2000;
 
-// The same of time. (DLRM-DCNv2 on 8 devices, h200_sim, 1 s, eight seeds: one cycle for all of it
-// is 0.7 % costlier, a first one of 2 ms as good; 1,000 generated tables on 64 and 10,000 on 256
-// devices are 1.0 and 0.0 % cheaper than with one.)
-constexpr double kTimeGrowth = 3;
+// Of time cycles grow alike, from these seconds on. (DLRM-DCNv2 on 8 devices, h200_sim, 1 s, eight
+// seeds: one cycle for all of it is 0.7 % costlier, a first one of 2 ms as good; 1,000 generated
+// tables on 64 and 10,000 on 256 devices are 1.0 and 0.0 % cheaper than with one.)
 constexpr double kFirstSeconds = 0.02;
 
 }  // namespace
@@ -48,7 +46,7 @@ void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
   if (cycles == Cycles::kGrowing) {
     double planned = 0;
     for (double length = kFirstCycle; !used_up() && !over() && !ended() && !too_late();
-         length *= kBudgetGrowth) {
+         length *= kCycleGrowth) {
       planned += length;
       begin_cycle(static_cast<std::int64_t>(planned), options_.time_limit_s);
       run_cycle();
@@ -59,9 +57,9 @@ void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
   }
   if (options_.evaluations > 0 && !too_late()) return;
   total_ = 0;
-  for (double length = kFirstSeconds; !over() && !ended(); length *= kTimeGrowth) {
+  for (double length = kFirstSeconds; !over() && !ended(); length *= kCycleGrowth) {
     const double end = now() + length;
-    const bool last = end + kTimeGrowth * length > options_.time_limit_s;
+    const bool last = end + kCycleGrowth * length > options_.time_limit_s;
     begin_cycle(0, last ? options_.time_limit_s : end);
     run_cycle();
   }

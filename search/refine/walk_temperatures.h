@@ -49,14 +49,15 @@ inline double balance_weight(int generation, std::int64_t index) {
 /// on top of what other layouts of tables on every device bring (with_random_relayout()). Exponents
 /// from 4 to 64, half of the walks of all generations, and two to eight times the temperature are
 /// 0.1 to 0.8 % costlier.
-/// In every second walk dims do, too: several devices have the most, and all have to lose some
-/// before the exchanges get faster. golden_costs_bench beside loads alone: 80 tasks each of
-/// networks_8, _16 and of little memory are 0.2, 0.4 and 0.4 % cheaper, 48 of networks_64 0.7, 60
-/// of reference_8 0.2 % costlier; in all walks 0.1, 0.2, 0.7 and 0.2 cheaper, 0.3 costlier.
-inline void soften(WalkOptions& options, std::int64_t index) {
+/// With `dims` these do, too: several devices have the most, and all have to lose some before the
+/// exchanges get faster. In every second walk, and in those of relayouts: golden_costs_bench beside
+/// loads alone: 80 tasks each of networks_8, _16 and of little memory are 0.2, 0.4 and 0.4 %
+/// cheaper, 48 of networks_64 0.7, 60 of reference_8 0.2 % costlier; in all walks 0.1, 0.2, 0.7 and
+/// 0.2 cheaper, 0.3 costlier.
+inline void soften(WalkOptions& options, bool dims) {
   options.first_norm = 3;
   options.last_norm = 7;
-  options.soft_dims = index % 2 == 0;
+  options.soft_dims = dims;
 }
 
 }  // namespace neuroshard::search

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 namespace {
 
@@ -32,15 +33,13 @@ std::vector<std::string> examples_in(const std::string& help) {
   return examples;
 }
 
-#ifdef NEUROSHARD_SANITIZED
 /// Whether the examples of a command are long work: searches, measurements, trainings.
-bool work_of(const std::string& command) {
+bool is_long_work(const std::string& command) {
   constexpr std::array<std::string_view, 8> kLong{"bench",  "calibrate", "compare", "evaluate",
                                                   "export", "frontier",  "measure", "train"};
   return std::any_of(kLong.begin(), kLong.end(),
                      [&](std::string_view one) { return command.starts_with(one); });
 }
-#endif
 
 Outcome help_of(const std::string& command) {
   std::vector<std::string> arguments = split_words(command);
@@ -82,9 +81,8 @@ BOOST_AUTO_TEST_CASE(every_example_works) {
     std::filesystem::create_directory_symlink(source_file("examples"), folder.path() / "examples");
     ProcessOptions options;
     options.directory = folder.path();
-#ifdef NEUROSHARD_SANITIZED  // minutes of what the suites of these commands do, too
-    if (work_of(name)) continue;
-#endif
+    // Under sanitizers those are minutes of what the suites of these commands do, too.
+    if (neuroshard::test::kSanitized && is_long_work(name)) continue;
     for (const std::string& example : examples_in(help_of(name).out)) {
       const Outcome outcome = shell(example, options);
       BOOST_TEST(outcome.exit_code == 0, example << "\n" << outcome.err);

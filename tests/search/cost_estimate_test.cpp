@@ -1,5 +1,5 @@
 // What a walk thinks of a move before the whole plan is costed: the most dims of a device, and
-// loads in a norm.
+// loads and dims in a norm.
 #include "search/local/cost_estimate.h"
 
 #include <algorithm>
@@ -114,9 +114,6 @@ BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_
     const auto loads = [&] {
       return std::vector<double>(plan.compute_ms().begin(), plan.compute_ms().end());
     };
-    const auto all_dims = [&] {
-      return std::vector<double>(plan.dim_sums().begin(), plan.dim_sums().end());
-    };
     const auto mean_in_norm = [&](const std::vector<double>& values) {
       const double most = *std::max_element(values.begin(), values.end());
       if (doublings == 0) return most;
@@ -127,7 +124,7 @@ BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_
     const MoveSource source({}, std::int64_t{1} << 40, true);
     Move move;
     for (int step = 0; step < 200; ++step) {
-      const std::vector<double> dims = all_dims();
+      const std::vector<double> dims(plan.dim_sums().begin(), plan.dim_sums().end());
       if (step % 10 == 0) {                         // as after moves that stand
         const std::vector<double> ready = loads();  // and all devices wait for the last one
         const std::vector<double> total(kDevices,
@@ -138,9 +135,9 @@ BOOST_AUTO_TEST_CASE(softened_it_is_the_mean_load_in_a_norm_and_moves_add_up_to_
       const double even = std::accumulate(dims.begin(), dims.end(), 0.0) / kDevices;
       double excess = 0;
       for (const double own : dims) excess += std::max(0.0, own - even);
-      const double of_dims =
-          mean_in_norm(dims) + (doublings > 0 ? excess / kDevices : 0);  // weighs nothing else
-      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(), mean_in_norm(loads()) + kPerDim * of_dims,
+      const double spread = doublings > 0 ? excess / kDevices : 0;  // else with the balanced load
+      BOOST_REQUIRE_CLOSE_FRACTION(estimate.objective(),
+                                   mean_in_norm(loads()) + kPerDim * (mean_in_norm(dims) + spread),
                                    1e-5);
       if (!source.draw(plan, estimate.busiest(false), rng, move)) continue;
       const double foretold = estimate.objective_after(plan, move);

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(walks_that_deal_keep_to_memory_and_improve_plans_whether_so
     const double before = costs.cost(start);
     const CommResponse response = costs.probe(start);
     WalkOptions options = walk_at(devices, 0, round);
-    if (round % 2 == 0) soften(options, round / 2);
+    if (round % 2 == 0) soften(options, round % 4 == 0);
     RelayoutWalk walk(problem, evaluator, catalog);
     const auto done = [&](std::int64_t steps) {
       return static_cast<double>(steps) / static_cast<double>(budget);
