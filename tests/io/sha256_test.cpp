@@ -3,6 +3,9 @@
 #include <boost/test/unit_test.hpp>
 #include <string>
 
+#include "engine/core/rng.h"
+#include "io/sha256_blocks.h"
+
 namespace neuroshard::io {
 namespace {
 
@@ -37,6 +40,29 @@ BOOST_AUTO_TEST_CASE(lengths_around_the_padding) {
              "000b48d4edf0fa7bee3c6236ecd2785baa5db4eeb8bb54341b029e0d9fa5fb0c");
   BOOST_TEST(sha256_hex(std::string(120, 'x')) ==
              "13f05a0b594787f5ecd315edc96141bd3243203d1b7d4f0836f37308b276ba98");
+}
+
+// The processor's instructions against scalar code, from any state, at any address.
+BOOST_AUTO_TEST_CASE(instructions_hash_as_scalar_code_does) {
+  Sha256Blocks* const fast = sha256_blocks_x86();
+  if (fast == nullptr) {
+    BOOST_TEST_MESSAGE("skipped: this processor has no instructions for SHA-256");
+    return;
+  }
+  BOOST_TEST((sha256_blocks() == fast));
+  Rng rng(20);
+  for (int round = 0; round < 200; ++round) {
+    const auto blocks = static_cast<std::size_t>(rng.below(5));
+    const auto offset = static_cast<std::size_t>(rng.below(16));
+    std::string bytes(offset + blocks * kSha256Block, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(rng.below(256));
+    Sha256State expected{};
+    for (std::uint32_t& word : expected) word = static_cast<std::uint32_t>(rng.below(1ULL << 32));
+    Sha256State found = expected;
+    sha256_blocks_scalar(expected, bytes.data() + offset, blocks);
+    fast(found, bytes.data() + offset, blocks);
+    BOOST_TEST(found == expected, boost::test_tools::per_element());
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
