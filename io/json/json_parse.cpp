@@ -2,7 +2,6 @@
 #include <array>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -14,6 +13,8 @@
 
 namespace neuroshard::io {
 namespace {
+
+constexpr std::size_t kFiniteDigits = std::numeric_limits<double>::max_exponent10;
 
 /// The keys of one open object. Real objects have a handful of keys, so a scan is fastest; a set
 /// takes over before a hostile object could make that quadratic.
@@ -40,11 +41,16 @@ class KeySet {
   std::set<std::string_view> many_;
 };
 
-/// The number of a text that is a JSON number, correctly rounded; infinite when out of range.
-double to_double(std::string_view text) {
+/// Whether a double can hold the number of a text that is a JSON number. Without an exponent it
+/// takes more than kFiniteDigits to be too large, so that most are not converted here.
+bool is_finite_number(std::string_view text) {
+  const auto is_exponent = [](char c) { return c == 'e' || c == 'E'; };
+  if (text.size() <= kFiniteDigits && std::none_of(text.begin(), text.end(), is_exponent)) {
+    return true;
+  }
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() ? value : HUGE_VAL;
+  return error == std::errc();
 }
 
 }  // namespace
@@ -92,7 +98,7 @@ class JsonDocument::Builder {
   bool on_double(double, View part, Error& error) {
     on_number_part(part, error);
     const std::string_view text = std::exchange(number_, {});
-    if (std::isfinite(to_double(text))) return add(JsonValue::Kind::kNumber, text, error);
+    if (is_finite_number(text)) return add(JsonValue::Kind::kNumber, text, error);
     const auto offset = static_cast<std::size_t>(text.data() - bytes_.data());
     return refuse("found " + excerpt(text) + ", expected a number a double can hold", offset,
                   error);

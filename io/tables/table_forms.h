@@ -58,15 +58,16 @@ Result<std::int32_t> read_dim(JsonObject& object);
 /// Core validate() with the table's place in front.
 Status check_table(const JsonValue& place, const Table& table);
 
-/// An optional word such as a data type: what `parse` makes of the text of `key`.
+/// An optional word such as a data type: what `parse` makes of the text of `key`. `expected` is
+/// asked for the words that there are where it is another one.
 template <typename T>
 Status read_word(JsonObject& object, std::string_view key, Result<T> (*parse)(std::string_view),
-                 const std::string& expected, T& word) {
+                 std::string (*expected)(), T& word) {
   const std::optional<JsonValue> value = object.find(key);
   if (!value) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view text, value->text());
   const Result<T> parsed = parse(text);
-  if (!parsed.ok()) return value->unexpected(expected);
+  if (!parsed.ok()) return value->unexpected(expected());
   word = *parsed;
   return {};
 }

@@ -17,6 +17,8 @@ namespace {
 constexpr std::string_view kFormat = "neuroshard-tables";
 constexpr std::int64_t kVersion = 1;
 
+std::string data_type_words() { return quoted_choices(all_data_types()); }
+
 Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray shares, value.array(kReuseBins));
   std::size_t bin = 0;
@@ -34,8 +36,8 @@ Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& fi
   NEUROSHARD_ASSIGN_OR_RETURN(table.dim, read_dim(object));
   NEUROSHARD_ASSIGN_OR_RETURN(table.pooling_factor,
                               object.number("pooling_factor", 0, kMaxPoolingFactor));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_data_type,
-                                       quoted_choices(all_data_types()), table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(object, "data_type", parse_data_type, data_type_words, table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   if (const std::optional<JsonValue> features = object.find("features")) {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t count, features->integer(1, kMaxFeatures));
@@ -165,7 +167,7 @@ Status check_table(const JsonValue& place, const Table& table) {
 }
 
 Status read_optimizer(JsonObject& object, Table& table) {
-  return read_word(object, "optimizer", parse_optimizer, optimizer_words(), table.optimizer);
+  return read_word(object, "optimizer", parse_optimizer, optimizer_words, table.optimizer);
 }
 
 Status read_flag(JsonObject& object, std::string_view key, bool& flag) {

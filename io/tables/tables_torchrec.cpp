@@ -16,6 +16,8 @@ Result<DataType> parse_torchrec_type(std::string_view text) {
   return parse_data_type(lower);
 }
 
+std::string torchrec_type_words() { return "'FP32', 'FP16', 'BF16' or 'INT8'"; }
+
 /// One factor a feature; a table looks up the rows of all its features, each with an output.
 Status read_pooling_factors(JsonObject& object, Table& table) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray factors, object.array("pooling_factors"));
@@ -60,8 +62,8 @@ Status read_config(const JsonValue& value, std::int64_t batch_size, TableFile& f
   table.dim = static_cast<std::int32_t>(dim);
   NEUROSHARD_RETURN_IF_ERROR(read_pooling_factors(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_pooling_type(object));
-  NEUROSHARD_RETURN_IF_ERROR(read_word(object, "data_type", parse_torchrec_type,
-                                       "'FP32', 'FP16', 'BF16' or 'INT8'", table.data_type));
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(object, "data_type", parse_torchrec_type, torchrec_type_words, table.data_type));
   NEUROSHARD_RETURN_IF_ERROR(read_optimizer(object, table));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_weighted", table.weighted));
   NEUROSHARD_RETURN_IF_ERROR(read_flag(object, "is_pooled", table.pooled));
