@@ -52,6 +52,7 @@ ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& wo
   encodings_.resize(kTogether * static_cast<std::size_t>(encoder_.output_stride()));
   scratch_.resize(std::max(encoder_.scratch_size(kTogether), lift_.scratch_size(kTogether)));
   state_.resize(width);
+  ids_.reserve(workload_.tables.size());
   hold({});
 }
 

@@ -11,7 +11,9 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
     : workload_(workload),
       devices_(devices),
       formula_(costs, workload.batch_size, devices),
-      bandwidths_(costs, workload) {}
+      bandwidths_(costs, workload) {
+  ids_.reserve(workload.tables.size());
+}
 
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
   ShardShape seen = shape;

@@ -164,9 +164,11 @@ std::string rows_as_run(std::string_view format, const Workload& workload, const
 
 Status check_exportable(std::string_view format, const Workload& workload, std::int32_t devices,
                         const PlanExportOptions& options, const ExchangeFormat& exchange) {
-  // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.
   PlanDocument document;
   document.plan.devices = devices;
+  const bool has_place_for_all = find_plan_format(format) != nullptr && !is_for_trainers(format);
+  if (has_place_for_all) return check_options(document.plan, completed(document, options));
+  // Splitting a table only adds to what formats refuse, so whole tables are the plan to try.
   for (std::size_t index = 0; index < workload.tables.size(); ++index) {
     document.plan.shards.push_back(whole_table(workload, static_cast<std::int32_t>(index), 0));
   }
