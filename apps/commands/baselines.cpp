@@ -10,18 +10,23 @@
 #include "apps/console/words.h"
 #include "apps/interrupt.h"
 #include "engine/core/algorithm_name.h"
+#include "engine/core/decimal.h"
 
 namespace neuroshard::apps {
 namespace {
+
+constexpr double kEachSeconds = 1;
+constexpr double kAllSeconds = 2;
 
 /// compare_plans(), where what it lacks is an error like others: the plan beside it is there.
 Result<std::vector<ComparedPlan>> compared_if_possible(const Workload& workload,
                                                        const Cluster& cluster,
                                                        const CostModels& models,
                                                        std::span<const std::string> algorithms,
-                                                       const PlanOptions& options) {
+                                                       double seconds, const PlanOptions& options) {
   try {
-    return compare_plans(workload, cluster, models, algorithms, options);
+    return compare_plans(workload, cluster, models, algorithms, options,
+                         {seconds, TimeForAll::Then::kNothing});
   } catch (const std::bad_alloc&) {
     return internal_error("out of memory");
   } catch (const std::system_error& error) {  // no thread to be had
@@ -52,15 +57,20 @@ std::vector<std::string> cells_of(const ComparedPlan& baseline, double cost_ms,
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
                                                     const Cluster& cluster,
                                                     const CostModels& models,
-                                                    const std::string& algorithm, double seconds,
+                                                    const std::string& algorithm, double overrun_s,
                                                     const PlanOptions& options) {
   if (cancel_token().cancelled()) return std::vector<ComparedPlan>();
+  const double seconds = kAllSeconds - overrun_s;
+  if (seconds <= 0) {
+    return cancelled("its search took " + fixed_decimals(overrun_s, 1) +
+                     " s longer than its time limit");
+  }
   std::vector<std::string> names = baseline_names();
   std::erase(names, algorithm);
   PlanOptions own = options;
-  own.time_limit_s = seconds;
+  own.time_limit_s = kEachSeconds;
   Result<std::vector<ComparedPlan>> compared =
-      compared_if_possible(workload, cluster, models, names, own);
+      compared_if_possible(workload, cluster, models, names, seconds, own);
   if (cancel_token().cancelled()) return std::vector<ComparedPlan>();
   return compared;
 }
@@ -73,19 +83,26 @@ std::string baseline_report(const Console& console, const std::vector<ComparedPl
   if (by_time) columns.push_back({"", Align::kLeft});
   TextTable table(columns);
   const ComparedPlan* strongest = nullptr;
+  bool all_ran = true;
   for (const ComparedPlan& other : baselines) {
     std::vector<std::string> cells = cells_of(other, cost_ms, error);
     if (by_time) cells.emplace_back(ended_by_limit(other) ? "ended by time" : "");
     table.add(cells);
-    if (!other.result.ok()) continue;
+    if (!other.result.ok()) {
+      all_ran &= !ended_by_limit(other);
+      continue;
+    }
     const double cost = other.result->cost.cost_ms;
     if (strongest == nullptr || cost < strongest->result->cost.cost_ms) strongest = &other;
   }
-  const std::string verdict =
-      strongest == nullptr
-          ? "no baseline finds a plan that fits\n"
-          : "the best baseline is " + display_name(strongest->algorithm) + ": this plan is " +
-                comparison_text(strongest->result->cost.cost_ms, cost_ms, error) + "\n";
+  std::string verdict;
+  if (strongest != nullptr) {
+    verdict = (all_ran ? "the best baseline is " : "the best of those that had time is ") +
+              display_name(strongest->algorithm) + ": this plan is " +
+              comparison_text(strongest->result->cost.cost_ms, cost_ms, error) + "\n";
+  } else if (all_ran) {
+    verdict = "no baseline finds a plan that fits\n";
+  }
   return "\n" + table.render(console) + verdict;
 }
 

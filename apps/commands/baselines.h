@@ -10,16 +10,15 @@
 
 namespace neuroshard::apps {
 
-/// What each baseline gets beside a plan, however long that took: nobody waits for them.
-inline constexpr double kBaselineSeconds = 1;
-
-/// What the baselines would have planned, all but `algorithm`, none of which gets more than
-/// `seconds`. Empty after an interrupt: the user wants to go. Errors: as compare_plans(), and
-/// kInternal where memory or threads do not do for it.
+/// What the baselines would have planned, all but `algorithm`, in a second each and two together,
+/// less `overrun_s`, what the plan's own search took beyond its limit: nobody waits for them. Those
+/// that no time is left for are not run. Empty after an interrupt: the user wants to go. Errors: as
+/// compare_plans(), kCancelled where there is time for none, and kInternal where memory or threads
+/// do not do for it.
 Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
                                                     const Cluster& cluster,
                                                     const CostModels& models,
-                                                    const std::string& algorithm, double seconds,
+                                                    const std::string& algorithm, double overrun_s,
                                                     const PlanOptions& options);
 
 /// A table of their costs beside `cost_ms`, which has that error, which of them time ended, and

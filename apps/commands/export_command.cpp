@@ -184,10 +184,9 @@ class ExportCommand final : public Command {
                           .exchange = document.exchange};
     ProgressBar progress;
     const PlanOptions options{.threads = 0, .progress = &progress, .cancel = &cancel_token()};
-    NEUROSHARD_ASSIGN_OR_RETURN(
-        const std::vector<ComparedPlan> others,
-        compare_baselines(workload, cluster, models.models, document.provenance.algorithm,
-                          kBaselineSeconds, options));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<ComparedPlan> others,
+                                compare_baselines(workload, cluster, models.models,
+                                                  document.provenance.algorithm, 0, options));
     flags_.options.baselines = baseline_costs(others);
     return {};
   }

@@ -300,8 +300,10 @@ class PlanCommand final : public Command {
   [[nodiscard]] std::vector<ComparedPlan> baselines_if_possible(const Workload& workload,
                                                                 const CostModels& models,
                                                                 const PlanResult& best) const {
-    Result<std::vector<ComparedPlan>> others = compare_baselines(
-        workload, cluster_, models, best.algorithm, kBaselineSeconds, search_.options);
+    const double limit = search_.options.time_limit_s;
+    const double overrun = limit > 0 ? std::max(best.seconds - limit, 0.0) : 0;
+    Result<std::vector<ComparedPlan>> others =
+        compare_baselines(workload, cluster_, models, best.algorithm, overrun, search_.options);
     if (others.ok()) return std::move(*others);
     print_note("the plan is not compared with the baselines': " + others.status().message());
     return {};

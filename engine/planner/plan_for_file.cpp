@@ -100,7 +100,7 @@ Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,
   own.time_limit_s = std::max(best.seconds, kBaselineSeconds);
   NEUROSHARD_ASSIGN_OR_RETURN(
       std::vector<ComparedPlan> others,
-      compare_plans(workload, cluster, models, names, own, options.time_limit_s));
+      compare_plans(workload, cluster, models, names, own, {options.time_limit_s}));
   if (asked_to_stop(options.cancel)) return refused;
   std::optional<PlanResult> cheapest;
   bool out_of_time = false;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/core/algorithm_name.h"
 #include "engine/core/bytes.h"
 #include "engine/core/check_step_memory.h"
 #include "engine/core/elapsed.h"
@@ -218,7 +219,7 @@ Result<std::optional<double>> cost_lower_bound(const Workload& workload, const C
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> names,
-                                                const PlanOptions& options, double all_seconds) {
+                                                const PlanOptions& options, const TimeForAll& all) {
   for (const std::string& name : names) NEUROSHARD_RETURN_IF_ERROR(algorithm_of(name).status());
   std::vector<ComparedPlan> plans;
   Status refusal;
@@ -227,7 +228,13 @@ Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const 
   for (const std::string& name : names) {
     PlanOptions own = options;
     own.algorithm = name;
-    if (all_seconds > 0) own.time_limit_s = time_left(own.time_limit_s, all_seconds, start);
+    if (all.seconds > 0) {
+      if (all.then == TimeForAll::Then::kNothing && seconds_since(start) >= all.seconds) {
+        plans.push_back({name, cancelled("time was over before " + display_name(name) + " ran")});
+        continue;
+      }
+      own.time_limit_s = time_left(own.time_limit_s, all.seconds, start);
+    }
     double seconds = 0;
     Result<PlanResult> result = search_plan(workload, cluster, models, own, seconds);
     const StatusCode code = result.status().code();

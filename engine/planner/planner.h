@@ -72,14 +72,22 @@ struct ComparedPlan {
   double seconds = 0;  ///< the search alone, also when it found no plan
 };
 
+/// How long a comparison may take.
+struct TimeForAll {
+  double seconds = 0;  ///< 0: no limit
+  /// What becomes of an algorithm for which nothing is left: it has a moment, in which those find a
+  /// plan that do not look at the time, or is not run (kCancelled).
+  enum class Then { kAMoment, kNothing } then = Then::kAMoment;
+};
+
 /// make_plan() with each of `algorithms` in order, the other options being `options`'s; each
 /// starts cold, so that their seconds compare. Infeasible is an outcome, and so is that time ended
 /// an algorithm before it had a plan (kCancelled), or its refusal of input that another one takes;
-/// every other error ends the comparison. With `all_seconds` above 0 each has no more time than is
-/// left of that, and a moment where nothing is.
+/// every other error ends the comparison. Each has no more time than is left for all.
 Result<std::vector<ComparedPlan>> compare_plans(const Workload& workload, const Cluster& cluster,
                                                 const CostModels& models,
                                                 std::span<const std::string> algorithms,
-                                                const PlanOptions& options, double all_seconds = 0);
+                                                const PlanOptions& options,
+                                                const TimeForAll& all = {});
 
 }  // namespace neuroshard

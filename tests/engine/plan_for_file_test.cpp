@@ -86,10 +86,19 @@ BOOST_AUTO_TEST_CASE(a_time_limit_is_that_of_all_baselines_together) {
   const CostModels models = formula();
   const std::vector<std::string> names{"size-greedy", "neuroshard"};
   // The published search of so many tables takes longer than no time at all.
-  const auto compared = compare_plans(workload, cluster, models, names, {}, 1e-9);
+  const auto compared = compare_plans(workload, cluster, models, names, {}, {1e-9});
   BOOST_TEST_REQUIRE(compared.ok());
   const Result<PlanResult>& cut = compared->back().result;
   BOOST_TEST((cut.status().code() == StatusCode::kCancelled || cut->stopped_early));
+  // Who has plans already does not wait for a moment each.
+  const auto unrun =
+      compare_plans(workload, cluster, models, names, {}, {1e-9, TimeForAll::Then::kNothing});
+  BOOST_TEST_REQUIRE(unrun.ok());
+  BOOST_TEST(unrun->size() == names.size());
+  for (const ComparedPlan& other : *unrun) {
+    BOOST_TEST((other.result.status().code() == StatusCode::kCancelled));
+    BOOST_TEST(other.seconds == 0);
+  }
   PlanOptions options;
   options.time_limit_s = 1e-9;
   PlanResult best;
