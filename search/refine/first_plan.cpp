@@ -134,13 +134,19 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   Result<StartPlan> other = best_start(problem, evaluator, rest, effort);
   if (!other.ok() && !best) return other.status();
   if (other.ok()) keep_cheaper(std::move(other).value(), best);
+  std::vector<Plan> rivals;
   if (!stop.stop()) {
-    try_finder(width_groups, problem, evaluator, catalog,
-               with_share(options, began, kWidthShare, 0), budget_share(options, kWidthShare),
-               best);
+    const StopCheck share(with_share(options, began, kWidthShare, 0));
+    for (const FastPlan& found :
+         width_groups(problem, evaluator, catalog, share, budget_share(options, kWidthShare))) {
+      StartPlan grouped = start_of(found, problem, evaluator, catalog);
+      rivals.push_back(grouped.cost < best->cost ? best->plan : grouped.plan);
+      keep_cheaper(std::move(grouped), best);
+    }
   }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view()};
+  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view(), 0,
+                   std::move(rivals)};
 }
 
 }  // namespace neuroshard::search

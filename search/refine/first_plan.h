@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <string_view>
+#include <vector>
 
 #include "search/refine/start_plan.h"
 
@@ -11,6 +12,7 @@ struct FirstPlan {
   StartPlan plan;
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
   double seconds = 0;        ///< that all its plans took
+  std::vector<Plan> rivals{};  ///< of another kind: costlier, but walks from them may end below
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or what

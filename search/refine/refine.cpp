@@ -107,6 +107,7 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
                     FirstPlan start) {
   const double start_cost = start.plan.cost;
   const std::int64_t start_evaluations = start.plan.evaluations;
+  const std::vector<Plan> rivals = std::move(start.rivals);
   SearchResult result = result_of(std::move(start));
   if (!catalog.complete()) return result;
   const auto entered = std::chrono::steady_clock::now();
@@ -129,6 +130,9 @@ SearchResult walked(const Problem& problem, PlanEvaluator& evaluator, const Shap
   }
   evaluator.hold(hot_rows(result.plan));
   Refinement refinement(problem, evaluator, catalog, options, began);
+  for (const Plan& rival : rivals) {
+    refinement.add_rival(pieces_of(rival, problem.workload, catalog));
+  }
   refinement.run(std::move(pieces), start_evaluations, result.lower_bound);
   result.evaluations += refinement.candidates();
   result.stopped_early = result.stopped_early || refinement.stopped_early();

@@ -91,7 +91,7 @@ Refinement::Walkers& Refinement::walkers(int worker) {
 }
 
 bool Refinement::proven() const {
-  return bound_ && best_cost_ <= *bound_ + kProven * std::abs(*bound_);
+  return bound_ && best_.cost <= *bound_ + kProven * std::abs(*bound_);
 }
 
 bool Refinement::few_tables() const {
@@ -101,11 +101,18 @@ bool Refinement::few_tables() const {
 
 /// Half of the tables in other layouts.
 Assignment Refinement::far_from_best(Rng& rng) const {
-  Assignment far = best_;
+  Assignment far = best_.pieces;
   for (std::int32_t k = std::min(kFarTables, (catalog_.tables() + 1) / 2); k > 0; --k) {
     far = with_random_relayout(far, problem_, catalog_, rng);
   }
   return far;
+}
+
+/// What that walk goes on from: the coolest walk from the best plan, the next ones from rivals.
+Refinement::Lineage& Refinement::lineage_of(int generation, std::int64_t index) {
+  const std::int64_t rival = index % kWalks - 1;
+  if (generation >= kRivalGenerations || rival < 0 || rival >= std::ssize(rivals_)) return best_;
+  return rivals_[static_cast<std::size_t>(rival)];
 }
 
 /// Walks differ in their random numbers, their temperature, and what their steps are.
@@ -113,7 +120,8 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
                             const WalkBudget::Share& share) {
   WalkOptions options = walk_at(evaluator_.devices(), generation, index);
   const std::int64_t most = budget_.most_of(share, index);
-  if (most <= kShortestWalk) return {best_, best_cost_, 0};
+  const Lineage& from = lineage_of(generation, index);
+  if (most <= kShortestWalk) return {from.pieces, from.cost, 0};
   options.budget = most;
   if (is_long(share)) options.balance_weight = balance_weight(generation, index);
   if (index % 2 == 1) {
@@ -141,14 +149,14 @@ WalkResult Refinement::walk(int generation, std::int64_t index, int worker,
       return candidates >= most ? 1 : progress(candidates);
     };
     RelayoutWalk& relayouts = walkers(worker).relayouts;
-    if (evaluator_.additive()) return relayouts.run(best_, share.candidates, rng, within);
-    return relayouts.run_dealing(best_, share.candidates, options, response_, rng, within);
+    if (evaluator_.additive()) return relayouts.run(from.pieces, share.candidates, rng, within);
+    return relayouts.run_dealing(from.pieces, share.candidates, options, response_, rng, within);
   }
   if (begins_with_relayout(share) && (generation + index) % 2 == 1) {
-    const Assignment start = with_random_relayout(best_, problem_, catalog_, rng);
+    const Assignment start = with_random_relayout(from.pieces, problem_, catalog_, rng);
     return walker(worker).run(start, options, response_, rng, progress);
   }
-  return walker(worker).run(best_, options, response_, rng, progress);
+  return walker(worker).run(from.pieces, options, response_, rng, progress);
 }
 
 void Refinement::run_generation(int generation, const WalkBudget::Share& share) {
@@ -157,15 +165,17 @@ void Refinement::run_generation(int generation, const WalkBudget::Share& share) 
     results[static_cast<std::size_t>(index)] = walk(generation, index, worker, share);
   });
   next_walk_ += results.size();
-  for (WalkResult& result : results) {
+  for (std::int64_t index = 0; index < walks_; ++index) {
+    WalkResult& result = results[static_cast<std::size_t>(index)];
     budget_.add(result.candidates);
     if (options_.plans != nullptr) {
       options_.plans->offer(
           plan_of(result.best, problem_.workload, catalog_, problem_.cluster.devices), result.cost);
     }
-    if (result.cost >= best_cost_) continue;
-    best_cost_ = result.cost;
-    best_ = std::move(result.best);
+    Lineage& own = lineage_of(generation, index);
+    if (result.cost >= own.cost) continue;
+    own = {std::move(result.best), result.cost};
+    if (own.cost < best_.cost) std::swap(own, best_);
   }
 }
 
@@ -174,7 +184,7 @@ void Refinement::run_generation(int generation, const WalkBudget::Share& share) 
 /// 1.8 % cheaper than with that of the first plan, 160 of networks_16 the same. Anew in each
 /// generation, networks_16 is 0.35 % costlier.)
 void Refinement::run_cycle() {
-  response_ = walker(0).probe(best_);
+  response_ = walker(0).probe(best_.pieces);
   for (int left = kGenerations; left > 0 && !budget_.over() && !proven(); --left) {
     if (budget_.plans() > 0 && (budget_.used_up() || budget_.too_late())) return;
     run_generation(kGenerations - left, budget_.share(left));
@@ -183,15 +193,23 @@ void Refinement::run_cycle() {
 
 void Refinement::join_best() {
   const Clock::time_point joining = Clock::now();
-  best_ = join_pieces(best_, problem_, evaluator_, catalog_, [&] {
+  best_.pieces = join_pieces(best_.pieces, problem_, evaluator_, catalog_, [&] {
     return budget_.cancelled() ||
            (paced_by_time(options_) && seconds_since(joining) > kJoinShare * options_.time_limit_s);
   });
 }
 
+/// Of few tables, walks from afar find other valleys: with rivals, too, 16 tasks of 8 to 40 tables
+/// on 8 to 32 devices are 0.6 % costlier, 16 others the same.
+void Refinement::add_rival(Assignment rival) {
+  if (rival.empty() || catalog_.tables() <= kRelayoutTables) return;
+  const double cost = walker(0).cost(rival);
+  rivals_.push_back({std::move(rival), cost});
+}
+
 void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
                      std::optional<double> bound) {
-  best_ = std::move(start);
+  best_.pieces = std::move(start);
   bound_ = bound;
   if (budget_.over()) {
     stopped_early_ = true;
@@ -199,7 +217,7 @@ void Refinement::run(Assignment start, std::int64_t evaluations_so_far,
   }
   if (catalog_.host_devices() > 0)
     join_best();  // walks move no blocks: what they gain has to be first
-  best_cost_ = walker(0).cost(best_);
+  best_.cost = walker(0).cost(best_.pieces);
   budget_.run_cycles(
       WalkBudget::Cycles::kGrowing, evaluations_so_far, [&] { run_cycle(); },
       [&] { return proven(); });

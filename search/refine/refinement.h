@@ -16,20 +16,23 @@
 namespace neuroshard::search {
 
 /// The walks of one refine search: generations of several walks at a time, each from the best plan
-/// so far; their shares of the budget; and the best plan they have found. What it is made from must
-/// outlive it. Not thread-safe; uses the threads of options.pool.
+/// so far, or from a rival of its; their shares of the budget; and the best plan they have found.
+/// What it is made from must outlive it. Not thread-safe; uses the threads of options.pool.
 class Refinement {
  public:
   /// The options' time limit counts from `began`.
   Refinement(const Problem& problem, const PlanEvaluator& evaluator, const ShapeCatalog& catalog,
              const SearchOptions& options, std::chrono::steady_clock::time_point began);
 
+  /// Another plan that some walks go on from; an empty one is none. Before run().
+  void add_rival(Assignment rival);
+
   /// Searches from `start` until the options' limits, of which `evaluations_so_far` are used up, or
   /// a plan of cost `bound`, below which there is none, where that is known. Once.
   void run(Assignment start, std::int64_t evaluations_so_far, std::optional<double> bound);
 
   /// Never costlier than the start.
-  [[nodiscard]] const Assignment& best() const { return best_; }
+  [[nodiscard]] const Assignment& best() const { return best_.pieces; }
   /// Looked at by all walks.
   [[nodiscard]] std::int64_t candidates() const { return budget_.candidates(); }
   /// Time or the caller ended it.
@@ -39,6 +42,10 @@ class Refinement {
   [[nodiscard]] bool proven() const;
   [[nodiscard]] bool few_tables() const;
   [[nodiscard]] Assignment far_from_best(Rng& rng) const;
+  struct Lineage {
+    Assignment pieces;
+    double cost = 0;
+  };
   struct Walkers {
     LocalWalk walk;
     RelayoutWalk relayouts;
@@ -46,6 +53,7 @@ class Refinement {
   LocalWalk& walker(int worker) { return walkers(worker).walk; }
   Walkers& walkers(int worker);
   void join_best();
+  [[nodiscard]] Lineage& lineage_of(int generation, std::int64_t index);
   void run_cycle();
   void run_generation(int generation, const WalkBudget::Share& share);
   WalkResult walk(int generation, std::int64_t index, int worker, const WalkBudget::Share& share);
@@ -60,8 +68,8 @@ class Refinement {
   std::vector<std::unique_ptr<Walkers>> walkers_;  // one a worker, made when it is needed
   CommResponse response_;
   std::uint64_t next_walk_ = 0;  // number of its stream of random numbers
-  Assignment best_;
-  double best_cost_ = 0;
+  Lineage best_;
+  std::vector<Lineage> rivals_;
   std::optional<double> bound_;
   bool stopped_early_ = false;
 };
