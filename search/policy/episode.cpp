@@ -19,7 +19,7 @@ EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEv
 }
 
 Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
-    : evaluator_(evaluator), run_(run) {
+    : evaluator_(evaluator), run_(run), room_(evaluator.devices()) {
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   states_.resize(devices * evaluator.state_size());
   policy_states_.resize(devices * run.state_size());
@@ -28,8 +28,6 @@ Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
   after_.resize(devices);
   scores_.resize(devices);
   dims_.resize(devices);
-  bytes_.resize(devices);
-  allowed_.resize(devices);
 }
 
 void Episode::reset(const EpisodeSetting& setting) {
@@ -39,41 +37,21 @@ void Episode::reset(const EpisodeSetting& setting) {
     evaluator_.clear(states_.data() + device * evaluator_.state_size());
     run_.clear(policy_states_.data() + device * run_.state_size());
   }
-  divided_.clear();
+  room_.reset(setting.memory_bytes);
   std::fill(memory_.begin(), memory_.end(), 0.0f);
   std::fill(compute_.begin(), compute_.end(), evaluator_.empty_cost());
   std::fill(dims_.begin(), dims_.end(), 0);
-  std::fill(bytes_.begin(), bytes_.end(), 0);
-}
-
-/// Divided::kNone where no single one has all other columns of a table that may not be whole.
-std::int32_t Episode::device_of_all_others(const PolicyPiece& piece) const {
-  const auto table = static_cast<std::size_t>(piece.shard.table);
-  if (piece.divided_dim == 0 || table >= divided_.size()) return Divided::kNone;
-  const Divided& own = divided_[table];
-  const bool last = own.dim + piece.shard.dim() == piece.divided_dim;
-  return last && own.device >= 0 ? own.device : Divided::kNone;
 }
 
 bool Episode::offer(const PolicyPiece& piece) {
-  const std::int32_t others = device_of_all_others(piece);
-  bool any = false;
-  const std::int64_t most = setting_.memory_bytes - piece.bytes;
-  for (std::size_t device = 0; device < dims_.size(); ++device) {
-    const bool may =
-        bytes_[device] <= most && may_be_on(piece.only_on, static_cast<std::int32_t>(device));
-    allowed_[device] = may ? 1 : 0;
-    any = any || (may && static_cast<std::int32_t>(device) != others);
-  }
-  if (others >= 0 && any) allowed_[static_cast<std::size_t>(others)] = 0;
-  if (!any && (others < 0 || allowed_[static_cast<std::size_t>(others)] == 0)) return false;
+  if (!room_.offer(piece)) return false;
   evaluator_.costs_with(piece.shape, states_, after_);
   const double all = setting_.piece_ms;
   standing_ = {.placed = all > 0 ? static_cast<float>(placed_ms_ / all) : 0.0f,
                .cost_ms = compute_,
                .cost_after_ms = after_,
                .dims = dims_,
-               .bytes = bytes_,
+               .bytes = room_.bytes(),
                .balanced_ms = setting_.balanced_ms,
                .mean_dims = setting_.mean_dims,
                .mean_pieces = setting_.mean_pieces,
@@ -93,14 +71,8 @@ void Episode::place(const PolicyPiece& piece, std::int32_t device) {
   compute_[at] = evaluator_.place(piece.shape, states_.data() + at * evaluator_.state_size());
   run_.place(piece.shape, policy_states_.data() + at * run_.state_size());
   dims_[at] += piece.dims;
-  bytes_[at] += piece.bytes;
+  room_.place(piece, device);
   placed_ms_ += piece.cost;
-  if (piece.divided_dim == 0) return;
-  const auto table = static_cast<std::size_t>(piece.shard.table);
-  if (table >= divided_.size()) divided_.resize(table + 1);
-  Divided& own = divided_[table];
-  own.device = own.dim == 0 || own.device == device ? device : Divided::kSeveral;
-  own.dim += piece.shard.dim();
 }
 
 }  // namespace neuroshard::search

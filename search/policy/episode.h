@@ -6,6 +6,7 @@
 
 #include "engine/core/aligned_vector.h"
 #include "search/plan_evaluator.h"
+#include "search/policy/device_room.h"
 #include "search/policy/placement_policy.h"
 #include "search/policy/policy_pieces.h"
 
@@ -34,13 +35,12 @@ class Episode {
   /// Back to empty devices.
   void reset(const EpisodeSetting& setting);
 
-  /// Finds out where the piece may go: false where no device has the memory or is allowed. The last
-  /// piece of a table that may not be whole is kept off a device that has all others, if there is
-  /// another for it.
+  /// As DeviceRoom::offer(), and finds out what the policy is told.
   bool offer(const PolicyPiece& piece);
   // Of the piece offered last.
   [[nodiscard]] const Standing& standing() const { return standing_; }
-  [[nodiscard]] std::span<const unsigned char> allowed() const { return allowed_; }  ///< [devices]
+  /// [devices]
+  [[nodiscard]] std::span<const unsigned char> allowed() const { return room_.allowed(); }
   /// [devices, the policy's state size], as they are without the piece.
   [[nodiscard]] std::span<const float> policy_states() const { return policy_states_; }
   /// [devices]; those of devices that are not allowed mean nothing. To be asked for once a piece,
@@ -54,15 +54,6 @@ class Episode {
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dims_; }  ///< [devices]
 
  private:
-  /// What devices have of a table that may not be whole.
-  struct Divided {
-    static constexpr std::int32_t kNone = -1;
-    static constexpr std::int32_t kSeveral = -2;
-    std::int32_t device = kNone;  ///< that has all of it
-    std::int32_t dim = 0;
-  };
-  [[nodiscard]] std::int32_t device_of_all_others(const PolicyPiece& piece) const;
-
   const PlanEvaluator& evaluator_;
   const PolicyRun& run_;
   EpisodeSetting setting_;
@@ -75,9 +66,7 @@ class Episode {
   std::vector<float> after_;
   std::vector<float> scores_;
   std::vector<std::int64_t> dims_;
-  std::vector<std::int64_t> bytes_;
-  std::vector<unsigned char> allowed_;
-  std::vector<Divided> divided_;  // by table, as far as any is there
+  DeviceRoom room_;
   Scratch scratch_;
 };
 
