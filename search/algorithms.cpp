@@ -8,6 +8,7 @@
 #include "search/neuroshard.h"
 #include "search/policy/policy_sharder.h"
 #include "search/refine/refine.h"
+#include "search/surco/surco_sharder.h"
 
 namespace neuroshard::search {
 namespace {
@@ -27,17 +28,25 @@ constexpr std::array kAlgorithms{
               shard_anneal, false, true},
     Algorithm{"exact", "goes through all plans without splits, for a dozen tables", shard_exact,
               false, true},
+    Algorithm{
+        .name = "surco",
+        .summary = "learns costs of tables on devices by the gradient, SurCo's way, a yardstick",
+        .run = shard_surco,
+        .heeds_evaluations = true,
+        .heeds_policy = true},
 };
 
 constexpr std::array kPolicyAlgorithms{
     Algorithm{.name = "dreamshard",
               .summary = "places tables one after the other by a trained policy",
               .run = shard_by_policy,
-              .splits_columns = true},
+              .splits_columns = true,
+              .heeds_policy = true},
     Algorithm{.name = "autoshard",
               .summary = "the same by a policy that remembers the tables before, for equal loads",
               .run = shard_by_policy,
-              .splits_columns = true},
+              .splits_columns = true,
+              .heeds_policy = true},
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ struct Algorithm {
   bool heeds_evaluations = false;  ///< SearchOptions::evaluations
   bool makes_row_shards = false;   ///< SearchOptions::row_splits
   bool splits_columns = false;
+  bool heeds_policy = false;  ///< SearchOptions::policy, where there is one
 };
 
 /// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then

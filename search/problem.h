@@ -48,8 +48,8 @@ struct SearchOptions {
   double time_limit_s = 0;     ///< 0 = none
   const CancelToken* cancel = nullptr;
   ProgressSink* progress = nullptr;
-  /// Candidates after which `refine` and `anneal` stop, and above which `exact` does not start;
-  /// 0 = their own limits. The others end by themselves.
+  /// Candidates after which `refine`, `anneal` and `surco` stop, and above which `exact` does not
+  /// start; 0 = their own limits. The others end by themselves.
   std::int64_t evaluations = 0;
   /// Row shards that `refine` may make, and in how many parts at most the cost models know them.
   RowSplits row_splits = RowSplits::kOff;
@@ -74,9 +74,10 @@ struct SearchOptions {
   bool bound_within_memory = true;
   /// Gets the best plan of each of `refine`'s walks; null: nobody.
   PlanSink* plans = nullptr;
-  /// What places tables in algorithms of policies (policy_algorithms()); null: there is none.
+  /// What places tables in algorithms of policies (policy_algorithms()), and what `surco` begins
+  /// with; null: there is none.
   const PlacementPolicy* policy = nullptr;
-  /// How many plans those draw from the policy's probabilities beside its first choice.
+  /// How many plans the former draw from the policy's probabilities beside its first choice.
   std::int64_t policy_samples = 0;
 };
 

@@ -15,11 +15,24 @@ namespace {
 
 constexpr std::int32_t kMostTaskTables = 100'000;
 
+/// A remark where a flag is given that only other algorithms go by.
+void note_unused(const FlagSet& flags, const std::string& flag,
+                 const std::vector<std::string>& users) {
+  if (!flags.given(flag)) return;
+  print_note("--" + flag + ": changes nothing, only " + join(users, ", ") + " go by it");
+}
+
 }  // namespace
 
 void PolicyFlags::declare(FlagSet& flags) {
   const std::string users = join(policy_algorithm_names(), ", ");
-  flags.text("policy", "FILE", "for " + users + ", a policy of `train policy`", &path_).reads();
+  flags
+      .text("policy", "FILE",
+            "for " + users +
+                ", a policy of `train policy`; for surco, what it begins with instead of random "
+                "numbers",
+            &path_)
+      .reads();
   flags.integer("samples",
                 "for " + users +
                     ", how many plans to draw from the policy's probabilities beside "
@@ -33,17 +46,16 @@ Status PolicyFlags::apply(const FlagSet& flags, std::span<const std::string> alg
   const auto user =
       std::find_first_of(algorithms.begin(), algorithms.end(), users.begin(), users.end());
   if (user == algorithms.end()) {
-    for (const char* const flag : {"policy", "samples"}) {
-      if (!flags.given(flag)) continue;
-      print_note("--" + std::string(flag) + ": changes nothing, only " + join(users, ", ") +
-                 " go by it");
-    }
-    return {};
-  }
-  if (!path_) {
+    note_unused(flags, "samples", users);
+  } else if (!path_) {
     return invalid_input(
         "--policy: found none, expected a file of `train policy` for the algorithm " + *user);
   }
+  const std::vector<std::string> heeding = policy_heeding_names();
+  const bool heeded = std::find_first_of(algorithms.begin(), algorithms.end(), heeding.begin(),
+                                         heeding.end()) != algorithms.end();
+  if (!heeded) note_unused(flags, "policy", heeding);
+  if (!heeded || !path_) return {};
   NEUROSHARD_ASSIGN_OR_RETURN(model_, read_policy(*path_));
   const std::string kind(to_string(model_->kind));
   for (const std::string& algorithm : algorithms) {

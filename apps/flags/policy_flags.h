@@ -20,9 +20,10 @@ class PolicyFlags {
  public:
   void declare(FlagSet& flags);
 
-  /// Reads the policy where one of the algorithms needs it, and has `options` search by it; this
-  /// must outlive them. A remark where a flag changes nothing. Errors: such an algorithm without
-  /// --policy; what is wrong with the file.
+  /// Reads the policy where one of the algorithms goes by it, and has `options` search by it; this
+  /// must outlive them. A remark where a flag changes nothing. Errors: an algorithm that needs one
+  /// without --policy; what is wrong with the file, or that it is of another kind than the
+  /// algorithm.
   Status apply(const FlagSet& flags, std::span<const std::string> algorithms, PlanOptions* options);
 
   /// Remarks where the policy was trained by other cost models, or on other numbers of devices or

@@ -13,7 +13,7 @@ std::span<const AlgorithmInfo> algorithms() {
     std::vector<AlgorithmInfo> list;
     for (const search::Algorithm& algorithm : search::algorithms()) {
       list.push_back({algorithm.name, algorithm.summary, algorithm.heeds_evaluations,
-                      algorithm.makes_row_shards});
+                      algorithm.makes_row_shards, algorithm.heeds_policy});
     }
     return list;
   }();
@@ -39,6 +39,14 @@ std::vector<std::string> policy_algorithm_names() {
 std::vector<std::string> all_algorithm_names() {
   std::vector<std::string> names = algorithm_names();
   for (std::string& name : policy_algorithm_names()) names.push_back(std::move(name));
+  return names;
+}
+
+std::vector<std::string> policy_heeding_names() {
+  std::vector<std::string> names = policy_algorithm_names();
+  for (const AlgorithmInfo& info : algorithms()) {
+    if (info.heeds_policy) names.emplace_back(info.name);
+  }
   return names;
 }
 

@@ -17,6 +17,7 @@ struct AlgorithmInfo {
   std::string_view summary;
   bool heeds_evaluations;  ///< PlanOptions::evaluations changes what it does
   bool makes_row_shards;   ///< PlanOptions::row_splits does
+  bool heeds_policy;       ///< PlanOptions::policy does
 };
 std::span<const AlgorithmInfo> algorithms();
 std::vector<std::string> algorithm_names();
@@ -24,6 +25,8 @@ std::vector<std::string> algorithm_names();
 std::vector<std::string> policy_algorithm_names();
 /// Both.
 std::vector<std::string> all_algorithm_names();
+/// Those of both that go by a policy where there is one.
+std::vector<std::string> policy_heeding_names();
 /// Those that end by themselves and soon, weakest first: what other plans are held against.
 std::vector<std::string> baseline_names();
 

@@ -26,8 +26,8 @@ struct PlanOptions {
   /// "refine" and "anneal" unless `evaluations` limits them. A limit that is reached makes the plan
   /// depend on the machine's speed and load.
   double time_limit_s = 0;
-  /// Plans after which "refine" and "anneal" stop: then the same input and seed give the same plan
-  /// on every machine with the same instruction set. 0 = no such limit.
+  /// Plans after which "refine", "anneal" and "surco" (20 of itself) stop: then the same input and
+  /// seed give the same plan on every machine with the same instruction set. 0 = no such limit.
   std::int64_t evaluations = 0;
   /// Row shards that "refine" may make, as far as the cost models know them
   /// (Capabilities::row_splits); with other cost models, and in the other algorithms, rows stay
@@ -49,8 +49,8 @@ struct PlanOptions {
   bool advise = true;
   ProgressSink* progress = nullptr;
   const CancelToken* cancel = nullptr;
-  /// What algorithms of policy_algorithm_names() place tables by, and how many plans they draw
-  /// beside its first choice; null: they refuse.
+  /// What algorithms of policy_heeding_names() place tables by or begin with, and how many plans
+  /// those of policy_algorithm_names(), which refuse without one, draw beside its first choice.
   const search::PlacementPolicy* policy = nullptr;
   std::int64_t policy_samples = 0;
   PlanSink* plans = nullptr;  ///< gets the plans that walks come by, where the algorithm has walks

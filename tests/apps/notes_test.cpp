@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(flags_that_change_nothing_are_told) {
   };
   for (const std::string name : {"random", "size-greedy", "neuroshard"}) {
     BOOST_TEST(notes({"--algorithm", name, "--row-splits", "any", "--evaluations", "100"}) ==
-               "--evaluations: changes nothing, only refine, anneal, exact go by it\n"
+               "--evaluations: changes nothing, only refine, anneal, exact, surco go by it\n"
                "--row-splits any: changes nothing, only refine makes row shards\n");
     BOOST_TEST(notes({"--algorithm", name, "--row-splits", "off"}).empty());
   }

@@ -156,6 +156,36 @@ BOOST_AUTO_TEST_CASE(a_recurrent_policy_plans_by_its_own_algorithm_alone) {
                   "expected one of kind autoshard for the algorithm autoshard");
 }
 
+BOOST_AUTO_TEST_CASE(surrogate_costs_begin_at_random_or_with_a_policy_of_any_kind) {
+  const auto planned = [](const std::string& more) {
+    const Outcome outcome = trained().plan("--algorithm surco --output - " + more);
+    BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+    const json::object plan = parsed(outcome.out);
+    BOOST_TEST(plan.at("provenance").at("algorithm").as_string() == "surco");
+    return plan.at("cost_ms").as_double();
+  };
+  const std::string policy = " --policy " + trained().policy;
+  BOOST_TEST(planned("--evaluations 1" + policy) != planned("--evaluations 1"));
+  BOOST_TEST(planned(policy) <= planned("--evaluations 1" + policy));
+  BOOST_TEST(planned("--threads 2") == planned("--threads 1"));
+  BOOST_TEST(planned("--seed 3") != planned("--seed 4"));
+  BOOST_TEST(trained()
+                 .plan("--algorithm surco --samples 3")
+                 .err.find("--samples: changes nothing, only dreamshard, autoshard go by it") !=
+             std::string::npos);
+  expect_one_line(trained().plan("--algorithm surco --policy " + trained().pool), 2,
+                  "expected a safetensors file");
+  expect_one_line(trained().plan("--algorithm surco --policy none.safetensors"), 2,
+                  "none.safetensors");
+  const Outcome compared = run_command(
+      split_words("compare --tables " + trained().pool + " --tasks " +
+                  source_file("examples/tasks.txt") + " --devices 4 --device-memory 8GiB " +
+                  "--cost-model h100_sim --algorithms random,dreamshard,surco --policy " +
+                  trained().policy + " --output -"));
+  BOOST_TEST_REQUIRE(compared.exit_code == 0, compared.err);
+  BOOST_TEST(parsed(compared.out).at("summary").as_object().contains("surco"));
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {
   expect_one_line(trained().plan("--algorithm dreamshard"), 2, "--policy: found none, expected");
   expect_one_line(trained().plan("--algorithm dreamshard --policy " + trained().pool), 2,
@@ -177,7 +207,8 @@ BOOST_AUTO_TEST_CASE(flags_of_policies_change_nothing_for_other_algorithms_and_s
   const Outcome outcome =
       trained().plan("--algorithm size-greedy --output - --policy " + trained().policy);
   BOOST_TEST(outcome.exit_code == 0);
-  expect_one_line(outcome, 0, "--policy: changes nothing, only dreamshard, autoshard go by it");
+  expect_one_line(outcome, 0,
+                  "--policy: changes nothing, only dreamshard, autoshard, surco go by it");
 }
 
 #ifndef NEUROSHARD_SANITIZED

@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(bad_options_are_refused_with_what_is_expected) {
   options.algorithm = "magic";
   BOOST_TEST(message(options, setup.cluster) ==
              "algorithm: found 'magic', expected one of random, size-greedy, dim-greedy, "
-             "lookup-greedy, size-lookup-greedy, neuroshard, refine, anneal, exact");
+             "lookup-greedy, size-lookup-greedy, neuroshard, refine, anneal, exact, surco");
   options = {};
   options.threads = -1;
   BOOST_TEST(message(options, setup.cluster) == "threads: found -1, expected 0 (all) to 4096");
@@ -234,7 +234,8 @@ BOOST_AUTO_TEST_CASE(a_comparison_keeps_what_is_infeasible_as_an_outcome) {
     const ComparedPlan& entry = (*compared)[k];
     BOOST_TEST(entry.algorithm == names[k]);
     // "anneal" starts from the paper's search when no greedy plan fits.
-    const bool splits = names[k] == "neuroshard" || names[k] == "refine" || names[k] == "anneal";
+    const bool splits = names[k] == "neuroshard" || names[k] == "refine" || names[k] == "anneal" ||
+                        names[k] == "surco";
     BOOST_TEST(entry.result.ok() == splits);
     if (!entry.result.ok()) {
       // Too many plans for "exact", which the others do not go through.

@@ -47,8 +47,8 @@ typedef struct neuroshard_plan_options {
   /* Seconds after which the search ends with its best plan so far; 0: no limit, but 1 s for
      "refine" and "anneal" unless `evaluations` limits them. */
   double time_limit_s;
-  /* Plans after which "refine" and "anneal" end; 0: no such limit. Without time_limit_s the plan
-     then depends on neither speed nor threads, only on the processor's instruction set. */
+  /* Plans after which "refine", "anneal" and "surco" end; 0: no such limit. Without time_limit_s
+     the plan then depends on neither speed nor threads, only on the processor's instruction set. */
   int64_t evaluations;
   int32_t threads;                 /* 0: one per hardware thread */
   int32_t row_splits;              /* NEUROSHARD_ROW_SPLITS_.. */
