@@ -20,7 +20,8 @@ namespace neuroshard::search {
 /// which it knows.
 ///
 /// Tables are whole unless they may not be or no device holds them: then they are halved. Where the
-/// pieces fit in no step, all are packed by memory (search/packing/). Ends after
+/// pieces do not fit in the first step, all are packed by memory (search/packing/), and nothing is
+/// learned; where they do not fit in a later one, it learns from the plan before. Ends after
 /// options.evaluations steps, or, when they are not given, after kSurcoSteps; a time limit ends it
 /// sooner. In one thread. Errors: kInvalidInput where tables times devices are more than
 /// kMostSurcoCosts, else as Sharder.
