@@ -18,6 +18,16 @@ EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEv
   return setting;
 }
 
+void learn_shapes(std::span<const PolicyPiece> pieces, PolicyRun& run) {
+  std::vector<ShapeId> ids;
+  std::vector<ShardShape> shapes;
+  for (const PolicyPiece& piece : pieces) {
+    ids.push_back(piece.shape);
+    shapes.push_back(shape_of(piece.shard));
+  }
+  run.learn(ids, shapes);
+}
+
 Episode::Episode(const PlanEvaluator& evaluator, const PolicyRun& run)
     : evaluator_(evaluator), run_(run), room_(evaluator.devices()) {
   const auto devices = static_cast<std::size_t>(evaluator.devices());

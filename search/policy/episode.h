@@ -25,6 +25,9 @@ struct EpisodeSetting {
 EpisodeSetting episode_setting(std::span<const PolicyPiece> pieces, const PlanEvaluator& evaluator,
                                std::int64_t memory_bytes);
 
+/// Makes the pieces' shapes known to the run.
+void learn_shapes(std::span<const PolicyPiece> pieces, PolicyRun& run);
+
 /// The devices while pieces go to them, one after the other: offer() a piece, look, place() it.
 /// Allocates nothing once made. Not thread-safe: one a thread; the evaluator and the policy's run
 /// must outlive it.

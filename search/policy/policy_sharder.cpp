@@ -48,7 +48,6 @@ class PolicySearch {
   void halve_bottlenecks();
   [[nodiscard]] bool halve_bottleneck(const Rollout& rollout, std::vector<PolicyPiece>& pieces);
   void draw();
-  void learn(std::span<const PolicyPiece> pieces);
   [[nodiscard]] double cost_of(const Rollout& rollout);
   void keep(const Rollout& rollout, double cost, PieceOrder order);
   [[nodiscard]] Result<SearchResult> packed() const;
@@ -69,16 +68,6 @@ class PolicySearch {
   Scratch scratch_;
 };
 
-void PolicySearch::learn(std::span<const PolicyPiece> pieces) {
-  std::vector<ShapeId> ids;
-  std::vector<ShardShape> shapes;
-  for (const PolicyPiece& piece : pieces) {
-    ids.push_back(piece.shape);
-    shapes.push_back(shape_of(piece.shard));
-  }
-  run_->learn(ids, shapes);
-}
-
 double PolicySearch::cost_of(const Rollout& rollout) {
   double cost = 0;
   evaluator_.plan_costs({1, rollout.compute_ms, rollout.dim_sums}, {&cost, 1}, scratch_);
@@ -95,7 +84,7 @@ void PolicySearch::keep(const Rollout& rollout, double cost, PieceOrder order) {
 
 Rollout PolicySearch::place(std::vector<PolicyPiece> pieces, PieceOrder order) {
   std::sort(pieces.begin(), pieces.end(), order);
-  learn(pieces);
+  learn_shapes(pieces, *run_);
   Episode episode(evaluator_, *run_);
   const EpisodeSetting setting = episode_setting(pieces, evaluator_, problem_.cluster.memory_bytes);
   const Halving halving{cutter_, *run_};

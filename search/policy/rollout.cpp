@@ -69,10 +69,7 @@ Rollout roll_out(Episode& episode, const EpisodeSetting& setting,
     if (!episode.offer(piece)) {
       if (halving == nullptr || !halving->cutter.can_halve(piece)) return result;
       const std::vector<PolicyPiece> halves = halving->cutter.halves(piece);
-      for (const PolicyPiece& half : halves) {
-        const ShardShape shape = shape_of(half.shard);
-        halving->run.learn({&half.shape, 1}, {&shape, 1});
-      }
+      learn_shapes(halves, halving->run);
       result.pieces.erase(result.pieces.begin() + static_cast<std::ptrdiff_t>(k));
       insert_halves(result.pieces, k, halves, before);
       continue;

@@ -7,20 +7,6 @@
 #include "search/policy/rollout.h"
 
 namespace neuroshard::search {
-namespace {
-
-void learn(std::span<const PolicyPiece> pieces, PolicyRun& policy) {
-  std::vector<ShapeId> ids;
-  std::vector<ShardShape> shapes;
-  for (const PolicyPiece& piece : pieces) {
-    ids.push_back(piece.shape);
-    shapes.push_back(shape_of(piece.shard));
-  }
-  policy.learn(ids, shapes);
-}
-
-}  // namespace
-
 std::vector<double> random_costs(std::size_t count, std::uint64_t seed) {
   Rng rng(seed);
   std::vector<double> costs(count);
@@ -33,7 +19,7 @@ std::vector<double> policy_costs(std::span<const PolicyPiece> pieces, PolicyRun&
                                  double temperature) {
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   std::vector<double> costs(pieces.size() * devices, 1.0);
-  learn(pieces, policy);
+  learn_shapes(pieces, policy);
   Episode episode(evaluator, policy);
   episode.reset(episode_setting(pieces, evaluator, memory_bytes));
   for (std::size_t p = 0; p < pieces.size(); ++p) {
