@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -8,11 +9,14 @@
 
 namespace neuroshard::search {
 
+inline constexpr std::size_t kMostRivals = 2;
+
 struct FirstPlan {
   StartPlan plan;
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
   double seconds = 0;        ///< that all its plans took
-  std::vector<Plan> rivals{};  ///< of another kind: costlier, but walks from them may end below
+  std::vector<Plan>
+      rivals{};  ///< costlier ones from which walks may end below; kMostRivals at most
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or what
