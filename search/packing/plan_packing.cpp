@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "search/feasibility.h"
 #include "search/packing/memory_packing.h"
 #include "search/piece_sizes.h"
 
@@ -231,6 +232,15 @@ std::optional<Plan> Packer::spread_first(std::size_t count) const {
 
 std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop) {
   return plan_by_memory_with_blocks(problem, {}, stop);
+}
+
+Result<SearchResult> packed_instead(const Problem& problem, const StopCheck& patience,
+                                    std::int64_t evaluations, bool stopped_early) {
+  if (patience.cancelled()) return stopped_before_plan();
+  if (std::optional<Plan> plan = plan_by_memory(problem, patience)) {
+    return SearchResult{*std::move(plan), evaluations, stopped_early};
+  }
+  return patience.stop() ? stopped_before_plan() : no_arrangement(problem);
 }
 
 std::optional<Plan> plan_by_memory_with_blocks(const Problem& problem,

@@ -15,8 +15,13 @@ namespace neuroshard::search {
 /// Nothing when it finds none even for the finest pieces, or is stopped.
 std::optional<Plan> plan_by_memory(const Problem& problem, const StopCheck& stop);
 
-/// The same of all but the `blocks`, distinct tables that go over all devices in even blocks of
-/// their rows (even_block()), which they have.
+/// What a search ends with that has found no plan of its own: plan_by_memory(), with what the
+/// search took. Errors: kInfeasible; kCancelled where `patience` ended it.
+Result<SearchResult> packed_instead(const Problem& problem, const StopCheck& patience,
+                                    std::int64_t evaluations, bool stopped_early);
+
+/// plan_by_memory() of all but the `blocks`, distinct tables that go over all devices in even
+/// blocks of their rows (even_block()), which they have.
 std::optional<Plan> plan_by_memory_with_blocks(const Problem& problem,
                                                std::span<const std::int32_t> blocks,
                                                const StopCheck& stop);

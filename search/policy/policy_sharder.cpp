@@ -50,7 +50,6 @@ class PolicySearch {
   void draw();
   [[nodiscard]] double cost_of(const Rollout& rollout);
   void keep(const Rollout& rollout, double cost, PieceOrder order);
-  [[nodiscard]] Result<SearchResult> packed() const;
 
   const Problem& problem_;
   PlanEvaluator& evaluator_;
@@ -180,19 +179,11 @@ void PolicySearch::draw() {
   }
 }
 
-Result<SearchResult> PolicySearch::packed() const {
-  if (patience_.cancelled()) return stopped_before_plan();
-  if (std::optional<Plan> plan = plan_by_memory(problem_, patience_)) {
-    return SearchResult{*std::move(plan), evaluations_, stopped_early_};
-  }
-  return patience_.stop() ? stopped_before_plan() : no_arrangement(problem_);
-}
-
 Result<SearchResult> PolicySearch::run() {
   if (stop_.cancelled()) return stopped_before_plan();
   place_all(costlier_piece);
   if (!best_.complete && !stopped_early_) place_all(larger_piece);
-  if (!best_.complete) return packed();
+  if (!best_.complete) return packed_instead(problem_, patience_, evaluations_, stopped_early_);
   halve_bottlenecks();
   if (!stopped_early_ && !stop_.stop()) {
     draw();

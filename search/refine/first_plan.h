@@ -9,14 +9,14 @@
 
 namespace neuroshard::search {
 
+/// Of a first plan.
 inline constexpr std::size_t kMostRivals = 2;
 
 struct FirstPlan {
   StartPlan plan;
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
   double seconds = 0;        ///< that all its plans took
-  std::vector<Plan>
-      rivals{};  ///< costlier ones from which walks may end below; kMostRivals at most
+  std::vector<Plan> rivals{};  ///< costlier starts, from which walks may yet end below
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or what

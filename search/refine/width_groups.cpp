@@ -19,8 +19,7 @@ namespace {
 constexpr std::array kFewLanes{kColumnsOfEightLanes, kColumnsOfSixteenLanes};
 /// Of what a device should have: pieces heavier than that are halved.
 constexpr std::array<double, 3> kHeaviestPiece{1, 0.5, 0.25};
-constexpr double kLighter = 0.9;              // times a piece, a half of it that is worth having
-constexpr std::size_t kMostPlaced = 100'000;  // pieces times devices: placing takes that long
+constexpr double kLighter = 0.9;  // times a piece, a half of it that is worth having
 /// Tables times devices, times the numbers of devices with wide pieces that are tried. (60
 /// generated tables on 2 devices, h200_sim: 5.76 ms after 3,000 candidates instead of 6.33. All of
 /// them, with the second best as another start, beside the one that is fastest in the mean:
@@ -40,7 +39,7 @@ class WidthGroups {
         stop_(stop),
         budget_(budget),
         devices_(problem.cluster.devices),
-        most_pieces_(kMostPlaced / static_cast<std::size_t>(devices_)),
+        most_pieces_(kMostPlacedByWidth / static_cast<std::size_t>(devices_)),
         plan_(problem, evaluator, catalog),
         coster_(evaluator),
         states_(static_cast<std::size_t>(devices_) * evaluator.state_size()),
@@ -253,7 +252,7 @@ bool may_be_grouped(const PlanEvaluator& evaluator, const ShapeCatalog& catalog)
   const auto tables = static_cast<std::size_t>(catalog.tables());
   const auto devices = static_cast<std::size_t>(evaluator.devices());
   if (evaluator.additive() || !evaluator.devices_alike() || devices < 2) return false;
-  if (tables == 0 || tables > kMostPlaced / devices) return false;
+  if (tables == 0 || tables > kMostPlacedByWidth / devices) return false;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     const CatalogEntry& whole = catalog.entry(catalog.whole(table));
     if (whole.only_on != nullptr || whole.equal_columns || !catalog.movable(table)) return false;

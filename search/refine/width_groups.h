@@ -14,6 +14,9 @@ namespace neuroshard::search {
 
 inline constexpr std::size_t kMostWidthGroups = 2;
 
+/// Pieces times devices of such a plan at most: placing takes that long.
+inline constexpr std::size_t kMostPlacedByWidth = 100'000;
+
 /// Plans in which some devices have all wide pieces and the others none. Kernels that read a wide
 /// table have many lanes of a GPU read the narrow ones beside it, too. So tables that are wide and
 /// looked up often get devices of their own, halved by rows, and all others are cut to what few

@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +33,8 @@ constexpr double kTemperature = 0.1;
 // 0.3, with 0.05 3 and 2 %, with 1 3 % and the same.
 constexpr double kSoftness = 0.3;
 
-std::vector<PolicyPiece> pieces_of(const Problem& problem, PlanEvaluator& evaluator) {
+/// Of all tables.
+std::vector<PolicyPiece> cut_pieces(const Problem& problem, PlanEvaluator& evaluator) {
   std::vector<std::int32_t> tables(problem.workload.tables.size());
   std::iota(tables.begin(), tables.end(), 0);
   std::vector<PolicyPiece> pieces =
@@ -163,11 +163,7 @@ Result<SearchResult> SurcoSearch::run() {
     for (const PolicyPiece& piece : best_) plan.shards.push_back(piece.shard);
     return SearchResult{std::move(plan), evaluations_, stopped};
   }
-  if (patience_.cancelled()) return stopped_before_plan();
-  if (std::optional<Plan> plan = plan_by_memory(problem_, patience_)) {
-    return SearchResult{*std::move(plan), evaluations_, stopped};
-  }
-  return patience_.stop() ? stopped_before_plan() : no_arrangement(problem_);
+  return packed_instead(problem_, patience_, evaluations_, stopped);
 }
 
 Status check_size(const Problem& problem) {
@@ -189,7 +185,7 @@ Result<SearchResult> shard_surco(const Problem& problem, PlanEvaluator& evaluato
   NEUROSHARD_RETURN_IF_ERROR(check_total_memory(problem));
   NEUROSHARD_RETURN_IF_ERROR(check_finest_pieces(problem));
   if (StopCheck(options).cancelled()) return stopped_before_plan();
-  return SurcoSearch(problem, evaluator, options, pieces_of(problem, evaluator)).run();
+  return SurcoSearch(problem, evaluator, options, cut_pieces(problem, evaluator)).run();
 }
 
 }  // namespace neuroshard::search

@@ -45,6 +45,14 @@ struct Trained {
                                    "--cost-model h100_sim " + more));
   }
 
+  /// Those algorithms on tasks of the pool, by the policy.
+  [[nodiscard]] Outcome compare(const std::string& algorithms) const {
+    return run_command(
+        split_words("compare --tables " + pool + " --tasks " + source_file("examples/tasks.txt") +
+                    " --devices 4 --device-memory 8GiB --cost-model h100_sim " + "--policy " +
+                    policy + " --output - --algorithms " + algorithms));
+  }
+
   TemporaryFolder folder;
   std::string pool;
   std::string policy;
@@ -90,11 +98,7 @@ BOOST_AUTO_TEST_CASE(a_policy_plans_for_a_trainer) {
 }
 
 BOOST_AUTO_TEST_CASE(a_comparison_has_a_policy_among_the_algorithms) {
-  const Outcome outcome = run_command(
-      split_words("compare --tables " + trained().pool + " --tasks " +
-                  source_file("examples/tasks.txt") + " --devices 4 --device-memory 8GiB " +
-                  "--cost-model h100_sim --algorithms random,dreamshard --samples 2 --policy " +
-                  trained().policy + " --output -"));
+  const Outcome outcome = trained().compare("random,dreamshard --samples 2");
   BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
   const json::object report = parsed(outcome.out);
   BOOST_TEST(report.at("summary").as_object().contains("dreamshard"));
@@ -177,11 +181,7 @@ BOOST_AUTO_TEST_CASE(surrogate_costs_begin_at_random_or_with_a_policy_of_any_kin
                   "expected a safetensors file");
   expect_one_line(trained().plan("--algorithm surco --policy none.safetensors"), 2,
                   "none.safetensors");
-  const Outcome compared = run_command(
-      split_words("compare --tables " + trained().pool + " --tasks " +
-                  source_file("examples/tasks.txt") + " --devices 4 --device-memory 8GiB " +
-                  "--cost-model h100_sim --algorithms random,dreamshard,surco --policy " +
-                  trained().policy + " --output -"));
+  const Outcome compared = trained().compare("random,dreamshard,surco");
   BOOST_TEST_REQUIRE(compared.exit_code == 0, compared.err);
   BOOST_TEST(parsed(compared.out).at("summary").as_object().contains("surco"));
 }

@@ -18,6 +18,7 @@
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/limited_tables.h"
 #include "tests/search/table_evaluator.h"
+#include "tests/search/tight_tasks.h"
 
 namespace neuroshard::search {
 
@@ -242,26 +243,12 @@ BOOST_AUTO_TEST_CASE(dims_are_what_shards_have_travel) {
 }
 
 BOOST_AUTO_TEST_CASE(devices_never_have_more_than_their_memory_where_packing_finds_a_plan) {
-  Rng rng(7);
-  int found_any = 0;
-  for (int round = 0; round < 200; ++round) {
-    const Workload workload = test::many_tables(rng, rng.between(3, 24));
-    const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
-    const Cluster cluster = test::cluster_with_room(workload, devices, 1.01 + 0.2 * rng.uniform());
-    test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
+  const auto run = [](const Problem& problem, PlanEvaluator& evaluator, int round) {
     const LeastCost policy(round % 2 == 0 ? 1.0f : 0.0f);
-    const Problem problem(workload, cluster);
-    const auto found = shard_by_policy(problem, evaluator, options_of(policy, 3));
-    if (!found.ok()) {
-      BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
-      const auto packed = find_algorithm("neuroshard")->run(problem, evaluator, {});
-      BOOST_TEST(!packed.ok(), packed.status().message());
-      continue;
-    }
-    ++found_any;
-    BOOST_TEST(test::fits(workload, found->plan, cluster));
-  }
-  BOOST_TEST(found_any > 150);
+    return shard_by_policy(problem, evaluator, options_of(policy, 3));
+  };
+  const auto look = [](const Workload&, const SearchResult&) {};
+  BOOST_TEST(test::found_in_tight_tasks(7, run, look) > 150);
 }
 
 BOOST_AUTO_TEST_CASE(more_samples_never_cost_more_and_threads_change_nothing) {

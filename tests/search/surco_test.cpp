@@ -22,6 +22,7 @@
 #include "tests/search/fused_evaluator.h"
 #include "tests/search/limited_tables.h"
 #include "tests/search/table_evaluator.h"
+#include "tests/search/tight_tasks.h"
 
 namespace neuroshard::search {
 
@@ -197,28 +198,15 @@ BOOST_AUTO_TEST_CASE(threads_change_nothing_and_seeds_do) {
 }
 
 BOOST_AUTO_TEST_CASE(devices_never_have_more_than_their_memory_where_packing_fits_the_tables) {
-  Rng rng(5);
-  int found_any = 0;
   int learned = 0;
-  for (int round = 0; round < 200; ++round) {
-    const Workload workload = test::many_tables(rng, rng.between(3, 24));
-    const auto devices = static_cast<std::int32_t>(rng.between(2, 6));
-    const Cluster cluster = test::cluster_with_room(workload, devices, 1.01 + 0.2 * rng.uniform());
-    test::FusedEvaluator evaluator = test::random_fused(rng, workload, devices);
-    const Problem problem(workload, cluster);
-    const auto found = shard_surco(problem, evaluator, {});
-    if (!found.ok()) {
-      BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
-      const auto packed = find_algorithm("neuroshard")->run(problem, evaluator, {});
-      BOOST_TEST(!packed.ok(), packed.status().message());
-      continue;
-    }
-    ++found_any;
-    learned += found->evaluations > 1 ? 1 : 0;
-    BOOST_TEST(test::fits(workload, found->plan, cluster));
-    BOOST_TEST(validate(workload, found->plan).ok());
-  }
-  BOOST_TEST(found_any > 150);
+  const auto run = [](const Problem& problem, PlanEvaluator& evaluator, int) {
+    return shard_surco(problem, evaluator, {});
+  };
+  const auto look = [&](const Workload& workload, const SearchResult& found) {
+    learned += found.evaluations > 1 ? 1 : 0;
+    BOOST_TEST(validate(workload, found.plan).ok());
+  };
+  BOOST_TEST(test::found_in_tight_tasks(5, run, look) > 150);
   BOOST_TEST(learned > 60);
 }
 
