@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/core/rng.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::cuda {
 namespace {
@@ -310,7 +311,7 @@ BOOST_AUTO_TEST_CASE(every_row_that_was_looked_up_gets_one_update_with_the_sum_o
 BOOST_AUTO_TEST_CASE(runs_that_begin_end_or_lie_at_cuts_keep_all_their_lookups) {
   // One table of one column; run lengths around the cuts between pieces, in many places.
   Rng rng(4);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < test::unless_sanitized(200, 20); ++round) {
     std::vector<std::uint32_t> keys;
     std::map<std::uint32_t, std::int64_t> lengths;
     for (std::uint32_t row = 0; keys.size() < 4000; ++row) {

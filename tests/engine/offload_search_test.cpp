@@ -69,7 +69,7 @@ void check_plan(const Setting& setting, const Workload& workload, const PlanResu
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(plans_keep_to_the_memory_of_devices_and_hosts) {
-  for (const int seed : {1, 2}) {
+  for (int seed = 1; seed <= test::unless_sanitized(2, 1); ++seed) {
     for (const int tables : {5, 40}) {
       const Workload workload = large_tables(tables, seed);
       for (const Setting& setting :
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(plans_do_not_depend_on_threads_and_come_again) {
   const Workload workload = large_tables(40, 10);
   CostModels models = load_cost_models("torchrec")->models;
   PlanOptions options;
-  options.evaluations = 5000;
+  options.evaluations = test::unless_sanitized(5000, 2000);
   options.threads = 1;
   const Plan one = make_plan(workload, {8, kGiB, 4000 * kGiB}, models, options)->plan;
   options.threads = 4;
@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(replanning_leaves_tables_in_the_memory_they_are_in) {
 
 BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
   int beyond = 0;
-  for (std::uint64_t seed = 13; seed < 19; ++seed) {
+  for (std::uint64_t seed = 13; seed < test::unless_sanitized(19U, 15U); ++seed) {
     const Workload workload = large_tables(30, seed);
     const CostModels models = load_cost_models("torchrec")->models;
     Plan now{8, {}};
@@ -276,7 +276,7 @@ BOOST_AUTO_TEST_CASE(replanning_keeps_to_the_memory_of_hosts_where_it_is_told) {
     };
     const auto next = [&](std::int64_t host_memory) {
       PlanOptions options;
-      options.evaluations = 20'000;
+      options.evaluations = test::unless_sanitized(20'000, 5000);
       const Cluster cluster{.devices = 8,
                             .memory_bytes = 2 * kGiB,
                             .host_memory_bytes = host_memory,

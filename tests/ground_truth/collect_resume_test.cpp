@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/ground_truth/collecting.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard {
 BOOST_AUTO_TEST_SUITE(collect_resume)
@@ -63,7 +64,9 @@ void check_killed_and_resumed(Collect collect, std::int64_t at_least, bool equal
   const TemporaryFolder killed;
   const TemporaryFolder whole;
   CollectOptions options = options_for(killed, 0);
-  for (int round = 0; round < 4; ++round) collect_until_killed(collect, options, at_least);
+  for (int round = 0; round < test::unless_sanitized(4, 2); ++round) {
+    collect_until_killed(collect, options, at_least);
+  }
   options.samples = lines_of(text_of(options.output + "/data.txt")) + 20;
   BOOST_TEST_REQUIRE(collect(options).ok());
   CollectOptions alone = options_for(whole, options.samples);

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(however_short_the_time_no_whole_table_baseline_is_cheaper) 
   Rng rng(11);
   SearchOptions options;
   options.time_limit_s = 1e-6;
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < test::unless_sanitized(40, 10); ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 12));
     const Task task(rng, rng.between(1, 30), devices, 1.3 + 2 * rng.uniform());
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
@@ -319,7 +319,7 @@ BOOST_AUTO_TEST_CASE(rows_are_split_where_that_is_allowed_and_helps) {
 
 BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
   Rng rng(12);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < test::unless_sanitized(10, 4); ++round) {
     const Task task(rng, 20, static_cast<std::int32_t>(rng.between(2, 6)), 1.1);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
     SearchOptions options;
@@ -343,7 +343,7 @@ BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
 
 BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
   Rng rng(6);
-  for (int round = 0; round < 6; ++round) {
+  for (int round = 0; round < test::unless_sanitized(6, 2); ++round) {
     const Task task(rng, 24, 4, 1.2);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
     const auto start =

@@ -16,6 +16,7 @@
 #include "search/replan/near_plan.h"
 #include "search/replan/replan.h"
 #include "tests/search/fused_evaluator.h"
+#include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
 BOOST_AUTO_TEST_SUITE(replanning)
@@ -73,7 +74,8 @@ std::int64_t fullest(const Workload& workload, const Plan& plan) {
 BOOST_AUTO_TEST_CASE(plans_keep_to_the_limit_and_memory_and_are_never_dearer) {
   Rng rng(7);
   int cheaper = 0;
-  for (int trial = 0; trial < 60; ++trial) {
+  constexpr int kTrials = test::unless_sanitized(60, 12);
+  for (int trial = 0; trial < kTrials; ++trial) {
     Workload workload = test::many_tables(rng, rng.between(1, 30));
     for (Table& table : workload.tables) {
       if (rng.below(2) == 0) table.optimizer = Optimizer::kRowwiseAdagrad;
@@ -94,7 +96,7 @@ BOOST_AUTO_TEST_CASE(plans_keep_to_the_limit_and_memory_and_are_never_dearer) {
     BOOST_TEST(cost <= before);
     if (cost < before) ++cheaper;
   }
-  BOOST_TEST(cheaper > 30);
+  BOOST_TEST(cheaper > kTrials / 2);
 }
 
 BOOST_AUTO_TEST_CASE(walks_leave_row_shards_and_replicas_as_they_are) {
@@ -114,7 +116,7 @@ BOOST_AUTO_TEST_CASE(walks_leave_row_shards_and_replicas_as_they_are) {
 
 BOOST_AUTO_TEST_CASE(no_device_gets_a_second_block_of_a_table) {
   Rng rng(15);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < test::unless_sanitized(30, 8); ++trial) {
     const Workload workload = test::many_tables(rng, 10);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 3);
     const Plan now = random_plan(rng, workload, 3);
@@ -136,7 +138,8 @@ BOOST_AUTO_TEST_CASE(tables_get_row_shards_and_become_whole_again_where_the_limi
   Rng rng(19);
   int dealt = 0;
   int whole_again = 0;
-  for (int trial = 0; trial < 15; ++trial) {
+  constexpr int kTrials = test::unless_sanitized(15, 3);
+  for (int trial = 0; trial < kTrials; ++trial) {
     Workload workload = test::many_tables(rng, 16);
     for (const std::size_t index : {0, 1}) workload.tables[index] = test::make_table(4000, 8);
     std::vector<float> costs(16, 5);
@@ -177,8 +180,8 @@ BOOST_AUTO_TEST_CASE(tables_get_row_shards_and_become_whole_again_where_the_limi
     const Plan only_whole = replan({workload, cluster}, evaluator, rows, now, now, whole).plan;
     BOOST_TEST(rows_of(only_whole, 0) == 4);
   }
-  BOOST_TEST(dealt == 15);
-  BOOST_TEST(whole_again == 15);
+  BOOST_TEST(dealt == kTrials);
+  BOOST_TEST(whole_again == kTrials);
 }
 
 BOOST_AUTO_TEST_CASE(only_whole_tables_move_where_that_is_asked_for) {
@@ -257,7 +260,7 @@ BOOST_AUTO_TEST_CASE(nothing_moves_within_a_limit_of_nothing) {
 
 BOOST_AUTO_TEST_CASE(few_whole_tables_are_moved_as_well_as_can_be) {
   Rng rng(10);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < test::unless_sanitized(30, 6); ++trial) {
     Workload workload;
     std::vector<float> costs;
     for (int table = 0; table < 6; ++table) {
@@ -292,7 +295,7 @@ BOOST_AUTO_TEST_CASE(few_whole_tables_are_moved_as_well_as_can_be) {
 
 BOOST_AUTO_TEST_CASE(without_a_limit_a_plan_is_about_as_good_as_one_from_nothing) {
   Rng rng(11);
-  for (int trial = 0; trial < 10; ++trial) {
+  for (int trial = 0; trial < test::unless_sanitized(10, 3); ++trial) {
     const Workload workload = test::many_tables(rng, 25);
     test::FusedEvaluator evaluator = test::random_fused(rng, workload, 4);
     const Cluster cluster = test::make_cluster(4, kPlenty);
