@@ -74,18 +74,21 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   if (by_rows) plans.add(start_of(*by_rows, problem, evaluator, catalog));
 }
 
-/// Where there may be plans by width: to find the pieces of another plan of 100,000 tables takes
-/// 0.3 s.
-bool has_time_for_rivals(const Problem& problem) {
+/// Not where costs add up: there is no other valley to begin in. Of few tables, walks from afar
+/// find other valleys: with rivals, too, 16 tasks of 8 to 40 tables on 8 to 32 devices are 0.6 %
+/// costlier, 16 others the same. Of more than there are plans by width of, it takes too long: to
+/// find the pieces of another plan of 100,000 tables takes 0.3 s.
+bool rivals_pay(const Problem& problem, const PlanEvaluator& evaluator) {
+  constexpr std::size_t kFewTables = 32;
+  const std::size_t tables = problem.workload.tables.size();
   const auto devices = static_cast<std::size_t>(problem.cluster.devices);
-  return problem.workload.tables.size() <= kMostPlacedByWidth / devices;
+  return !evaluator.additive() && tables > kFewTables && tables <= kMostPlacedByWidth / devices;
 }
 
 /// What walks go on from beside the cheapest plan: plans by width, then others that cost little
-/// more, the cheapest first. Where costs add up, there is no other valley to begin in. (Beside
-/// those by width alone golden_costs_bench has 80 tasks of little memory, where few plans by width
-/// fit, 1.0 % cheaper, networks_64 0.2; without a limit to their costs 0.9, and 0.3 % costlier.
-/// Before plans by width, networks_16 is 1.7 % costlier.)
+/// more, the cheapest first. (Beside those by width alone golden_costs_bench has 80 tasks of little
+/// memory, where few plans by width fit, 1.0 % cheaper, networks_64 0.2; without a limit to their
+/// costs 0.9, and 0.3 % costlier. Before plans by width, networks_16 is 1.7 % costlier.)
 std::vector<Plan> rivals_of(std::vector<StartPlan> by_width, std::vector<StartPlan> others,
                             double least_cost) {
   constexpr double kLittleMore = 1.1;  // times the least cost
@@ -167,7 +170,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
     }
   }
   std::vector<Plan> rivals;
-  if (!evaluator.additive() && has_time_for_rivals(problem)) {
+  if (rivals_pay(problem, evaluator)) {
     rivals = rivals_of(std::move(plans.others), std::move(others), best->cost);
   }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "engine/core/elapsed.h"
-#include "search/stop_check.h"
 
 namespace neuroshard::search {
 namespace {
@@ -29,15 +28,14 @@ constexpr double kFirstSeconds = 0.02;
 
 WalkBudget::WalkBudget(const SearchOptions& options, Clock::time_point began, int threads,
                        int walks, std::string_view name)
-    : options_(options), began_(began), threads_(threads), walks_(walks), name_(name) {}
-
-bool WalkBudget::cancelled() const {
-  return options_.cancel != nullptr && options_.cancel->cancelled();
-}
+    : options_(options),
+      stop_(options, began),
+      began_(began),
+      threads_(threads),
+      walks_(walks),
+      name_(name) {}
 
 double WalkBudget::now() const { return seconds_since(began_); }
-
-bool WalkBudget::over() const { return cancelled() || (timed() && now() >= options_.time_limit_s); }
 
 void WalkBudget::run_cycles(Cycles cycles, std::int64_t evaluations_so_far,
                             const std::function<void()>& run_cycle,

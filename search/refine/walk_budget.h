@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "search/problem.h"
+#include "search/stop_check.h"
 
 namespace neuroshard::search {
 
@@ -19,7 +20,7 @@ inline constexpr std::int64_t kShortestWalk = 2;
 /// made from must outlive it. done() is thread-safe, all else not.
 class WalkBudget {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = StopCheck::Clock;
 
   /// Of one walk.
   struct Share {
@@ -32,9 +33,9 @@ class WalkBudget {
   WalkBudget(const SearchOptions& options, Clock::time_point began, int threads, int walks,
              std::string_view name = "refine");
 
-  [[nodiscard]] bool cancelled() const;
+  [[nodiscard]] bool cancelled() const { return stop_.cancelled(); }
   /// Cancelled, or out of time.
-  [[nodiscard]] bool over() const;
+  [[nodiscard]] bool over() const { return stop_.stop(); }
   /// Seconds since the beginning.
   [[nodiscard]] double now() const;
 
@@ -79,6 +80,7 @@ class WalkBudget {
   void report(std::int64_t candidates);
 
   const SearchOptions& options_;
+  const StopCheck stop_;
   const Clock::time_point began_;
   const int threads_;
   const int walks_;
