@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,6 +35,10 @@ bool sync_directory(const std::string& directory) {
   // Files can be made in a folder that may not be read, and they are in it by now.
   if (!file.is_open() && errno == EACCES) return true;
   return file.is_open() && (::fsync(file.get()) == 0 || errno == EINVAL);
+}
+
+bool lock_alone(const Descriptor& file) {
+  return file.is_open() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
 std::string last_error() { return std::generic_category().message(errno); }

@@ -36,6 +36,11 @@ bool write_all(int descriptor, std::string_view bytes);
 /// cannot do it (EINVAL) count as done.
 bool sync_directory(const std::string& directory);
 
+/// Takes the lock of a file or folder until that is closed; false, with errno set, where somebody
+/// else has it, the file system has no locks, or nothing is open. With it, what a killed process
+/// left can be told from what is being written.
+bool lock_alone(const Descriptor& file);
+
 /// Text of errno.
 std::string last_error();
 

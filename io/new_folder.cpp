@@ -1,7 +1,6 @@
 #include "io/new_folder.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,11 +36,6 @@ fs::path place_of(const fs::path& target) {
   return fs::is_directory(target, error) ? target : target.parent_path();
 }
 
-/// Nobody else has it.
-bool lock_folder(const Descriptor& folder) {
-  return folder.is_open() && ::flock(folder.get(), LOCK_EX | LOCK_NB) == 0;
-}
-
 Descriptor open_folder(const fs::path& path) {
   return Descriptor(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
@@ -52,7 +46,7 @@ bool is_hidden(const fs::path& path) {
 }
 
 /// Whether it is a hidden folder that a process left: there is no other with a lock on it.
-bool is_stale(const fs::path& path) { return is_hidden(path) && lock_folder(open_folder(path)); }
+bool is_stale(const fs::path& path) { return is_hidden(path) && lock_alone(open_folder(path)); }
 
 std::vector<fs::path> entries_of(const fs::path& folder, std::error_code& error) {
   std::vector<fs::path> entries;
@@ -133,7 +127,7 @@ Result<NewFolder> NewFolder::open(const std::string& path) {
       continue;
     }
     Descriptor lock = open_folder(hidden);
-    lock_folder(lock);  // a file system without locks has nobody see it as stale, either
+    lock_alone(lock);  // a file system without locks has nobody see it as stale, either
     return NewFolder(path, std::move(target), std::move(hidden), std::move(lock));
   }
   return cannot_write(path, "no name for a temporary folder is free");

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,9 +24,6 @@ std::filesystem::path next_path(const std::filesystem::path& folder) {
                    std::to_string(counter.fetch_add(1)) + std::string(kSuffix));
 }
 
-/// Whether nobody else has it; a file system without locks has nobody say so.
-bool lock(const Descriptor& file) { return ::flock(file.get(), LOCK_EX | LOCK_NB) == 0; }
-
 /// By a lock and not by the process number in its name: that may mean another process elsewhere, on
 /// a disk that machines or containers share.
 void remove_if_stale(const std::filesystem::path& path) {
@@ -35,7 +31,7 @@ void remove_if_stale(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), kFlags));
   struct stat own {};
   if (!file.is_open() || ::fstat(file.get(), &own) != 0) return;
-  if (!S_ISREG(own.st_mode) || own.st_uid != ::geteuid() || !lock(file)) return;
+  if (!S_ISREG(own.st_mode) || own.st_uid != ::geteuid() || !lock_alone(file)) return;
   // Between opening and locking, somebody may have removed it and taken the name anew.
   struct stat named {};
   const bool same = ::lstat(path.c_str(), &named) == 0 && named.st_dev == own.st_dev &&
@@ -59,7 +55,7 @@ TemporaryFile::~TemporaryFile() {
 
 void TemporaryFile::open_unnamed(mode_t mode) {
   file_ = Descriptor(::open(folder_.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
-  if (file_.is_open()) lock(file_);
+  lock_alone(file_);
 }
 
 void TemporaryFile::open_named(mode_t mode) {
@@ -72,7 +68,7 @@ void TemporaryFile::open_named(mode_t mode) {
       continue;
     }
     path_ = std::move(path);
-    lock(file_);
+    lock_alone(file_);
     struct stat info {};
     if (::fstat(file_.get(), &info) == 0 && info.st_nlink > 0) return;
     path_.clear();  // taken for stale before it was locked

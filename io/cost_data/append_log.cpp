@@ -1,7 +1,6 @@
 #include "io/cost_data/append_log.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,7 +23,7 @@ Result<AppendLog> AppendLog::open(const std::string& path) {
   if (!S_ISREG(info.st_mode)) {
     return io_error(path + ": cannot append: found a special file, expected a regular one");
   }
-  if (::flock(log.file_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_alone(log.file_)) {
     if (errno != EWOULDBLOCK) return log.failed("cannot lock");
     return io_error(path + ": another process is writing to it, expected to be the only one");
   }
