@@ -11,11 +11,11 @@
 #include "apps/interrupt.h"
 #include "engine/core/algorithm_name.h"
 #include "engine/core/decimal.h"
+#include "engine/planner/algorithms.h"
 
 namespace neuroshard::apps {
 namespace {
 
-constexpr double kEachSeconds = 1;
 constexpr double kAllSeconds = 2;
 
 /// compare_plans(), where what it lacks is an error like others: the plan beside it is there.
@@ -68,7 +68,7 @@ Result<std::vector<ComparedPlan>> compare_baselines(const Workload& workload,
   std::vector<std::string> names = baseline_names();
   std::erase(names, algorithm);
   PlanOptions own = options;
-  own.time_limit_s = kEachSeconds;
+  own.time_limit_s = kBaselineSeconds;
   Result<std::vector<ComparedPlan>> compared =
       compared_if_possible(workload, cluster, models, names, seconds, own);
   if (cancel_token().cancelled()) return std::vector<ComparedPlan>();

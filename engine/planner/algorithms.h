@@ -29,5 +29,7 @@ std::vector<std::string> all_algorithm_names();
 std::vector<std::string> policy_heeding_names();
 /// Those that end by themselves and soon, weakest first: what other plans are held against.
 std::vector<std::string> baseline_names();
+/// Seconds that one of those has where it runs beside another search.
+inline constexpr double kBaselineSeconds = 1;
 
 }  // namespace neuroshard

@@ -9,14 +9,13 @@
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
+#include "engine/planner/algorithms.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
 #include "engine/planner/tried_advice.h"
 
 namespace neuroshard {
 namespace {
-
-constexpr double kBaselineSeconds = 1;  // for each baseline
 
 /// Puts the plan as the file holds it.
 Status put_as_written(const PlanFile& file, const Workload& workload, const Cluster& cluster,
