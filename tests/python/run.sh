@@ -2,7 +2,8 @@
 # The wheel in dist/, as strangers have it: installed without a network into an empty environment of
 # every Python from 3.8 on that this machine has, where tests/python/test_*.py run. Where there is a C
 # compiler, the structs are held against the header's; where there is mypy ($NEUROSHARD_MYPY, or on
-# PATH), the package is typed strictly.
+# PATH), the package is typed strictly, beside torch's own types where there is an environment for
+# scripts/test-torchrec.sh.
 #   run.sh          under every Python
 #   run.sh --ends   under the oldest and the newest
 set -euo pipefail
@@ -70,5 +71,12 @@ if command -v "${CC:-cc}" > /dev/null; then
 fi
 mypy=${NEUROSHARD_MYPY:-mypy}
 if "$mypy" --version > /dev/null 2>&1; then
-  (cd python && "$mypy" --cache-dir ../build/mypy --strict --ignore-missing-imports neuroshard_engine)
+  beside=()
+  for each in "${NEUROSHARD_TORCHREC_VENV:-}" "$root"/build/torchrec-{1.9-,}venv; do
+    if [ -x "$each/bin/python" ]; then
+      beside=(--python-executable "$each/bin/python")
+      break
+    fi
+  done
+  (cd python && "$mypy" --cache-dir ../build/mypy --strict --ignore-missing-imports "${beside[@]}" neuroshard_engine)
 fi

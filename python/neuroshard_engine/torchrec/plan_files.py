@@ -11,7 +11,8 @@ import re
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import torch.distributed as dist
-from torch.distributed._shard.sharding_spec import EnumerableShardingSpec, ShardMetadata
+from torch.distributed._shard.metadata import ShardMetadata
+from torch.distributed._shard.sharding_spec.api import EnumerableShardingSpec
 from torchrec.distributed.comm import get_local_size
 from torchrec.distributed.types import (
     CacheParams,

@@ -146,11 +146,11 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
 
         `pg` is the default group where it is None; a gloo group keeps plans off the GPUs' links.
         """
-        if pg is None:
-            if not dist.is_initialized():
-                raise InvalidInputError("found no process group, expected init_process_group() "
-                                        "before: without ranks, call plan()")
+        if pg is None and dist.is_initialized():
             pg = dist.group.WORLD
+        if pg is None:
+            raise InvalidInputError("found no process group, expected init_process_group() "
+                                    "before: without ranks, call plan()")
         told: List[Any] = [None, 0, ""]
         cause: Optional[Exception] = None
         if dist.get_rank(pg) == 0:
