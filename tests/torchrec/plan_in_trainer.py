@@ -4,6 +4,9 @@ scripts/test-torchrec.sh.
     python plan_in_trainer.py NEUROSHARD
 """
 
+import contextlib
+import io
+import logging
 import os
 import sys
 import tempfile
@@ -23,11 +26,11 @@ TABLES = [{"name": "user", "rows": 20000, "dim": 64, "pooled": True},
 FACTORS = {"feature_user": 20, "feature_country": 1, "feature_clicks": 30, "feature_buys": 2}
 
 
-def refused(call, part):
+def refused(call, part, holds=str.__contains__):
     try:
         call()
     except ValueError as error:
-        assert part in str(error) and "\n" not in str(error), str(error)
+        assert holds(str(error), part) and "\n" not in str(error), str(error)
         return
     raise AssertionError(f"not refused: {part}")
 
@@ -58,8 +61,29 @@ def check_failures(rank, folder, planned):
     refused(lambda: planned(command=paths["killed"]), "killed: ended by signal 9")
     refused(lambda: planned(command=paths["silent"]), "silent: exit code 5")
     refused(lambda: planned(command=paths["notes"]), "the fault")
-    refused(lambda: planned(command=paths["nothing"]), "plan.json")
+    # A folder that is gone by then is in no message.
+    refused(lambda: planned(command=paths["nothing"]), "plan.json: No such file or directory", str.startswith)
+    refused(lambda: planned(command=paths["nothing"], save_to=folder), os.path.join(folder, "plan.json"))
     refused(lambda: planned(command=paths["other"]), "KeyError: 'plan'")
+
+
+def check_report(rank, folder, planned):
+    """The first rank logs what the plan costs and keeps what it was asked to; no note is on a flag
+    that nobody gave."""
+    logger, logged, said = logging.getLogger("neuroshard_engine.torchrec"), io.StringIO(), io.StringIO()
+    handler = logging.StreamHandler(logged)
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    kept = os.path.join(folder, "a", "kept")
+    with contextlib.redirect_stderr(said):
+        planned(flags=["--evaluations", "1000"], save_to=kept)
+    logger.removeHandler(handler)
+    assert "--devices-per-host" not in said.getvalue(), said.getvalue()
+    if rank == 0:
+        assert "plan cost " in logged.getvalue() and "SIMULATED" in logged.getvalue(), logged.getvalue()
+        assert sorted(os.listdir(kept)) == ["plan.json", "tables.json"]
+    else:
+        assert not logged.getvalue()
 
 
 def run_rank(rank, folder, command):
@@ -81,6 +105,7 @@ def run_rank(rank, folder, command):
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(RANKS), LOCAL_RANK=str(rank),
                       LOCAL_WORLD_SIZE=str(RANKS))
     check_failures(rank, folder, planned)
+    check_report(rank, folder, planned)
     # Lookups and outputs of a step take more than the tables unless they are not counted.
     refused(lambda: planned("5MB"), "neuroshard plan: 4 tables need ")
     planned("5MB", buffers="off")
