@@ -81,9 +81,8 @@ class Workload:
         if batch_size is None and "batch_size" not in document:
             raise InvalidInputError("batch_size: found none, expected samples per step over all "
                                     "devices, as batch_size=65536: there is no default")
-        if "format" not in document and any(
-                isinstance(table, Mapping) and "rows" in table for table in document["tables"]):
-            document.update(format="neuroshard-tables", version=1)  # not TorchRec's words
+        if "format" not in document and _are_ours(tables, document["tables"]):
+            document.update(format="neuroshard-tables", version=1)
         return cls(_dumped(document), "tables", batch_size)
 
     @property
@@ -123,6 +122,13 @@ class Workload:
             reuse_histogram=tuple(found.reuse_histogram[:found.reuse_histogram_size]),
             data_type=found.data_type.text(), optimizer=found.optimizer.text(),
             features=found.features, weighted=bool(found.weighted), pooled=not found.unpooled)
+
+
+def _are_ours(given: Tables, tables: Sequence[Any]) -> bool:
+    """Whether tables are in our words, which a dict need not say: no other format's have "rows". A
+    list is of ours unless it has TorchRec's words."""
+    keys = {key for table in tables if isinstance(table, Mapping) for key in table}
+    return "rows" in keys or (not isinstance(given, Mapping) and "num_embeddings" not in keys)
 
 
 def _batch_size(batch_size: Optional[int]) -> int:

@@ -173,6 +173,11 @@ class FileTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, "tables.json")
 
+    def test_a_list_without_a_table_is_told_as_such(self):
+        for tables, expected in ([], r"found no tables"), ([{}], r"\$\.tables\[0\]: found no key"):
+            with self.assertRaisesRegex(ns.InvalidInputError, expected):
+                ns.Workload.of(tables, 4096)
+
     def test_workloads_keep_their_batch_size(self):
         for first in (FEW, {"batch_size": 512, "tables": FEW}):
             workload = ns.Workload.of(first, 4096)
