@@ -27,7 +27,7 @@ from torchrec.modules.fp_embedding_modules import FeatureProcessedEmbeddingBagCo
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
 from neuroshard_engine import EngineError, InfeasibleError, InvalidInputError
-from neuroshard_engine.torchrec import NeuroShardPlanner
+from neuroshard_engine.torchrec import NeuroShardPlanner, statistics_from_kjt
 from plan_in_trainer import FACTORS, MODULES, TABLES
 from run_plans import Model, leave_groups, lookups, run_case
 
@@ -248,6 +248,9 @@ def run_processed(ranks):
     sharded = DistributedModelParallel(
         model, device=torch.device("cpu"), plan=plan, sharders=sharders,
         env=ShardingEnv.from_process_group(dist.group.WORLD))
+    for gone in sharded, model:
+        refused(InvalidInputError, lambda gone=gone: statistics_from_kjt(gone, [], batch_size=16),
+                f"found {type(gone).__name__} sharded already")
     for key, held in sharded.state_dict().items():
         full = whole.state_dict()[key]
         if not isinstance(held, ShardedTensor):

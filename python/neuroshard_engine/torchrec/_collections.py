@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Dict, Iterable, List
 
+from torchrec.distributed.types import ShardedModule
 from torchrec.modules.embedding_modules import (
     EmbeddingBagCollectionInterface,
     EmbeddingCollectionInterface,
@@ -41,6 +42,9 @@ def collections_of(model: Any) -> Dict[str, Any]:
                                     "expected an "
                                     "EmbeddingBagCollection or EmbeddingCollection")
     if not found:
+        if any(isinstance(module, ShardedModule) for module in modules.values()):
+            raise InvalidInputError(f"found {type(model).__name__} sharded already, expected the model as "
+                                    "it was before DistributedModelParallel, which changes it")
         raise InvalidInputError(f"found neither EmbeddingBagCollection nor EmbeddingCollection in "
                                 f"{type(model).__name__}, expected some")
     return found
