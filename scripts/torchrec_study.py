@@ -207,7 +207,8 @@ class Library:
         options = BINDING.PlanOptions(struct_size=ctypes.sizeof(BINDING.PlanOptions),
                                       algorithm=BINDING.text(algorithm), threads=1,
                                       time_limit_s=limit, row_splits=ROW_SPLITS[allowed.row_splits],
-                                      data_parallel=allowed.data_parallel == "on")
+                                      data_parallel=allowed.data_parallel == "on",
+                                      target=BINDING.text("torchrec"))
         began = moment()
         plan = self.engine.make("planner_plan", self.planner, self.workload,
                                 ctypes.byref(cluster), ctypes.byref(options))
