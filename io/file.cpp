@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "io/descriptor.h"
+#include "io/safetensors.h"
 #include "io/temporary_file.h"
 #include "io/text.h"
 
@@ -31,13 +32,17 @@ Status cannot_write(const std::string& path) {
 /// What may be in a file.
 struct Content {
   std::int64_t most_bytes;
-  bool text;
+  Status (*check_start)(std::string_view block, const std::string& source);  ///< null: anything
 };
 
-constexpr Content kAnything{kMaxFileBytes, false};
-constexpr Content kText{kMaxTextBytes, true};
+constexpr Content kAnything{kMaxFileBytes, nullptr};
+constexpr Content kText{kMaxTextBytes, check_start};
+constexpr Content kTensors{kMaxTensorFileBytes, check_safetensors_start};
 
-std::string size_text(std::int64_t bytes) { return std::to_string(bytes >> 30) + " GiB"; }
+std::string size_text(std::int64_t bytes) {
+  const bool large = bytes >= std::int64_t{1} << 30;
+  return large ? std::to_string(bytes >> 30) + " GiB" : std::to_string(bytes >> 20) + " MiB";
+}
 
 /// Reads until the end of `descriptor`. `size_hint` saves growing the text of a regular file.
 Result<std::string> read_all(int descriptor, const std::string& name, const Content& content,
@@ -57,8 +62,8 @@ Result<std::string> read_all(int descriptor, const std::string& name, const Cont
     if (count < 0) return io_error(name + ": reading failed: " + last_error());
     if (count == 0) break;
     const std::string_view block(bytes.data() + used, static_cast<std::size_t>(count));
-    if (used == 0 && content.text) {
-      NEUROSHARD_RETURN_IF_ERROR(check_start(block.substr(0, kChunkBytes), name));
+    if (used == 0 && content.check_start != nullptr) {
+      NEUROSHARD_RETURN_IF_ERROR(content.check_start(block.substr(0, kChunkBytes), name));
     }
     used += block.size();
     if (used > most) {
@@ -174,6 +179,8 @@ std::string file_name(const std::string& path) {
 Result<std::string> read_file(const std::string& path) { return read(path, kAnything); }
 
 Result<std::string> read_text_file(const std::string& path) { return read(path, kText); }
+
+Result<std::string> read_safetensors_file(const std::string& path) { return read(path, kTensors); }
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {
   if (const std::optional<int> descriptor = descriptor_named(path)) {

@@ -14,6 +14,9 @@ inline constexpr std::int64_t kMaxFileBytes = std::int64_t{1} << 31;
 /// Largest text: 1 GiB. A million tables are half of that.
 inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 30;
 
+/// Largest file of tensors: 256 MiB. Cost models and policies are a few.
+inline constexpr std::int64_t kMaxTensorFileBytes = std::int64_t{256} << 20;
+
 /// How messages call the input `path`: itself, or "<stdin>" for "-".
 std::string source_name(const std::string& path);
 /// A path without its folders, which concern nobody who gets a file.
@@ -27,6 +30,9 @@ Result<std::string> read_file(const std::string& path);
 /// The same for text, at most kMaxTextBytes of it. What no text of ours begins with is refused
 /// after the first block: it may come from a device that never ends.
 Result<std::string> read_text_file(const std::string& path);
+
+/// The same for tensors (io/safetensors.h), at most kMaxTensorFileBytes of them.
+Result<std::string> read_safetensors_file(const std::string& path);
 
 /// Makes `path` hold exactly `bytes`, or leaves it as it was: a temporary file in its folder,
 /// fsync, rename, fsync of the folder. A symbolic link is followed; the mode of an existing file is

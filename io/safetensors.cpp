@@ -16,6 +16,13 @@ namespace {
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
+/// REQUIRES at least kLengthBytes.
+std::uint64_t header_length(std::string_view bytes) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), kLengthBytes);
+  return length;
+}
+
 /// Where a tensor's values lie in the data.
 struct Extent {
   std::int64_t begin;
@@ -158,30 +165,34 @@ std::string format_header(const TensorFile& file) {
 
 }  // namespace
 
-Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source) {
-  const auto fail = [&](const std::string& message) {
-    return invalid_input(source + ": " + message);
-  };
-  if (bytes.size() < kLengthBytes) {
-    return fail("found " + std::to_string(bytes.size()) +
-                " bytes, expected a safetensors file (8 bytes of header length first)");
-  }
-  std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kLengthBytes);
-  bytes.remove_prefix(kLengthBytes);
+Status check_safetensors_start(std::string_view block, const std::string& source) {
+  if (block.size() < kLengthBytes) return {};
   // Before anything is read of it: the first bytes of any other file are a huge length.
+  const std::uint64_t length = header_length(block);
   if (length > static_cast<std::uint64_t>(kMaxTensorHeaderBytes)) {
-    return fail("found a header length of " + std::to_string(length) +
-                ", expected a safetensors file with at most " +
-                std::to_string(kMaxTensorHeaderBytes));
+    return invalid_input(source + ": found a header length of " + std::to_string(length) +
+                         ", expected a safetensors file with at most " +
+                         std::to_string(kMaxTensorHeaderBytes));
   }
+  const std::string_view header = block.substr(kLengthBytes);
+  if (length > 0 && (header.empty() || header.front() == '{')) return {};
+  return invalid_input(source + ": found a header without '{' at its start, expected one");
+}
+
+Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source) {
+  if (bytes.size() < kLengthBytes) {
+    return invalid_input(source + ": found " + std::to_string(bytes.size()) +
+                         " bytes, expected a safetensors file (8 bytes of header length first)");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(check_safetensors_start(bytes, source));
+  const std::uint64_t length = header_length(bytes);
+  bytes.remove_prefix(kLengthBytes);
   if (length > bytes.size()) {
-    return fail("found a header length of " + std::to_string(length) + ", expected at most the " +
-                std::to_string(bytes.size()) + " bytes that follow");
+    return invalid_input(source + ": found a header length of " + std::to_string(length) +
+                         ", expected at most the " + std::to_string(bytes.size()) +
+                         " bytes that follow");
   }
   const std::string_view header = bytes.substr(0, static_cast<std::size_t>(length));
-  if (!header.starts_with('{'))
-    return fail("found a header without '{' at its start, expected one");
   return read_header(header, bytes.substr(header.size()), source);
 }
 

@@ -34,6 +34,9 @@ inline constexpr std::size_t kMaxTensorRank = 8;
 /// is one, the tensor.
 Result<TensorFile> parse_safetensors(std::string_view bytes, const std::string& source);
 
+/// What of its errors parse_safetensors() would give for any file that begins with `block`.
+Status check_safetensors_start(std::string_view block, const std::string& source);
+
 /// The same bytes for the same value: metadata and tensors in the order of their names, header
 /// padded with blanks to a multiple of 8. REQUIRES values.size() == product of shape. Readable by
 /// the Python package `safetensors`.

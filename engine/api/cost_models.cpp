@@ -108,7 +108,7 @@ neuroshard_status neuroshard_cost_models_read_file(neuroshard_text path,
                                                    neuroshard_error* error) {
   return make_handle(models, error, [&]() -> Result<ModelsHandle> {
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string file, path_of(path, "path"));
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(file));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_safetensors_file(file));
     return wrap(parse_named_models(file, bytes));
   });
 }

@@ -304,7 +304,7 @@ Result<NamedCostModels> load_cost_models(const std::string& name_or_path) {
     return invalid_input("cost model '" + name_or_path + "': neither a file nor a shipped model (" +
                          shipped_names() + ")");
   }
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(name_or_path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_safetensors_file(name_or_path));
   return parse_named_models(io::source_name(name_or_path), bytes);
 }
 

@@ -169,7 +169,7 @@ Result<PolicyModel> parse_policy(std::string_view bytes, const std::string& sour
 }
 
 Result<PolicyModel> read_policy(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_safetensors_file(path));
   return parse_policy(bytes, io::source_name(path));
 }
 

@@ -71,7 +71,7 @@ Result<std::vector<ComputeSample>> parse_compute_data(std::string_view bytes,
 }
 
 Result<std::vector<ComputeSample>> read_compute_data(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   return parse_compute_data(bytes, source_name(path));
 }
 
@@ -105,7 +105,7 @@ Result<std::vector<CommSample>> parse_comm_data(std::string_view bytes, const st
 }
 
 Result<std::vector<CommSample>> read_comm_data(const std::string& path) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_text_file(path));
   return parse_comm_data(bytes, source_name(path));
 }
 

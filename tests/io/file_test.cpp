@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "io/descriptor.h"
+#include "io/safetensors.h"
 #include "support.h"
 
 namespace neuroshard::io {
@@ -225,6 +226,26 @@ BOOST_AUTO_TEST_CASE(what_no_text_begins_with_is_refused_after_a_block) {
   }
   std::filesystem::resize_file(path, (1ULL << 30) + 1);
   check_refused(read_text_file(path).status(), {path, "at most 1 GiB (1073741824)"});
+}
+
+BOOST_AUTO_TEST_CASE(what_no_file_of_tensors_begins_with_is_refused_after_a_block) {
+  for (const char* endless : {"/dev/zero", "/dev/urandom"}) {
+    rusage before{};
+    rusage after{};
+    ::getrusage(RUSAGE_SELF, &before);
+    check_refused(read_safetensors_file(endless).status(), {endless, "found a header"});
+    ::getrusage(RUSAGE_SELF, &after);
+    BOOST_TEST(after.ru_maxrss - before.ru_maxrss < 64 * 1024, endless);
+  }
+  const TemporaryFolder folder;
+  const std::string path = folder.file("tensors");
+  const std::string tensors = format_safetensors({{}, {{"one", {{1}, {1.F}}}}});
+  for (const std::string& bytes : {tensors, std::string(), std::string("short")}) {
+    BOOST_REQUIRE(write_file_atomically(path, bytes).ok());
+    BOOST_TEST(value_of(read_safetensors_file(path)) == bytes);
+  }
+  std::filesystem::resize_file(path, (1ULL << 28) + 1);
+  check_refused(read_safetensors_file(path).status(), {path, "at most 256 MiB (268435456)"});
 }
 
 BOOST_AUTO_TEST_CASE(a_pipe_is_read_to_its_end) {
