@@ -162,7 +162,8 @@ std::string format_npy_header(std::span<const std::int64_t> shape) {
 }
 
 Result<NpyFile> NpyFile::open(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not waiting for whoever might write to a pipe of that name, which is no such file.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) {
     return invalid_input(path + ": " + std::strerror(errno) + ", expected a readable file");
   }

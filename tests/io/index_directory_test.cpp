@@ -1,5 +1,7 @@
 #include "io/tables/index_directory.h"
 
+#include <sys/stat.h>
+
 #include <boost/test/unit_test.hpp>
 #include <map>
 
@@ -229,6 +231,15 @@ BOOST_AUTO_TEST_CASE(files_that_are_cut_off_are_refused) {
   check_refused(with("indices.npy", good.substr(0, good.size() - 1)), {"found 175 bytes", "176"});
   check_refused(with("indices.npy", good + "x"), {"indices.npy: found"});
   check_refused(with("indices.npy", ""), {"indices.npy: found ''"});
+}
+
+BOOST_AUTO_TEST_CASE(nobody_is_waited_for_at_a_pipe) {
+  const TemporaryFolder folder;
+  write(folder, kSmall);
+  std::filesystem::remove(folder.file("indices.npy"));
+  BOOST_REQUIRE(::mkfifo(folder.file("indices.npy").c_str(), 0600) == 0);
+  check_refused(read_index_directory(folder.path(), {}).status(),
+                {"indices.npy: found no regular file"});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
