@@ -50,7 +50,7 @@ class Counting {
     const std::int64_t entries = options.memory_bytes / pool_.size() / RowCounter::kEntryBytes;
     capacity_ = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::max(entries, kLeastEntries))));
-    for (Worker& worker : workers_) worker.piece.resize(kItemsAtOnce);
+    for (Worker& worker : workers_) worker.piece.resize(piece_items(indices));
   }
 
   Result<std::vector<IndexStatistics>> run() {

@@ -44,7 +44,7 @@ Result<std::int64_t> find_batch_size(const NpyFile& offsets, const std::optional
 class OffsetCheck {
  public:
   OffsetCheck(const NpyFile& offsets, const std::optional<NpyFile>& lengths, std::int64_t end)
-      : offsets_(offsets), lengths_(lengths), end_(end), bags_(kItemsAtOnce) {}
+      : offsets_(offsets), lengths_(lengths), end_(end), bags_(piece_items(offsets)) {}
 
   /// The offsets from item `first` on.
   Status check(std::int64_t first, std::span<const std::int64_t> piece) {
@@ -94,7 +94,7 @@ Result<IndexLayout> read_index_layout(const NpyFile& offsets, const std::optiona
   IndexLayout layout;
   NEUROSHARD_ASSIGN_OR_RETURN(layout.batch_size, find_batch_size(offsets, lengths, batch_size));
   OffsetCheck check(offsets, lengths, indices.items());
-  std::vector<std::int64_t> buffer(kItemsAtOnce);
+  std::vector<std::int64_t> buffer(piece_items(offsets));
   std::vector<std::int32_t> scratch;
   for (std::int64_t first = 0; first < offsets.items(); first += kItemsAtOnce) {
     const std::span piece(

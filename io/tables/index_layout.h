@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +12,11 @@
 namespace neuroshard::io {
 
 inline constexpr std::int64_t kItemsAtOnce = 1 << 16;  ///< what is read of an array at once
+
+/// Room for what is read at once of an array.
+inline std::size_t piece_items(const NpyFile& file) {
+  return static_cast<std::size_t>(std::min(kItemsAtOnce, file.items()));
+}
 
 /// Where each table's lookups begin in the indices of an index directory, and where the last one's
 /// end.

@@ -15,19 +15,19 @@
 namespace neuroshard::fuzz {
 
 /// An error of a reader is the input's fault, names the source, and prints as one short line.
-inline void require_clear(const Status& status) {
+inline void require_clear(const Status& status, std::string_view source = "input") {
   const std::string& message = status.message();
   require(status.code() == StatusCode::kInvalidInput, "bad input is kInvalidInput", message);
-  require(message.starts_with("input"), "the message names the source", message);
+  require(message.starts_with(source), "the message names the source", message);
   require(message.size() < 2000, "the message is short", message);
   require(prints_as_one_line(message), "the message is one printable line", message);
 }
 
 /// The value, or nullptr after checking the error.
 template <typename T>
-const T* accepted(const Result<T>& result) {
+const T* accepted(const Result<T>& result, std::string_view source = "input") {
   if (result.ok()) return &result.value();
-  require_clear(result.status());
+  require_clear(result.status(), source);
   return nullptr;
 }
 
