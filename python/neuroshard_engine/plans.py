@@ -67,12 +67,10 @@ class Plan:
                                     f"{os.fspath(path)} does not say it, expected bytes for tables "
                                     "on each device, such as '80GB'")
         models = _models_of(info) if cost_model is None else CostModels.of(cost_model)
-        costed = binding.make("plan", "planner_simulate", planner_of(models), workload._handle,
-                              found)
-        return cls(costed, workload, models, Cluster(
+        return cls(found, workload, models, Cluster(
             int(info.devices), memory, per_host or int(info.devices_per_host),
             int(info.host_memory_bytes), BUFFERS[max(0, info.buffers - 1)],
-            exchange_words(info.exchange_forward, info.exchange_backward)))
+            exchange_words(info.exchange_forward, info.exchange_backward))).costed()
 
     @classmethod
     def parse(cls, content: bytes, source: str, workload: Workload, cost_models: CostModels,
@@ -86,6 +84,16 @@ class Plan:
         instance("cluster", cluster, Cluster)
         found = _imported(content, source, workload, cluster.devices)
         return cls(found, workload, cost_models, cluster)
+
+    def costed(self) -> Plan:
+        """This plan with what its cost models say of it: those of parse() have no costs.
+
+        Raises InvalidInputError where it does not cover the tables, or the cost models do not know
+        its kind of shards.
+        """
+        costed = binding.make("plan", "planner_simulate", planner_of(self.cost_models),
+                              self.workload._handle, self._handle)
+        return type(self)(costed, self.workload, self.cost_models, self.cluster)
 
     @property
     def cost_ms(self) -> float:

@@ -17,8 +17,9 @@ from torchrec.distributed import DistributedModelParallel
 from torchrec.distributed.embedding import EmbeddingCollectionSharder
 from torchrec.distributed.embeddingbag import EmbeddingBagCollectionSharder
 from torchrec.distributed.fp_embeddingbag import FeatureProcessedEmbeddingBagCollectionSharder
+from torchrec.distributed.planner import EmbeddingShardingPlanner
 from torchrec.distributed.planner.storage_reservations import FixedPercentageStorageReservation
-from torchrec.distributed.planner.types import ParameterConstraints, Topology
+from torchrec.distributed.planner.types import ParameterConstraints, PlannerError, Topology
 from torchrec.distributed.types import BoundsCheckMode, ShardingEnv
 from torchrec.modules.embedding_configs import EmbeddingBagConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
@@ -131,6 +132,45 @@ def check_log_and_stats():
     assert len(seen.given["best_plan"]) == len(MANY) and seen.given["sharding_plan"] is plan
     _, quiet = logged(lambda: planner_of(debug=False).plan(bags(MANY), SHARDERS))
     assert not any(line.startswith("t3: ") for line in quiet)
+
+
+def check_beside():
+    """TorchRec's own plan of the same terms costs here what its estimators say of it, on one host
+    and on two."""
+    for ranks in 8, 16:
+        planner = planner_of(gpus(ranks), compare_torchrec=True, constraints={
+            "t0": ParameterConstraints(sharding_types=["row_wise"])})
+        _, lines = logged(lambda: planner.plan(bags(MANY), SHARDERS))
+        theirs = planner.torchrec_plan
+        [line] = [line for line in lines if line.startswith("TorchRec's planner: ")]
+        assert line.startswith(f"TorchRec's planner: {theirs.cost_ms:.3f} ms of the slowest rank"), line
+        assert planner.last_plan.cost_ms <= theirs.cost_ms * (1 + 1e-6)
+        own = EmbeddingShardingPlanner(
+            topology=gpus(ranks), batch_size=BATCH, debug=False, stats=[],
+            storage_reservation=FixedPercentageStorageReservation(0.1), constraints={
+                name: ParameterConstraints(pooling_factors=[factor],
+                                           sharding_types=["row_wise"] if name == "t0" else None)
+                for name, _, _, factor in MANY})
+        own.plan(bags(MANY), SHARDERS)
+        costs = [0.0] * ranks
+        for option in own._best_plan:
+            for shard in option.shards:
+                costs[shard.rank] += shard.perf.total
+        assert abs(max(costs) / theirs.cost_ms - 1) < 1e-6, (costs, theirs.cost_ms)
+    # Where it finds none, a warning says so, and our plan stands.
+    class Refusing(FixedPercentageStorageReservation):
+        asked = 0
+
+        def reserve(self, **given):
+            self.asked += 1
+            if self.asked > 1:
+                raise PlannerError("no\nspace")
+            return super().reserve(**given)
+
+    planner = planner_of(compare_torchrec=True, storage_reservation=Refusing(0.1))
+    plan, lines = logged(lambda: planner.plan(bags(MANY), SHARDERS))
+    assert plan.plan and planner.torchrec_plan is None
+    assert "TorchRec's planner: nothing to compare: no space" in lines, lines
 
 
 def check_constraints():
@@ -334,7 +374,7 @@ def main():
     logging.getLogger("torchrec").setLevel(logging.ERROR)
     LOG.addHandler(logging.NullHandler())
     LOG.propagate = False
-    for check in (check_costs, check_log_and_stats, check_constraints, check_refusals,
+    for check in (check_costs, check_log_and_stats, check_beside, check_constraints, check_refusals,
                   check_restarts, check_feature_processors):
         check()
     print("torchrec: NeuroShardPlanner: costs and bytes are TorchRec's, plans stay, constraints hold")

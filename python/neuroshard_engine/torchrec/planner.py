@@ -21,8 +21,8 @@ from torchrec.distributed.planner.types import (
 from torchrec.distributed.sharding_plan import get_default_sharders
 from torchrec.distributed.types import ModuleSharder, ShardingPlan
 
-from .._arguments import (MAX_INT64, MAX_THREADS, Path, choice, instance, integer,
-                          path as checked_path)
+from .._arguments import (MAX_INT64, MAX_THREADS, Path, choice, flag, instance,
+                          integer, path as checked_path)
 from .._files import write_whole
 from ..cost_models import TORCHREC_MODELS, CostModels
 from ..errors import EngineError, InvalidInputError, error_of
@@ -31,6 +31,7 @@ from ..plans import Plan
 from ..sizes import Size, parse_bytes
 from ..values import BUFFERS, Cluster
 from . import _shardable as shardable
+from ._beside import plan_beside
 from ._options import options_of
 from ._running import PlanSource, running_plan
 from ._topology import cost_models_of, devices_of
@@ -66,6 +67,8 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     buffers: what a step keeps of lookups and outputs, see neuroshard_engine.plan().
     save_to: a folder for tables.json, plan.json, torchrec.json, report.txt and report.html.
     threads: of the search; 0 for one per hardware thread.
+    compare_torchrec: also runs TorchRec's planner, which may take minutes, on the same terms; logs what
+        its plan costs by the same costs, and keeps it as `torchrec_plan`.
 
     After plan(), `last_plan` is the Plan, with its costs and explain(), on the rank that planned.
     Raises EngineErrors of one line; collective_plan() raises them on all ranks.
@@ -82,7 +85,7 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                  evaluations: int = DEFAULT_EVALUATIONS,
                  previous_plan: Optional[PlanSource] = None, move_limit: Size = 0,
                  buffers: str = "train_base", save_to: Optional[Path] = None,
-                 threads: int = 0) -> None:
+                 threads: int = 0, compare_torchrec: bool = False) -> None:
         if batch_size is None:
             raise InvalidInputError("batch_size: found none, expected the samples of one rank, as "
                                     "NeuroShardPlanner(batch_size=4096): there is no default")
@@ -111,7 +114,9 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         self._buffers = buffers
         self._save_to = save_to
         self._threads = threads
+        self._compare_torchrec = flag("compare_torchrec", compare_torchrec)
         self.last_plan: Optional[Plan] = None
+        self.torchrec_plan: Optional[Plan] = None
         self._options: Any = None  # makes those of the last plan
 
     def plan(self, module: nn.Module, sharders: List[ModuleSharder[nn.Module]]) -> ShardingPlan:
@@ -124,7 +129,14 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         reserved = self._storage_reservation.reserve(
             topology=self._topology, batch_size=self._batch_size, module=module, sharders=sharders,
             constraints=constraints)
-        made = self._search(self._document(found, factors, constraints), reserved)
+        document = self._document(found, factors, constraints)
+        models = cost_models_of(self._cost_model, self._topology)
+        formula = models.name in TORCHREC_MODELS
+        devices = devices_of(reserved, goes_to_hosts=formula)
+        cluster = Cluster(devices.count, devices.memory, devices.per_host, devices.host_memory,
+                          self._buffers)
+        self.torchrec_plan = None
+        made = self._search(document, models, cluster, formula)
         serialized = json.loads(made.to_torchrec(trainer_device=device))["plan"]
         sharding_plan = plan_of(serialized)
         shardable.check_remapped(found, serialized)
@@ -137,6 +149,11 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
         self._options = lambda: options_of(sharding_plan.plan, found, constraints,
                                            self._batch_size, self._enumerator)
         self._report(made, sharding_plan, sharders)
+        if self._compare_torchrec:
+            self.torchrec_plan = plan_beside(
+                module, sharders, topology=self._topology, batch_size=self._batch_size,
+                constraints=constraints, reservation=self._storage_reservation, document=document,
+                models=models, cluster=cluster)
         return sharding_plan
 
     def collective_plan(self, module: nn.Module,
@@ -192,20 +209,16 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
             optimizer=shardable.optimizers_of(found), constraints=constraints,
             reuse_histograms={table: shares for table, shares in reuse.items() if table in tables})
 
-    def _search(self, document: Dict[str, Any], reserved: Any) -> Plan:
-        models = cost_models_of(self._cost_model, self._topology)
-        formula = models.name in TORCHREC_MODELS
-        devices = devices_of(reserved, goes_to_hosts=formula)
+    def _search(self, document: Dict[str, Any], models: CostModels, cluster: Cluster,
+                formula: bool) -> Plan:
         limits: Dict[str, Any] = {"evaluations": self._evaluations, "threads": self._threads,
                                   "time_limit_s": self._timeout_seconds, "target": "torchrec"}
         if self._previous_plan is not None:
-            cluster = Cluster(devices.count, devices.memory, devices.per_host, devices.host_memory,
-                              self._buffers)
             now = running_plan(self._previous_plan, document, models, cluster)
             return now.replan(document, move_limit=self._move_limit, **limits)
         return search_plan(
-            document, devices=devices.count, device_memory=devices.memory, cost_model=models,
-            devices_per_host=devices.per_host, host_memory=devices.host_memory or None,
+            document, devices=cluster.devices, device_memory=cluster.device_memory, cost_model=models,
+            devices_per_host=cluster.devices_per_host, host_memory=cluster.host_memory or None,
             data_parallel=formula, buffers=self._buffers, **limits)
 
     def _report(self, made: Plan, sharding_plan: ShardingPlan, sharders: List[Any]) -> None:
