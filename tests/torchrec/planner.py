@@ -173,6 +173,12 @@ def check_beside():
     assert "TorchRec's planner: nothing to compare: no space" in lines, lines
 
 
+def check_parts_of_torchrecs_search():
+    _, lines = logged(lambda: planner_of(proposer=[object()], partitioner=None))
+    assert lines == ["proposer: nothing changes by it, TorchRec's own search has such a part"], lines
+    refused(TypeError, lambda: planner_of(propser=None), "unexpected keyword argument 'propser'")
+
+
 def check_constraints():
     constraints = {
         "t0": ParameterConstraints(sharding_types=["row_wise"], stochastic_rounding=True,
@@ -374,8 +380,8 @@ def main():
     logging.getLogger("torchrec").setLevel(logging.ERROR)
     LOG.addHandler(logging.NullHandler())
     LOG.propagate = False
-    for check in (check_costs, check_log_and_stats, check_beside, check_constraints, check_refusals,
-                  check_restarts, check_feature_processors):
+    for check in (check_costs, check_log_and_stats, check_beside, check_parts_of_torchrecs_search,
+                  check_constraints, check_refusals, check_restarts, check_feature_processors):
         check()
     print("torchrec: NeuroShardPlanner: costs and bytes are TorchRec's, plans stay, constraints hold")
     for ranks in 2, 4:

@@ -40,6 +40,7 @@ from .lookup_statistics import LookupStatistics
 from .plan_files import plan_of
 
 logger = logging.getLogger("neuroshard_engine.torchrec")
+SEARCH_PARTS = ("enumerator", "proposer", "partitioner", "performance_model")
 
 
 class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignore]
@@ -52,7 +53,8 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
     As in TorchRec's planner: `topology` (its capacities and bandwidths), `batch_size` (samples of
     one rank), `constraints`, `storage_reservation`, `stats` (further ones, beside the table that is
     logged), `debug` (logs the layout of every table, too), `timeout_seconds`. There is no default
-    batch size and none for lookups.
+    batch size and none for lookups. `enumerator`, `proposer`, `partitioner` and `performance_model`
+    are parts of its search: they change nothing here, and a warning names them.
 
     pooling_factors: mean lookups per sample, by feature; else those of the constraints.
     statistics: of real batches, from statistics_from_kjt(): pooling factors and reuse of rows.
@@ -85,7 +87,8 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                  evaluations: int = DEFAULT_EVALUATIONS,
                  previous_plan: Optional[PlanSource] = None, move_limit: Size = 0,
                  buffers: str = "train_base", save_to: Optional[Path] = None,
-                 threads: int = 0, compare_torchrec: bool = False) -> None:
+                 threads: int = 0, compare_torchrec: bool = False, **parts: Any) -> None:
+        _warn_of_parts(parts)
         if batch_size is None:
             raise InvalidInputError("batch_size: found none, expected the samples of one rank, as "
                                     "NeuroShardPlanner(batch_size=4096): there is no default")
@@ -240,6 +243,16 @@ class NeuroShardPlanner(EmbeddingPlannerBase):  # type: ignore[misc,unused-ignor
                       run_time=made.search_s, best_plan=self.get_selected_options(),
                       constraints=self._constraints, sharders=sharders,
                       enumerator=self._enumerator, debug=self._debug)
+
+
+def _warn_of_parts(parts: Mapping[str, Any]) -> None:
+    for name in parts:
+        if name not in SEARCH_PARTS:
+            raise TypeError(f"NeuroShardPlanner() got an unexpected keyword argument {name!r}")
+    given = [name for name in SEARCH_PARTS if parts.get(name) is not None]
+    if given:
+        logger.warning("%s: nothing changes by it, TorchRec's own search has such a part",
+                       ", ".join(given))
 
 
 def _save(folder: Path, made: Plan) -> None:
