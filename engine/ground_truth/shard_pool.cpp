@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/ground_truth/random_sets.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 namespace {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/profile_library.h"
 

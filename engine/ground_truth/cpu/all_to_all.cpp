@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 

@@ -16,7 +16,7 @@
 #include "engine/ground_truth/cpu/host_memory.h"
 #include "engine/ground_truth/cpu/lookup_kernels.h"
 #include "engine/ground_truth/cpu/timed_exchange.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "nn/isa.h"
 
 namespace neuroshard {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/ground_truth/cpu/all_to_all.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/ground_truth/cuda/clocks.h"
 #include "engine/ground_truth/cuda/device_tables.h"
 #include "engine/ground_truth/cuda/rank_device.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 namespace {

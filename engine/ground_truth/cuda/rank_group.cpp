@@ -11,7 +11,7 @@
 #include "cuda/ranks/ranks.h"
 #include "cuda/ranks/rendezvous.h"
 #include "engine/ground_truth/cuda/rank_device.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "engine/core/exchange_format.h"
 #include "engine/core/interconnect.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 namespace neuroshard {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "engine/core/hot_rows.h"
 #include "engine/core/interconnect.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
 #include "engine/ground_truth/sim/plan_loads.h"

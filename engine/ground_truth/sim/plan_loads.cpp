@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "engine/core/row_blocks.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "engine/ground_truth/sim/row_skew.h"
 
 namespace neuroshard {

@@ -11,7 +11,7 @@
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
 #include "engine/ground_truth/sim/plan_loads.h"

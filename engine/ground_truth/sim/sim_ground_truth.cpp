@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/core/bytes.h"
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
 #include "engine/ground_truth/sim/plan_model.h"

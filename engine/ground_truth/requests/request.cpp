@@ -1,4 +1,4 @@
-#include "engine/ground_truth/request.h"
+#include "engine/ground_truth/requests/request.h"
 
 #include <cmath>
 #include <string>
