@@ -14,13 +14,12 @@
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
 #include "engine/core/cluster.h"
-#include "engine/ground_truth/sim/iteration_model.h"
+#include "engine/ground_truth/sim/iteration_file.h"
 #include "engine/ground_truth/sim/iteration_plan.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/iteration/chrome_trace.h"
 #include "io/models/dense_model_file.h"
 #include "io/plans/plan_file.h"
-#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -133,16 +132,14 @@ class IterationCommand final : public Command {
   static Status cost(const ChosenProfile& hardware, const LoadedWorkload& loaded,
                      const DenseModel& model, const std::string& source,
                      IterationOutcome& outcome) {
-    Result<IterationCost> cost = simulate_iteration(hardware, loaded.workload, outcome.plan, model);
-    if (!cost.ok()) return cost.status().with_context(source);
-    outcome.cost = std::move(*cost);
-    outcome.error = iteration_error(hardware.profile);
-    outcome.batch_size = loaded.workload.batch_size;
-    outcome.tables_sha256 = loaded.sha256;
-    outcome.devices_per_host = devices_on_a_host(hardware, outcome.plan.devices);
-    outcome.hardware = hardware.profile.name + ", " + hardware.interconnect.name;
-    outcome.description = io::printable(hardware.profile.description);
-    outcome.calibrated = is_calibrated(hardware.profile);
+    Result<IterationOutcome> found =
+        simulate_outcome(hardware, loaded.workload, std::move(outcome.plan), model);
+    if (!found.ok()) return found.status().with_context(source);
+    found->made_by = outcome.made_by;
+    found->plan_sha256 = outcome.plan_sha256;
+    found->model_sha256 = outcome.model_sha256;
+    found->tables_sha256 = loaded.sha256;
+    outcome = std::move(*found);
     return {};
   }
 
