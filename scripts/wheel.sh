@@ -27,7 +27,7 @@ build static neuroshard neuroshard_shared
 glibc=2.28
 link_library() {
   local out=$1 name wraps=() object=$1.older.o
-  for name in exp exp2 log pow pthread_create pthread_join pthread_mutex_trylock pthread_once \
+  for name in exp exp2 log log2 pow pthread_create pthread_join pthread_mutex_trylock pthread_once \
     __pthread_key_create stat lstat fstat; do
     wraps+=("-Wl,--wrap=$name")
   done

@@ -133,6 +133,12 @@ neuroshard_status neuroshard_cost_models_get_info(const neuroshard_cost_models* 
     local.row_parts = known.row_parts;
     local.min_devices = known.min_devices;
     local.max_devices = known.max_devices;
+    if (own.dense) {
+      const DenseOrigin& dense = own.dense->origin();
+      local.dense_model = text_of(dense.model);
+      local.dense_model_sha256 = text_of(dense.sha256);
+      local.dense_hardware = text_of(dense.hardware);
+    }
     return write_struct(info, local, "info");
   });
 }

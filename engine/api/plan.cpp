@@ -181,6 +181,9 @@ neuroshard_status neuroshard_plan_get_info(const neuroshard_plan* plan, neurosha
     }
     local.cache_hits = text_of(document.provenance.cache_hits);
     local.hot_table_count = hot_rows(document.plan).size();
+    local.dense_model = text_of(document.provenance.dense_model);
+    local.dense_model_sha256 = text_of(document.provenance.dense_model_sha256);
+    local.dense_hardware = text_of(document.provenance.dense_hardware);
     local.exchange_forward = number_of(document.exchange.forward);
     local.exchange_backward = number_of(document.exchange.backward);
     return write_struct(info, local, "info");
@@ -209,6 +212,17 @@ neuroshard_status neuroshard_plan_get_device_costs(const neuroshard_plan* plan,
       *costs++ = {cost.compute_ms,   cost.forward_comm_ms, cost.backward_comm_ms, cost.total_ms(),
                   cost.memory_bytes, cost.dim_sum,         cost.host_bytes};
     }
+    return {};
+  });
+}
+
+neuroshard_status neuroshard_plan_get_dense_ms(const neuroshard_plan* plan, double* dense_ms,
+                                               size_t capacity, neuroshard_error* error) {
+  return guarded(error, [&]() -> Status {
+    NEUROSHARD_REQUIRE(plan);
+    const std::vector<DeviceCost>& own = plan->document.cost.per_device;
+    NEUROSHARD_RETURN_IF_ERROR(check_capacity(dense_ms, "dense_ms", capacity, own.size()));
+    for (const DeviceCost& cost : own) *dense_ms++ = cost.dense_ms;
     return {};
   });
 }

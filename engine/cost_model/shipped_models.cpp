@@ -104,7 +104,7 @@ Result<NamedCostModels> parse_named_models(const std::string& source, std::strin
 }
 
 bool simulated(const CostModels& models) {
-  return models.torchrec ||
+  return models.torchrec || models.dense ||
          (models.compute && models.compute_origin.provenance == Provenance::kSimulated) ||
          (models.comm && models.comm_origin.provenance == Provenance::kSimulated);
 }

@@ -16,6 +16,7 @@
 OLDER(exp);
 OLDER(exp2);
 OLDER(log);
+OLDER(log2);
 OLDER(pow);
 OLDER(pthread_create);
 OLDER(pthread_join);
@@ -26,6 +27,7 @@ OLDER(__pthread_key_create);
 double older_exp(double x);
 double older_exp2(double x);
 double older_log(double x);
+double older_log2(double x);
 double older_pow(double x, double y);
 int older_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
                          void* argument);
@@ -37,6 +39,7 @@ int older___pthread_key_create(pthread_key_t* key, void (*destructor)(void*));
 double __wrap_exp(double x) { return older_exp(x); }
 double __wrap_exp2(double x) { return older_exp2(x); }
 double __wrap_log(double x) { return older_log(x); }
+double __wrap_log2(double x) { return older_log2(x); }
 double __wrap_pow(double x, double y) { return older_pow(x, y); }
 
 int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes,

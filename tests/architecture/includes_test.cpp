@@ -29,7 +29,7 @@ const std::vector<std::pair<std::string, int>> kRooms{{"engine/core/", 0},
                                                       {"engine/iteration/", 3},
                                                       {"engine/policy/", 3},
                                                       {"engine/ground_truth/", 4},
-                                                      {"engine/api/", 4},
+                                                      {"engine/api/", 5},
                                                       {"engine/cost_model/", 2}};
 
 struct Room {

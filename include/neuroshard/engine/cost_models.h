@@ -48,6 +48,26 @@ NEUROSHARD_API neuroshard_status neuroshard_cost_models_read_file(neuroshard_tex
                                                                   neuroshard_cost_models** models,
                                                                   neuroshard_error* error);
 
+/* What a model computes beside its tables, and on what. */
+typedef struct neuroshard_dense_model {
+  size_t struct_size;
+  neuroshard_text bytes;  /* of a model file (docs/FILE_FORMATS.md, "Model") */
+  neuroshard_text source; /* what messages and plans call them, for example a file name */
+  /* The hardware: "H100-80G", "H100-80G+cluster" or the path of a profile's file. Empty: the
+     simulated one that the cost models, or the plan's, are of. */
+  neuroshard_text profile;
+} neuroshard_dense_model;
+
+/* The networks `tables` with that model's dense part: costs are then of whole training steps, in
+   which exchanges hide behind dense layers, and searches make those shorter. What the dense part
+   takes is SIMULATED. A dense part that `tables` have is replaced. Errors: INVALID_INPUT, also for
+   "torchrec", whose formula adds up all that a device does, and where no profile is given and the
+   cost models are of no built-in one. That a model does not fit the tables comes out of searches.
+ */
+NEUROSHARD_API neuroshard_status neuroshard_cost_models_of_steps(
+    const neuroshard_cost_models* tables, const neuroshard_dense_model* model,
+    neuroshard_cost_models** models, neuroshard_error* error);
+
 typedef struct neuroshard_cost_models_info {
   size_t struct_size;
   neuroshard_text name;   /* shipped name, or the source without folders */
@@ -57,13 +77,18 @@ typedef struct neuroshard_cost_models_info {
   int64_t min_batch_size; /* a workload's batch size must be in the range they were trained for */
   int64_t max_batch_size;
   int32_t devices;   /* the only device count they know; 0: any */
-  int32_t simulated; /* 1: costs are those of simulated hardware, 0: measured */
+  int32_t simulated; /* 1: costs, or parts of them, are those of simulated hardware, 0: measured */
   int32_t row_parts; /* in how many parts at most they know rows ("torchrec": even blocks); or 1 */
   /* Where any device count will do: the least and the most of the training data, beyond which costs
      are guesses (but for one device, which exchanges nothing); 0: not known. */
   int32_t min_devices;
   int32_t max_devices;
   int32_t reserved; /* 0 */
+  /* Where costs are of whole training steps: the model's source without folders, its sha256, and
+     what its dense part is simulated on; else empty. */
+  neuroshard_text dense_model;
+  neuroshard_text dense_model_sha256;
+  neuroshard_text dense_hardware;
 } neuroshard_cost_models_info;
 
 /* Fills in *info, whose struct_size the caller has set. Texts belong to `models`. */

@@ -23,6 +23,21 @@ struct TorchRecBandwidths {
   std::string_view cache_hits{};  ///< "load-factor", also "", or "curve"
 };
 
+/// What a model computes beside its tables, and on what; see neuroshard_dense_model.
+struct DenseModel {
+  std::string_view bytes{};    ///< of a model file
+  std::string_view source{};   ///< what messages and plans call them
+  std::string_view profile{};  ///< such as "H100-80G"; empty: that of the cost models
+
+  [[nodiscard]] neuroshard_dense_model c_struct() const {
+    auto given = detail::versioned<neuroshard_dense_model>();
+    given.bytes = detail::text(bytes);
+    given.source = detail::text(source);
+    given.profile = detail::text(profile);
+    return given;
+  }
+};
+
 /// What knows what a hardware costs: networks, or TorchRec's formula.
 class CostModels {
  public:
@@ -63,6 +78,14 @@ class CostModels {
   static Result<CostModels> read_file(std::string_view path) {
     return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
       return neuroshard_cost_models_read_file(detail::text(path), out, error);
+    });
+  }
+
+  /// These with that model's dense part: costs are then of whole training steps.
+  [[nodiscard]] Result<CostModels> of_steps(const DenseModel& model) const {
+    const neuroshard_dense_model given = model.c_struct();
+    return detail::made<CostModels, neuroshard_cost_models>([&](auto** out, auto* error) {
+      return neuroshard_cost_models_of_steps(get(), &given, out, error);
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include <neuroshard/engine/base.h>
 #include <neuroshard/engine/cluster.h>
+#include <neuroshard/engine/cost_models.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,7 +34,7 @@ typedef struct neuroshard_device_cost {
   double compute_ms;
   double forward_comm_ms; /* includes waiting for the slowest device */
   double backward_comm_ms;
-  double total_ms;      /* their sum and, of plans made for whole steps, the dense part's rest */
+  double total_ms;      /* their sum and, of whole steps, neuroshard_plan_get_dense_ms() */
   int64_t memory_bytes; /* weights, optimizer states, caches of rows and the plan's buffers */
   int64_t dim_sum;      /* columns of all its shards */
   int64_t host_bytes;   /* of its shards in its host's memory, weights and optimizer states */
@@ -85,6 +86,11 @@ typedef struct neuroshard_plan_info {
   int32_t exchange_backward;
   neuroshard_text cache_hits; /* "curve", or "": as neuroshard_torchrec_bandwidths has them */
   size_t hot_table_count;     /* tables with rows on every device beside their shards */
+  /* Of which model's whole training steps its costs are, as in neuroshard_cost_models_info; empty:
+     of the tables alone. */
+  neuroshard_text dense_model;
+  neuroshard_text dense_model_sha256;
+  neuroshard_text dense_hardware;
 } neuroshard_plan_info;
 
 /* A plan made by hand of at most 2^24 shards. Single fields are checked here; that they fit each
@@ -131,6 +137,24 @@ NEUROSHARD_API neuroshard_status neuroshard_plan_get_hot_rows(const neuroshard_p
                                                               neuroshard_hot_rows* tables,
                                                               size_t capacity,
                                                               neuroshard_error* error);
+
+/* Likewise of the device_cost_count devices: the milliseconds of a step in which nothing is looked
+   up or sent, 0 each where costs are of the tables alone. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_get_dense_ms(const neuroshard_plan* plan,
+                                                              double* dense_ms, size_t capacity,
+                                                              neuroshard_error* error);
+
+/* Simulates whole training steps of the plan with that model on `model->profile`, task by task:
+   a `neuroshard-iteration` file (docs/FILE_FORMATS.md, "Iteration") with the step's milliseconds,
+   what each phase takes, exposed or hidden, and the critical path, as `neuroshard iteration` writes
+   it. All of it is SIMULATED. Hosts are the plan's, else the profile's. Deterministic, thread-safe.
+   Errors: INVALID_INPUT where the plan does not cover the workload or is for another batch size,
+   where it or the model does not fit the hardware, and where the model does not fit the tables. */
+NEUROSHARD_API neuroshard_status neuroshard_plan_iteration(const neuroshard_plan* plan,
+                                                           const neuroshard_workload* workload,
+                                                           const neuroshard_dense_model* model,
+                                                           neuroshard_bytes** bytes,
+                                                           neuroshard_error* error);
 
 /* Whether the shards cover every table of `workload` exactly once, in ways, with kernels and on
    devices that it allows (else INVALID_INPUT), and every device of `cluster`, and every host where

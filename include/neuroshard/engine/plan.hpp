@@ -4,6 +4,7 @@
 
 #include <neuroshard/engine/base.hpp>
 #include <neuroshard/engine/cluster.hpp>
+#include <neuroshard/engine/cost_models.hpp>
 #include <neuroshard/engine/plan.h>
 #include <neuroshard/engine/workload.hpp>
 
@@ -77,6 +78,12 @@ class Plan {
     neuroshard_plan_get_device_costs(get(), all.data(), all.size(), nullptr);
     return all;
   }
+  /// Of each device, milliseconds of a whole step in which nothing is looked up or sent.
+  [[nodiscard]] std::vector<double> dense_ms() const {
+    std::vector<double> all(info().device_cost_count);
+    neuroshard_plan_get_dense_ms(get(), all.data(), all.size(), nullptr);
+    return all;
+  }
   /// Of the tables with rows on every device beside their shards, by table.
   [[nodiscard]] std::vector<HotRows> hot_rows() const {
     std::vector<HotRows> all(info().hot_table_count);
@@ -108,16 +115,18 @@ class Plan {
     given.trainer_device = detail::text(options.trainer_device);
     given.memory_bytes = options.memory_bytes;
     given.devices_per_host = options.devices_per_host;
-    neuroshard_bytes* bytes = nullptr;
-    if (Result<void> done = detail::checked([&](neuroshard_error* error) {
-          return neuroshard_plan_export(get(), workload.get(), detail::text(format), &given, &bytes,
-                                        error);
-        });
-        !done) {
-      return done.error();
-    }
-    const detail::Handle<neuroshard_bytes, neuroshard_bytes_destroy> owner(bytes);
-    return std::string(detail::view(neuroshard_bytes_view(bytes)));
+    return bytes_of([&](neuroshard_bytes** out, neuroshard_error* error) {
+      return neuroshard_plan_export(get(), workload.get(), detail::text(format), &given, out,
+                                    error);
+    });
+  }
+  /// Whole training steps of the plan with that model: the bytes of a `neuroshard-iteration` file.
+  [[nodiscard]] Result<std::string> iteration(const Workload& workload,
+                                              const DenseModel& model) const {
+    const neuroshard_dense_model given = model.c_struct();
+    return bytes_of([&](neuroshard_bytes** out, neuroshard_error* error) {
+      return neuroshard_plan_iteration(get(), workload.get(), &given, out, error);
+    });
   }
   /// What an import had to put differently, a line each.
   [[nodiscard]] std::string notes() const {
@@ -126,6 +135,18 @@ class Plan {
   [[nodiscard]] const neuroshard_plan* get() const { return handle_.get(); }
 
  private:
+  template <typename Call>
+  static Result<std::string> bytes_of(const Call& call) {
+    neuroshard_bytes* bytes = nullptr;
+    if (Result<void> done =
+            detail::checked([&](neuroshard_error* error) { return call(&bytes, error); });
+        !done) {
+      return done.error();
+    }
+    const detail::Handle<neuroshard_bytes, neuroshard_bytes_destroy> owner(bytes);
+    return std::string(detail::view(neuroshard_bytes_view(bytes)));
+  }
+
   detail::Handle<neuroshard_plan, neuroshard_plan_destroy> handle_;
 };
 
