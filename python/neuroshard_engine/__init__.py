@@ -12,7 +12,7 @@ of one line. Times are milliseconds unless a name ends in _s (seconds); bytes ar
 
 from . import _binding
 from ._searching import Cancellation
-from .cost_models import CostModels
+from .cost_models import CostModels, DenseModel
 from .errors import (CancelledError, EngineError, InfeasibleError, InvalidInputError,
                      OutOfMemoryError)
 from .planning import DEFAULT_EVALUATIONS, plan, replan
@@ -24,5 +24,5 @@ from .workload import Table, Workload
 __version__: str = _binding.value("version").decode()
 
 __all__ = ["Cancellation", "CancelledError", "Cluster", "CostModels", "DEFAULT_EVALUATIONS",
-           "DeviceCost", "EngineError", "HotRows", "InfeasibleError", "InvalidInputError",
+           "DenseModel", "DeviceCost", "EngineError", "HotRows", "InfeasibleError", "InvalidInputError",
            "OutOfMemoryError", "Plan", "Shard", "Table", "Workload", "parse_bytes", "plan", "replan"]

@@ -39,7 +39,12 @@ class CostModelsInfo(ctypes.Structure):
                 ("compute_hardware", Text), ("communication_hardware", Text),
                 ("min_batch_size", c_int64), ("max_batch_size", c_int64), ("devices", c_int32),
                 ("simulated", c_int32), ("row_parts", c_int32), ("min_devices", c_int32),
-                ("max_devices", c_int32), ("reserved", c_int32)]
+                ("max_devices", c_int32), ("reserved", c_int32), ("dense_model", Text),
+                ("dense_model_sha256", Text), ("dense_hardware", Text)]
+
+
+class DenseModel(ctypes.Structure):
+    _fields_ = [("struct_size", c_size_t), ("bytes", Text), ("source", Text), ("profile", Text)]
 
 
 class Cluster(ctypes.Structure):
@@ -94,7 +99,8 @@ class PlanInfo(ctypes.Structure):
                 ("device_gbps", c_double), ("intra_host_gbps", c_double),
                 ("inter_host_gbps", c_double), ("host_memory_gbps", c_double),
                 ("exchange_forward", c_int32), ("exchange_backward", c_int32),
-                ("cache_hits", Text), ("hot_table_count", c_size_t)]
+                ("cache_hits", Text), ("hot_table_count", c_size_t), ("dense_model", Text),
+                ("dense_model_sha256", Text), ("dense_hardware", Text)]
 
 
 class ExplainOptions(ctypes.Structure):
@@ -120,7 +126,7 @@ class ExportOptions(ctypes.Structure):
 NAMES = {
     Text: "neuroshard_text", Table: "neuroshard_table",
     Bandwidths: "neuroshard_torchrec_bandwidths", CostModelsInfo: "neuroshard_cost_models_info",
-    Cluster: "neuroshard_cluster", PlannerOptions: "neuroshard_planner_options",
+    DenseModel: "neuroshard_dense_model", Cluster: "neuroshard_cluster", PlannerOptions: "neuroshard_planner_options",
     PlanOptions: "neuroshard_plan_options", Shard: "neuroshard_shard",
     DeviceCost: "neuroshard_device_cost", HotRows: "neuroshard_hot_rows",
     PlanInfo: "neuroshard_plan_info",

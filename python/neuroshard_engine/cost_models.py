@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
-from typing import Any, List, Optional, Union
+from typing import Any, Dict, List, Optional, Union
 
 from . import _binding as binding
 from . import _structs as structs
-from ._arguments import Path, number, shown, text
+from ._arguments import Path, number, optional_text, path, shown, text
 from ._files import read_whole
 from .errors import InvalidInputError
 
@@ -16,14 +17,49 @@ from .errors import InvalidInputError
 TORCHREC_MODELS = ("torchrec", "torchrec-1.4")
 
 
+class DenseModel:
+    """What a model computes beside its tables: a file of docs/FILE_FORMATS.md, "Model", or what it
+    holds as a dict. Checked where it is used.
+
+    profile: the hardware of the dense layers, such as "H100-80G+cluster", or a profile's file; None
+        for the simulated one that the cost models are of.
+    """
+
+    def __init__(self, model: Union[Path, Dict[str, Any]], profile: Optional[Path] = None) -> None:
+        if isinstance(model, dict):
+            try:
+                self.content = json.dumps(model).encode("utf-8")
+            except (TypeError, ValueError) as error:
+                raise InvalidInputError(f"model: found {shown(model)}, expected what a model file "
+                                        f"holds: {shown(str(error))}") from None
+            self.source = "model.json"
+        else:
+            self.content = read_whole(model, "model")
+            self.source = os.fspath(model)
+        self.profile = None if profile is None else path("profile", profile)
+        self._words = (text("model", self.source), optional_text("profile", self.profile))
+
+    @classmethod
+    def of(cls, model: Union[DenseModel, Path, Dict[str, Any]]) -> DenseModel:
+        """A model as it is, its file, or what that holds."""
+        return model if isinstance(model, DenseModel) else cls(model)
+
+    def _struct(self) -> Any:
+        return structs.sized(structs.DenseModel, bytes=structs.text_of(self.content),
+                             source=structs.text_of(self._words[0]),
+                             profile=structs.text_of(self._words[1]))
+
+
 class CostModels:
-    """A set of cost models; made by shipped(), read() or torchrec(). Shared by threads freely."""
+    """A set of cost models; made by shipped(), read(), torchrec() or of_steps(). Shared by threads
+    freely."""
 
     def __init__(self, handle: binding.Handle, content: Optional[bytes] = None,
                  bandwidths: Optional[List[float]] = None,
-                 cache_hits: str = "load-factor") -> None:
+                 cache_hits: str = "load-factor", model: Optional[DenseModel] = None) -> None:
         self._handle = handle
         self._content = content  # of a file, for the command
+        self._model = model
         self._bandwidths = bandwidths or []
         self._cache_hits = cache_hits
         info = structs.sized(structs.CostModelsInfo)
@@ -77,6 +113,15 @@ class CostModels:
                    bandwidths=[each or own for each, own in zip(numbers, defaults)],
                    cache_hits=cache_hits)
 
+    def of_steps(self, model: Union[DenseModel, Path, Dict[str, Any]]) -> CostModels:
+        """These networks with that model's dense part: costs are then of whole training steps, in
+        which exchanges hide behind dense layers. The dense part is SIMULATED. TorchRec's formula
+        has none."""
+        dense = DenseModel.of(model)
+        made = binding.make("cost_models", "cost_models_of_steps", self._handle,
+                            ctypes.byref(dense._struct()))
+        return CostModels(made, self._content, self._bandwidths, self._cache_hits, dense)
+
     @classmethod
     def of(cls, which: Union[CostModels, Path]) -> CostModels:
         """Cost models as they are, a shipped name, or else a file."""
@@ -109,8 +154,19 @@ class CostModels:
 
     @property
     def simulated(self) -> bool:
-        """Whether costs are those of simulated hardware rather than measured."""
+        """Whether costs, or parts of them, are those of simulated hardware rather than measured."""
         return bool(self._info.simulated)
+
+    @property
+    def dense_model(self) -> str:
+        """The file, without folders, of the model whose whole steps costs are of; "": of the tables
+        alone."""
+        return self._text("dense_model")
+
+    @property
+    def dense_hardware(self) -> str:
+        """What its dense part is simulated on; "" without one."""
+        return self._text("dense_hardware")
 
     @property
     def min_batch_size(self) -> int:
@@ -130,14 +186,29 @@ class CostModels:
         return str(found.text())
 
     def _flags(self, folder: str) -> List[str]:
-        """How the command is told to use them; a file of theirs is written to `folder`."""
+        """How the command is told to use them; files of theirs are written to `folder`."""
         if self._bandwidths:
             return ["--cost-model", self.name,
                     "--bandwidths", ",".join(map(repr, self._bandwidths)),
                     "--cache-hits", self._cache_hits]
+        return [*self._network_flags(folder), *self._model_flags(folder)]
+
+    def _network_flags(self, folder: str) -> List[str]:
         if self._content is None:
             return ["--cost-model", self.name]
-        path = os.path.join(folder, os.path.basename(self.name))
-        with open(path, "wb") as file:
-            file.write(self._content)
-        return ["--cost-model", path]
+        return ["--cost-model", _written(folder, self.name, self._content)]
+
+    def _model_flags(self, folder: str) -> List[str]:
+        if self._model is None:
+            return []
+        profile = [] if self._model.profile is None else ["--profile", self._model.profile]
+        own = os.path.join(folder, "of_steps")  # a file of cost models may have the same name
+        os.mkdir(own)
+        return ["--model", _written(own, self._model.source, self._model.content), *profile]
+
+
+def _written(folder: str, name: str, content: bytes) -> str:
+    file_name = os.path.join(folder, os.path.basename(name))
+    with open(file_name, "wb") as file:
+        file.write(content)
+    return file_name

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any, Optional, Union
+from typing import Any, Dict, Optional, Union
 
 from . import _binding as binding
 from . import _structs as structs
 from ._arguments import (MAX_DEVICES, MAX_INT64, MAX_THREADS, Path, choice, flag, instance, integer,
                          number, optional_text, shown)
 from ._searching import Cancellation, Progress, planner_of, search
-from .cost_models import CostModels
+from .cost_models import CostModels, DenseModel
 from .errors import InvalidInputError
 from .plans import Plan
 from .sizes import Size, parse_bytes
@@ -33,6 +33,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
          target: Optional[str] = None, devices_per_host: Optional[int] = None,
          host_memory: Optional[Size] = None, buffers: str = "off", exchange: str = "fp32",
          hot_rows: bool = False, hot_memory: Optional[Size] = None,
+         model: Union[None, DenseModel, Path, Dict[str, Any]] = None,
          progress: Progress = None, cancellation: Optional[Cancellation] = None) -> Plan:
     """The plan of `tables` on `devices` devices whose slowest device takes least.
 
@@ -66,6 +67,9 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
         ones do. Not for an export in a trainer's format: torchrec.hot_rows_plan() runs them.
     hot_memory: bytes that they may take of each device, such as "4GB"; what there is where it is
         None.
+    model: what the model computes beside its tables, a DenseModel, a file or what that holds:
+        costs are then of whole training steps, in which exchanges hide behind dense layers
+        (CostModels.of_steps()). Not with "torchrec".
     progress: a function of phase, done, total and unit, called by a thread of the search; True for
         a bar of tqdm, or lines where there is no tqdm, on standard error.
     cancellation: ends the search from another thread.
@@ -77,6 +81,8 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     cluster = _cluster(devices, device_memory, devices_per_host, host_memory, buffers, exchange)
     workload = Workload.of(tables, batch_size)
     models = CostModels.of(cost_model)
+    if model is not None:
+        models = models.of_steps(model)
     words = [optional_text("algorithm", algorithm), optional_text("target", target)]
     options = _options(
         evaluations, time_limit_s, threads, algorithm=structs.text_of(words[0]),

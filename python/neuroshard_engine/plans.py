@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import tempfile
 from typing import Any, Dict, List, Optional, Sequence, Union
@@ -16,7 +17,7 @@ from ._arguments import (MAX_DEVICES, Path, content as checked_content, instance
 from ._files import read_whole, write_whole
 from ._searching import logger, planner_of
 from .command import output_of
-from .cost_models import TORCHREC_MODELS, CostModels
+from .cost_models import TORCHREC_MODELS, CostModels, DenseModel
 from .errors import InvalidInputError
 from .sizes import parse_bytes
 from .values import BUFFERS, Cluster, DeviceCost, HotRows, Shard, exchange_words, shard_of
@@ -165,9 +166,11 @@ class Plan:
         count = self._info.device_cost_count
         costs = (structs.DeviceCost * count)()
         binding.call("plan_get_device_costs", self._handle, costs, ctypes.c_size_t(count))
+        dense = (ctypes.c_double * count)()
+        binding.call("plan_get_dense_ms", self._handle, dense, ctypes.c_size_t(count))
         return [DeviceCost(each.compute_ms, each.forward_comm_ms, each.backward_comm_ms,
-                           each.total_ms, each.memory_bytes, each.host_bytes, each.dim_sum)
-                for each in costs]
+                           each.total_ms, each.memory_bytes, each.host_bytes, each.dim_sum, rest)
+                for each, rest in zip(costs, dense)]
 
     @property
     def hot_rows(self) -> List[HotRows]:
@@ -177,6 +180,22 @@ class Plan:
         binding.call("plan_get_hot_rows", self._handle, found, ctypes.c_size_t(count))
         names = [table.name for table in self.workload.tables]
         return [HotRows(names[each.table], each.table, each.rows) for each in found]
+
+    def iteration(self, model: Union[None, DenseModel, Path, Dict[str, Any]] = None) -> Dict[str, Any]:
+        """A whole training step of the plan with that model, simulated task by task: what a
+        `neuroshard-iteration` file holds (docs/FILE_FORMATS.md, "Iteration"), from `iteration_ms` to
+        what is exposed and hidden.
+
+        `model` says its profile, as DenseModel does; None for the one that the plan's costs are of.
+        """
+        given = self.cost_models._model if model is None else DenseModel.of(model)
+        if given is None:
+            raise InvalidInputError("model: found none, and the plan's costs are of its tables alone, "
+                                    "expected a DenseModel")
+        content = binding.text_made("plan_iteration", self._handle, self.workload._handle,
+                                    ctypes.byref(given._struct()))
+        found: Dict[str, Any] = json.loads(content)
+        return found
 
     def export(self, format: str = "json", *, module: Optional[str] = None,
                trainer_device: Optional[str] = None) -> bytes:
@@ -281,6 +300,9 @@ def _names(tables: Any) -> List[str]:
 def _models_of(info: Any) -> CostModels:
     """Those that the costs of a plan are of, where they are inside the package."""
     name = info.cost_model.text()
+    if info.dense_model.size:
+        logger.warning("the plan was made for whole steps of %s: its costs here are of the tables "
+                       "alone; CostModels.of_steps() takes the model's file", info.dense_model.text())
     if name in TORCHREC_MODELS and info.device_gbps > 0:
         return CostModels.torchrec(info.device_gbps, info.intra_host_gbps, info.inter_host_gbps,
                                    info.host_memory_gbps, model=name,

@@ -44,10 +44,11 @@ class DeviceCost:
     compute_ms: float
     forward_comm_ms: float  # includes waiting for the slowest device
     backward_comm_ms: float
-    total_ms: float
+    total_ms: float  # those and dense_ms
     memory_bytes: int  # weights, optimizer states, caches of rows and the plan's buffers
     host_bytes: int  # what it has in its host's memory
     dim_sum: int  # columns of all its shards
+    dense_ms: float = 0.0  # of a whole step: while nothing is looked up or sent; 0: of tables alone
 
 
 @dataclass(frozen=True)

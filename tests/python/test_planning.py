@@ -13,6 +13,7 @@ import neuroshard_engine as ns
 from neuroshard_engine import command
 
 EXAMPLE = os.path.join(os.environ["NEUROSHARD_EXAMPLES"], "dlrm_dcnv2.json")
+MODEL = os.path.join(os.environ["NEUROSHARD_EXAMPLES"], "dlrm_dcnv2_model.json")
 FEW = [{"name": "user", "rows": 400000, "dim": 64, "pooling_factor": 30},
        {"name": "item", "rows": 100000, "dim": 128, "pooling_factor": 10, "zipf_alpha": 1.05},
        {"name": "ad", "rows": 7000, "dim": 16, "pooling_factor": 2}]
@@ -43,6 +44,56 @@ class PlanTest(unittest.TestCase):
         self.assertEqual(plan.cost_ms, expected["cost_ms"])
         self.assertEqual([each.total_ms for each in plan.per_device],
                          [each["total_ms"] for each in expected["per_device"]])
+
+    def test_costs_of_whole_steps_are_those_of_the_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "plan.json")
+            setting = ["--tables", EXAMPLE, "--device-memory", "80GB"]
+            command.output_of(["plan", *setting, "--devices", "8", "--evaluations", "20000",
+                               "--model", MODEL, "--output", path])
+            with open(path, encoding="utf-8") as file:
+                expected = json.load(file)
+            plan = ns.plan(EXAMPLE, devices=8, device_memory="80GB", evaluations=20000, model=MODEL)
+            found = json.loads(plan.to_json())
+            self.assertEqual(found["shards"], expected["shards"])
+            self.assertEqual(plan.cost_ms, expected["cost_ms"])
+            self.assertEqual(found["provenance"]["dense_model_sha256"],
+                             expected["provenance"]["dense_model_sha256"])
+            self.assertEqual([each.dense_ms for each in plan.per_device],
+                             [each["dense_ms"] for each in expected["per_device"]])
+            self.assertIn("dlrm_dcnv2_model.json", plan.explain(most=1))
+            step = json.loads(command.output_of(
+                ["iteration", "--tables", EXAMPLE, "--model", MODEL, "--plan", path, "--profile",
+                 "H100-80G", "--output", "-"]))
+        found = plan.iteration(ns.DenseModel(MODEL, "H100-80G"))
+        for key in ("iteration_ms", "compute", "exposed", "hidden", "critical_path"):
+            self.assertEqual(found[key], step[key], key)
+        self.assertGreater(found["sum_ms"], found["iteration_ms"])
+
+    def test_whole_steps_are_of_models_that_fit(self):
+        with open(MODEL, encoding="utf-8") as file:
+            model = json.load(file)
+        alone = few()
+        self.assertEqual([each.dense_ms for each in alone.per_device], [0, 0])
+        self.assertEqual(alone.cost_models.dense_model, "")
+        with self.assertRaisesRegex(ns.InvalidInputError, "model: found none"):
+            alone.iteration()
+        whole = few(model=model)
+        self.assertGreater(whole.cost_ms, alone.cost_ms)
+        self.assertEqual(whole.cost_models.dense_model, "model.json")
+        self.assertIn("H200", whole.cost_models.dense_hardware)
+        self.assertGreater(whole.iteration()["iteration_ms"], 0)
+        again = whole.replan(move_limit=0, evaluations=100)
+        self.assertEqual(again.cost_models.dense_model, "model.json")
+        self.assertLessEqual(again.cost_ms, whole.cost_ms)
+        with self.assertRaisesRegex(ns.InvalidInputError, "adds up all that a device does"):
+            few(model=model, cost_model="torchrec")
+        with self.assertRaisesRegex(ns.InvalidInputError, "model.profile: "):
+            few(model=ns.DenseModel(model, "H999"))
+        with self.assertRaisesRegex(ns.InvalidInputError, "model.json"):
+            few(model={**model, "version": 2})
+        with self.assertRaisesRegex(ns.InvalidInputError, "expected what a model file holds"):
+            few(model={"format": {1, 2}})
 
     def test_plans_keep_their_exchange(self):
         plain = few(devices=16)
