@@ -10,9 +10,7 @@
 namespace neuroshard::io {
 namespace {
 
-constexpr std::int64_t kMostValues = std::int64_t{1} << 40;  // of a tensor
 constexpr std::size_t kMost = 65536;  // ranks of an exchange, fused lookups: sums stay below 2^63
-constexpr std::string_view kLookupOperator = "fbgemm::split_embedding_codegen_lookup_";
 
 /// A node's inputs or outputs, in either of the schemas' forms.
 struct Arguments {
@@ -58,7 +56,7 @@ Result<std::vector<std::int64_t>> integers_of(const JsonValue& value) {
   NEUROSHARD_ASSIGN_OR_RETURN(const JsonArray array, value.array());
   std::vector<std::int64_t> all;
   for (const JsonValue each : array) {
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t number, each.integer(0, kMostValues));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::int64_t number, each.integer(0, kMostTraceValues));
     all.push_back(number);
   }
   return all;
@@ -78,14 +76,23 @@ Result<std::string_view> schema_of(JsonObject& node) {
   return node.value().error("found no operator schema, expected one of a lookup");
 }
 
+/// Where the first argument of the rest of a schema ends; types have parentheses, "Tensor(a!)".
+std::size_t argument_end(std::string_view rest) {
+  int open = 0;
+  for (std::size_t at = 0; at < rest.size(); ++at) {
+    if (open == 0 && (rest[at] == ',' || rest[at] == ')')) return at;
+    open += rest[at] == '(' ? 1 : rest[at] == ')' ? -1 : 0;
+  }
+  return rest.size();
+}
+
 /// Which of the operator's arguments has that name.
 std::optional<std::size_t> argument_place(std::string_view schema, std::string_view name) {
   std::size_t place = 0;
   std::string_view rest = schema.substr(std::min(schema.find('('), schema.size()));
   while (!rest.empty() && rest.front() != ')') {
     rest.remove_prefix(1);
-    const std::string_view argument =
-        rest.substr(0, std::min(rest.find_first_of(",)"), rest.size()));
+    const std::string_view argument = rest.substr(0, argument_end(rest));
     const std::string_view declared = argument.substr(0, argument.find('='));
     const std::size_t blank = declared.find_last_of(' ');
     if (blank != std::string_view::npos && declared.substr(blank + 1) == name) return place;
@@ -122,6 +129,7 @@ struct Found {
   std::int64_t lookups = 0;
   std::vector<std::int64_t> bags;  ///< of each fused lookup
   std::vector<Exchange> exchanges;
+  std::vector<Exchange> all_to_alls;  ///< as c10d has them, where gloo notes no collectives
 };
 
 Status add_lookup(JsonObject& node, Found& found) {
@@ -158,22 +166,36 @@ bool is_all_to_allv(const JsonValue& value) {
   return value.is_string() && *value.text() == "all_to_allv";
 }
 
-Status add_exchange_node(JsonObject& node, Found& found) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const Arguments inputs, arguments_of(node, "input"));
-  const auto word = std::find_if(inputs.values.begin(), inputs.values.end(), is_all_to_allv);
-  if (inputs.values.end() - word < 3 || inputs.types.empty()) return {};  // another collective
+/// The exchange of a node's inputs that say what goes to each rank and what comes from each.
+Status add_exchange_of(JsonObject& node, std::string_view type, const JsonValue& sent,
+                       const JsonValue& received, std::vector<Exchange>& exchanges) {
   Exchange exchange;
   NEUROSHARD_ASSIGN_OR_RETURN(exchange.id, node.integer("id", 0));
-  exchange.type = inputs.types.front();
-  NEUROSHARD_ASSIGN_OR_RETURN(exchange.sent, integers_of(*(word + 1)));
-  NEUROSHARD_ASSIGN_OR_RETURN(exchange.received, integers_of(*(word + 2)));
+  exchange.type = type;
+  NEUROSHARD_ASSIGN_OR_RETURN(exchange.sent, integers_of(sent));
+  NEUROSHARD_ASSIGN_OR_RETURN(exchange.received, integers_of(received));
   if (exchange.sent.size() != exchange.received.size() || exchange.sent.size() > kMost) {
     return node.value().error("found all_to_allv to " + std::to_string(exchange.sent.size()) +
                               " and from " + std::to_string(exchange.received.size()) +
                               " ranks, expected as many, at most " + std::to_string(kMost));
   }
-  if (!exchange.sent.empty()) found.exchanges.push_back(std::move(exchange));
+  if (!exchange.sent.empty()) exchanges.push_back(std::move(exchange));
   return {};
+}
+
+Status add_collective(JsonObject& node, Found& found) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const Arguments inputs, arguments_of(node, "input"));
+  const auto word = std::find_if(inputs.values.begin(), inputs.values.end(), is_all_to_allv);
+  if (inputs.values.end() - word < 3 || inputs.types.empty()) return {};  // another collective
+  return add_exchange_of(node, inputs.types.front(), *(word + 1), *(word + 2), found.exchanges);
+}
+
+/// c10d::alltoall_base_(output, input, group, output splits, input splits, ..).
+Status add_all_to_all(JsonObject& node, Found& found) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const Arguments inputs, arguments_of(node, "input"));
+  if (inputs.values.size() < 5 || inputs.types.size() < 2) return {};
+  return add_exchange_of(node, inputs.types[1], inputs.values[4], inputs.values[3],
+                         found.all_to_alls);
 }
 
 Result<Found> search_nodes(const JsonDocument& document) {
@@ -183,13 +205,15 @@ Result<Found> search_nodes(const JsonDocument& document) {
   for (const JsonValue each : nodes) {
     NEUROSHARD_ASSIGN_OR_RETURN(JsonObject node, each.object());
     NEUROSHARD_ASSIGN_OR_RETURN(const std::string name, node.text("name"));
-    if (name.starts_with(kLookupOperator)) NEUROSHARD_RETURN_IF_ERROR(add_lookup(node, found));
-    if (name == "record_param_comms") NEUROSHARD_RETURN_IF_ERROR(add_exchange_node(node, found));
+    if (name.starts_with(kFusedLookup)) NEUROSHARD_RETURN_IF_ERROR(add_lookup(node, found));
+    if (name == "record_param_comms") NEUROSHARD_RETURN_IF_ERROR(add_collective(node, found));
+    if (name == "c10d::alltoall_base_") NEUROSHARD_RETURN_IF_ERROR(add_all_to_all(node, found));
   }
   if (found.bags.empty()) {
-    return document.root().error("found no node " + std::string(kLookupOperator) +
+    return document.root().error("found no node " + std::string(kFusedLookup) +
                                  "*, expected FBGEMM's fused lookups");
   }
+  if (found.exchanges.empty()) found.exchanges = std::move(found.all_to_alls);
   std::sort(found.exchanges.begin(), found.exchanges.end(),
             [](const Exchange& a, const Exchange& b) { return a.id < b.id; });
   return found;
