@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "io/file.h"
 #include "io/json/json_writer.h"
 #include "io/text.h"
 
@@ -14,35 +15,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMostRanks = 65536;
 constexpr std::string_view kDigits = "0123456789";
 
-/// The last number of a name; nothing where it has none.
-std::optional<std::int64_t> last_number(std::string_view name) {
-  const std::size_t last = name.find_last_of(kDigits);
-  if (last == std::string_view::npos) return std::nullopt;
-  const std::size_t before = name.find_last_not_of(kDigits, last);
-  const std::size_t first = before == std::string_view::npos ? 0 : before + 1;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(name.data() + first, name.data() + last + 1, number);
-  if (error != std::errc() || number >= kMostRanks) return std::nullopt;
-  return number;
-}
-
-Status add_rank_file(const std::string& folder, const std::string& ending, const fs::path& path,
+Status add_rank_file(const std::string& folder, const std::string& ending, const std::string& path,
                      std::map<std::int64_t, std::string>& files) {
-  const std::string name = path.filename().string();
-  if (!name.ends_with(ending)) return {};
-  const auto rank = last_number(std::string_view(name).substr(0, name.size() - ending.size()));
+  const std::string name = file_name(path);
+  const auto rank = rank_in_name(std::string_view(name).substr(0, name.size() - ending.size()));
   if (!rank) {
     return invalid_input(folder + ": found " + excerpt(name) + ", expected a name with a rank, " +
                          "such as step.0" + ending);
   }
-  const auto [known, is_new] = files.emplace(*rank, path.string());
+  const auto [known, is_new] = files.emplace(*rank, path);
   if (is_new) return {};
-  const std::string other = fs::path(known->second).filename().string();
   return invalid_input(folder + ": found two files of rank " + std::to_string(*rank) + ", " +
-                       excerpt(std::min(name, other)) + " and " + excerpt(std::max(name, other)) +
+                       excerpt(file_name(known->second)) + " and " + excerpt(name) +
                        ", expected one of each");
 }
 
@@ -59,6 +45,10 @@ void write_rank(JsonWriter& json, std::int64_t number, const RankStep& rank) {
   if (rank.lookups) json.key("lookups").integer(*rank.lookups);
   if (rank.forward_ms) json.key("forward_ms").number(*rank.forward_ms);
   if (rank.backward_ms) json.key("backward_ms").number(*rank.backward_ms);
+  if (rank.forward_exchange_ms) json.key("forward_exchange_ms").number(*rank.forward_exchange_ms);
+  if (rank.backward_exchange_ms) {
+    json.key("backward_exchange_ms").number(*rank.backward_exchange_ms);
+  }
   write_integers(json, "lookups_sent", rank.lookups_sent);
   write_integers(json, "forward_bytes", rank.forward_bytes);
   write_integers(json, "backward_bytes", rank.backward_bytes);
@@ -75,6 +65,7 @@ std::string format_step_trace(const StepTrace& trace) {
   JsonWriter json;
   json.begin_object().key("format").text("neuroshard-trace").key("version").integer(1);
   json.key("source").text(trace.source).key("steps").integer(trace.steps);
+  if (!trace.hardware.empty()) json.key("hardware").text(trace.hardware);
   if (trace.batch_size) json.key("batch_size").integer(*trace.batch_size);
   if (trace.exchange) {
     json.key("exchange").begin_object(JsonWriter::Layout::kLine);
@@ -96,21 +87,45 @@ Status check_unpacked(std::string_view bytes, const std::string& source) {
   return invalid_input(source + ": found gzip, expected a trace that is unpacked (gunzip)");
 }
 
-Result<std::vector<std::string>> files_of_ranks(const std::string& folder,
-                                                const std::string& ending) {
-  std::map<std::int64_t, std::string> files;
+std::optional<std::int64_t> rank_in_name(std::string_view name) {
+  const std::size_t last = name.find_last_of(kDigits);
+  if (last == std::string_view::npos) return std::nullopt;
+  const std::size_t before = name.find_last_not_of(kDigits, last);
+  const std::size_t first = before == std::string_view::npos ? 0 : before + 1;
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(name.data() + first, name.data() + last + 1, number);
+  if (error != std::errc() || number >= kMostTraceRanks) return std::nullopt;
+  return number;
+}
+
+Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& ending) {
+  std::vector<std::string> files;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
-    NEUROSHARD_RETURN_IF_ERROR(add_rank_file(folder, ending, at->path(), files));
+    if (at->path().filename().string().ends_with(ending)) files.push_back(at->path().string());
   }
   if (error) return invalid_input(folder + ": cannot read the folder: " + error.message());
   if (files.empty()) return invalid_input(folder + ": found no file *" + ending);
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Status missing_rank(const std::string& folder, std::int64_t rank, std::int64_t last) {
+  return invalid_input(folder + ": found no file of rank " + std::to_string(rank) +
+                       ", expected one of each up to " + std::to_string(last));
+}
+
+Result<std::vector<std::string>> files_of_ranks(const std::string& folder,
+                                                const std::string& ending) {
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::vector<std::string> all, files_in(folder, ending));
+  std::map<std::int64_t, std::string> files;
+  for (const std::string& path : all) {
+    NEUROSHARD_RETURN_IF_ERROR(add_rank_file(folder, ending, path, files));
+  }
   std::vector<std::string> paths;
   for (auto& [rank, path] : files) {
-    if (rank != std::ssize(paths)) {
-      return invalid_input(folder + ": found no file of rank " + std::to_string(paths.size()) +
-                           ", expected one of each up to " + std::to_string(files.rbegin()->first));
-    }
+    if (rank != std::ssize(paths))
+      return missing_rank(folder, std::ssize(paths), files.rbegin()->first);
     paths.push_back(std::move(path));
   }
   return paths;

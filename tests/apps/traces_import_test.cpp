@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "io/cost_data/collection.h"
 #include "io/json/json.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
@@ -97,6 +98,64 @@ BOOST_AUTO_TEST_CASE(what_export_writes_is_recovered_exactly) {
     ++rank;
   }
   BOOST_TEST(rank == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(a_profile_of_known_tables_is_data_to_train_on) {
+  const TemporaryFolder folder;
+  std::string tables =
+      R"({"format": "neuroshard-tables", "version": 1, "batch_size": 128, "tables": [)";
+  const std::vector<int> dims{16, 32, 64, 16};
+  for (std::size_t k = 0; k < dims.size(); ++k) {
+    tables += (k == 0 ? "" : ",") + std::string(R"({"name": "t)") + std::to_string(k) +
+              R"(", "rows": )" + std::to_string(1000 * (k + 1)) + R"(, "dim": )" +
+              std::to_string(dims[k]) + R"(, "pooling_factor": 2, "zipf_alpha": 1})";
+  }
+  folder.write("tables.json", tables + "]}");
+  const auto shard = [](int table, int dim, int device) {
+    return R"({"table": )" + std::to_string(table) + R"(, "rows": [0, )" +
+           std::to_string(1000 * (table + 1)) + R"(], "columns": [0, )" + std::to_string(dim) +
+           R"(], "device": )" + std::to_string(device) + "}";
+  };
+  const auto plan = [&](int first) {
+    return R"({"format": "neuroshard-plan", "version": 1, "devices": 2, "batch_size": 128, "shards": [)" +
+           shard(0, 16, first) + "," + shard(1, 32, 1) + "," + shard(2, 64, 0) + "," +
+           shard(3, 16, 1) + "]}";
+  };
+  folder.write("plan.json", plan(0));
+  const auto import = [&](const std::string& output) {
+    return run_command({"traces", "import", "--kineto",
+                        source_file("tests/fuzz/corpus/kineto_trace"), "--tables",
+                        folder.file("tables.json"), "--plan", folder.file("plan.json"), "--output",
+                        folder.file(output)});
+  };
+  const Outcome outcome = import("read");
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST(outcome.out.find("2 samples in ") != std::string::npos, outcome.out);
+  BOOST_TEST(outcome.out.find("measured on a CPU by a trainer's trace") != std::string::npos);
+  const auto data = neuroshard::io::read_compute_directory(folder.file("read/compute"));
+  BOOST_TEST_REQUIRE(data.ok(), data.status().message());
+  BOOST_TEST(data->samples.size() == 2u);
+  BOOST_TEST((data->samples[0].tables == std::vector<std::int32_t>{0, 2}));
+  BOOST_TEST(data->samples[0].cost_ms == 0.1338035 + 0.103977, boost::test_tools::tolerance(1e-9));
+  BOOST_TEST(data->collection.batch_size == 128);
+  folder.write("plan.json", plan(1));
+  expect_one_line(import("other"), 2, "rank 0: found 64 columns in the plan, expected 80");
+  BOOST_TEST(!std::filesystem::exists(folder.file("other")));
+}
+
+BOOST_AUTO_TEST_CASE(flags_that_do_not_go_together_are_refused) {
+  const TemporaryFolder folder;
+  const std::string traces = source_file("tests/fuzz/corpus/kineto_trace");
+  const auto refused = [&](std::vector<std::string> words, const std::string& line) {
+    words.insert(words.begin(), {"traces", "import", "--output", folder.file("x")});
+    expect_one_line(run_command(words), 2, line);
+  };
+  refused({}, "found neither --chakra nor --pytorch-et or --kineto");
+  refused({"--kineto", traces, "--chakra", traces}, "found both --chakra and");
+  refused({"--kineto", traces, "--batch-size", "8"}, "--batch-size: found with --kineto");
+  refused({"--kineto", traces, "--plan", traces}, "--plan: found without --tables");
+  refused({"--pytorch-et", traces, "--plan", traces, "--tables", traces},
+          "--tables: found without --kineto");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_complete_set_of_traces_is_refused) {

@@ -1,0 +1,188 @@
+// Traces of PyTorch's profiler: two steps of TorchRec 1.9.2 on two processes and gloo, cut down to
+// what the reader knows, and one as it is on a GPU.
+#include "io/traces/kineto_trace.h"
+
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "io/file.h"
+#include "io/traces/pytorch_trace.h"
+#include "tests/io/support.h"
+
+namespace neuroshard::io {
+namespace {
+
+using test::check_prefixes_refused;
+using test::check_refused;
+
+std::string kineto_folder() {
+  return std::string(NEUROSHARD_SOURCE_DIR) + "/tests/fuzz/corpus/kineto_trace";
+}
+
+std::string gloo_trace(int rank) {
+  return test::value_of(read_file(kineto_folder() + "/gloo_" + std::to_string(rank) + ".json"));
+}
+
+/// A file of that text in a folder.
+void put(const test::TemporaryFolder& folder, const std::string& name, const std::string& text) {
+  BOOST_REQUIRE(write_file_atomically(folder.file(name), text).ok());
+}
+
+void swap_words(std::string& text, const std::string& from, const std::string& to) {
+  std::size_t at = text.find(from);
+  BOOST_TEST_REQUIRE(at != std::string::npos, from);
+  for (; at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+Status kineto_refusal(const std::string& from, const std::string& to) {
+  std::string text = gloo_trace(0);
+  swap_words(text, from, to);
+  return parse_kineto_trace(text, "my.json").status();
+}
+
+std::string event(const std::string& category, const std::string& name, double start, double us,
+                  const std::string& args) {
+  return R"({"ph": "X", "cat": ")" + category + R"(", "name": ")" + name +
+         R"(", "tid": 1, "ts": )" + std::to_string(start) + R"(, "dur": )" + std::to_string(us) +
+         R"(, "args": {)" + args + "}},\n";
+}
+
+/// Operators launch kernels that run later: a lookup of 70 us, another of 40 us that is no lookup,
+/// a backward pass of 100 us in two kernels, exchanges of 300 and 500 us.
+std::string gpu_trace() {
+  const std::string exchange = R"("Concrete Inputs": ["", "", "", "[64]", "[64]", "True"],
+      "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "Scalar"],)";
+  return R"({"deviceProperties": [{"id": 0, "name": "NVIDIA H100"}], "traceEvents": [)"
+         "\n" +
+         event("cpu_op", "fbgemm::split_embedding_codegen_lookup_sgd_function", 10, 5,
+               R"("External id": 1)") +
+         event("cpu_op", "fbgemm::split_embedding_codegen_forward", 12, 2, R"("External id": 2)") +
+         event("cpu_op", "aten::mul", 16, 2, R"("External id": 3)") +
+         event("cpu_op", "c10d::alltoall_base_", 20, 2, exchange + R"("External id": 4)") +
+         event("cpu_op", "c10d::alltoall_base_", 30, 3, exchange + R"("External id": 5)") +
+         event("cpu_op", "record_param_comms", 31, 1, R"("External id": 6)") +
+         event("cpu_op", "torch::autograd::CppNode<SplitLookupFunction_sgd_Op>", 40, 5,
+               R"("External id": 7, "Input Dims": [[8, 12]])") +
+         event("kernel", "forward", 100, 70, R"("External id": 2)") +
+         event("kernel", "mul", 200, 40, R"("External id": 3)") +
+         event("kernel", "ncclDevKernel_SendRecv", 300, 300, R"("External id": 4)") +
+         event("kernel", "ncclDevKernel_SendRecv", 700, 500, R"("External id": 6)") +
+         event("kernel", "sort", 1300, 30, R"("External id": 7)") +
+         event("kernel", "update", 1400, 70, R"("External id": 7)") + "{}]}";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(kineto_trace)
+
+BOOST_AUTO_TEST_CASE(a_real_trace_says_shapes_splits_and_times) {
+  const KinetoRank rank = test::value_of(parse_kineto_trace(gloo_trace(0), "gloo_0.json"));
+  BOOST_TEST(rank.steps == 2);
+  BOOST_TEST(rank.rank.value() == 0);
+  BOOST_TEST(rank.batch_size.value() == 128);
+  BOOST_TEST((rank.forward == Precision::kFp32 && rank.backward == Precision::kFp32));
+  BOOST_TEST(rank.hardware.empty());
+  BOOST_TEST(rank.step.dims.value() == 80);
+  BOOST_TEST(rank.step.lookups.value() == 384);
+  BOOST_TEST((rank.step.lookups_sent == std::vector<std::int64_t>{192, 512}));
+  BOOST_TEST((rank.step.forward_bytes == std::vector<std::int64_t>{20480, 20480}));
+  BOOST_TEST((rank.step.backward_bytes == std::vector<std::int64_t>{20480, 12288}));
+  const auto near = boost::test_tools::tolerance(1e-9);
+  BOOST_TEST(rank.step.forward_ms.value() == 0.1338035, near);
+  BOOST_TEST(rank.step.backward_ms.value() == 0.103977, near);
+  BOOST_TEST(rank.step.forward_exchange_ms.value() == 1.9408605, near);
+  BOOST_TEST(rank.step.backward_exchange_ms.value() == 2.513219, near);
+}
+
+BOOST_AUTO_TEST_CASE(it_says_what_the_execution_trace_of_its_run_says) {
+  const std::string text = test::value_of(
+      read_file(std::string(NEUROSHARD_SOURCE_DIR) + "/tests/fuzz/corpus/pytorch_trace/gloo.json"));
+  const PytorchRank shapes = test::value_of(parse_pytorch_trace(text, "gloo.json"));
+  KinetoRank rank = test::value_of(parse_kineto_trace(gloo_trace(0), "gloo_0.json"));
+  BOOST_TEST((shapes.batch_size == rank.batch_size && shapes.forward == rank.forward));
+  rank.step.forward_ms = rank.step.backward_ms = std::nullopt;
+  rank.step.forward_exchange_ms = rank.step.backward_exchange_ms = std::nullopt;
+  BOOST_TEST((shapes.step == rank.step));
+}
+
+BOOST_AUTO_TEST_CASE(on_a_gpu_times_are_those_of_the_kernels_launched_there) {
+  const KinetoRank rank = test::value_of(parse_kineto_trace(gpu_trace(), "gpu.json"));
+  BOOST_TEST(rank.steps == 1);
+  BOOST_TEST(rank.hardware == "NVIDIA H100");
+  BOOST_TEST(!rank.rank.has_value());
+  const auto near = boost::test_tools::tolerance(1e-9);
+  BOOST_TEST(rank.step.forward_ms.value() == 0.07, near);
+  BOOST_TEST(rank.step.backward_ms.value() == 0.1, near);
+  BOOST_TEST(rank.step.forward_exchange_ms.value() == 0.3, near);
+  BOOST_TEST(rank.step.backward_exchange_ms.value() == 0.5, near);
+  BOOST_TEST((rank.forward == Precision::kFp16));
+  BOOST_TEST((rank.step.forward_bytes == std::vector<std::int64_t>{128}));
+  BOOST_TEST((rank.batch_size == 8 && rank.step.dims == 12));
+  BOOST_TEST(!rank.step.lookups.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_has_a_file_of_each_rank_whatever_its_name) {
+  const StepTrace trace = test::value_of(read_kineto_steps(kineto_folder()));
+  BOOST_TEST(trace.ranks.size() == 2u);
+  BOOST_TEST((trace.exchange == ExchangeFormat{Precision::kFp32, Precision::kFp32}));
+  BOOST_TEST(trace.ranks[1].dims.value() == 48);
+  const test::TemporaryFolder folder;
+  put(folder, "worker 7.json", gloo_trace(1));  // traces say their ranks
+  put(folder, "worker 3.json", gloo_trace(0));
+  BOOST_TEST((test::value_of(read_kineto_steps(folder.path())) == trace));
+  put(folder, "again.json", gloo_trace(0));
+  check_refused(read_kineto_steps(folder.path()).status(),
+                {"is of rank 0, as ", "one file of each"});
+  std::filesystem::remove(folder.file("again.json"));
+  std::filesystem::remove(folder.file("worker 3.json"));
+  check_refused(read_kineto_steps(folder.path()).status(), {"found no file of rank 0"});
+  std::string other = gloo_trace(0);
+  swap_words(other, "[[128, 80]]", "[[64, 80]]");
+  put(folder, "other.json", other);
+  check_refused(read_kineto_steps(folder.path()).status(), {"another batch"});
+  std::filesystem::remove(folder.file("other.json"));
+  std::string alone = gloo_trace(1);
+  swap_words(alone, "\"rank\": 1", "\"rank\": 0");
+  put(folder, "worker 7.json", alone);
+  check_refused(read_kineto_steps(folder.path()).status(), {"exchanges of 2 ranks, expected 1"});
+  put(folder, "worker 7.json", gpu_trace());  // which does not say it: the name does
+  check_refused(read_kineto_steps(folder.path()).status(), {"found no file of rank 0"});
+}
+
+BOOST_AUTO_TEST_CASE(times_join_the_shapes_of_the_same_run) {
+  StepTrace shapes = test::value_of(read_kineto_steps(kineto_folder()));
+  const StepTrace times = shapes;
+  shapes.ranks[0].forward_ms.reset();
+  shapes.ranks[0].backward_exchange_ms.reset();
+  BOOST_TEST(add_kineto_times(times, shapes).ok());
+  BOOST_TEST((shapes.ranks == times.ranks));
+  StepTrace other = times;
+  other.ranks[1].dims = 52;
+  check_refused(add_kineto_times(times, other), {"rank 1: found 48 columns", "expected 52"});
+  other = times;
+  other.batch_size = 64;
+  check_refused(add_kineto_times(times, other), {"a batch of 128, expected 64"});
+  other.ranks.pop_back();
+  check_refused(add_kineto_times(times, other), {"of 2 ranks, expected 1"});
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_such_profile_is_refused) {
+  check_refused(parse_kineto_trace("{}", "my.json").status(), {"my.json: $", "traceEvents"});
+  check_refused(parse_kineto_trace("\x1f\x8b", "my.json").status(), {"found gzip"});
+  check_refused(kineto_refusal("fbgemm::split_embedding_codegen_lookup", "other::lookup"),
+                {"my.json: found no operator fbgemm::split"});
+  check_refused(kineto_refusal("torch::autograd::CppNode<Split", "torch::Other<Split"),
+                {"found 0 backward passes", "expected 1"});
+  check_refused(kineto_refusal("\"dur\": ", "\"dur\": -"), {"traceEvents[1].dur"});
+  check_refused(kineto_refusal("[[2], [384]", "[[2], [-384]"), {"Input Dims", "-384"});
+  check_prefixes_refused(
+      gloo_trace(0), "my.json",
+      [](std::string_view bytes) { return parse_kineto_trace(bytes, "my.json"); }, 1);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+}  // namespace neuroshard::io
