@@ -6,10 +6,6 @@
 namespace neuroshard {
 namespace {
 
-/// Steps until the pipeline is full: a batch is copied two steps before it is computed. One more,
-/// as a step is what lies between the ends of two.
-constexpr int kSteps = 5;
-
 struct Busy {
   double start_ms = 0;
   double end_ms = 0;
@@ -101,13 +97,8 @@ std::vector<TimelineEntry> critical_path(const StepGraph& graph, const LastSteps
 
 }  // namespace
 
-double iteration_ms(const StepGraph& graph) {
-  const LastSteps steps = run_steps(graph, kSteps);
-  return end_of(graph, steps.last).ms - end_of(graph, steps.before).ms;
-}
-
 IterationCost iteration_cost(const StepGraph& graph) {
-  const LastSteps steps = run_steps(graph, kSteps);
+  const LastSteps steps = run_steps(graph, kStepsUntilFull);
   const StepEnd begin = end_of(graph, steps.before);
   const StepEnd end = end_of(graph, steps.last);
   IterationCost cost;

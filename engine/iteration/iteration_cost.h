@@ -9,6 +9,10 @@
 
 namespace neuroshard {
 
+/// Steps until the pipeline is full: a batch is copied two steps before it is computed. One more,
+/// as a step is what lies between the ends of two.
+inline constexpr int kStepsUntilFull = 5;
+
 /// One task of a step on a device; times from the beginning of the step on, where the step before
 /// is over. What is issued early may begin before.
 struct TimelineEntry {
@@ -41,9 +45,6 @@ struct IterationCost {
   std::vector<TimelineEntry> timeline;       ///< of all devices, by task, then device
   std::vector<TimelineEntry> critical_path;  ///< in order of time; each ends where the next begins
 };
-
-/// IterationCost::iteration_ms alone.
-double iteration_ms(const StepGraph& graph);
 
 /// Runs the step until one is like the next, and takes that apart. Deterministic.
 IterationCost iteration_cost(const StepGraph& graph);

@@ -16,6 +16,7 @@
 #include "engine/ground_truth/sim/plan_loads.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/iteration/dense_step.h"
+#include "engine/iteration/step_simulator.h"
 #include "engine/iteration/kernel_times.h"
 #include "engine/iteration/step_graph.h"
 
@@ -173,10 +174,15 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   const double lookup_ms =
       embedding.lookup_forward_ms.front() + embedding.lookup_backward_ms.front();
   const std::int32_t shown = std::min(devices, 2);  // all do the same
+  const StepGraph graph = step_graph(step, model, embedding, shown, devices);
+  StepSimulator simulator(graph);
   const auto time = [&](double forward_ms, double backward_ms) {
-    embedding.exchange_forward_ms = forward_ms;
-    embedding.exchange_backward_ms = backward_ms;
-    return iteration_ms(step_graph(step, model, embedding, shown, devices)) - lookup_ms;
+    for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+      const StepPhase phase = graph.tasks[task].phase;
+      if (phase == StepPhase::kExchangeForward) simulator.set_ms(task, forward_ms);
+      if (phase == StepPhase::kExchangeBackward) simulator.set_ms(task, backward_ms);
+    }
+    return simulator.iteration_ms() - lookup_ms;
   };
   // The step is as long as what takes longer, the exchange or what runs beside it: one that takes
   // as long as the whole step hides all of that.
