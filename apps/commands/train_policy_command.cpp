@@ -1,8 +1,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -17,8 +19,11 @@
 #include "apps/make_commands.h"
 #include "engine/core/cluster.h"
 #include "engine/core/decimal.h"
+#include "engine/policy/policy_checkpoint.h"
 #include "engine/policy/policy_file.h"
 #include "engine/policy/train_policy.h"
+#include "io/file.h"
+#include "io/text.h"
 
 namespace neuroshard::apps {
 namespace {
@@ -59,6 +64,12 @@ class TrainPolicyCommand final : public Command {
                 &control_.time_limit_s, {0, kLongestTraining})
         .default_text("none");
     flags.integer("episodes", "plans drawn of each task", &options_.episodes, 2, 1024);
+    flags
+        .text(
+            "checkpoint", "FILE",
+            "where the training stands in the end; if there is such a file, it goes on from there",
+            &checkpoint_)
+        .writes();
     declare_batch_size(flags, &batch_size_);
     declare_threads(flags, &control_.threads);
     flags.seed("seed", "of the tasks, the first weights and the plans drawn", &options_.seed);
@@ -77,12 +88,21 @@ class TrainPolicyCommand final : public Command {
     PolicyTasks& tasks = options_.tasks;
     NEUROSHARD_RETURN_IF_ERROR(set_task_tables(task_tables_, &tasks.min_tables, &tasks.max_tables));
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training, train(loaded.workload, models.models));
-    const ModelOrigin origin = origin_of(models.models);
-    training.model.origin = {models.name, models.sha256, loaded.sha256, origin.hardware,
-                             origin.provenance};
+    const ModelOrigin costs = origin_of(models.models);
+    const PolicyOrigin origin{models.name, models.sha256, loaded.sha256, costs.hardware,
+                              costs.provenance};
+    const PolicySettings settings = policy_settings(options_, origin, loaded.workload.batch_size);
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<PolicyTrainingState> from,
+                                read_checkpoint(settings));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training,
+                                train(loaded.workload, models.models, from));
+    training.model.origin = origin;
     if (training.report.stopped_early) print_note("stopped early: this is the best policy so far");
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_policy(training.model)));
+    if (checkpoint_) {
+      NEUROSHARD_RETURN_IF_ERROR(io::write_file_atomically(
+          *checkpoint_, format_policy_checkpoint(settings, training.state)));
+    }
     if (report_) {
       NEUROSHARD_RETURN_IF_ERROR(
           deliver(*report_, format_policy_training(options_, training.model, training.report)));
@@ -102,11 +122,26 @@ class TrainPolicyCommand final : public Command {
     tasks.max_tables = std::clamp(half, tasks.min_tables, 60);
   }
 
-  Result<PolicyTraining> train(const Workload& pool, const CostModels& models) {
+  /// Nothing where there is no such file yet.
+  Result<std::optional<PolicyTrainingState>> read_checkpoint(const PolicySettings& settings) const {
+    std::optional<PolicyTrainingState> state;
+    std::error_code unknown;
+    if (!checkpoint_ || !std::filesystem::exists(*checkpoint_, unknown)) return state;
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(*checkpoint_));
+    NEUROSHARD_ASSIGN_OR_RETURN(state, parse_policy_checkpoint(bytes, *checkpoint_, settings));
+    print_note("goes on from " + io::printable(*checkpoint_) + ", after " +
+               with_commas(state->steps) + " of " +
+               with_commas(options_.imitations + options_.updates) + " steps");
+    return state;
+  }
+
+  Result<PolicyTraining> train(const Workload& pool, const CostModels& models,
+                               const std::optional<PolicyTrainingState>& from) {
     ProgressBar progress;
     control_.progress = &progress;
     control_.cancel = &cancel_token();
-    Result<PolicyTraining> trained = train_policy(pool, models, options_, control_);
+    Result<PolicyTraining> trained =
+        train_policy(pool, models, options_, control_, from ? &*from : nullptr);
     if (trained.status().code() == StatusCode::kCancelled) {
       return cancelled("interrupted, no policy written");
     }
@@ -148,6 +183,7 @@ class TrainPolicyCommand final : public Command {
   std::vector<std::int32_t> task_tables_;
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> report_;
+  std::optional<std::string> checkpoint_;
   PolicyTrainOptions options_;
   PolicyTrainControl control_{.threads = 0};
 };

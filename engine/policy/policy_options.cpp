@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <string>
 
 #include "engine/core/bytes.h"
 #include "engine/policy/policy_context.h"
-#include "engine/policy/train_policy.h"
+#include "engine/policy/policy_training.h"
 
 namespace neuroshard {
 namespace {
@@ -15,6 +16,13 @@ Status check_integer(const std::string& what, std::int64_t found, std::int64_t l
 }
 
 }  // namespace
+
+const PolicyPoint& best_look(const std::vector<PolicyPoint>& curve) {
+  return *std::min_element(curve.begin(), curve.end(),
+                           [](const PolicyPoint& a, const PolicyPoint& b) {
+                             return a.validation_share < b.validation_share;
+                           });
+}
 
 Status validate(const PolicyTrainOptions& options) {
   NEUROSHARD_RETURN_IF_ERROR(check_integer("updates", options.updates, 1, 1'000'000));

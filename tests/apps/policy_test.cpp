@@ -186,6 +186,25 @@ BOOST_AUTO_TEST_CASE(surrogate_costs_begin_at_random_or_with_a_policy_of_any_kin
   BOOST_TEST(parsed(compared.out).at("summary").as_object().contains("surco"));
 }
 
+BOOST_AUTO_TEST_CASE(a_training_goes_on_from_its_checkpoint_and_from_no_other) {
+  const TemporaryFolder folder;
+  const std::string state = folder.file("c.safetensors");
+  const auto again = [&](const std::string& more) {
+    return run_command(split_words("train policy --tables " + trained().pool +
+                                   " --cost-model h100_sim --device-memory 40GB --devices 4,2 " +
+                                   "--task-tables 5,15 --output " + folder.file("p.safetensors") +
+                                   " --checkpoint " + state + " " + more));
+  };
+  // Ended at once; what it goes on to is the policy that was trained in one go.
+  BOOST_TEST(again("--updates 20 --time-limit 0.2").exit_code == 0);
+  const Outcome whole = again("--updates 20");
+  BOOST_TEST_REQUIRE(whole.exit_code == 0, whole.err);
+  BOOST_TEST(whole.err.find("goes on from " + state + ", after ") != std::string::npos, whole.err);
+  BOOST_TEST(slurp(folder.file("p.safetensors")) == slurp(trained().policy));
+  expect_one_line(again("--updates 30"), 2, "updates: found '20', expected '30'");
+  expect_one_line(again("--updates 20 --seed 1"), 2, "seed: found '0', expected '1'");
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {
   expect_one_line(trained().plan("--algorithm dreamshard"), 2, "--policy: found none, expected");
   expect_one_line(trained().plan("--algorithm dreamshard --policy " + trained().pool), 2,
