@@ -1,7 +1,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -14,15 +16,19 @@
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
+#include "apps/flags/joint_flags.h"
 #include "apps/flags/policy_flags.h"
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/cluster.h"
 #include "engine/core/decimal.h"
+#include "engine/cost_model/cost_model_file.h"
+#include "engine/ground_truth/joint_policy.h"
 #include "engine/policy/policy_checkpoint.h"
 #include "engine/policy/policy_file.h"
 #include "engine/policy/train_policy.h"
 #include "io/file.h"
+#include "io/sha256.h"
 #include "io/text.h"
 
 namespace neuroshard::apps {
@@ -38,6 +44,7 @@ class TrainPolicyCommand final : public Command {
         .required()
         .reads();
     declare_cost_model(flags, &cost_model_);
+    joint_.declare(flags);
     declare_device_memory(flags, &options_.tasks.memory_bytes);
     flags
         .integers("devices", "numbers of devices to train for", &options_.tasks.devices, 1,
@@ -87,32 +94,64 @@ class TrainPolicyCommand final : public Command {
     set_usual_tasks(loaded.workload);
     PolicyTasks& tasks = options_.tasks;
     NEUROSHARD_RETURN_IF_ERROR(set_task_tables(task_tables_, &tasks.min_tables, &tasks.max_tables));
+    NEUROSHARD_RETURN_IF_ERROR(joint_.check(flags));
+    return joint_.output() ? run_joint(loaded) : run_alone(loaded);
+  }
+
+ private:
+  Status run_alone(const LoadedWorkload& loaded) {
     NEUROSHARD_ASSIGN_OR_RETURN(const NamedCostModels models, load_cost_models(cost_model_));
-    const ModelOrigin costs = origin_of(models.models);
-    const PolicyOrigin origin{models.name, models.sha256, loaded.sha256, costs.hardware,
-                              costs.provenance};
+    const PolicyOrigin origin = policy_origin(models, loaded);
     const PolicySettings settings = policy_settings(options_, origin, loaded.workload.batch_size);
     NEUROSHARD_ASSIGN_OR_RETURN(const std::optional<PolicyTrainingState> from,
                                 read_checkpoint(settings));
-    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training,
-                                train(loaded.workload, models.models, from));
+    NEUROSHARD_ASSIGN_OR_RETURN(PolicyTraining training, with_progress([&] {
+                                  return train_policy(loaded.workload, models.models, options_,
+                                                      control_, from ? &*from : nullptr);
+                                }));
     training.model.origin = origin;
-    if (training.report.stopped_early) print_note("stopped early: this is the best policy so far");
-    NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_policy(training.model)));
     if (checkpoint_) {
       NEUROSHARD_RETURN_IF_ERROR(io::write_file_atomically(
           *checkpoint_, format_policy_checkpoint(settings, training.state)));
     }
+    return show(models, training);
+  }
+
+  /// The cost networks are there first: a policy without them could place nothing.
+  Status run_joint(const LoadedWorkload& loaded) {
+    NEUROSHARD_ASSIGN_OR_RETURN(
+        const std::unique_ptr<GroundTruth> truth,
+        joint_.ground_truth(options_.tasks.memory_bytes, control_.threads, options_.seed));
+    NEUROSHARD_ASSIGN_OR_RETURN(JointTraining joint, with_progress([&] {
+                                  return train_joint_policy(*truth, loaded.workload, joint_.plans(),
+                                                            options_, control_);
+                                }));
+    const std::string bytes = format_cost_models(joint.costs);
+    NEUROSHARD_RETURN_IF_ERROR(deliver(*joint_.output(), bytes));
+    const NamedCostModels models{io::file_name(*joint_.output()), io::sha256_hex(bytes),
+                                 std::move(joint.costs), true};
+    joint.policy.model.origin = policy_origin(models, loaded);
+    return show(models, joint.policy);
+  }
+
+  static PolicyOrigin policy_origin(const NamedCostModels& models, const LoadedWorkload& loaded) {
+    const ModelOrigin costs = origin_of(models.models);
+    return {models.name, models.sha256, loaded.sha256, costs.hardware, costs.provenance};
+  }
+
+  /// The policy, the report, and what people see.
+  Status show(const NamedCostModels& models, const PolicyTraining& training) const {
+    if (training.report.stopped_early) print_note("stopped early: this is the best policy so far");
+    NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_policy(training.model)));
     if (report_) {
       NEUROSHARD_RETURN_IF_ERROR(
           deliver(*report_, format_policy_training(options_, training.model, training.report)));
     }
-    if (output_ == "-" || report_ == "-") return {};
+    if (output_ == "-" || report_ == "-" || joint_.output() == "-") return {};
     return print("cost model " + describe(models) + "\n" + text_of(training.report) +
                  "policy written to " + output_ + "\n");
   }
 
- private:
   /// Of as many tables as the pool has to spare.
   void set_usual_tasks(const Workload& pool) {
     PolicyTasks& tasks = options_.tasks;
@@ -135,13 +174,12 @@ class TrainPolicyCommand final : public Command {
     return state;
   }
 
-  Result<PolicyTraining> train(const Workload& pool, const CostModels& models,
-                               const std::optional<PolicyTrainingState>& from) {
+  template <typename Train>
+  auto with_progress(const Train& train) -> decltype(train()) {
     ProgressBar progress;
     control_.progress = &progress;
     control_.cancel = &cancel_token();
-    Result<PolicyTraining> trained =
-        train_policy(pool, models, options_, control_, from ? &*from : nullptr);
+    auto trained = train();
     if (trained.status().code() == StatusCode::kCancelled) {
       return cancelled("interrupted, no policy written");
     }
@@ -149,6 +187,18 @@ class TrainPolicyCommand final : public Command {
   }
 
   static std::string share_text(double share) { return fixed_decimals(100 * share, 2) + " %"; }
+
+  /// What was measured, and how well the networks of the rounds before knew it; "" without.
+  static std::string rounds_text(const PolicyReport& report) {
+    if (report.rounds.empty()) return "";
+    TextTable table({{"plans measured"}, {"mean ms"}, {"predicted within"}});
+    for (const PolicyRound& round : report.rounds) {
+      table.add({with_commas(round.plans), fixed_decimals(round.measured_ms, 3),
+                 std::isnan(round.error) ? "-" : share_text(round.error)});
+    }
+    return table.render(Console::of(STDOUT_FILENO)) +
+           "the first at random, then drawn by the policy; predicted by the networks before\n";
+  }
 
   /// Some looks at the held-out tasks, evenly spread, the best and the last among them.
   [[nodiscard]] std::string text_of(const PolicyReport& report) const {
@@ -163,7 +213,7 @@ class TrainPolicyCommand final : public Command {
                  fixed_decimals(point.entropy, 3), share_text(point.validation_share)},
                 best ? Style::kBold : Style::kPlain);
     }
-    return "trained on " + counted(report.training_tables, "table") + ", " +
+    return rounds_text(report) + "trained on " + counted(report.training_tables, "table") + ", " +
            counted(report.held_out_tables, "table") + " held out\n" +
            table.render(Console::of(STDOUT_FILENO)) +
            (options_.reward == PolicyReward::kBalance ? "largest compute over the mean, both "
@@ -184,6 +234,7 @@ class TrainPolicyCommand final : public Command {
   std::optional<std::int64_t> batch_size_;
   std::optional<std::string> report_;
   std::optional<std::string> checkpoint_;
+  JointFlags joint_;
   PolicyTrainOptions options_;
   PolicyTrainControl control_{.threads = 0};
 };

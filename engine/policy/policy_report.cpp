@@ -35,6 +35,18 @@ void write_origin(const PolicyOrigin& origin, JsonWriter& json) {
   json.key("cost_provenance").text(word_of(origin.provenance));
 }
 
+void write_rounds(const std::vector<PolicyRound>& rounds, JsonWriter& json) {
+  json.key("measured_rounds").begin_array();
+  for (const PolicyRound& round : rounds) {
+    json.begin_object(JsonWriter::Layout::kLine);
+    json.key("plans").integer(round.plans);
+    json.key("measured_ms").number(round.measured_ms);
+    json.key("error").number(round.error);
+    json.end_object();
+  }
+  json.end_array();
+}
+
 }  // namespace
 
 std::string format_policy_training(const PolicyTrainOptions& options, const PolicyModel& model,
@@ -61,6 +73,7 @@ std::string format_policy_training(const PolicyTrainOptions& options, const Poli
     json.end_object();
   }
   json.end_array();
+  if (!report.rounds.empty()) write_rounds(report.rounds, json);
   json.end_object();
   return json.take();
 }

@@ -20,6 +20,13 @@ struct PolicySplit {
 PolicySplit split_tables(std::size_t tables, const PolicyTasks& tasks, std::uint64_t seed);
 
 /// Random numbers of a training, all of its seed.
-enum class PolicyStream : std::uint64_t { kSplit, kWeights, kTasks, kHeldOutTasks, kEpisodes };
+enum class PolicyStream : std::uint64_t {
+  kSplit,
+  kWeights,
+  kTasks,
+  kHeldOutTasks,
+  kEpisodes,
+  kMeasuredPlans
+};
 
 }  // namespace neuroshard

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/policy/network_policy.h"
+#include "engine/policy/policy_reward.h"
 #include "engine/policy/policy_validation.h"
 #include "engine/policy/policy_weights.h"
 #include "search/policy/rollout.h"
@@ -227,7 +228,16 @@ Result<PolicyTrainer::DrawnPlan> PolicyTrainer::draw_plan(Rng& rng) {
   search::Episode episode(*world.evaluator, *run);
   search::Rollout drawn = search::roll_out(episode, task.setting, task.pieces,
                                            search::costlier_piece, nullptr, &rng, stop_);
-  return DrawnPlan{world.devices, drawn.complete ? std::move(drawn.pieces) : task.pieces};
+  DrawnPlan plan{world.devices, drawn.complete ? std::move(drawn.pieces) : task.pieces};
+  episode.reset(task.setting);
+  for (const search::PolicyPiece& piece : plan.pieces) {
+    episode.offer(piece);
+    episode.place(piece, piece.shard.device);
+  }
+  search::Scratch scratch;
+  plan.cost_ms = penalty_of(PolicyReward::kCost, *world.evaluator, episode.compute_ms(),
+                            episode.dim_sums(), scratch);
+  return plan;
 }
 
 }  // namespace neuroshard

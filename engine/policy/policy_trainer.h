@@ -45,11 +45,12 @@ class PolicyTrainer {
   /// ended it before the first look.
   Result<PolicyTraining> finish();
 
-  /// A plan that the policy draws as it is now, for a task of the tables that it is trained on: all
-  /// pieces with their devices, of `devices`. Where the plan gets stuck, the rules' one.
+  /// A plan that the policy draws as it is now, for a task of the tables that it is trained on.
+  /// Where the plan gets stuck, the rules' one.
   struct DrawnPlan {
     std::int32_t devices = 0;
-    std::vector<search::PolicyPiece> pieces;
+    std::vector<search::PolicyPiece> pieces;  ///< with their devices
+    double cost_ms = 0;                       ///< predicted
   };
   Result<DrawnPlan> draw_plan(Rng& rng);
 

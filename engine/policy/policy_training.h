@@ -49,6 +49,14 @@ struct PolicyPoint {
   friend bool operator==(const PolicyPoint&, const PolicyPoint&) = default;
 };
 
+/// A round of a training that also measures plans (engine/ground_truth/joint_policy.h).
+struct PolicyRound {
+  std::int64_t plans = 0;  ///< measured until its end
+  double measured_ms = 0;  ///< mean cost of those of the round
+  double error = 0;  ///< mean |predicted / measured - 1| of these, as the networks before them
+                     ///< said; NaN in the first round, where there were none
+};
+
 /// What a training did. Holds no times: equal trainings have equal reports.
 struct PolicyReport {
   std::int64_t training_tables = 0;
@@ -57,7 +65,8 @@ struct PolicyReport {
   std::vector<PolicyPoint> curve;
   std::int32_t best_update = 0;
   double best_validation_share = 0;
-  bool stopped_early = false;  ///< by the time limit or the caller: the best until then
+  bool stopped_early = false;       ///< by the time limit or the caller: the best until then
+  std::vector<PolicyRound> rounds;  ///< none where nothing was measured
 };
 
 /// The look with the least validation share, of equals the first. REQUIRES a look.

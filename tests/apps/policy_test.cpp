@@ -205,6 +205,44 @@ BOOST_AUTO_TEST_CASE(a_training_goes_on_from_its_checkpoint_and_from_no_other) {
   expect_one_line(again("--updates 20 --seed 1"), 2, "seed: found '0', expected '1'");
 }
 
+BOOST_AUTO_TEST_CASE(flags_of_joint_training_belong_together) {
+  const auto joint = [](const std::string& flags) {
+    return run_command(split_words("train policy --tables " + trained().pool +
+                                   " --output x.safetensors --devices 2 --device-memory 1GB " +
+                                   flags));
+  };
+  expect_one_line(joint("--plans 200"), 2, "--plans: found without --joint");
+  expect_one_line(joint("--joint c --cost-model h100_sim"), 2,
+                  "--cost-model: found with --joint, expected without");
+  expect_one_line(joint("--joint c --checkpoint s"), 2, "--checkpoint: found with --joint");
+  expect_one_line(joint("--joint c"), 2, "found no --profile, expected one of");
+  expect_one_line(joint("--joint c --backend cpu --profile H100-80G"), 2,
+                  "--profile: found with --backend cpu");
+  expect_one_line(joint("--joint c --profile H100-80G --plans 99"), 2, "--plans: found '99'");
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_and_its_costs_come_of_measured_plans) {
+  const TemporaryFolder folder;
+  const std::string policy = folder.file("p.safetensors");
+  const std::string costs = folder.file("c.safetensors");
+  const Outcome outcome = run_command(
+      split_words("train policy --tables " + trained().pool + " --joint " + costs +
+                  " --profile H100-80G --device-memory 40GB --devices 2 --task-tables 4,8 " +
+                  "--updates 20 --output " + policy + " --report " + folder.file("r.json")));
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  const json::object report = parsed(slurp(folder.file("r.json")));
+  BOOST_TEST(report.at("cost_model").as_string() == "c.safetensors");
+  const json::array& rounds = report.at("measured_rounds").as_array();
+  BOOST_TEST_REQUIRE(rounds.size() == 10u);
+  BOOST_TEST(rounds[0].at("error").is_null());
+  BOOST_TEST(rounds[9].at("plans").as_int64() == 100);
+  const Outcome planned = run_command(split_words(
+      "plan --tables " + trained().pool + " --devices 4 --device-memory 40GB " + "--cost-model " +
+      costs + " --algorithm dreamshard --output - --policy " + policy));
+  BOOST_TEST(planned.exit_code == 0, planned.err);
+  BOOST_TEST(planned.err.find("was trained by the cost model") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_wrong_is_one_line) {
   expect_one_line(trained().plan("--algorithm dreamshard"), 2, "--policy: found none, expected");
   expect_one_line(trained().plan("--algorithm dreamshard --policy " + trained().pool), 2,
