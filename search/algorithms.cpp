@@ -33,7 +33,8 @@ constexpr std::array kAlgorithms{
         .summary = "learns costs of tables on devices by the gradient, SurCo's way, a yardstick",
         .run = shard_surco,
         .heeds_evaluations = true,
-        .heeds_policy = true},
+        .heeds_policy = true,
+        .same_on_every_machine = false},  // sums of exponentials
 };
 
 constexpr std::array kPolicyAlgorithms{
@@ -41,12 +42,14 @@ constexpr std::array kPolicyAlgorithms{
               .summary = "places tables one after the other by a trained policy",
               .run = shard_by_policy,
               .splits_columns = true,
-              .heeds_policy = true},
+              .heeds_policy = true,
+              .same_on_every_machine = false},
     Algorithm{.name = "autoshard",
               .summary = "the same by a policy that remembers the tables before, for equal loads",
               .run = shard_by_policy,
               .splits_columns = true,
-              .heeds_policy = true},
+              .heeds_policy = true,
+              .same_on_every_machine = false},
 };
 
 }  // namespace

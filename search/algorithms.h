@@ -17,6 +17,9 @@ struct Algorithm {
   bool makes_row_shards = false;   ///< SearchOptions::row_splits
   bool splits_columns = false;
   bool heeds_policy = false;  ///< SearchOptions::policy, where there is one
+  /// Whether the same input gives the same plan on every machine. Not where it hangs on last digits
+  /// of the C library's functions.
+  bool same_on_every_machine = true;
 };
 
 /// All algorithms, an explicit list: baselines, weakest first, then kDefaultAlgorithm, then

@@ -6,6 +6,7 @@
 #include "engine/planner/algorithms.h"
 #include "engine/planner/bench_signature/scalar_planner.h"
 #include "engine/planner/bench_signature/tasks.h"
+#include "search/algorithms.h"
 
 namespace neuroshard::signature {
 namespace {
@@ -43,12 +44,13 @@ Result<PlanResult> replan_task(const Setting& setting, const Task& task, Plan no
   return replan(workload, cluster, task.models, now, task.limit, task.options);
 }
 
-/// All but `surco`: its shares are sums of the C library's exponentials, whose last digits are not
-/// the same on all machines, and its steps would take two thirds of the time.
+/// A signature that machines differ in would say nothing of a change.
 std::vector<std::string> algorithms_of(const Setting& setting) {
   if (!setting.all_algorithms) return {std::string(default_algorithm())};
-  std::vector<std::string> names = algorithm_names();
-  std::erase(names, "surco");
+  std::vector<std::string> names;
+  for (const search::Algorithm& algorithm : search::algorithms()) {
+    if (algorithm.same_on_every_machine) names.emplace_back(algorithm.name);
+  }
   return names;
 }
 

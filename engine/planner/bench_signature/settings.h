@@ -32,7 +32,7 @@ struct Setting {
   std::int32_t tables_per_device = 10;  ///< at most, and ten more
   std::int64_t evaluations = 0;         ///< where an algorithm has no end of its own
   std::span<const RowSplits> row_splits;
-  bool all_algorithms = false;  ///< but surco; else the default one alone
+  bool all_algorithms = false;  ///< same on every machine; else the default
   bool data_parallel = false;
   bool equal_columns = false;
   bool sequences = false;    ///< two thirds of the tables are not pooled
