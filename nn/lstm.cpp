@@ -70,7 +70,13 @@ void turn_recurrent(const LstmSpec& spec, const float* parameters, float* turned
   }
 }
 
-void run(const LstmStep& op) {
+void run(const LstmStep& op, Isa isa) {
+#if defined(__x86_64__)
+  const bool avx2 = isa == Isa::kAvx2 || isa == Isa::kAvx512;
+  if (avx2 && op.units % 8 == 0) return avx2::lstm_step(op);
+#else
+  static_cast<void>(isa);
+#endif
   const std::size_t units = times(1, op.units);
   std::copy_n(op.projected, 4 * units, op.gates);
   add_product(op.hidden, op.turned, units, 4 * units, op.gates);

@@ -6,6 +6,8 @@
 #include "engine/core/status.h"
 #include "nn/backend.h"
 #include "nn/device_array.h"
+#include "nn/isa.h"
+#include "nn/lstm_kernels.h"
 
 namespace neuroshard::nn {
 
@@ -25,20 +27,10 @@ std::size_t parameter_count(const LstmSpec& spec);
 /// meets adjacent weights of all gates.
 void turn_recurrent(const LstmSpec& spec, const float* parameters, float* turned);
 
-/// One step of a sequence. With z = projected + recurrent x hidden, of [4 units]:
-///   cell = sigmoid(z_forget) * cell + sigmoid(z_input) * tanh(z_candidate)
-///   hidden = sigmoid(z_output) * tanh(cell)
-struct LstmStep {
-  int units;
-  const float* turned;     ///< [units, 4 units], of turn_recurrent()
-  const float* projected;  ///< [4 units], weight x input + bias
-  float* hidden;           ///< [units], of the step before; replaced
-  float* cell;             ///< the same
-  float* gates;            ///< [4 units]; becomes the gates, behind their sigmoid or tanh
-};
-
-/// Thread-safe on memory of its own. The same bits on every compiler but for its exp().
-void run(const LstmStep& op);
+/// Thread-safe on memory of its own. kScalar is the reference, with the same bits on every compiler
+/// but for its exp(); there is a faster way for AVX2 and units that are a multiple of 8. REQUIRES
+/// that this processor has `isa`.
+void run(const LstmStep& op, Isa isa = Isa::kScalar);
 
 /// Forward pass over a sequence, from hidden and cell 0, and backward through time, with the memory
 /// for what is in between. What the inputs bring and the gradients of weights are one product for

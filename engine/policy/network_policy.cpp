@@ -20,6 +20,7 @@ class NetworkRun final : public search::PolicyRun {
   NetworkRun(const PolicyModel& model, const Workload& workload, nn::Isa isa)
       : model_(model),
         workload_(workload),
+        isa_(isa),
         backend_(nn::cpu_backend(isa)),
         head_(model.head, isa),
         stack_(backend_, {model.table.layers().begin(), model.table.layers().end()}),
@@ -63,18 +64,20 @@ class NetworkRun final : public search::PolicyRun {
   [[nodiscard]] std::size_t width() const { return hidden_ + offered_; }
   /// A step of the LSTM; what is hidden in it after that.
   const float* remember(const float* projected, float* memory, float* gates) const {
-    nn::run(nn::LstmStep{.units = model_.hidden(),
-                         .turned = turned_.data(),
-                         .projected = projected,
-                         .hidden = memory,
-                         .cell = memory + hidden_,
-                         .gates = gates});
+    nn::run({.units = model_.hidden(),
+             .turned = turned_.data(),
+             .projected = projected,
+             .hidden = memory,
+             .cell = memory + hidden_,
+             .gates = gates},
+            isa_);
     return memory;
   }
   void put_codes(const float* codes, std::size_t rows);
 
   const PolicyModel& model_;
   const Workload& workload_;
+  const nn::Isa isa_;
   const nn::Backend& backend_;
   const PolicyHead head_;
   nn::DenseStack stack_;

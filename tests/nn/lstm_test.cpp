@@ -137,6 +137,34 @@ BOOST_AUTO_TEST_CASE(gradients_through_time_are_those_of_finite_differences) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(steps_of_every_instruction_set_are_those_of_the_reference) {
+  Rng rng(5);
+  for (const int units : {8, 24, 32, 5}) {
+    const auto size = static_cast<std::size_t>(units);
+    // Gates from nearly closed to nearly open, and some beyond where exp() ends.
+    for (const float scale : {0.1f, 3.0f, 40.0f, 1000.0f}) {
+      std::vector<float> turned = random_values(rng, std::int64_t{4} * units * units);
+      std::vector<float> projected = random_values(rng, std::int64_t{4} * units);
+      for (float& value : projected) value *= scale;
+      const std::vector<float> hidden = random_values(rng, units);
+      const std::vector<float> cell = random_values(rng, units);
+      const auto stepped = [&](Isa isa) {
+        std::vector<float> all = hidden;
+        all.insert(all.end(), cell.begin(), cell.end());
+        all.resize(6 * size);
+        run({units, turned.data(), projected.data(), all.data(), all.data() + size,
+             all.data() + 2 * size},
+            isa);
+        return all;
+      };
+      const std::vector<float> reference = stepped(Isa::kScalar);
+      for (const Isa isa : usable_isas()) {
+        expect_near(stepped(isa).data(), {reference.begin(), reference.end()}, 1e-6);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(steps_one_by_one_are_the_sequence) {
   for (const Backend* const backend : usable_backends()) {
     for (const Sequence& one : sequences()) {
