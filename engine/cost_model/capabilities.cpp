@@ -27,6 +27,9 @@ Capabilities of_networks(const CostModels& models) {
   const bool any_outputs = models.compute && models.compute->features.sees_batch_size();
   own.sequences = any_outputs;
   own.replicas = any_outputs && models.links.has_value();
+  if (models.links) {
+    own.trained_host_devices = static_cast<std::int32_t>(models.links->devices_per_host.value);
+  }
   own.hot_rows = own.replicas && models.device_gbps.has_value();
   if (!models.comm) return own;
   const CommModels& comm = *models.comm;
@@ -43,6 +46,11 @@ Capabilities capabilities(const CostModels& models) {
   own.min_batch_size = models.min_batch_size > 0 ? models.min_batch_size : models.batch_size;
   own.max_batch_size = models.batch_size;
   return own;
+}
+
+std::int32_t block_host_devices(const Capabilities& known, const Cluster& cluster) {
+  const std::int32_t each = host_devices(cluster);
+  return known.hosts || each == known.trained_host_devices ? each : 0;
 }
 
 }  // namespace neuroshard

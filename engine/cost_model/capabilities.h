@@ -22,6 +22,9 @@ struct Capabilities {
   /// Whether costs depend on which devices are on one of the cluster's hosts. Those of networks do
   /// not: their exchanges are those of the hosts they were trained on, wherever a table's rows are.
   bool hosts = false;
+  /// Devices of each of the hosts that networks have learned exchanges over: of even blocks of rows
+  /// over as many they know what is added up there. 0: all were on one host, or nothing is known.
+  std::int32_t trained_host_devices = 0;
   bool replicas = false;     ///< whether a table that every device holds has a cost
   bool hot_rows = false;     ///< whether a table of which it holds the hottest rows has one
   bool host_memory = false;  ///< whether kernels that read from the host's memory have one
@@ -51,5 +54,9 @@ struct Capabilities {
 
 /// What these cost models know.
 Capabilities capabilities(const CostModels& models);
+
+/// Over how many devices of a host of that cluster even blocks of rows have a cost; 0: over none.
+/// Networks know those of hosts as large as the ones that they were trained on.
+std::int32_t block_host_devices(const Capabilities& known, const Cluster& cluster);
 
 }  // namespace neuroshard

@@ -53,7 +53,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .evaluations = options.evaluations,
           .row_splits = std::min(options.row_splits, known.row_splits),
           .row_parts = known.row_parts,
-          .devices_per_host = known.hosts ? host_devices(cluster) : 0,
+          .devices_per_host = block_host_devices(known, cluster),
           .replicate = options.data_parallel && known.replicas,
           .hot_rows = options.hot_rows && known.hot_rows,
           .hot_memory_bytes = options.hot_memory_bytes,

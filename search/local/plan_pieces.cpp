@@ -23,9 +23,11 @@ bool in_even_blocks(std::span<const Shard> shards, const Shard& whole, std::int3
 }
 
 /// The entry of a shard of some of its table's rows that is a block of one host's, or kNoEntry.
-EntryId host_entry(const Shard& shard, std::int32_t row_blocks, const ShapeCatalog& catalog) {
+/// Where halves of rows are as many and as large, only the order of all says which they are.
+EntryId host_entry(const Shard& shard, const ShardShape& shape, const ShapeCatalog& catalog) {
   const EntryId whole = catalog.host_block(shard.table);
-  if (whole == kNoEntry || row_blocks != catalog.host_devices()) return kNoEntry;
+  const bool blocks = shape.in_order && shape.row_blocks == catalog.host_devices();
+  if (whole == kNoEntry || !blocks) return kNoEntry;
   const std::int64_t block = catalog.entry(whole).rows;
   const std::int32_t rank = shard.device % catalog.host_devices();
   if (shard.row_begin != block * rank) return kNoEntry;
@@ -109,8 +111,7 @@ bool add_pieces(std::span<const Shard> shards, std::span<const ShardShape> shape
       in_even_blocks(shards, whole_table(workload, table, kNoDevice, shards[0].kernel), devices);
   for (std::size_t k = 0; k < shards.size(); ++k) {
     const Shard& shard = shards[k];
-    EntryId entry =
-        spread ? catalog.block(table) : host_entry(shard, shapes[k].row_blocks, catalog);
+    EntryId entry = spread ? catalog.block(table) : host_entry(shard, shapes[k], catalog);
     if (entry == kNoEntry) entry = catalog.find(table, shard.rows(), shard.dim());
     if (shard.device < 0 || entry == kNoEntry) return false;
     pieces.push_back({entry, shard.device});

@@ -53,28 +53,36 @@ class FastRowPlans {
                            : 0) {}
 
   std::optional<FastPlan> run() {
-    const std::vector<std::int32_t> halves = those_for(Division::kRows);
-    if (!halves.empty() && !over()) attempt(divisions_of(catalog_, halves, Division::kRows));
-    more_and_more(halves, Division::kRows);
+    all_and_then_more(Division::kRows);
     if (evaluator_.additive()) in_cheapest_divisions();
     more_and_more(those_for(Division::kBlocks), Division::kBlocks);
     if (!evaluator_.additive()) in_replicas();
     if (!best_) return std::nullopt;
     if (changes_may_pay()) change_divisions();
+    return taken();
+  }
+
+  std::optional<FastPlan> run_on_hosts() {
+    all_and_then_more(Division::kHosts);
+    in_replicas(divisions_of(catalog_, those_for(Division::kHosts), Division::kHosts));
+    return taken();
+  }
+
+ private:
+  std::optional<FastPlan> taken() {
+    if (!best_) return std::nullopt;
     best_->plan.evaluations = evaluations_;
     return std::move(best_->plan);
   }
 
- private:
   [[nodiscard]] bool over() const { return stop_.stop() || evaluations_ >= budget_; }
 
   /// The tables that can be divided that way, costliest first.
   [[nodiscard]] std::vector<std::int32_t> those_for(Division division) const {
     std::vector<std::int32_t> tables = costliest_;
     std::erase_if(tables, [&](std::int32_t table) {
-      return division == Division::kBlocks
-                 ? catalog_.block(table) == kNoEntry
-                 : catalog_.entry(catalog_.whole(table)).upper == kNoEntry;
+      if (division != Division::kRows) return undivided(catalog_, table, division) == kNoEntry;
+      return catalog_.entry(catalog_.whole(table)).upper == kNoEntry;
     });
     return tables;
   }
@@ -125,6 +133,13 @@ class FastRowPlans {
     }
   }
 
+  /// With all tables that can be divided that way, and with more and more of them.
+  void all_and_then_more(Division division) {
+    const std::vector<std::int32_t> tables = those_for(division);
+    if (!tables.empty() && !over()) attempt(divisions_of(catalog_, tables, division));
+    more_and_more(tables, division);
+  }
+
   /// With the first of the tables, the first two, ..
   void more_and_more(std::span<const std::int32_t> tables, Division division) {
     int failures = 0;
@@ -135,10 +150,10 @@ class FastRowPlans {
     }
   }
 
-  /// Beside the best plan's divisions of the others, with all tables whole on every device that are
-  /// worth it by that plan's prices, and with the best of them; then once more by the prices that
-  /// are left.
-  void in_replicas() {
+  /// Beside the best plan's divisions of the others, and beside `also`, if any, with all tables
+  /// whole on every device that are worth it by that plan's prices, and with the best of them; then
+  /// once more by the prices that are left.
+  void in_replicas(const std::vector<Division>& also = {}) {
     for (int round = 0; round < kPriceRounds; ++round) {
       const std::optional<DividedPlan> base = best_ ? best_ : first_;
       if (!base) return;
@@ -147,7 +162,9 @@ class FastRowPlans {
       bool gained = false;
       for (const std::size_t count : counts_to_try(tables.size())) {
         if (tables.empty() || over()) return;
-        gained = attempt_new(replicated(base->divisions, std::span(tables).first(count))) || gained;
+        const std::span<const std::int32_t> best = std::span(tables).first(count);
+        gained = attempt_new(replicated(base->divisions, best)) || gained;
+        if (!also.empty() && !over()) gained = attempt_new(replicated(also, best)) || gained;
       }
       if (!gained) return;
     }
@@ -223,6 +240,12 @@ std::optional<DividedPlan> plan_by_load(const Problem& problem, const PlanEvalua
     }
   }
   return made_of(std::move(divisions));
+}
+
+std::optional<FastPlan> fast_host_plan(const Problem& problem, const PlanEvaluator& evaluator,
+                                       const ShapeCatalog& catalog, const StopCheck& stop,
+                                       std::int64_t budget) {
+  return FastRowPlans(problem, evaluator, catalog, stop, budget, {}).run_on_hosts();
 }
 
 std::optional<FastPlan> fast_row_plan(const Problem& problem, const PlanEvaluator& evaluator,

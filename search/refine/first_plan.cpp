@@ -74,15 +74,30 @@ void try_rows(const Problem& problem, PlanEvaluator& evaluator, const ShapeCatal
   if (by_rows) plans.add(start_of(*by_rows, problem, evaluator, catalog));
 }
 
-/// Not where costs add up: there is no other valley to begin in. Of few tables, walks from afar
-/// find other valleys: with rivals, too, 16 tasks of 8 to 40 tables on 8 to 32 devices are 0.6 %
-/// costlier, 16 others the same. Of more than there are plans by width of, it takes too long: to
-/// find the pieces of another plan of 100,000 tables takes 0.3 s.
+/// Whether walks may begin at other plans than the cheapest: to find the pieces of another one of
+/// 100,000 tables takes 0.3 s. Not where costs add up: there is no other valley to begin in.
+bool others_pay(const Problem& problem, const PlanEvaluator& evaluator) {
+  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
+  return !evaluator.additive() && problem.workload.tables.size() <= kMostPlacedByWidth / devices;
+}
+
+/// What fast_host_plan() finds where it is for the problem.
+std::optional<StartPlan> try_hosts(const Problem& problem, PlanEvaluator& evaluator,
+                                   const ShapeCatalog& catalog, const SearchOptions& options,
+                                   std::chrono::steady_clock::time_point began) {
+  if (catalog.host_devices() == 0 || !others_pay(problem, evaluator)) return std::nullopt;
+  const StopCheck soon(with_share(options, began, kRowShare, kFastSeconds));
+  const std::optional<FastPlan> found =
+      fast_host_plan(problem, evaluator, catalog, soon, budget_share(options, kRowShare));
+  if (!found) return std::nullopt;
+  return start_of(*found, problem, evaluator, catalog);
+}
+
+/// Of few tables, walks from afar find other valleys: with rivals, too, 16 tasks of 8 to 40 tables
+/// on 8 to 32 devices are 0.6 % costlier, 16 others the same.
 bool rivals_pay(const Problem& problem, const PlanEvaluator& evaluator) {
   constexpr std::size_t kFewTables = 32;
-  const std::size_t tables = problem.workload.tables.size();
-  const auto devices = static_cast<std::size_t>(problem.cluster.devices);
-  return !evaluator.additive() && tables > kFewTables && tables <= kMostPlacedByWidth / devices;
+  return others_pay(problem, evaluator) && problem.workload.tables.size() > kFewTables;
 }
 
 /// What walks go on from beside the cheapest plan: plans by width, then others that cost little
@@ -128,6 +143,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   const std::optional<DividedPlan> fast =
       plan_by_load(problem, evaluator, catalog, StopCheck(soon), budget_share(options, kFastShare));
   FoundPlans plans;
+  std::optional<StartPlan> on_hosts;
   std::optional<StartPlan>& best = plans.best;
   if (fast) {
     best = start_of(fast->plan, problem, evaluator, catalog);
@@ -145,6 +161,7 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   // Tables that no columns make fit are row_start()'s.
   if (check_finest_pieces(problem).ok()) {
     try_rows(problem, evaluator, catalog, options, began, fast, plans);
+    on_hosts = try_hosts(problem, evaluator, catalog, options, began);
     if (!fast || fast->plan.finer) {
       const StopCheck share(with_share(options, began, kPackedShare, kFastSeconds));
       const std::optional<FastPlan> packed =
@@ -173,9 +190,14 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (rivals_pay(problem, evaluator)) {
     rivals = rivals_of(std::move(plans.others), std::move(others), best->cost);
   }
+  if (on_hosts) {
+    best->evaluations += on_hosts->evaluations;
+    on_hosts->evaluations = best->evaluations;
+    if (on_hosts->cost < best->cost) std::swap(*on_hosts, *best);
+  }
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
-  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view(), 0,
-                   std::move(rivals)};
+  return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view(), 0, std::move(rivals),
+                   on_hosts ? std::move(on_hosts->plan) : Plan()};
 }
 
 }  // namespace neuroshard::search

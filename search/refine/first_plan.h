@@ -17,6 +17,9 @@ struct FirstPlan {
   std::string_view skipped;  ///< what there was no time for, in words; lives as long as the program
   double seconds = 0;        ///< that all its plans took
   std::vector<Plan> rivals{};  ///< costlier starts, from which walks may yet end below
+  /// A costlier start that is quite another: with blocks over hosts, or without any. Short walks
+  /// tell which of the two to go on from. Without shards: there is none.
+  Plan other{};
 };
 
 /// What refine begins with: fast_plan(), in less than half of the time where that is long, or what

@@ -33,6 +33,7 @@ class Refinement {
 
   /// Never costlier than the start.
   [[nodiscard]] const Assignment& best() const { return best_.pieces; }
+  [[nodiscard]] double best_cost() const { return best_.cost; }
   /// Looked at by all walks.
   [[nodiscard]] std::int64_t candidates() const { return budget_.candidates(); }
   /// Time or the caller ended it.

@@ -10,6 +10,7 @@
 #include "engine/core/rng.h"
 #include "engine/cost_model/shipped_models.h"
 #include "engine/planner/planner.h"
+#include "io/tables/tables.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard {
@@ -32,12 +33,16 @@ Workload one_hot_tables(int count, int small) {
   return workload;
 }
 
+const CostModels& networks() {
+  static const CostModels models = load_shipped_models("h100_sim").value().models;
+  return models;
+}
+
 PlanResult planned(const Workload& workload, const Cluster& cluster, bool data_parallel) {
-  static const CostModels networks = load_shipped_models("h100_sim").value().models;
   PlanOptions options;
   options.evaluations = test::unless_sanitized(30'000, 3000);
   options.data_parallel = data_parallel;
-  return make_plan(workload, cluster, networks, options).value();
+  return make_plan(workload, cluster, networks(), options).value();
 }
 
 std::int64_t replicas_in(const Plan& plan) {
@@ -49,7 +54,44 @@ constexpr Cluster kHosts{.devices = 64, .memory_bytes = std::int64_t{16} << 30};
 
 }  // namespace
 
+/// The plan of DLRM-DCNv2 by HugeCTR's own planner (samples/dlrm/sharding, hier_auto) for 64
+/// devices in hosts of 8: small tables on every device, the rows of others over a host each, of the
+/// one with most lookups over four.
+Plan of_hugectr(const Workload& workload) {
+  Plan plan{64, {}};
+  std::int32_t host = 0;
+  for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
+    const Table& own = workload.tables[static_cast<std::size_t>(table)];
+    if (own.rows < 12'000) {
+      plan.shards.push_back(whole_table(workload, table, kEveryDevice));
+      continue;
+    }
+    const std::int32_t parts = own.pooling_factor >= 100 ? 32 : 8;
+    const std::int32_t first = parts == 32 ? 8 : 8 * (host++ % 8);
+    const std::int64_t block = (own.rows + parts - 1) / parts;
+    for (std::int32_t part = 0; part < parts; ++part) {
+      Shard shard = whole_table(workload, table, first + part);
+      shard.row_begin = block * part;
+      shard.row_end = std::min(own.rows, block * (part + 1));
+      plan.shards.push_back(shard);
+    }
+  }
+  return plan;
+}
+
 BOOST_AUTO_TEST_SUITE(replicated_plans)
+
+BOOST_AUTO_TEST_CASE(no_plan_of_hugectrs_planner_for_several_hosts_costs_less) {
+  const std::string file = std::string(NEUROSHARD_SOURCE_DIR) + "/examples/dlrm_dcnv2.json";
+  Workload workload = io::make_workload(io::read_tables(file).value(), file).value();
+  workload.batch_size = 135'168;
+  const Cluster cluster{.devices = 64, .memory_bytes = 60'000'000'000};
+  const PlanCost theirs = simulate(workload, of_hugectr(workload), networks()).value();
+  const PlanResult own = planned(workload, cluster, true);
+  BOOST_TEST(own.cost.cost_ms < theirs.cost_ms);
+  BOOST_TEST(replicas_in(own.plan) >= 8);
+  BOOST_TEST(validate(workload, own.plan).message() == "");
+}
 
 BOOST_AUTO_TEST_CASE(many_small_tables_go_to_every_device_where_hosts_exchange_slowly) {
   const Workload workload = one_hot_tables(160, 120);

@@ -221,6 +221,30 @@ BOOST_AUTO_TEST_CASE(refine_uses_hosts_and_stays_above_the_bound) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(parts_of_rows_on_any_devices_are_not_taken_for_a_hosts_blocks) {
+  // Eighths as large as the blocks of a host, some of them on the device that a block would be on.
+  Workload workload;
+  workload.tables = {test::make_table(80 * kOfHost, 16)};
+  test::TableEvaluator evaluator(workload, 4 * kOfHost, {1});
+  RowShapes rows;
+  rows.host = kOfHost;
+  rows.halves = 4 * kOfHost;
+  const ShapeCatalog catalog(space_of(workload), evaluator, rows);
+  Rng rng(21);
+  for (int trial = 0; trial < 100; ++trial) {
+    Plan plan{4 * kOfHost, {}};
+    for (std::int32_t part = 0; part < kOfHost; ++part) {
+      const auto device = static_cast<std::int32_t>(rng.below(4)) * kOfHost + part;
+      plan.shards.push_back({0, 80 * part, 80 * (part + 1), 0, 16, device});
+    }
+    canonicalize(plan);
+    const Assignment pieces = pieces_of(plan, workload, catalog);
+    BOOST_REQUIRE(pieces.size() == static_cast<std::size_t>(kOfHost));
+    BOOST_TEST(validate(workload, plan_of(pieces, workload, catalog, plan.devices)).message() ==
+               "");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(columns_of_a_table_on_one_host_are_joined) {
   Workload workload;
   workload.tables = {test::make_table(100, 32), test::make_table(100, 8)};

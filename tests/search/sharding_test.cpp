@@ -99,9 +99,7 @@ SearchOptions all_ways(Rng& rng, std::int32_t devices) {
   options.row_splits = std::array{RowSplits::kOff, RowSplits::kEven, RowSplits::kAny}[rng.below(3)];
   options.row_parts = 16;
   options.replicate = rng.below(2) == 0;
-  // No cost models know both hosts and halves.
-  const bool halves = options.row_splits == RowSplits::kAny;
-  if (rng.below(2) == 0 && devices % 2 == 0 && !halves) options.devices_per_host = devices / 2;
+  if (rng.below(2) == 0 && devices % 2 == 0) options.devices_per_host = devices / 2;
   return options;
 }
 

@@ -139,7 +139,8 @@ void for_each_other_layout(const search::SearchSpace& space, const TableLayout& 
   const Capabilities known = capabilities(models);
   const bool rows = known.row_splits != RowSplits::kOff;
   if (rows && cluster.devices <= known.row_parts) layouts.add_rows();
-  if (rows && known.hosts) layouts.add_host_rows(host_devices(cluster));
+  const std::int32_t on_host = block_host_devices(known, cluster);
+  if (rows && on_host > 0) layouts.add_host_rows(on_host);
   if (known.replicas) layouts.add_replica();
 }
 
