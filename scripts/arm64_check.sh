@@ -4,48 +4,60 @@
 #
 #   scripts/arm64_check.sh [ROOM...]   tests of these rooms, by default nn: two minutes
 #   scripts/arm64_check.sh bench       the command, and the signature that it prints: much longer
+#   scripts/arm64_check.sh wheel       the package's tests, of the wheel of scripts/wheel.sh --arm64, by
+#                                      Debian's Python for Arm: 12 minutes
 #
-# Boost for arm64 is unpacked into build/arm64-boost; of this machine only the cross compiler and the
+# Boost and Python for arm64 are unpacked into build/; of this machine only the cross compiler and the
 # emulator are installed, where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
-
-boost=build/arm64-boost
-
-# With package lists of their own: this machine's know nothing of the other architecture.
-unpack_boost() {
-  local lists=$PWD/build/arm64-apt options
-  rm -rf "$lists"
-  mkdir -p "$lists/state/lists/partial" "$lists/cache/archives/partial"
-  : > "$lists/status"
-  options=(-o Dir::State="$lists/state" -o Dir::State::status="$lists/status"
-    -o Dir::Cache="$lists/cache" -o APT::Architecture=arm64 -o APT::Architectures=arm64
-    -o APT::Sandbox::User="$(id -un)")
-  quietly arm64-apt.log apt-get "${options[@]}" update
-  (
-    cd "$lists"
-    apt-get -q "${options[@]}" download libboost1.81-dev \
-      libboost-{program-options,test}1.81{-dev,.0} > download.log 2>&1 || { cat download.log >&2; exit 1; }
-  )
-  local package
-  for package in "$lists"/*.deb; do
-    dpkg -x "$package" "$lists/root"
-  done
-  mv "$lists/root" "$boost"
-  rm -r "$lists"
-}
+. scripts/arm64.sh
 
 for room in "$@"; do
-  [ "$room" = bench ] || [ -d "tests/$room" ] || { echo "found '$room', expected rooms of tests/ or bench" >&2; exit 2; }
+  [ "$room" = bench ] || [ "$room" = wheel ] || [ -d "tests/$room" ] ||
+    { echo "found '$room', expected rooms of tests/, bench or wheel" >&2; exit 2; }
 done
+
+# run_arm NAME COMMAND..: a script NAME that runs the command in the emulator, for kernels that do not.
+run_arm() {
+  printf '#!/bin/sh\nexec qemu-aarch64-static -L %q' "$python" > "$1"
+  printf ' %q' "${@:2}" >> "$1"
+  echo ' "$@"' >> "$1"
+  chmod +x "$1"
+}
+
+# The package's tests, from an empty folder, so that it can only be the wheel's.
+check_wheel() {
+  local root=$PWD python=$PWD/build/arm64-python wheel packages package
+  wheel=$(echo dist/neuroshard_engine-"$(cat VERSION)"-*_aarch64.whl)
+  [ -f "$wheel" ] || { echo "no wheel for Arm in dist/; scripts/wheel.sh --arm64 makes one" >&2; exit 2; }
+  [ -d "$python" ] || unpack_arm64 "$python" {,lib}python3.11-minimal libpython3.11-stdlib libc6 \
+    libgcc-s1 libexpat1 zlib1g libffi8 libcrypt1 libssl3
+  packages=$python/usr/packages package=$packages/neuroshard_engine
+  rm -rf "$packages"
+  python3 -m zipfile -e "$wheel" "$packages"
+  mv "$package/bin/neuroshard" "$package/bin/neuroshard.arm"
+  chmod +x "$package/bin/neuroshard.arm"
+  run_arm "$package/bin/neuroshard" "$package/bin/neuroshard.arm"
+  run_arm "$python/usr/bin/neuroshard" "$python/usr/bin/python3.11" -c \
+    'from neuroshard_engine.command import main; main()'
+  mkdir -p "$python/empty"
+  (
+    cd "$python/empty"
+    export NEUROSHARD_EXAMPLES=$root/examples PYTHONPATH=$packages:$root/tests/python PYTHONDONTWRITEBYTECODE=1
+    qemu-aarch64-static -L "$python" "$python/usr/bin/python3.11" -W error -m unittest "$@"
+  )
+}
+
 [ $# -gt 0 ] || set -- nn
-need_packages cmake ninja-build g++-aarch64-linux-gnu qemu-user-static
-[ -d $boost ] || unpack_boost
+need_arm64
 for room in "$@"; do
   if [ "$room" = bench ]; then
     build arm64 neuroshard
     qemu-aarch64-static -L /usr/aarch64-linux-gnu build/arm64/neuroshard bench
+  elif [ "$room" = wheel ]; then
+    check_wheel test_arguments test_planning
   else
     build arm64 "test_$room"
     ctest --test-dir build/arm64 --output-on-failure --no-tests=error -R "^$room\\."

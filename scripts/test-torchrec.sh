@@ -46,7 +46,7 @@ fi
 # The package as trainers have it: from the wheel.
 scripts/wheel.sh > build/torchrec-wheel.log
 quietly torchrec-wheel.log "$venv/bin/pip" install --no-index --no-deps --force-reinstall \
-  dist/neuroshard_engine-"$(cat VERSION)"-*.whl
+  dist/neuroshard_engine-"$(cat VERSION)"-*_"$(uname -m)".whl
 "$venv/bin/python" -c 'from importlib.metadata import version
 print("TorchRec", version("torchrec"), "with torch", version("torch"))'
 

@@ -1,9 +1,14 @@
 # What the static command is linked from, as Debian's packages tell: sourced, never run.
+# REQUIRES $tools, the prefix of a cross compiler's tools, or "", and $boost, where Boost is unpacked, or "".
 
 # linked_packages: a line each, "SOURCE-NAME PACKAGE VERSION", of the libraries that are in the command.
 linked_packages() {
   local name file package
   while read -r name file; do
+    if [ "$name" = boost ] && [ -n "$boost" ]; then
+      grep '^libboost1.81-dev ' "$boost/packages" | sed "s/^/$name /"
+      continue
+    fi
     package=$(dpkg-query -S "$file" 2> /dev/null | cut -d: -f1) || true
     if [ -z "$package" ]; then
       echo "release: no Debian package has $file; releases are made on Debian" >&2
@@ -12,9 +17,9 @@ linked_packages() {
     echo "$name $package $(dpkg-query -W -f '${Version}' "$package")"
   done << FILES
 boost /usr/include/boost/version.hpp
-libstdc++ $(readlink -f "$(g++ -print-file-name=libstdc++.a)")
-libgcc $(readlink -f "$(g++ -print-file-name=libgcc.a)")
-glibc $(readlink -f "$(g++ -print-file-name=libc.a)")
+libstdc++ $(readlink -f "$("${tools}g++" -print-file-name=libstdc++.a)")
+libgcc $(readlink -f "$("${tools}g++" -print-file-name=libgcc.a)")
+glibc $(readlink -f "$("${tools}g++" -print-file-name=libc.a)")
 FILES
 }
 
@@ -55,6 +60,7 @@ TEXT
       printf '\n%s\n%s, of the Debian package %s %s\n%s\n' "$line" "$name" "$package" "$version" "$line"
       file=$(readlink -f "/usr/share/doc/$package/copyright")
       if [ "$name" = boost ]; then
+        file=$boost/usr/share/doc/$package/copyright
         boost_licence "$file"
       elif [ "$file" = "$shown" ]; then
         echo "As of the library before."

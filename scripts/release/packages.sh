@@ -3,10 +3,12 @@
 # what is linked. Needs dpkg-deb and python3, no root and no network. The same tree and
 # $SOURCE_DATE_EPOCH give the same bytes.
 #
-#   packages.sh TREE VERSION OUTPUT_FOLDER    prints what it made, a file a line
+#   packages.sh TREE VERSION OUTPUT_FOLDER [MACHINE]    prints what it made, a file a line
+#
+# MACHINE: aarch64 for what a cross compiler made, with Boost of build/arm64-boost; else that of this machine.
 set -euo pipefail
-if [ $# -ne 3 ]; then
-  echo "packages.sh: found '$*', expected TREE VERSION OUTPUT_FOLDER" >&2
+if [ $# -lt 3 ] || [ $# -gt 4 ]; then
+  echo "packages.sh: found '$*', expected TREE VERSION OUTPUT_FOLDER [MACHINE]" >&2
   exit 2
 fi
 : "${SOURCE_DATE_EPOCH:?packages.sh: not set, expected the time of the commit}"
@@ -15,8 +17,12 @@ tree=$1 version=$2 output=$3 here=$(dirname "$0")
 for tool in dpkg-deb dpkg-query python3; do
   command -v $tool > /dev/null || { echo "packages.sh: no $tool; packages are made on Debian" >&2; exit 1; }
 done
-architecture=$(dpkg --print-architecture)
-name=neuroshard-$version-linux-$(uname -m)
+machine=${4:-$(uname -m)} architecture=$(dpkg --print-architecture) tools="" boost=""
+if [ "$machine" != "$(uname -m)" ]; then
+  [ "$machine" = aarch64 ] || { echo "packages.sh: found machine '$machine', expected aarch64" >&2; exit 2; }
+  architecture=arm64 tools=aarch64-linux-gnu- boost=$here/../../build/arm64-boost
+fi
+name=neuroshard-$version-linux-$machine
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 umask 022

@@ -8,11 +8,18 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#if !defined(__x86_64__) || !defined(__GLIBC__)
-#error "the versions below are those of glibc on x86-64"
+/* The first version of glibc for the processor, and what __xstat() calls its only struct stat. */
+#if defined(__x86_64__) && defined(__GLIBC__)
+#define FIRST "GLIBC_2.2.5"
+#define STAT_LAYOUT 1
+#elif defined(__aarch64__) && defined(__GLIBC__)
+#define FIRST "GLIBC_2.17"
+#define STAT_LAYOUT 0
+#else
+#error "the versions below are those of glibc on x86-64 and on 64-bit Arm"
 #endif
 
-#define OLDER(name) __asm__(".symver older_" #name ", " #name "@GLIBC_2.2.5")
+#define OLDER(name) __asm__(".symver older_" #name ", " #name "@" FIRST)
 OLDER(exp);
 OLDER(exp2);
 OLDER(log);
@@ -59,13 +66,17 @@ int __wrap___pthread_key_create(pthread_key_t* key, void (*destructor)(void*)) {
   return older___pthread_key_create(key, destructor);
 }
 
-/* What headers made of stat() before glibc 2.33; 1 is the layout of struct stat on x86-64. */
+/* What headers made of stat() before glibc 2.33. */
 int __xstat(int version, const char* path, struct stat* status);
 int __lxstat(int version, const char* path, struct stat* status);
 int __fxstat(int version, int file, struct stat* status);
-int __wrap_stat(const char* path, struct stat* status) { return __xstat(1, path, status); }
-int __wrap_lstat(const char* path, struct stat* status) { return __lxstat(1, path, status); }
-int __wrap_fstat(int file, struct stat* status) { return __fxstat(1, file, status); }
+int __wrap_stat(const char* path, struct stat* status) {
+  return __xstat(STAT_LAYOUT, path, status);
+}
+int __wrap_lstat(const char* path, struct stat* status) {
+  return __lxstat(STAT_LAYOUT, path, status);
+}
+int __wrap_fstat(int file, struct stat* status) { return __fxstat(STAT_LAYOUT, file, status); }
 
 /* glibc 2.32 tells libstdc++ by it that counters need no atomic operations. Here they always do. */
 char __libc_single_threaded = 0;

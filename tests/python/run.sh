@@ -15,7 +15,7 @@ if [ $# -gt 1 ] || { [ $# -eq 1 ] && [ "$1" != --ends ]; }; then
   exit 2
 fi
 
-wheels=(dist/neuroshard_engine-"$(cat VERSION)"-*.whl)
+wheels=(dist/neuroshard_engine-"$(cat VERSION)"-*_"$(uname -m)".whl)
 if ! [ -f "${wheels[0]}" ]; then
   echo "run.sh: no wheel in dist/; scripts/wheel.sh makes one" >&2
   exit 2
