@@ -20,6 +20,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/cost_model/plan_error.h"
+#include "engine/ground_truth/sim/profile_library.h"
 #include "engine/planner/planner.h"
 #include "io/file.h"
 #include "io/formats/plan_export.h"
@@ -45,6 +46,10 @@ class ExportCommand final : public Command {
     declare_cost_model(flags, &cost_model_).default_text(kPlansCostModel);
     declare_bandwidths(flags, &bandwidths_, true);
     declare_least_sure(flags, &for_);
+    flags.text("profile", "NAME|FILE",
+               "chakra: hardware of whose links ASTRA-sim's network and system files are; +LINKS "
+               "picks other links",
+               &profile_);
     flags
         .text("output", "FILE", "where the plan goes; chakra, benchmark: a new or an empty folder",
               &output_)
@@ -107,9 +112,10 @@ class ExportCommand final : public Command {
 
   /// What this format has no place for, as it shows no costs.
   [[nodiscard]] std::vector<std::string_view> flags_without_costs() const {
-    if (flags_.shows_costs()) return {"seed"};
-    if (flags_.format == io::kNativeFormat) return {"seed", "cost-model", "bandwidths"};
-    std::vector<std::string_view> none{"seed", "device-memory", "cost-model", "bandwidths"};
+    if (flags_.shows_costs()) return {"seed", "profile"};
+    if (flags_.format == io::kNativeFormat) return {"seed", "profile", "cost-model", "bandwidths"};
+    std::vector<std::string_view> none{"seed", "profile", "device-memory", "cost-model",
+                                       "bandwidths"};
     if (changed_by_hosts(flags_.format).empty()) none.insert(none.begin(), "devices-per-host");
     return none;
   }
@@ -133,6 +139,10 @@ class ExportCommand final : public Command {
         provenance_of(models, hosts_of(flags_.options.devices_per_host, input, document).devices,
                       input.loaded.sha256, algorithm, seed);
     const io::FolderFormat& format = *io::find_folder_format(flags_.format);
+    if (profile_ && format.has_steps) {
+      NEUROSHARD_ASSIGN_OR_RETURN(const ChosenProfile hardware, choose_profile(*profile_));
+      flags_.options.links = hardware.interconnect;
+    }
     FolderWriter writer(std::int64_t{format.files_a_rank} * document.plan.devices +
                         format.files_beside);
     flags_.options.cancel = &cancel_token();
@@ -146,6 +156,7 @@ class ExportCommand final : public Command {
     note_contradictions(given, input.plan, document.places.devices_per_host);
     std::vector<std::string_view> unused;
     if (!format.draws_lookups) unused.emplace_back("seed");
+    if (!format.has_steps) unused.emplace_back("profile");
     note_unused_flags(flags, flags_.format, unused);
     return folder.complete();
   }
@@ -209,6 +220,7 @@ class ExportCommand final : public Command {
 
   PlanInputFlags input_;
   std::string for_;
+  std::optional<std::string> profile_;
   ExportFlags flags_;
   std::string cost_model_{kDefaultCostModel};
   TorchRecBandwidths bandwidths_;

@@ -88,7 +88,7 @@ Status export_least_sure(const FlagSet& flags, const std::string& choice,
       }));
   NEUROSHARD_RETURN_IF_ERROR(folder.complete());
   const std::vector<std::string_view> unused{"devices", "devices-per-host", "bandwidths",
-                                             "cache-hits"};
+                                             "cache-hits", "profile"};
   note_unused_flags(flags, "a benchmark of sets", unused);
   return print(summary(benchmark, models, output));
 }

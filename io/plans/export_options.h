@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/hardware_profile.h"
 #include "engine/core/progress.h"
 #include "engine/core/table.h"
 
@@ -68,6 +69,8 @@ struct PlanExportOptions {
   std::string command{};
   /// "chakra": "collective" or "pairs", what an exchange is; "" = the one that says what is sent.
   std::string exchange_nodes{};
+  /// "chakra": the links that files of ASTRA-sim's are of; nothing: there are no such files.
+  std::optional<InterconnectProfile> links{};
   /// "benchmark": where lookups come from, round(batch size * pooling factor) of a table, and the
   /// seed that they were drawn with.
   std::function<DrawnLookups(const Table& table, std::int64_t batch_size)> draw_lookups{};

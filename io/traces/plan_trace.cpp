@@ -10,6 +10,7 @@
 
 #include "engine/core/exchange_format.h"
 #include "engine/core/version.h"
+#include "io/traces/astra_sim.h"
 #include "io/traces/chakra.h"
 
 namespace neuroshard::io {
@@ -154,10 +155,11 @@ class RankTrace {
       return collective(name, ChakraNode::Collective::kAllToAll, after, one * ranks_);
     }
     Ids arrived = after;
-    for (std::int32_t peer = 0; peer < ranks_; ++peer) {
-      if (peer == rank_) continue;
-      send_or_receive(name, tag, after, rank_, peer, bytes(peer, rank_));
-      const Ids received = send_or_receive(name, tag, after, peer, rank_, bytes(rank_, peer));
+    for (std::int32_t far = 1; far < ranks_; ++far) {  // so that no two ranks send to one at once
+      const std::int32_t to = (rank_ + far) % ranks_;
+      const std::int32_t from = (rank_ + ranks_ - far) % ranks_;
+      send_or_receive(name, tag, after, rank_, to, bytes(to, rank_));
+      const Ids received = send_or_receive(name, tag, after, from, rank_, bytes(rank_, from));
       arrived.insert(arrived.end(), received.begin(), received.end());
     }
     return arrived;
@@ -219,12 +221,19 @@ Status write_plan_trace(const Workload& workload, const PlanDocument& document,
         "exchange nodes: found collective, and ranks that send unequally much, expected pairs: "
         "an all-to-all of a trace has one size for all ranks");
   }
+  std::string network;
+  if (options.links) {
+    NEUROSHARD_ASSIGN_OR_RETURN(network, astra_network(*options.links, document.plan.devices));
+  }
   const ChakraMetadata metadata = metadata_of(document);
   for (std::int32_t rank = 0; rank < document.plan.devices; ++rank) {
     NEUROSHARD_RETURN_IF_ERROR(
         RankTrace(load, document, options, rank, pairs, metadata).write(sink));
   }
-  return {};
+  if (!options.links) return {};
+  NEUROSHARD_RETURN_IF_ERROR(sink("network.yml", network));
+  NEUROSHARD_RETURN_IF_ERROR(sink("system.json", astra_system()));
+  return sink("memory.json", astra_memory());
 }
 
 }  // namespace neuroshard::io

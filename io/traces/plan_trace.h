@@ -29,6 +29,9 @@ using FolderSink = std::function<Status(std::string_view name, std::string_view 
 /// shards go to the rank that has the sample, as TorchRec's row_wise sends them: table_row_wise,
 /// which adds them up on a host first, sends less between hosts.
 ///
+/// With `options.links` network.yml, system.json and memory.json tell ASTRA-sim of one switch with
+/// those links (io/traces/astra_sim.h).
+///
 /// REQUIRES a valid, canonical plan with costs, and complete options. Errors: kInvalidInput for one
 /// collective where ranks send unequally much, and the sink's. Thread-safe.
 Status write_plan_trace(const Workload& workload, const PlanDocument& document,

@@ -106,6 +106,25 @@ BOOST_AUTO_TEST_CASE(a_new_or_an_empty_folder_gets_a_file_for_each_rank) {
   BOOST_TEST((readable != std::filesystem::perms::none));
 }
 
+BOOST_AUTO_TEST_CASE(with_a_profile_a_network_simulator_has_its_files_too) {
+  const ChakraExample example;
+  const std::string traces = example.folder.file("traces");
+  const Outcome outcome = example.exported(traces, {"--profile", "H100-80G"});
+  BOOST_TEST_REQUIRE(outcome.exit_code == 0, outcome.err);
+  BOOST_TEST((example.files_in(traces) ==
+              std::vector<std::string>{"memory.json", "network.yml", "step.0.et", "step.1.et",
+                                       "step.2.et", "step.3.et", "system.json"}));
+  const std::string network = slurp(traces + "/network.yml");
+  BOOST_TEST(network.starts_with("topology: [ Switch ]\nnpus_count: [ 4 ]\nbandwidth: [ 341.7"),
+             network);
+  expect_one_line(example.exported(example.folder.file("x"), {"--profile", "H999"}), 2, "H999");
+  const Outcome json = run_command({"export", "--tables", source_file("examples/dlrm_dcnv2.json"),
+                                    "--plan", example.plan, "--profile", "H100-80G", "--output",
+                                    example.folder.file("again.json")});
+  BOOST_TEST(json.exit_code == 0, json.err);
+  BOOST_TEST(json.err.find("--profile: json has no place for it") != std::string::npos, json.err);
+}
+
 BOOST_AUTO_TEST_CASE(what_an_interrupt_or_a_killed_process_leaves_goes) {
   const ChakraExample example;
   const std::string output = example.folder.file("empty");
