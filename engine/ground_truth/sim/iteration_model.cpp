@@ -16,9 +16,9 @@
 #include "engine/ground_truth/sim/plan_loads.h"
 #include "engine/ground_truth/sim/plan_model.h"
 #include "engine/iteration/dense_step.h"
-#include "engine/iteration/step_simulator.h"
 #include "engine/iteration/kernel_times.h"
 #include "engine/iteration/step_graph.h"
+#include "engine/iteration/step_simulator.h"
 
 namespace neuroshard {
 namespace {
