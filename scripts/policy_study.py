@@ -53,6 +53,9 @@ def parse_arguments():
     parser.add_argument("--tasks", type=int, default=16, help="in each cell")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--train-flags", default="", help="more flags of train policy")
+    parser.add_argument("--joint-plans", type=int, default=0,
+                        help="train a cost model with each policy, from so many simulated plans; the simulator"
+                             " then says all costs")
     parser.add_argument("--folder", help="where files go and stay; default: a temporary one")
     return parser.parse_args()
 
@@ -80,26 +83,35 @@ def run(arguments):
     return done.stdout
 
 
+def costs_of(options, folder, seed):
+    """The cost model that a policy goes by: one for all, or with --joint-plans its own."""
+    return os.path.join(folder, f"costs{seed}.safetensors") if options.joint_plans else options.cost_model
+
+
 def train(options, pool, folder, seed):
-    """The policy, its report, and seconds of CPU time."""
+    """The policy with its cost model, its report, and seconds of CPU time."""
+    costs = costs_of(options, folder, seed)
+    source = ["--cost-model", costs]
+    if options.joint_plans:
+        source = ["--joint", costs, "--plans", str(options.joint_plans), "--profile", options.profile]
     policy = os.path.join(folder, f"policy{seed}.safetensors")
     report = os.path.join(folder, f"report{seed}.json")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run([options.command, "train", "policy", "--tables", pool, "--cost-model", options.cost_model,
-         "--device-memory", MEMORY, "--devices", options.devices, "--kind", options.kind,
+    run([options.command, "train", "policy", "--tables", pool] + source
+        + ["--device-memory", MEMORY, "--devices", options.devices, "--kind", options.kind,
          "--seed", str(seed), "--threads", str(options.threads), "--output", policy, "--report", report]
         + options.train_flags.split())
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     with open(report, encoding="utf-8") as file:
-        return policy, json.load(file), seconds
+        return (policy, costs), json.load(file), seconds
 
 
 def evaluate(options, policy, pool, devices, tables):
-    """Of each algorithm what the evaluation says, by name."""
+    """Of each algorithm what the evaluation says, by name; `policy` is one with its cost model."""
     report = json.loads(run(
-        [options.command, "evaluate", "policy", "--policy", policy, "--tables", pool,
-         "--cost-model", options.cost_model, "--device-memory", MEMORY, "--devices", str(devices),
+        [options.command, "evaluate", "policy", "--policy", policy[0], "--tables", pool,
+         "--cost-model", policy[1], "--device-memory", MEMORY, "--devices", str(devices),
          "--task-tables", f"{tables},{tables}", "--tasks", str(options.tasks), "--samples", "16",
          "--profile", options.profile, "--seed", "1", "--output", "-"]))
     if report["compared"] != options.tasks:
@@ -107,6 +119,8 @@ def evaluate(options, policy, pool, devices, tables):
     found = {}
     for one in report["algorithms"]:
         name = one["algorithm"] + (" of 16" if one["samples"] else "")
+        if options.joint_plans:  # each policy has networks of its own, which do not compare
+            one["cost_ms"] = one["simulated_ms"]
         found[name] = one
     return found
 
@@ -212,7 +226,8 @@ def main():
                 found = [evaluate(options, policy, unseen, devices, tables)
                          for policy, _, _ in trainings]
                 cells[(devices, tables)] = cell_of(found)
-        print(f"mean ms of {options.tasks} tasks under {options.cost_model}, in brackets simulated on"
+        costs = "the simulator" if options.joint_plans else options.cost_model
+        print(f"mean ms of {options.tasks} tasks under {costs}, in brackets simulated on"
               f" {options.profile}; trained on {options.devices} devices, policies: mean of"
               f" {options.seeds} seeds")
         print_cells(cells)
