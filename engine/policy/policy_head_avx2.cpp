@@ -13,35 +13,62 @@ inline float sum_of_lanes(__m256 v) {
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
 
-/// Eight hidden units of a device, times their weights. Two chains, as an addition takes four
-/// cycles.
-inline __m256 eight_units(const HeadRows& rows, const float* held, const float* context,
-                          std::size_t first) {
+/// Devices that share a load of weights.
+constexpr std::size_t kTogether = 4;
+
+/// Adds eight hidden units of each of kDevices devices, times their weights, to sums. Two chains a
+/// device, as an addition takes four cycles.
+template <std::size_t kDevices>
+inline void add_eight_units(const HeadRows& rows, std::size_t device, std::size_t first,
+                            __m256* sums) {
   const __m256 start =
       _mm256_add_ps(_mm256_loadu_ps(rows.offered + first), _mm256_loadu_ps(rows.bias + first));
-  __m256 even = _mm256_fmadd_ps(_mm256_loadu_ps(held + first), _mm256_set1_ps(rows.scale), start);
-  __m256 odd = _mm256_setzero_ps();
-  for (std::size_t k = 0; k < rows.inputs; k += 2) {
-    const float* const weight = rows.weight + k * rows.hidden + first;
-    even = _mm256_fmadd_ps(_mm256_broadcast_ss(context + k), _mm256_loadu_ps(weight), even);
-    odd = _mm256_fmadd_ps(_mm256_broadcast_ss(context + k + 1),
-                          _mm256_loadu_ps(weight + rows.hidden), odd);
+  const float* const held = rows.held + device * rows.hidden + first;
+  const float* const context = rows.context + device * rows.inputs;
+  __m256 even[kDevices];
+  __m256 odd[kDevices];
+  for (std::size_t d = 0; d < kDevices; ++d) {
+    even[d] =
+        _mm256_fmadd_ps(_mm256_loadu_ps(held + d * rows.hidden), _mm256_set1_ps(rows.scale), start);
+    odd[d] = _mm256_setzero_ps();
   }
-  const __m256 unit = _mm256_max_ps(_mm256_add_ps(even, odd), _mm256_setzero_ps());
-  return _mm256_mul_ps(unit, _mm256_loadu_ps(rows.out + first));
+  for (std::size_t k = 0; k < rows.inputs; k += 2) {
+    const __m256 weight = _mm256_loadu_ps(rows.weight + k * rows.hidden + first);
+    const __m256 next = _mm256_loadu_ps(rows.weight + (k + 1) * rows.hidden + first);
+    for (std::size_t d = 0; d < kDevices; ++d) {
+      const float* const inputs = context + d * rows.inputs + k;
+      even[d] = _mm256_fmadd_ps(_mm256_broadcast_ss(inputs), weight, even[d]);
+      odd[d] = _mm256_fmadd_ps(_mm256_broadcast_ss(inputs + 1), next, odd[d]);
+    }
+  }
+  const __m256 out = _mm256_loadu_ps(rows.out + first);
+  for (std::size_t d = 0; d < kDevices; ++d) {
+    const __m256 unit = _mm256_max_ps(_mm256_add_ps(even[d], odd[d]), _mm256_setzero_ps());
+    sums[d] = _mm256_add_ps(sums[d], _mm256_mul_ps(unit, out));
+  }
+}
+
+/// The same bits whatever kDevices.
+template <std::size_t kDevices>
+inline void score_devices(const HeadRows& rows, std::size_t device) {
+  __m256 sums[kDevices];
+  for (__m256& sum : sums) sum = _mm256_setzero_ps();
+  for (std::size_t first = 0; first < rows.hidden; first += kVector) {
+    add_eight_units<kDevices>(rows, device, first, sums);
+  }
+  for (std::size_t d = 0; d < kDevices; ++d) {
+    rows.scores[device + d] = sum_of_lanes(sums[d]) + rows.out_bias;
+  }
 }
 
 }  // namespace
 
 void policy_scores(const HeadRows& rows) {
-  for (std::size_t d = 0; d < rows.devices; ++d) {
-    __m256 sum = _mm256_setzero_ps();
-    for (std::size_t first = 0; first < rows.hidden; first += kVector) {
-      sum = _mm256_add_ps(sum, eight_units(rows, rows.held + d * rows.hidden,
-                                           rows.context + d * rows.inputs, first));
-    }
-    rows.scores[d] = sum_of_lanes(sum) + rows.out_bias;
+  std::size_t device = 0;
+  for (; device + kTogether <= rows.devices; device += kTogether) {
+    score_devices<kTogether>(rows, device);
   }
+  for (; device < rows.devices; ++device) score_devices<1>(rows, device);
 }
 
 }  // namespace neuroshard::avx2

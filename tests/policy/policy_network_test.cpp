@@ -141,17 +141,26 @@ BOOST_AUTO_TEST_CASE(every_instruction_set_has_the_scores_of_the_reference) {
   }
 }
 
+/// Also of devices that are computed together and of those that are left over.
 BOOST_AUTO_TEST_CASE(equal_devices_have_equal_scores_to_the_bit) {
+  constexpr std::size_t kDevices = 7;
   Rng rng(2);
-  const PolicyHead head(random_policy(2).head);
-  std::vector<float> held = uniform_values(rng, 8);
-  held.insert(held.end(), held.begin(), held.begin() + 8);
+  const nn::Mlp layers = random_policy(2).head;
+  const std::vector<float> own = uniform_values(rng, 8);
   const std::vector<float> piece = uniform_values(rng, 8);
-  std::vector<float> context = uniform_values(rng, kPolicyContext);
-  context.insert(context.end(), context.begin(), context.begin() + kPolicyContext);
-  std::vector<float> scores(2);
-  head.scores(held, 1, piece.data(), context, scores, nullptr);
-  BOOST_TEST(scores[0] == scores[1]);
+  const std::vector<float> own_context = uniform_values(rng, kPolicyContext);
+  std::vector<float> held;
+  std::vector<float> context;
+  for (std::size_t d = 0; d < kDevices; ++d) {
+    held.insert(held.end(), own.begin(), own.end());
+    context.insert(context.end(), own_context.begin(), own_context.end());
+  }
+  for (const nn::IsaInfo& info : nn::isa_list()) {
+    if (!info.supported()) continue;
+    std::vector<float> scores(kDevices);
+    PolicyHead(layers, info.isa).scores(held, 0.3f, piece.data(), context, scores, nullptr);
+    for (const float score : scores) BOOST_TEST(score == scores[0], info.name);
+  }
 }
 
 /// The whole of it: encoder, memory, sums over devices, head, masked softmax, entropy. What is
