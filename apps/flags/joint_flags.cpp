@@ -26,12 +26,16 @@ void JointFlags::declare(FlagSet& flags) {
              "for --joint by sim, the hardware: one of " + join(simulated_profile_names(), ", ") +
                  "; +LINKS picks other links",
              &profile_);
+  flags.integer("runs",
+                "for --joint by cpu: timed runs of a measurement, the median counts; half as many "
+                "untimed",
+                &runs_, 1, 1000);
   flags.integer("plans", "for --joint, how many plans to measure", &plans_, kLeastJointPlans,
                 kMostJointPlans);
 }
 
 Status JointFlags::check(const FlagSet& flags) const {
-  for (const std::string flag : {"backend", "profile", "plans"}) {
+  for (const std::string flag : {"backend", "profile", "runs", "plans"}) {
     if (output_ || !flags.given(flag)) continue;
     return invalid_input("--" + flag + ": found without --joint, which alone goes by it");
   }
@@ -45,6 +49,9 @@ Status JointFlags::check(const FlagSet& flags) const {
     return invalid_input("found no --profile, expected one of " +
                          join(simulated_profile_names(), ", "));
   }
+  if (sim && flags.given("runs")) {
+    return invalid_input("--runs: found with --backend sim, expected with cpu");
+  }
   if (!sim && profile_) {
     return invalid_input("--profile: found with --backend " + backend_ + ", expected with sim");
   }
@@ -55,10 +62,13 @@ Result<std::unique_ptr<GroundTruth>> JointFlags::ground_truth(std::int64_t memor
                                                               int threads,
                                                               std::uint64_t seed) const {
   NEUROSHARD_ASSIGN_OR_RETURN(const io::Backend backend, backend_of(backend_));
+  const int untimed = (runs_ + 1) / 2;
   return make_ground_truth(backend, {.profile = profile_.value_or(""),
                                      .threads = threads,
                                      .max_memory_bytes = memory_bytes,
-                                     .seed = seed});
+                                     .seed = seed,
+                                     .warmup_runs = untimed,
+                                     .timed_runs = runs_});
 }
 
 }  // namespace neuroshard::apps

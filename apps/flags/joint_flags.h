@@ -32,6 +32,7 @@ class JointFlags {
   std::optional<std::string> output_;
   std::string backend_ = "sim";
   std::optional<std::string> profile_;
+  int runs_ = 10;
   std::int32_t plans_ = kLeastJointPlans;
 };
 

@@ -218,6 +218,8 @@ BOOST_AUTO_TEST_CASE(flags_of_joint_training_belong_together) {
   expect_one_line(joint("--joint c"), 2, "found no --profile, expected one of");
   expect_one_line(joint("--joint c --backend cpu --profile H100-80G"), 2,
                   "--profile: found with --backend cpu");
+  expect_one_line(joint("--joint c --profile H100-80G --runs 3"), 2,
+                  "--runs: found with --backend sim, expected with cpu");
   expect_one_line(joint("--joint c --profile H100-80G --plans 99"), 2, "--plans: found '99'");
 }
 
