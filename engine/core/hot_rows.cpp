@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "engine/core/bin_lookups.h"
 #include "engine/core/shard_bytes.h"
 
 namespace neuroshard {
@@ -13,26 +14,13 @@ namespace {
 
 constexpr std::int64_t kValueBytes = 4;  // of gradients and sums
 
-double lookups_of(const Table& table, std::int64_t batch_size) {
-  return static_cast<double>(batch_size) * table.pooling_factor;
-}
-
-double distinct_of(const Table& table, std::int64_t batch_size) {
-  return distinct_rows(table.reuse_histogram, lookups_of(table, batch_size), table.rows);
-}
-
 /// Of a hot row on every device: what it has on one, and its gradients.
 std::int64_t bytes_of_row(const Table& table) {
   return row_bytes(table, table.dim) + kValueBytes * table.dim;
 }
 
-/// Share of bags with a lookup that is not hot, of so many lookups in the mean.
-double cold_bags_of(double lookups, double hot_share) {
-  const double few = std::floor(lookups);
-  const double more = lookups - few;
-  const double all_hot = std::pow(hot_share, few);
-  return 1 - all_hot * ((1 - more) + more * hot_share);
-}
+/// So many, where rounding may have left a little less than a whole number.
+std::int64_t whole_rows(double rows) { return static_cast<std::int64_t>(rows + 1e-6); }
 
 /// The shares of a histogram as those of all its rows.
 void add_up_to_one(ReuseHistogram& histogram) {
@@ -40,6 +28,49 @@ void add_up_to_one(ReuseHistogram& histogram) {
   for (const double share : histogram) all += share;
   if (!(all > 0)) return;
   for (double& share : histogram) share /= all;
+}
+
+/// What so many of the hottest rows take of a batch's lookups and bags.
+struct HotShares {
+  double counted = 0;
+  double next = 0;  ///< of a batch like it
+  double bags = 0;  ///< with no other row, where that was counted
+};
+
+/// Moves so many rows from `parts.cold` to `parts.hot`, from the last bin down. `lookups`: of the
+/// batch.
+HotShares take_hottest(const BinLookups& bins, double lookups, double rows,
+                       const HotCoverage& coverage, LookupParts& parts) {
+  double hot = 0;
+  double lucky = 0;  // what the least hot ones have more than they will
+  HotShares shares;
+  double covered = 0;  // bags, by the bins above
+  for (std::size_t bin = kReuseBins; bin-- > 0;) {
+    if (!(bins.rows[bin] > 0)) continue;
+    const double taken = std::min(1.0, rows / bins.rows[bin]);
+    rows = taken < 1 ? 0 : rows - bins.rows[bin];
+    parts.hot[bin] = taken * parts.cold[bin];
+    parts.cold[bin] -= parts.hot[bin];
+    parts.hot_distinct += taken * bins.rows[bin];
+    hot += taken * bins.lookups[bin];
+    if (taken > 0) {
+      lucky += taken * (bins.least[bin] - lucky);
+      shares.bags = covered + taken * (coverage.bags[bin] - covered);
+    }
+    covered = coverage.bags[bin];
+  }
+  shares.counted = std::clamp(hot / lookups, 0.0, 1.0);
+  shares.next = std::clamp((hot - lucky) / lookups, 0.0, 1.0);
+  return shares;
+}
+
+/// By the formula; where bags were counted, as much fewer as the formula says too many of them.
+double cold_bags_of(const Table& table, const HotShares& shares) {
+  const double lookups = table.pooling_factor / table.features;
+  const double next = cold_bag_share(lookups, shares.next, table.bag_lengths);
+  const double counted = cold_bag_share(lookups, shares.counted, table.bag_lengths);
+  if (!table.hot_coverage.known() || !(counted > 0)) return next;
+  return std::min(1.0, next * (1 - shares.bags) / counted);
 }
 
 }  // namespace
@@ -110,33 +141,47 @@ std::int64_t hot_row_bytes(const Table& table, std::int64_t rows, const StepMemo
   return rows * bytes_of_row(table) + buffer_bytes(table, all, step);
 }
 
+double cold_bag_share(double lookups, double hot_share, BagLengths lengths) {
+  if (lengths == BagLengths::kPoisson) return -std::expm1(-lookups * (1 - hot_share));
+  const double few = std::floor(lookups);
+  const double more = lookups - few;
+  const double all_hot = std::pow(hot_share, few);
+  return 1 - all_hot * ((1 - more) + more * hot_share);
+}
+
 LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t batch_size) {
   LookupParts parts;
   parts.cold = table.reuse_histogram;
-  if (rows == 0) return parts;
-  const double distinct = distinct_of(table, batch_size);
-  if (!(distinct > 0)) return parts;
-  double left = static_cast<double>(rows) / distinct;  // of the distinct rows
-  double hot = 0;
-  double all = 0;
-  for (std::size_t bin = parts.cold.size(); bin-- > 0;) {
-    const double share = parts.cold[bin];
-    const double taken = std::min(share, left);
-    left -= taken;
-    parts.hot[bin] = taken;
-    parts.cold[bin] = share - taken;
-    parts.hot_distinct += taken * distinct;
-    const double count = reuse_bin_center(static_cast<int>(bin));
-    hot += taken * count;
-    all += share * count;
-  }
-  parts.hot_share = std::clamp(hot / all, 0.0, 1.0);
+  const BinLookups bins = bin_lookups(table, batch_size);
+  parts.distinct = bins.distinct;
+  if (rows == 0 || !(bins.distinct > 0)) return parts;
+  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+  const HotShares shares =
+      take_hottest(bins, lookups, static_cast<double>(rows), table.hot_coverage, parts);
+  parts.counted_share = shares.counted;
+  parts.hot_share = shares.next;
   add_up_to_one(parts.hot);
   add_up_to_one(parts.cold);
-  if (table.pooled) {
-    parts.cold_bags = cold_bags_of(table.pooling_factor / table.features, parts.hot_share);
-  }
+  if (table.pooled) parts.cold_bags = cold_bags_of(table, shares);
   return parts;
+}
+
+Table moved_on(const Table& table, double kept, std::int64_t batch_size) {
+  Table later = table;
+  const BinLookups bins = bin_lookups(table, batch_size);
+  const double lookups = static_cast<double>(batch_size) * table.pooling_factor;
+  const double in_bag = table.pooling_factor / table.features;
+  const HotCoverage& counted = table.hot_coverage;
+  double above = 0;
+  for (std::size_t bin = kReuseBins; bin-- > 0 && lookups > 0;) {
+    above = std::min(1.0, above + bins.lookups[bin] / lookups);
+    const double cold = cold_bag_share(in_bag, above, table.bag_lengths);
+    const double now = counted.known() ? 1 - counted.bags[bin] : cold;
+    const double then = cold_bag_share(in_bag, kept * above, table.bag_lengths);
+    later.hot_coverage.lookups[bin] = kept * above;
+    later.hot_coverage.bags[bin] = 1 - std::min(1.0, cold > 0 ? then * now / cold : then);
+  }
+  return later;
 }
 
 double merge_ms(double values, double gbps) {
@@ -146,12 +191,12 @@ double merge_ms(double values, double gbps) {
 }
 
 std::vector<HotLevel> hot_levels(const Table& table, std::int64_t batch_size) {
-  const double distinct = distinct_of(table, batch_size);
+  const BinLookups bins = bin_lookups(table, batch_size);
   std::vector<HotLevel> levels;
   double rows = 0;
   for (int bin = kReuseBins - 1; bin > 0; --bin) {
-    rows += distinct * table.reuse_histogram[static_cast<std::size_t>(bin)];
-    const auto whole = static_cast<std::int64_t>(rows);
+    rows += bins.rows[static_cast<std::size_t>(bin)];
+    const std::int64_t whole = whole_rows(rows);
     if (whole >= table.rows) break;
     if (whole < 1 || (!levels.empty() && levels.back().rows == whole)) continue;
     levels.push_back({whole, reuse_bin_range(bin).low});
@@ -160,11 +205,11 @@ std::vector<HotLevel> hot_levels(const Table& table, std::int64_t batch_size) {
 }
 
 std::int64_t least_count(const Table& table, std::int64_t rows, std::int64_t batch_size) {
-  const double distinct = distinct_of(table, batch_size);
+  const BinLookups bins = bin_lookups(table, batch_size);
   double counted = 0;
   for (int bin = kReuseBins - 1; bin >= 0; --bin) {
-    counted += distinct * table.reuse_histogram[static_cast<std::size_t>(bin)];
-    if (static_cast<std::int64_t>(counted) >= rows) return reuse_bin_range(bin).low;
+    counted += bins.rows[static_cast<std::size_t>(bin)];
+    if (whole_rows(counted) >= rows) return reuse_bin_range(bin).low;
   }
   return 0;
 }

@@ -54,14 +54,25 @@ Status check_hot_rows(const Workload& workload, const Plan& plan);
 /// count. REQUIRES a valid table, and rows of it.
 std::int64_t hot_row_bytes(const Table& table, std::int64_t rows, const StepMemory& step = {});
 
-/// How hot rows part the lookups of a batch.
+/// Share of bags, of so many lookups in the mean, with a lookup that is not among the hot ones.
+/// Lookups are taken to be independent: of l, all are hot with the chance hot_share^l. Those of
+/// real bags are less so, which makes that rather too many.
+double cold_bag_share(double lookups, double hot_share, BagLengths lengths);
+
+/// How hot rows part the lookups of a batch like the one that the table was counted in, with the
+/// hot rows of that one.
 struct LookupParts {
-  double hot_share = 0;  ///< of the lookups
-  /// Of bags that are added up, how many have a cold row: of l lookups, which are taken to be
-  /// independent, 1 - hot_share^l. They are more independent than those of real bags, so that is
-  /// rather too many. Bags have the table's mean number of lookups, rounded up or down.
+  /// Of the lookups. Rows that one batch looks up much have had luck, too: by Good and Turing's
+  /// estimate, rows that were looked up c times or more take as many of the next batch's lookups as
+  /// rows that were looked up c + 1 times or more took of their own. So no hot rows take what rows
+  /// that no batch has shown yet do.
+  double hot_share = 0;
+  double counted_share = 0;  ///< the same in the batch that was counted
+  /// Of bags that are added up, how many have a cold row: cold_bag_share(). Where the bags were
+  /// counted, that times what was counted over what cold_bag_share() says of that batch.
   double cold_bags = 1;
-  double hot_distinct = 0;  ///< hot rows that the batch looks up
+  double distinct = 0;      ///< rows that the batch looks up
+  double hot_distinct = 0;  ///< hot ones of them
   ReuseHistogram hot{};     ///< of the hot rows that are looked up
   ReuseHistogram cold{};    ///< of the others
 };
@@ -69,6 +80,10 @@ struct LookupParts {
 /// By the table's histogram, hottest rows first; where the last of them is within a bin, that is
 /// taken to be all of one count. REQUIRES a valid table, 0 <= rows < table.rows.
 LookupParts lookup_parts(const Table& table, std::int64_t rows, std::int64_t batch_size);
+
+/// The table when its data has moved on: rows that are looked up have `kept` of what they have of
+/// the next batch now, other rows the rest. REQUIRES a valid table, 0 <= kept <= 1.
+Table moved_on(const Table& table, double kept, std::int64_t batch_size);
 
 /// Milliseconds in which a device adds so many values of hot rows' sums to those that arrive of
 /// cold ones, at the rate of its memory: the one is read, the other read and written.

@@ -29,7 +29,43 @@ Status validate_histogram(const ReuseHistogram& histogram) {
   return {};
 }
 
+/// Shares of fewer and fewer rows.
+Status validate_coverage(const std::array<double, kReuseBins>& shares, const char* name) {
+  double before = 1;
+  for (std::size_t bin = 0; bin < shares.size(); ++bin) {
+    if (!(shares[bin] >= 0 && shares[bin] <= before)) {
+      return invalid_input(std::string(name) + "[" + std::to_string(bin) + "] is " +
+                           number(shares[bin]) + ", expected 0 to " + number(before) +
+                           (bin == 0 ? "" : ", the share before it"));
+    }
+    before = shares[bin];
+  }
+  return {};
+}
+
+Status validate(const HotCoverage& coverage) {
+  NEUROSHARD_RETURN_IF_ERROR(validate_coverage(coverage.lookups, "hot_lookups"));
+  return validate_coverage(coverage.bags, "hot_bags");
+}
+
 }  // namespace
+
+std::span<const BagLengths> all_bag_lengths() {
+  static constexpr std::array kAll{BagLengths::kEven, BagLengths::kPoisson};
+  return kAll;
+}
+
+std::string_view to_string(BagLengths lengths) {
+  return lengths == BagLengths::kEven ? "even" : "poisson";
+}
+
+Result<BagLengths> parse_bag_lengths(std::string_view text) {
+  for (const BagLengths lengths : all_bag_lengths()) {
+    if (text == to_string(lengths)) return lengths;
+  }
+  return invalid_input("bag lengths '" + std::string(text) + "', expected " +
+                       quoted_choices(all_bag_lengths()));
+}
 
 std::span<const DataType> all_data_types() {
   static constexpr std::array kAll{DataType::kFp32, DataType::kFp16, DataType::kBf16,
@@ -102,7 +138,8 @@ Status validate(const Table& table) {
     return invalid_input("rows x dim is " + std::to_string(table.rows) + " x " +
                          std::to_string(table.dim) + ", expected below 2^63 bytes");
   }
-  return validate_histogram(table.reuse_histogram);
+  NEUROSHARD_RETURN_IF_ERROR(validate_histogram(table.reuse_histogram));
+  return validate(table.hot_coverage);
 }
 
 Status check_given_histogram(const Table& table) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -31,6 +32,26 @@ std::int64_t weight_bytes(DataType type, std::int32_t columns);
 std::string_view to_string(DataType type);
 Result<DataType> parse_data_type(std::string_view text);
 
+/// How a table's bags differ in length: all of the mean one, rounded up or down, or as if each
+/// lookup chose its bag by itself.
+enum class BagLengths { kEven, kPoisson };
+
+std::span<const BagLengths> all_bag_lengths();
+/// The words of the file formats: "even", "poisson".
+std::string_view to_string(BagLengths lengths);
+Result<BagLengths> parse_bag_lengths(std::string_view text);
+
+/// What the histogram's batch, or a later one, looks up in the rows that the former looks up most,
+/// as it was counted. Bin k: of the rows whose own bin in the histogram is k or above.
+struct HotCoverage {
+  std::array<double, kReuseBins> lookups{};  ///< share of the lookups in these rows
+  std::array<double, kReuseBins> bags{};  ///< share of the bags with no other row, empty ones, too
+
+  /// Whether it was counted.
+  [[nodiscard]] bool known() const { return lookups[0] > 0; }
+  friend bool operator==(const HotCoverage&, const HotCoverage&) = default;
+};
+
 /// One embedding table. A plain value; copies are independent.
 struct Table {
   std::string name;
@@ -40,6 +61,8 @@ struct Table {
   DataType data_type = DataType::kFp32;
   Optimizer optimizer = Optimizer::kSgd;
   ReuseHistogram reuse_histogram{};
+  HotCoverage hot_coverage{};  ///< of the same batch
+  BagLengths bag_lengths = BagLengths::kEven;
   std::int32_t features = 1;  ///< that look it up, a bag and an output of `dim` columns each
   bool weighted = false;      ///< whether lookups have weights of their own
   bool pooled = true;         ///< whether a bag's rows are added up; if not, each is an output
@@ -57,8 +80,9 @@ inline constexpr std::int32_t kMaxFeatures = 1 << 20;
 
 /// Checks ranges: 1 <= rows, 1 <= dim <= kMaxDim, 1 <= features <= kMaxFeatures, finite
 /// pooling_factor >= 0, some sharding, some kernel, histogram shares in [0, 1] that add up to 1
-/// (within 1e-3) or are all 0, and bytes below 2^63 even when every column is a shard. The message
-/// names the field, what was found and what was expected.
+/// (within 1e-3) or are all 0, coverages in [0, 1] that fall, and bytes below
+/// 2^63 even when every column is a shard. The message names the field, what was found and what was
+/// expected.
 Status validate(const Table& table);
 
 /// kInvalidInput for a table that is looked up, yet whose histogram, as somebody gave it, is zeros

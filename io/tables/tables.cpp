@@ -28,6 +28,31 @@ Status read_histogram(const JsonValue& value, ReuseHistogram& histogram) {
   return {};
 }
 
+std::string bag_length_words() { return quoted_choices(all_bag_lengths()); }
+
+/// What was counted of hot rows, beside the histogram of the same batch.
+Status read_hot_coverage(JsonObject& object, bool has_histogram, Table& table) {
+  NEUROSHARD_RETURN_IF_ERROR(
+      read_word(object, "bag_lengths", parse_bag_lengths, bag_length_words, table.bag_lengths));
+  const std::optional<JsonValue> lookups = object.find("hot_lookups");
+  const std::optional<JsonValue> bags = object.find("hot_bags");
+  if (!lookups && !bags) return {};
+  if (!lookups || !bags || !has_histogram) {
+    return (lookups ? lookups : bags)
+        ->error(
+            "expected hot_lookups, hot_bags and reuse_histogram of one batch, or neither of the "
+            "first two");
+  }
+  NEUROSHARD_RETURN_IF_ERROR(read_histogram(*lookups, table.hot_coverage.lookups));
+  return read_histogram(*bags, table.hot_coverage.bags);
+}
+
+void write_shares(JsonWriter& writer, std::string_view key, const ReuseHistogram& shares) {
+  writer.key(key).begin_array(JsonWriter::Layout::kLine);
+  for (const double share : shares) writer.number(share);
+  writer.end_array();
+}
+
 Status read_table(const JsonValue& value, std::int64_t batch_size, TableFile& file) {
   NEUROSHARD_ASSIGN_OR_RETURN(JsonObject object, value.object());
   Table table;
@@ -71,9 +96,15 @@ void write_table(JsonWriter& writer, const Table& table, const std::string& modu
   if (!table.pooled) writer.key("pooled").boolean(false);
   write_sharding(writer, table);
   if (!module.empty()) writer.key("module").text(module);
-  writer.key("reuse_histogram").begin_array(JsonWriter::Layout::kLine);
-  for (const double share : table.reuse_histogram) writer.number(share);
-  writer.end_array().end_object();
+  if (table.bag_lengths != BagLengths::kEven) {
+    writer.key("bag_lengths").text(to_string(table.bag_lengths));
+  }
+  write_shares(writer, "reuse_histogram", table.reuse_histogram);
+  if (table.hot_coverage.known()) {
+    write_shares(writer, "hot_lookups", table.hot_coverage.lookups);
+    write_shares(writer, "hot_bags", table.hot_coverage.bags);
+  }
+  writer.end_object();
 }
 
 /// What kind of file a text is, by its first bytes and keys. Other separators than commas are told
@@ -153,6 +184,7 @@ Status read_reuse(JsonObject& object, std::int64_t batch_size, Table& table, Tab
 
 Status finish_table(JsonObject& object, const JsonValue& place, std::int64_t batch_size,
                     Table table, TableFile& file) {
+  NEUROSHARD_RETURN_IF_ERROR(read_hot_coverage(object, object.has("reuse_histogram"), table));
   NEUROSHARD_RETURN_IF_ERROR(read_reuse(object, batch_size, table, file));
   NEUROSHARD_RETURN_IF_ERROR(read_module(object, file));
   NEUROSHARD_RETURN_IF_ERROR(object.finish());

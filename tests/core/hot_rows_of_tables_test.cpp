@@ -2,13 +2,17 @@
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "engine/core/bin_lookups.h"
 #include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
+#include "tests/core/drawn_lookups.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard {
@@ -16,55 +20,43 @@ namespace {
 
 constexpr std::int64_t kBatch = 65536;
 
-/// Rows of all lookups of a batch, bag after bag of `pooling` lookups, hot ones with low numbers.
-std::vector<std::vector<std::int64_t>> drawn_bags(Rng& rng, std::int64_t rows, int pooling,
-                                                  double skew) {
-  std::vector<std::vector<std::int64_t>> bags(static_cast<std::size_t>(kBatch));
-  for (auto& bag : bags) {
-    for (int k = 0; k < pooling; ++k) {
-      const double at = std::pow(rng.uniform(), skew);
-      bag.push_back(std::min(rows - 1, static_cast<std::int64_t>(at * static_cast<double>(rows))));
-    }
-  }
-  return bags;
+/// Tables as batches are counted, and the next batch of the same law.
+struct Drawn {
+  test::BagKind kind;
+  test::CountedBatch counted;
+  test::DrawnBags next;
+};
+
+Drawn drawn_batches(Rng& rng, int trial, double gentlest, double steepest) {
+  const auto kind = static_cast<test::BagKind>(trial % 3);
+  const double exponent = gentlest + (steepest - gentlest) * rng.uniform();
+  const test::ZipfRows rows(rng.between(2000, 60'000), exponent);
+  const double lookups = kind == test::BagKind::kOneHot  ? 0.3 + 0.7 * rng.uniform()
+                         : kind == test::BagKind::kFixed ? static_cast<double>(rng.between(1, 6))
+                                                         : 0.3 + 4 * rng.uniform();
+  const test::DrawnBags now = test::draw_bags(rng, rows, kBatch, kind, lookups);
+  Drawn drawn{kind, {now, rows.rows()}, test::draw_bags(rng, rows, kBatch, kind, lookups)};
+  drawn.counted.table.bag_lengths =
+      kind == test::BagKind::kPoisson ? BagLengths::kPoisson : BagLengths::kEven;
+  return drawn;
 }
 
-/// A batch, counted.
-struct Batch {
-  Table table;
-  std::vector<std::vector<std::int64_t>> bags;
-  std::vector<std::int64_t> count;  // of each row
-
-  Batch(Rng& rng, std::int64_t rows, int pooling, double skew)
-      : bags(drawn_bags(rng, rows, pooling, skew)), count(static_cast<std::size_t>(rows)) {
-    for (const auto& bag : bags) {
-      for (const std::int64_t row : bag) ++count[static_cast<std::size_t>(row)];
+/// What the formulas say of `table`, with the rows that were hot in the batch that it is known by,
+/// beside what the next batch has.
+void check_next_batch(const Drawn& drawn, const Table& table, double error,
+                      const std::string& where) {
+  for (const HotLevel& level : hot_levels(table, kBatch)) {
+    const test::HotUse use = test::use_of(drawn.next, drawn.counted.hottest(level.rows));
+    const LookupParts parts = lookup_parts(table, level.rows, kBatch);
+    BOOST_TEST_CONTEXT(where << ", bags of kind " << static_cast<int>(drawn.kind) << ", "
+                             << level.rows << " rows looked up " << level.min_count << " times, of "
+                             << table.rows) {
+      BOOST_TEST(std::abs(parts.hot_share - use.lookups) < error);
+      BOOST_TEST(std::abs(parts.cold_bags - use.cold_bags) < error);
+      BOOST_TEST(least_count(table, level.rows, kBatch) == level.min_count);
     }
-    table.rows = rows;
-    table.dim = 16;
-    table.pooling_factor = pooling;
-    double distinct = 0;
-    for (const std::int64_t own : count) {
-      if (own == 0) continue;
-      distinct += 1;
-      int bin = 0;
-      while (own > reuse_bin_range(bin).high) ++bin;
-      table.reuse_histogram[static_cast<std::size_t>(bin)] += 1;
-    }
-    for (double& share : table.reuse_histogram) share /= distinct;
   }
-
-  /// Of each row, whether it is among so many of the hottest.
-  [[nodiscard]] std::vector<bool> hottest(std::int64_t rows) const {
-    std::vector<std::size_t> order(count.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return count[a] > count[b]; });
-    std::vector<bool> hot(count.size());
-    for (std::int64_t k = 0; k < rows; ++k) hot[order[static_cast<std::size_t>(k)]] = true;
-    return hot;
-  }
-};
+}
 
 Plan plan_of_one(const Table& table, std::int64_t hot) {
   Shard shard{0, 0, table.rows, 0, table.dim, 0};
@@ -76,57 +68,84 @@ Plan plan_of_one(const Table& table, std::int64_t hot) {
 
 BOOST_AUTO_TEST_SUITE(hot_rows_of_tables)
 
-BOOST_AUTO_TEST_CASE(shares_are_those_of_drawn_batches) {
+BOOST_AUTO_TEST_CASE(counted_shares_are_those_of_the_next_batch) {
   Rng rng(5);
-  for (int trial = 0; trial < test::unless_sanitized(12, 3); ++trial) {
-    const int pooling = static_cast<int>(rng.between(1, 4));
-    const Batch batch(rng, rng.between(2000, 60'000), pooling, 1.5 + 2 * rng.uniform());
-    for (const HotLevel& level : hot_levels(batch.table, kBatch)) {
-      if (level.min_count < 3) continue;  // bins of few counts are as wide as their counts
-      const std::vector<bool> hot = batch.hottest(level.rows);
-      double lookups = 0;
-      double cold_bags = 0;
-      for (const auto& bag : batch.bags) {
-        bool cold = false;
-        for (const std::int64_t row : bag) {
-          const bool own = hot[static_cast<std::size_t>(row)];
-          lookups += own ? 1 : 0;
-          cold = cold || !own;
-        }
-        cold_bags += cold ? 1 : 0;
-      }
-      const LookupParts parts = lookup_parts(batch.table, level.rows, kBatch);
-      const double share = lookups / static_cast<double>(kBatch * pooling);
-      BOOST_TEST_INFO("trial " << trial << ", " << level.rows << " rows of " << batch.table.rows);
-      // A bin says no more of its counts than their range, twice as wide as its least.
-      BOOST_TEST(std::abs(parts.hot_share - share) < 0.06);
-      BOOST_TEST_INFO("trial " << trial << ", " << level.rows << " rows of " << batch.table.rows);
-      BOOST_TEST(std::abs(parts.cold_bags - cold_bags / kBatch) < 0.08);
-      BOOST_TEST(least_count(batch.table, level.rows, kBatch) == level.min_count);
+  for (int trial = 0; trial < test::unless_sanitized(24, 3); ++trial) {
+    const Drawn drawn = drawn_batches(rng, trial, 0.4, 1.3);
+    const Table& table = drawn.counted.table;
+    check_next_batch(drawn, table, 0.02, "trial " + std::to_string(trial));
+    for (const HotLevel& level : hot_levels(table, kBatch)) {
+      const auto often = [&](std::int64_t count) { return count >= level.min_count; };
+      const auto& counts = drawn.counted.counts;
+      const auto rows = static_cast<double>(std::count_if(counts.begin(), counts.end(), often));
+      BOOST_TEST(std::abs(static_cast<double>(level.rows) - rows) <= std::max(1.0, 0.02 * rows));
     }
   }
 }
 
+BOOST_AUTO_TEST_CASE(histograms_alone_say_nearly_as_much) {
+  Rng rng(6);
+  for (int trial = 0; trial < test::unless_sanitized(24, 3); ++trial) {
+    const Drawn drawn = drawn_batches(rng, trial, 0.5, 0.9);
+    Table table = drawn.counted.table;
+    table.hot_coverage = {};
+    check_next_batch(drawn, table, 0.03, "trial " + std::to_string(trial));
+    const auto& counts = drawn.counted.counts;
+    const double distinct =
+        static_cast<double>(counts.size()) -
+        static_cast<double>(std::count(counts.begin(), counts.end(), std::int64_t{0}));
+    BOOST_TEST(bin_lookups(table, kBatch).distinct == distinct, boost::test_tools::tolerance(0.02));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_hot_rows_take_what_rows_that_were_never_seen_do) {
+  Rng rng(7);
+  for (const double exponent : {0.0, 0.5, 0.9, 1.2}) {
+    const test::ZipfRows rows(200'000, exponent);
+    const test::DrawnBags now = test::draw_bags(rng, rows, kBatch, test::BagKind::kOneHot, 1);
+    const test::DrawnBags next = test::draw_bags(rng, rows, kBatch, test::BagKind::kOneHot, 1);
+    const test::CountedBatch counted(now, rows.rows());
+    const auto& counts = counted.counts;
+    const std::int64_t seen =
+        rows.rows() - std::count(counts.begin(), counts.end(), std::int64_t{0});
+    const test::HotUse use = test::use_of(next, counted.hottest(seen));
+    BOOST_TEST(std::abs(lookup_parts(counted.table, seen, kBatch).hot_share - use.lookups) < 0.01);
+    BOOST_TEST(lookup_parts(counted.table, seen, kBatch).counted_share == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(bags_have_cold_rows_by_their_lengths) {
+  using boost::test_tools::tolerance;
+  BOOST_TEST(cold_bag_share(3, 0.5, BagLengths::kEven) == 1 - 0.125, tolerance(1e-12));
+  BOOST_TEST(cold_bag_share(2.5, 0.5, BagLengths::kEven) == 1 - 0.5 * (0.25 + 0.125),
+             tolerance(1e-12));
+  BOOST_TEST(cold_bag_share(0.4, 0.9, BagLengths::kEven) == 0.4 * 0.1, tolerance(1e-12));
+  BOOST_TEST(cold_bag_share(2, 0.5, BagLengths::kPoisson) == 1 - std::exp(-1.0), tolerance(1e-12));
+}
+
 BOOST_AUTO_TEST_CASE(parts_add_up_to_the_table) {
+  using boost::test_tools::tolerance;
   Table table;
   table.rows = 100'000;
   table.dim = 8;
   table.pooling_factor = 3.5;
   table.features = 2;
   table.reuse_histogram = expected_reuse(table.rows, 3.5 * kBatch, 1.1).histogram;
-  const double lookups = 3.5 * kBatch;
-  const double distinct = distinct_rows(table.reuse_histogram, lookups, table.rows);
+  const double distinct = bin_lookups(table, kBatch).distinct;
   for (const std::int64_t rows : {1L, 77L, 1000L, 20'000L}) {
     const LookupParts parts = lookup_parts(table, rows, kBatch);
-    BOOST_TEST(parts.hot_distinct == static_cast<double>(rows), boost::test_tools::tolerance(1e-9));
-    const double cold = distinct_rows(parts.cold, lookups * (1 - parts.hot_share), table.rows);
-    BOOST_TEST(cold + parts.hot_distinct == distinct, boost::test_tools::tolerance(1e-9));
-    const double hot = distinct_rows(parts.hot, lookups * parts.hot_share, table.rows);
-    BOOST_TEST(hot == parts.hot_distinct, boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(parts.hot_distinct == static_cast<double>(rows), tolerance(1e-9));
+    BOOST_TEST(parts.distinct == distinct);
+    BOOST_TEST(parts.hot_share < parts.counted_share);
+    const double of_hot = parts.hot_distinct / distinct;
+    for (std::size_t bin = 0; bin < kReuseBins; ++bin) {
+      BOOST_TEST(
+          of_hot * parts.hot[bin] + (1 - of_hot) * parts.cold[bin] == table.reuse_histogram[bin],
+          tolerance(1e-9));
+    }
     // 1.75 lookups a bag: a quarter of the bags have one, the others two.
     const double s = parts.hot_share;
-    BOOST_TEST(parts.cold_bags == 1 - (0.25 * s + 0.75 * s * s),
-               boost::test_tools::tolerance(1e-9));
+    BOOST_TEST(parts.cold_bags == 1 - (0.25 * s + 0.75 * s * s), tolerance(1e-9));
   }
   BOOST_TEST(lookup_parts(table, 0, kBatch).cold_bags == 1);
 }

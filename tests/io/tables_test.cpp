@@ -122,6 +122,21 @@ BOOST_AUTO_TEST_CASE(what_is_written_reads_back_and_is_stable) {
   BOOST_TEST(format_tables(again) == text);
 }
 
+BOOST_AUTO_TEST_CASE(what_was_counted_of_hot_rows_is_read_and_written) {
+  const std::string zeros = ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
+  const std::string text = with_members(R"(, "reuse_histogram": [0.75, 0.25)" + zeros +
+                                        R"(, "hot_lookups": [1, 0.5)" + zeros +
+                                        R"(, "hot_bags": [1, 0.375)" + zeros +
+                                        R"(, "bag_lengths": "poisson")");
+  const Workload workload = value_of(make_workload(value_of(parse(text)), "f"));
+  const Table& table = workload.tables[0];
+  BOOST_TEST(table.hot_coverage.lookups[1] == 0.5);
+  BOOST_TEST(table.hot_coverage.bags[1] == 0.375);
+  BOOST_TEST((table.bag_lengths == BagLengths::kPoisson));
+  const Workload again = value_of(make_workload(value_of(parse(format_tables(workload))), "f"));
+  BOOST_TEST((again.tables == workload.tables));
+}
+
 BOOST_AUTO_TEST_CASE(the_reference_form_is_read_with_and_without_dims) {
   const std::string without = reference_table(R"("row": 100, "pooling_factor": 2.5)");
   const TableFile plain = value_of(parse("[" + without + ", " + without + "]"));
@@ -229,6 +244,15 @@ BOOST_AUTO_TEST_CASE(optional_fields_are_checked_too) {
       {R"(, "reuse_histogram": [1, null)" + zeros, "$.tables[0].reuse_histogram[1]: found null"},
       {R"(, "zipf_alpha": 1, "reuse_histogram": [1, 0)" + zeros,
        "found both reuse_histogram and zipf_alpha"},
+      {R"(, "bag_lengths": "odd")",
+       "$.tables[0].bag_lengths: found 'odd', expected 'even' or 'poisson'"},
+      {R"(, "hot_lookups": [1, 0)" + zeros + R"(, "hot_bags": [1, 0)" + zeros,
+       "$.tables[0].hot_lookups: expected hot_lookups, hot_bags and reuse_histogram of one batch"},
+      {R"(, "reuse_histogram": [1, 0)" + zeros + R"(, "hot_bags": [1, 0)" + zeros,
+       "$.tables[0].hot_bags: expected hot_lookups, hot_bags"},
+      {R"(, "reuse_histogram": [1, 0)" + zeros + R"(, "hot_lookups": [0.5, 0.75)" + zeros +
+           R"(, "hot_bags": [1, 0)" + zeros,
+       "$.tables[0]: hot_lookups[1] is 0.75, expected 0 to 0.5, the share before it"},
   };
   for (const auto& [members, message] : cases) {
     check_refused(parse(with_members(members)).status(), {message});

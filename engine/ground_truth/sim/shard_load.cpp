@@ -76,10 +76,9 @@ ShardLoad shard_load(const Workload& workload, const Shard& shard) {
   ShardLoad load = load_of(workload, table, shard.rows(), shard.dim());
   if (shard.kernel.hot_rows == 0) return load;
   const LookupParts parts = lookup_parts(table, shard.kernel.hot_rows, workload.batch_size);
-  const double part = static_cast<double>(shard.rows()) / static_cast<double>(table.rows);
   load.lookups *= 1 - parts.hot_share;
   load.bags = table.pooled ? load.bags * parts.cold_bags : load.lookups;
-  load.distinct = std::max(0.0, load.distinct - parts.hot_distinct * part);
+  if (parts.distinct > 0) load.distinct *= 1 - parts.hot_distinct / parts.distinct;
   load.use = row_use(parts.cold, load.lookups, load.distinct);
   return load;
 }
