@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "apps/console/output.h"
@@ -10,6 +11,8 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "io/file.h"
+#include "io/new_folder.h"
+#include "io/tables/hot_row_files.h"
 #include "io/tables/index_directory.h"
 #include "io/tables/tables.h"
 
@@ -36,6 +39,13 @@ class ImportCommand final : public Command {
         .default_text("the shape of lengths.npy");
     flags.bytes("memory", "memory for counting", &options_.memory_bytes).default_text("512MiB");
     declare_threads(flags, &options_.threads);
+    flags
+        .text(
+            "hot-rows", "DIR",
+            "a new or an empty folder, which gets the rows of each table that are looked up twice "
+            "or more, those looked up most first",
+            &hot_rows_)
+        .writes_file_or_folder("hot rows");
     flags.text("output", "FILE", "where the tables go", &output_).writes("tables");
   }
 
@@ -47,6 +57,7 @@ class ImportCommand final : public Command {
       return invalid_input(tables_ ? "found both --tables and --dim, expected one of them"
                                    : "found neither --tables nor --dim, expected one of them");
     }
+    if (hot_rows_) NEUROSHARD_RETURN_IF_ERROR(io::check_new_folder(*hot_rows_));
     io::TableFile base;
     if (tables_) {
       NEUROSHARD_ASSIGN_OR_RETURN(base, io::read_tables(*tables_));
@@ -54,6 +65,7 @@ class ImportCommand final : public Command {
     std::optional<ProgressBar> progress(std::in_place);
     options_.progress = &*progress;
     options_.cancel = &cancel_token();
+    options_.hottest = hot_rows_.has_value();
     NEUROSHARD_ASSIGN_OR_RETURN(const io::IndexDirectory directory,
                                 io::read_index_directory(folder_, options_));
     progress.reset();
@@ -62,13 +74,25 @@ class ImportCommand final : public Command {
     NEUROSHARD_ASSIGN_OR_RETURN(workload.tables,
                                 tables_ ? described(base, directory) : anonymous(directory));
     NEUROSHARD_RETURN_IF_ERROR(validate(workload).with_context(folder_));
-    return deliver(output_, io::format_tables(workload, base.modules));
+    return deliver_all(workload, directory, base.modules);
   }
 
  private:
+  /// Both or, where one cannot be written, neither.
+  [[nodiscard]] Status deliver_all(const Workload& workload, const io::IndexDirectory& directory,
+                                   std::span<const std::string> modules) const {
+    const std::string text = io::format_tables(workload, modules);
+    if (!hot_rows_) return deliver(output_, text);
+    NEUROSHARD_ASSIGN_OR_RETURN(io::NewFolder folder, io::NewFolder::open(*hot_rows_));
+    NEUROSHARD_RETURN_IF_ERROR(io::write_hot_rows(workload, directory, folder));
+    NEUROSHARD_RETURN_IF_ERROR(deliver(output_, text));
+    return folder.complete();
+  }
+
   static void set_lookups(const io::IndexStatistics& statistics, Table& table) {
     table.pooling_factor = statistics.pooling_factor;
     table.reuse_histogram = statistics.histogram();
+    table.hot_coverage = statistics.hot_coverage();
   }
 
   /// Tables that only their lookups describe.
@@ -115,6 +139,7 @@ class ImportCommand final : public Command {
   std::int32_t dim_ = 0;
   std::int64_t min_rows_ = 1;
   io::IndexOptions options_{.threads = 0};
+  std::optional<std::string> hot_rows_;
   std::string output_ = "-";
 };
 

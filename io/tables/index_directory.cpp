@@ -4,12 +4,16 @@
 #include <atomic>
 #include <bit>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "engine/core/thread_pool.h"
 #include "io/npy.h"
+#include "io/tables/bag_coverage.h"
 #include "io/tables/index_layout.h"
 #include "io/tables/row_counter.h"
 
@@ -32,6 +36,8 @@ struct Unit {
   std::uint64_t part = 0;
   std::uint64_t parts = 1;
   std::array<std::int64_t, kReuseBins> bins{};
+  std::array<std::int64_t, kReuseBins> lookups{};
+  std::vector<CountedRow> repeated{};
   std::int64_t read = 0;  ///< lookups until the counter was full
   bool full = false;
   Status status{};
@@ -40,13 +46,16 @@ struct Unit {
 /// Counts the tables of one directory.
 class Counting {
  public:
-  Counting(const NpyFile& indices, const IndexLayout& layout, const IndexOptions& options)
+  Counting(const NpyFile& indices, const NpyFile& offsets, const IndexLayout& layout,
+           const IndexOptions& options)
       : indices_(indices),
+        offsets_(offsets),
         layout_(layout),
         options_(options),
         pool_(options.threads),
         workers_(static_cast<std::size_t>(pool_.size())),
-        tables_(layout.begin.size() - 1) {
+        tables_(layout.begin.size() - 1),
+        wide_(tables_.size()) {
     const std::int64_t entries = options.memory_bytes / pool_.size() / RowCounter::kEntryBytes;
     capacity_ = static_cast<std::int64_t>(
         std::bit_floor(static_cast<std::uint64_t>(std::max(entries, kLeastEntries))));
@@ -93,7 +102,7 @@ class Counting {
 
   /// Keeps the tables whose parts all fitted; the others are counted again, from the start, in as
   /// many parts as the fullest of them suggests. REQUIRES the parts of a table in a row.
-  std::vector<Unit> next_round(const std::vector<Unit>& done) {
+  std::vector<Unit> next_round(std::vector<Unit>& done) {
     std::vector<Unit> next;
     for (auto first = done.begin(); first != done.end();) {
       const auto last = first + static_cast<std::ptrdiff_t>(first->parts);
@@ -108,14 +117,32 @@ class Counting {
       }
       for (std::uint64_t part = 0; part < parts; ++part)
         next.push_back({first->table, part, parts});
-      for (auto unit = first; parts == 0 && unit != last; ++unit) {
-        for (std::size_t bin = 0; bin < unit->bins.size(); ++bin) {
-          tables_[unit->table].bins[bin] += unit->bins[bin];
-        }
-      }
+      std::unique_ptr<BagCoverage>& wide = wide_[first->table];
+      if (parts > 0 && !wide) wide = std::make_unique<BagCoverage>(layout_.batch_size);
+      if (parts == 0) keep(std::span(first, last));
       first = last;
     }
     return next;
+  }
+
+  /// What all parts of a table came to.
+  void keep(std::span<Unit> parts) {
+    IndexStatistics& table = tables_[parts.front().table];
+    for (Unit& unit : parts) {
+      for (std::size_t bin = 0; bin < unit.bins.size(); ++bin) {
+        table.bins[bin] += unit.bins[bin];
+        table.lookups_of_bins[bin] += unit.lookups[bin];
+      }
+      table.hottest.insert(table.hottest.end(), unit.repeated.begin(), unit.repeated.end());
+      unit.repeated = {};
+    }
+    std::unique_ptr<BagCoverage>& wide = wide_[parts.front().table];
+    if (wide) table.bags = wide->bins();
+    wide.reset();
+    std::sort(table.hottest.begin(), table.hottest.end(),
+              [](const CountedRow& a, const CountedRow& b) {
+                return std::pair(-a.lookups, a.row) < std::pair(-b.lookups, b.row);
+              });
   }
 
   /// One pass over a table's lookups. The first pass checks every row, also behind a full counter.
@@ -136,7 +163,21 @@ class Counting {
       }
       if (unit.full && unit.parts > 1) return {};
     }
-    worker.counter.collect(unit.bins);
+    if (unit.full) return {};
+    worker.counter.collect(unit.bins, unit.lookups);
+    if (options_.hottest) worker.counter.append_repeated(unit.repeated);
+    return count_bags(unit, worker.counter);
+  }
+
+  /// A second pass, now that counts are known.
+  Status count_bags(const Unit& unit, const RowCounter& counter) {
+    const std::int64_t first_bag = static_cast<std::int64_t>(unit.table) * layout_.batch_size;
+    if (BagCoverage* wide = wide_[unit.table].get()) {
+      return wide->add(indices_, offsets_, first_bag, counter, options_.cancel);
+    }
+    BagCoverage bags(layout_.batch_size);
+    NEUROSHARD_RETURN_IF_ERROR(bags.add(indices_, offsets_, first_bag, counter, options_.cancel));
+    tables_[unit.table].bags = bags.bins();
     return {};
   }
 
@@ -157,11 +198,13 @@ class Counting {
   }
 
   const NpyFile& indices_;
+  const NpyFile& offsets_;
   const IndexLayout& layout_;
   const IndexOptions& options_;
   ThreadPool pool_;
   std::vector<Worker> workers_;
   std::vector<IndexStatistics> tables_;
+  std::vector<std::unique_ptr<BagCoverage>> wide_;  ///< of tables that are counted in parts
   std::int64_t capacity_ = 0;
   std::atomic<std::int64_t> done_{0};
   std::mutex mutex_;
@@ -175,6 +218,26 @@ ReuseHistogram IndexStatistics::histogram() const {
     shares[bin] = static_cast<double>(bins[bin]) / static_cast<double>(distinct);
   }
   return shares;
+}
+
+HotCoverage IndexStatistics::hot_coverage() const {
+  HotCoverage coverage;
+  if (lookups == 0) return coverage;
+  const auto all_lookups = std::accumulate(lookups_of_bins.begin(), lookups_of_bins.end(), 0.0);
+  const auto all_bags = std::accumulate(bags.begin(), bags.end(), 0.0);
+  std::int64_t lookups_above = 0;
+  std::int64_t bags_above = 0;
+  for (std::size_t bin = bins.size(); bin-- > 0;) {
+    lookups_above += lookups_of_bins[bin];
+    bags_above += bags[bin];
+    coverage.lookups[bin] = static_cast<double>(lookups_above) / all_lookups;
+    coverage.bags[bin] = static_cast<double>(bags_above) / all_bags;
+  }
+  return coverage;
+}
+
+double IndexStatistics::unseen_share() const {
+  return lookups == 0 ? 0 : static_cast<double>(bins[0]) / static_cast<double>(lookups);
 }
 
 Result<IndexDirectory> read_index_directory(const std::string& folder,
@@ -194,7 +257,7 @@ Result<IndexDirectory> read_index_directory(const std::string& folder,
   NEUROSHARD_ASSIGN_OR_RETURN(const IndexLayout layout,
                               read_index_layout(offsets, lengths, indices, options.batch_size));
   IndexDirectory directory{layout.batch_size, {}};
-  NEUROSHARD_ASSIGN_OR_RETURN(directory.tables, Counting(indices, layout, options).run());
+  NEUROSHARD_ASSIGN_OR_RETURN(directory.tables, Counting(indices, offsets, layout, options).run());
   return directory;
 }
 

@@ -8,6 +8,8 @@
 #include "engine/core/progress.h"
 #include "engine/core/reuse_histogram.h"
 #include "engine/core/status.h"
+#include "engine/core/table.h"
+#include "io/tables/row_counter.h"
 
 // What tables look like from the lookups of one batch, the layout of Meta's DLRM data sets as NumPy
 // arrays: a directory with
@@ -28,9 +30,20 @@ struct IndexStatistics {
   std::int64_t rows = 0;      ///< largest row looked up + 1; 0 without lookups
   std::int64_t distinct = 0;
   std::array<std::int64_t, kReuseBins> bins{};  ///< distinct rows per reuse bin
+  std::array<std::int64_t, kReuseBins> lookups_of_bins{};
+  /// Bags by the least bin of their rows; those without lookups are in the last one.
+  std::array<std::int64_t, kReuseBins> bags{};
+  /// Rows looked up twice or more often, those looked up most first, of equal ones that with the
+  /// lower number; only where IndexOptions asks for them.
+  std::vector<CountedRow> hottest{};
 
   /// Shares of the distinct rows; all 0 without lookups.
   [[nodiscard]] ReuseHistogram histogram() const;
+  /// What the rows that are looked up most have; all 0 without lookups.
+  [[nodiscard]] HotCoverage hot_coverage() const;
+  /// Share of the next batch's lookups that rows take which this one has not looked up, by Good and
+  /// Turing's estimate: that of the rows that are looked up once. 0 without lookups.
+  [[nodiscard]] double unseen_share() const;
 };
 
 struct IndexDirectory {
@@ -44,6 +57,7 @@ struct IndexOptions {
   /// Memory for counting, all threads together. Tables with more distinct rows than fit are read
   /// several times, part by part.
   std::int64_t memory_bytes = std::int64_t{512} << 20;
+  bool hottest = false;              ///< whether rows are told; 16 bytes each, beside memory_bytes
   ProgressSink* progress = nullptr;  ///< phase "counting", in lookups
   const CancelToken* cancel = nullptr;
 };

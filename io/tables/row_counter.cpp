@@ -20,6 +20,12 @@ std::uint64_t hash_of(std::uint64_t row) {
 
 }  // namespace
 
+std::size_t reuse_bin_of(std::uint32_t count) {
+  // Bin k holds counts in (2^(k-1), 2^k].
+  const auto bin = static_cast<std::size_t>(std::bit_width(count - 1U));
+  return std::min<std::size_t>(bin, kReuseBins - 1);
+}
+
 void RowCounter::reset(std::int64_t expected, std::int64_t capacity, std::uint64_t part,
                        std::uint64_t parts) {
   const std::int64_t wanted = std::min(capacity, 2 * std::max<std::int64_t>(expected, 1));
@@ -32,20 +38,26 @@ void RowCounter::reset(std::int64_t expected, std::int64_t capacity, std::uint64
   most_ = static_cast<std::int64_t>(size - size / 4);  // fuller tables probe for long
 }
 
+bool RowCounter::is_of_part(std::uint64_t hash) const {
+  return ((hash >> kPartShift) & (parts_ - 1)) == part_;
+}
+
+void RowCounter::hash_ahead(std::span<const std::int64_t> rows, std::uint64_t* hashes) const {
+  for (std::size_t k = 0; k < rows.size(); ++k) {
+    hashes[k] = hash_of(static_cast<std::uint64_t>(rows[k]));
+    __builtin_prefetch(&entries_[hashes[k] & mask_]);
+  }
+}
+
 bool RowCounter::add(std::span<const std::int64_t> rows) {
   std::uint64_t hashes[kAhead];
   for (std::size_t begin = 0; begin < rows.size(); begin += kAhead) {
-    const std::size_t count = std::min(kAhead, rows.size() - begin);
-    for (std::size_t k = 0; k < count; ++k) {
-      hashes[k] = hash_of(static_cast<std::uint64_t>(rows[begin + k]));
-      __builtin_prefetch(&entries_[hashes[k] & mask_]);
-    }
-    for (std::size_t k = 0; k < count; ++k) {
-      if (((hashes[k] >> kPartShift) & (parts_ - 1)) != part_) continue;
-      const std::uint64_t key = static_cast<std::uint64_t>(rows[begin + k]) + 1;
-      std::uint64_t slot = hashes[k] & mask_;
-      while (entries_[slot].key != key && entries_[slot].key != 0) slot = (slot + 1) & mask_;
-      Entry& entry = entries_[slot];
+    const auto some = rows.subspan(begin, std::min(kAhead, rows.size() - begin));
+    hash_ahead(some, hashes);
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      if (!is_of_part(hashes[k])) continue;
+      const std::uint64_t key = static_cast<std::uint64_t>(some[k]) + 1;
+      Entry& entry = entries_[slot_of(hashes[k], key)];
       if (entry.key == 0) {
         if (++used_ > most_) return false;
         entry.key = key;
@@ -56,12 +68,31 @@ bool RowCounter::add(std::span<const std::int64_t> rows) {
   return true;
 }
 
-void RowCounter::collect(std::array<std::int64_t, kReuseBins>& bins) const {
+void RowCounter::find(std::span<const std::int64_t> rows, std::span<std::uint32_t> counts) const {
+  std::uint64_t hashes[kAhead];
+  for (std::size_t begin = 0; begin < rows.size(); begin += kAhead) {
+    const auto some = rows.subspan(begin, std::min(kAhead, rows.size() - begin));
+    hash_ahead(some, hashes);
+    for (std::size_t k = 0; k < some.size(); ++k) {
+      const std::uint64_t key = static_cast<std::uint64_t>(some[k]) + 1;
+      counts[begin + k] =
+          is_of_part(hashes[k]) ? entries_[slot_of(hashes[k], key)].count : std::uint32_t{0};
+    }
+  }
+}
+
+void RowCounter::collect(std::array<std::int64_t, kReuseBins>& bins,
+                         std::array<std::int64_t, kReuseBins>& lookups) const {
   for (const Entry& entry : entries_) {
     if (entry.count == 0) continue;
-    // Bin k holds counts in (2^(k-1), 2^k].
-    const int bin = std::bit_width(entry.count - 1U);
-    ++bins[static_cast<std::size_t>(std::min(bin, kReuseBins - 1))];
+    ++bins[reuse_bin_of(entry.count)];
+    lookups[reuse_bin_of(entry.count)] += entry.count;
+  }
+}
+
+void RowCounter::append_repeated(std::vector<CountedRow>& rows) const {
+  for (const Entry& entry : entries_) {
+    if (entry.count > 1) rows.push_back({static_cast<std::int64_t>(entry.key) - 1, entry.count});
   }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -8,6 +9,15 @@
 #include "engine/core/reuse_histogram.h"
 
 namespace neuroshard::io {
+
+/// A row, and how often a batch looks it up.
+struct CountedRow {
+  std::int64_t row = 0;
+  std::int64_t lookups = 0;
+};
+
+/// The reuse bin of rows that are looked up that often. REQUIRES count >= 1.
+std::size_t reuse_bin_of(std::uint32_t count);
 
 /// Counts how often each row of a stream is looked up, in bounded memory: a hash table of at most
 /// `capacity` entries that says so when more rows come than it can hold. Not thread-safe.
@@ -25,8 +35,15 @@ class RowCounter {
   /// worthless.
   [[nodiscard]] bool add(std::span<const std::int64_t> rows);
 
-  /// Adds the number of rows of each reuse bin to `bins`.
-  void collect(std::array<std::int64_t, kReuseBins>& bins) const;
+  /// How often each of these rows was counted; 0 for rows of other parts. REQUIRES as many counts.
+  void find(std::span<const std::int64_t> rows, std::span<std::uint32_t> counts) const;
+
+  /// Adds the number of rows of each reuse bin to `bins`, and their lookups to `lookups`.
+  void collect(std::array<std::int64_t, kReuseBins>& bins,
+               std::array<std::int64_t, kReuseBins>& lookups) const;
+
+  /// Appends the rows that were counted twice or more often, in no order.
+  void append_repeated(std::vector<CountedRow>& rows) const;
 
  private:
   struct Entry {
@@ -34,6 +51,16 @@ class RowCounter {
     std::uint32_t count;  ///< stays at its largest value, far above the last bin's lower end
   };
   static_assert(sizeof(Entry) == kEntryBytes);
+
+  /// The entry of that key, or the free one where it belongs.
+  [[nodiscard]] std::size_t slot_of(std::uint64_t hash, std::uint64_t key) const {
+    std::uint64_t slot = hash & mask_;
+    while (entries_[slot].key != key && entries_[slot].key != 0) slot = (slot + 1) & mask_;
+    return slot;
+  }
+  [[nodiscard]] bool is_of_part(std::uint64_t hash) const;
+  /// Hashes of up to kAhead rows, whose entries are fetched meanwhile.
+  void hash_ahead(std::span<const std::int64_t> rows, std::uint64_t* hashes) const;
 
   std::vector<Entry> entries_;
   std::uint64_t mask_ = 0;

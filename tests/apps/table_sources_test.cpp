@@ -1,5 +1,6 @@
 // Tables from foreign forms and from recorded lookups, through the real command.
 #include <boost/test/unit_test.hpp>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +49,31 @@ BOOST_AUTO_TEST_CASE(lookups_become_tables) {
   BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--memory", "1"}).out == one);
   BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--min-rows", "100000"})
                  .out.find("\"rows\": 100000,") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_are_looked_up_most_come_with_them) {
+  const TemporaryFolder folder;
+  const std::string tables = folder.file("tables.json");
+  const std::string hot = folder.file("hot");
+  BOOST_TEST(imported({"--indices", kLookups, "--dim", "64", "--hot-rows", hot, "--output", tables})
+                 .exit_code == 0);
+  BOOST_TEST(slurp(tables) == imported({"--indices", kLookups, "--dim", "64"}).out);
+  BOOST_TEST(slurp(tables).find("\"hot_lookups\": [1, ") != std::string::npos);
+  BOOST_TEST(slurp(tables).find("\"hot_bags\": [1, ") != std::string::npos);
+  const std::string list = slurp(hot + "/hot_rows.json");
+  BOOST_TEST(list.find("\"format\": \"neuroshard-hot-rows\"") != std::string::npos);
+  BOOST_TEST(list.find("\"name\": \"table_3\", \"file\": \"3.npy\"") != std::string::npos);
+  BOOST_TEST(slurp(hot + "/3.npy").substr(1, 5) == "NUMPY");
+  // Written once: what is there stays, and the tables are not written either.
+  const std::string other = folder.file("other.json");
+  expect_refused(
+      imported({"--indices", kLookups, "--dim", "8", "--hot-rows", hot, "--output", other}), hot);
+  BOOST_TEST(!std::filesystem::exists(other));
+  // Many small pieces of memory change nothing.
+  const std::string again = folder.file("again");
+  imported({"--indices", kLookups, "--dim", "64", "--hot-rows", again, "--memory", "1"});
+  BOOST_TEST(slurp(again + "/hot_rows.json") == list);
+  BOOST_TEST(slurp(again + "/1.npy") == slurp(hot + "/1.npy"));
 }
 
 BOOST_AUTO_TEST_CASE(known_tables_keep_what_lookups_do_not_say) {

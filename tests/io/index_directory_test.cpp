@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <map>
 
@@ -97,6 +98,20 @@ IndexStatistics brute_force(const Lookups& lookups, std::int64_t table) {
     int bin = 0;
     while (count > reuse_bin_range(bin).high) ++bin;
     ++statistics.bins[static_cast<std::size_t>(bin)];
+    statistics.lookups_of_bins[static_cast<std::size_t>(bin)] += count;
+    if (count > 1) statistics.hottest.push_back({row, count});
+  }
+  std::stable_sort(statistics.hottest.begin(), statistics.hottest.end(),
+                   [](const CountedRow& a, const CountedRow& b) { return a.lookups > b.lookups; });
+  for (std::int64_t sample = 0; sample < lookups.batch; ++sample) {
+    std::int64_t least = INT64_MAX;
+    const std::size_t own = bag + static_cast<std::size_t>(sample);
+    for (std::int64_t place = lookups.offsets[own]; place < lookups.offsets[own + 1]; ++place) {
+      least = std::min(least, counts[lookups.indices[static_cast<std::size_t>(place)]]);
+    }
+    int bin = 0;
+    while (least > reuse_bin_range(bin).high) ++bin;
+    ++statistics.bags[static_cast<std::size_t>(bin)];
   }
   return statistics;
 }
@@ -112,6 +127,13 @@ void check_equal(const IndexDirectory& directory, const Lookups& lookups) {
     BOOST_TEST(found.rows == expected.rows);
     BOOST_TEST(found.distinct == expected.distinct);
     BOOST_TEST(found.bins == expected.bins, boost::test_tools::per_element());
+    BOOST_TEST(found.lookups_of_bins == expected.lookups_of_bins, boost::test_tools::per_element());
+    BOOST_TEST(found.bags == expected.bags, boost::test_tools::per_element());
+    BOOST_REQUIRE(found.hottest.size() == expected.hottest.size());
+    for (std::size_t k = 0; k < found.hottest.size(); ++k) {
+      BOOST_TEST(found.hottest[k].row == expected.hottest[k].row);
+      BOOST_TEST(found.hottest[k].lookups == expected.hottest[k].lookups);
+    }
   }
 }
 
@@ -133,11 +155,20 @@ BOOST_AUTO_TEST_SUITE(index_directory)
 BOOST_AUTO_TEST_CASE(a_small_directory_by_hand) {
   const TemporaryFolder folder;
   write(folder, kSmall);
-  const IndexDirectory directory = value_of(read_index_directory(folder.path(), {}));
+  const IndexDirectory directory = value_of(read_index_directory(folder.path(), {.hottest = true}));
   check_equal(directory, kSmall);
   BOOST_TEST(directory.tables[0].histogram()[0] == 0.5);
   BOOST_TEST(directory.tables[0].histogram()[1] == 0.5);
   BOOST_TEST(directory.tables[0].pooling_factor == 1.5);
+  // Rows 5 and 7 have 2 lookups and 1, and the bag of row 5 alone has no colder one.
+  const HotCoverage coverage = directory.tables[0].hot_coverage();
+  BOOST_TEST(coverage.lookups[1] == 2.0 / 3);
+  BOOST_TEST(coverage.bags[1] == 0.5);
+  BOOST_TEST(coverage.bags[0] == 1);
+  BOOST_TEST(directory.tables[0].unseen_share() == 1.0 / 3);
+  // A bag without lookups has no cold row; the other has row 5, looked up once.
+  BOOST_TEST(directory.tables[1].hot_coverage().bags[1] == 0.5);
+  BOOST_TEST(read_index_directory(folder.path(), {}).value().tables[0].hottest.empty());
 }
 
 BOOST_AUTO_TEST_CASE(random_directories_equal_a_brute_force_count) {
@@ -149,9 +180,10 @@ BOOST_AUTO_TEST_CASE(random_directories_equal_a_brute_force_count) {
     for (const int threads : {1, 3}) {
       // So little memory that wide tables are counted in many parts.
       for (const std::int64_t memory : {std::int64_t{1}, std::int64_t{1} << 28}) {
-        check_equal(value_of(read_index_directory(folder.path(),
-                                                  {.threads = threads, .memory_bytes = memory})),
-                    lookups);
+        check_equal(
+            value_of(read_index_directory(
+                folder.path(), {.threads = threads, .memory_bytes = memory, .hottest = true})),
+            lookups);
       }
     }
   }
@@ -161,7 +193,8 @@ BOOST_AUTO_TEST_CASE(narrow_items_and_a_batch_size_instead_of_lengths) {
   const TemporaryFolder folder;
   write(folder, "indices.npy", npy(std::vector<std::int32_t>{5, 5, 7, 0, 5, 0}));
   write(folder, "offsets.npy", npy(std::vector<std::int32_t>{0, 2, 3, 3, 6}));
-  check_equal(value_of(read_index_directory(folder.path(), {.batch_size = 2})), kSmall);
+  check_equal(value_of(read_index_directory(folder.path(), {.batch_size = 2, .hottest = true})),
+              kSmall);
   check_refused(read_index_directory(folder.path(), {}).status(),
                 {"offsets.npy: found no lengths"});
   check_refused(read_index_directory(folder.path(), {.batch_size = 3}).status(),

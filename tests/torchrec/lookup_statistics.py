@@ -22,7 +22,7 @@ from torchrec.modules.embedding_configs import EmbeddingBagConfig
 from torchrec.modules.embedding_modules import EmbeddingBagCollection
 from torchrec.sparse.jagged_tensor import KeyedJaggedTensor
 
-from neuroshard_engine.torchrec import (LookupStatistics, NeuroShardPlanner, save_tables,
+from neuroshard_engine.torchrec import (LookupStatistics, NeuroShardPlanner, read_hot_rows, save_tables,
                                         statistics_from_kjt)
 from plan_in_trainer import refused
 
@@ -140,6 +140,23 @@ def check_refusals():
     refused(lambda: LookupStatistics(model_of(), 0), "batch_size: found 0")
 
 
+def check_hot_rows(folder, tables, lookups):
+    """Ranks of rows in files: those that are looked up most first, then by number."""
+    found = read_hot_rows(folder, {table["name"]: 1 << 40 for table in tables})
+    some = read_hot_rows(folder, {table["name"]: 2 for table in tables})
+    for table, rows in zip(tables, lookups, strict=True):
+        ids, times = np.unique(rows, return_counts=True)
+        ranked = [int(ids[k]) for k in np.argsort(-times, kind="stable") if times[k] > 1]
+        assert found[table["name"]].tolist() == ranked, table["name"]
+        assert some[table["name"]].tolist() == ranked[:2], table["name"]
+    refused(lambda: read_hot_rows(folder, {"nobody": 1}), "rows: found table 'nobody'")
+    refused(lambda: read_hot_rows(folder, {tables[0]["name"]: -1}), "rows: found -1 of table")
+    refused(lambda: read_hot_rows(folder + "/no", {}), "No such file")
+    with open(os.path.join(folder, "0.npy"), "ab") as file:
+        file.write(b"x")
+    refused(lambda: read_hot_rows(folder, {tables[0]["name"]: 1}), "expected a NumPy array of")
+
+
 def check_import(neuroshard):
     """The command counts the same of a batch in files."""
     bags = batches_of([BATCH], 5)[0]
@@ -156,9 +173,12 @@ def check_import(neuroshard):
                 np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64))
         path = os.path.join(folder, "tables.json")
         subprocess.run([neuroshard, "tables", "import", "--indices", folder, "--dim", "16",
-                        "--output", path], check=True, stdout=subprocess.DEVNULL)
+                        "--output", path, "--hot-rows", os.path.join(folder, "hot")],
+                       check=True, stdout=subprocess.DEVNULL)
         with open(path, encoding="utf-8") as file:
             imported = json.load(file)["tables"]
+        check_hot_rows(os.path.join(folder, "hot"), imported, [
+            [row for bag in single[table] for row in bag] for table in TABLES])
     counted = statistics_from_kjt(model_of(), [kjt_of(bags)], BATCH)
     for table, (name, shares) in zip(imported, counted.reuse_histograms.items(), strict=True):
         assert np.allclose(table["reuse_histogram"], shares, atol=1e-12), name

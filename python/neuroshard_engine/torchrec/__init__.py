@@ -8,8 +8,8 @@
 statistics_from_kjt() counts what the planner should know of lookups from real batches;
 save_tables() and load_plan() go by files, for plans that are made elsewhere; qcomm_registry() is
 for the sharders of trainers whose plans have an exchange in fewer bits than fp32.
-rank_rows(), split_hot_rows() and hot_rows_plan() run plans with hot rows; unsplit_state_dict() is the
-checkpoint as without.
+rank_rows() or read_hot_rows(), split_hot_rows() and hot_rows_plan() run plans with hot rows;
+unsplit_state_dict() is the checkpoint as without.
 NeuroShardPlannerProvider is for the dry-run orchestrator of TorchRec 1.9.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 from .describe import save_tables
 from .exchange import qcomm_registry
 from .hot_bags import HotRowsEmbeddingBagCollection
+from .hot_files import read_hot_rows
 from .hot_ids import rank_rows
 from .hot_rows import HotRowsEmbeddingCollection
 from .hot_split import hot_rows_plan, split_hot_rows
@@ -46,5 +47,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = ["HotRowsEmbeddingBagCollection", "HotRowsEmbeddingCollection", "LookupStatistics",
            "NeuroShardPlanner", "fetch_hot_rows", "fetch_hot_sums", "hot_rows_plan", "load_plan",
-           "load_unsplit_state_dict", "make_plan", "plan_of", "qcomm_registry", "rank_rows", "save_tables",
-           "split_hot_rows", "statistics_from_kjt", "store_hot_sums", "unsplit_state_dict"]
+           "load_unsplit_state_dict", "make_plan", "plan_of", "qcomm_registry", "rank_rows",
+           "read_hot_rows", "save_tables", "split_hot_rows", "statistics_from_kjt", "store_hot_sums", "unsplit_state_dict"]
