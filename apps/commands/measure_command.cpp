@@ -18,7 +18,9 @@
 #include "apps/flags/exchange_flag.h"
 #include "apps/flags/host_flags.h"
 #include "apps/make_commands.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/ground_truth/cpu/measure_hot_plan.h"
 #include "engine/ground_truth/cuda/cuda_ground_truth.h"
 #include "engine/ground_truth/cuda/rank_group.h"
 #include "engine/ground_truth/make_ground_truth.h"
@@ -94,8 +96,11 @@ class MeasureCommand final : public Command {
       NEUROSHARD_RETURN_IF_ERROR(predict_if_known(input, hosts, outcome));
       return show(outcome);
     }
-    NEUROSHARD_RETURN_IF_ERROR(
-        check_measurable(workload, outcome.plan).with_context(input.plan.source));
+    const bool runs_hot_rows = backend == io::Backend::kCpu;
+    NEUROSHARD_RETURN_IF_ERROR((runs_hot_rows
+                                    ? check_measurable_with_hot_rows(workload, outcome.plan)
+                                    : check_measurable(workload, outcome.plan))
+                                   .with_context(input.plan.source));
     NEUROSHARD_RETURN_IF_ERROR(predict(backend, input, hosts, outcome));
     std::int32_t world = 1;
     if (backend == io::Backend::kCuda) {
@@ -215,8 +220,10 @@ class MeasureCommand final : public Command {
     options.measure_comm = backend == io::Backend::kCpu;
     options.models = outcome.models ? &outcome.models->models : nullptr;
     options.progress = &progress;
+    const bool hot = !hot_rows(outcome.plan).empty();
     NEUROSHARD_ASSIGN_OR_RETURN(outcome.measurement,
-                                measure_plan(*truth, workload, outcome.plan, options));
+                                hot ? measure_hot_plan(workload, outcome.plan, options_, &progress)
+                                    : measure_plan(*truth, workload, outcome.plan, options));
     outcome.hardware = truth->hardware();
     outcome.conditions = truth->conditions();
     return {};

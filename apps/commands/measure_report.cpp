@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "apps/commands/plan_report.h"
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/exchange_flag.h"
+#include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "io/json/json_writer.h"
 #include "io/plans/plan_json.h"
@@ -70,12 +73,32 @@ std::string origin_lines(const MeasureOutcome& outcome) {
          batch + ", median of " + counted(outcome.runs, "run") + "\n";
 }
 
+std::int64_t sum_of(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
+
+/// Of plans with hot rows: what went between the ranks.
+std::string bytes_line(const PlanMeasurement& measurement) {
+  if (measurement.exchanged_bytes.empty()) return "";
+  return "between ranks, a step: " + format_bytes(sum_of(measurement.exchanged_bytes)) +
+         " of sums and gradients of cold rows, " + format_bytes(sum_of(measurement.reduced_bytes)) +
+         " of gradients of hot rows\n";
+}
+
+void write_bytes(io::JsonWriter& json, const char* key, const std::vector<std::int64_t>& values) {
+  if (values.empty()) return;
+  json.key(key).begin_array(io::JsonWriter::Layout::kLine);
+  for (const std::int64_t bytes : values) json.integer(bytes);
+  json.end_array();
+}
+
 }  // namespace
 
 std::string measure_report(const Console& console, const MeasureOutcome& outcome) {
   std::string text = origin_lines(outcome);
   if (!outcome.conditions.empty()) text += "at the end: " + outcome.conditions + "\n";
   text += "\n" + measurement_table(console, outcome) + "\n";
+  text += bytes_line(outcome.measurement);
   const double cost = outcome.measurement.cost.cost_ms;
   text += console.paint("plan cost " + milliseconds(cost, cost) + " ms", Style::kBold);
   text += outcome.measurement.comm_measured ? " (" + origin_of_times(outcome) + ")"
@@ -118,6 +141,8 @@ std::string measure_json(const MeasureOutcome& outcome, const std::string& backe
   json.key("cost_ms").number(outcome.measurement.cost.cost_ms);
   json.key("per_device");
   io::write_device_costs(json, outcome.measurement.cost.per_device);
+  write_bytes(json, "exchanged_bytes", outcome.measurement.exchanged_bytes);
+  write_bytes(json, "reduced_bytes", outcome.measurement.reduced_bytes);
   if (outcome.predicted) {
     json.key("predicted_cost_ms").number(outcome.predicted->cost_ms);
     json.key("predicted_per_device");

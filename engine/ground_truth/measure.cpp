@@ -102,12 +102,16 @@ Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int
                         std::move(together.backward_ms)};
 }
 
-Status check_measurable(const Workload& workload, const Plan& plan) {
+Status check_measurable_with_hot_rows(const Workload& workload, const Plan& plan) {
   NEUROSHARD_RETURN_IF_ERROR(validate(workload));
   NEUROSHARD_RETURN_IF_ERROR(validate(workload, plan));
   NEUROSHARD_RETURN_IF_ERROR(check_no_replicas(plan, "data-parallel tables are not measured"));
-  NEUROSHARD_RETURN_IF_ERROR(check_no_hot_rows(plan, "only simulated devices have them"));
   return check_none_offloaded(plan, "kernels are measured with all weights on the devices");
+}
+
+Status check_measurable(const Workload& workload, const Plan& plan) {
+  NEUROSHARD_RETURN_IF_ERROR(check_measurable_with_hot_rows(workload, plan));
+  return check_no_hot_rows(plan, "only simulated devices and --backend cpu have them");
 }
 
 std::vector<Shard> shards_of(const Plan& plan, std::int32_t device) {

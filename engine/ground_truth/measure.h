@@ -27,6 +27,10 @@ struct PlanMeasurement {
   bool comm_measured = false;
   bool at_once = false;  ///< every device on hardware of its own, all of them at the same time
   std::vector<ComputeTime> compute;  ///< per device: the two directions apart
+  /// Of plans with hot rows, per device: bytes that a step receives of others, of sums of cold rows
+  /// and their gradients, and to add up gradients of hot rows.
+  std::vector<std::int64_t> exchanged_bytes{};
+  std::vector<std::int64_t> reduced_bytes{};
 };
 
 /// Both ways of one exchange between devices that compute so long: the backward one from a common
@@ -38,6 +42,8 @@ Result<io::CommSample> measure_exchange(GroundTruth& truth, std::vector<std::int
 
 /// kInvalidInput when the plan does not cover the workload, has a replicated table, or has one in
 /// host memory.
+Status check_measurable_with_hot_rows(const Workload& workload, const Plan& plan);
+/// The same, and when it has hot rows, which measure_hot_plan() runs.
 Status check_measurable(const Workload& workload, const Plan& plan);
 std::vector<Shard> shards_of(const Plan& plan, std::int32_t device);
 /// Memory and dims of every device; no times. REQUIRES check_measurable.

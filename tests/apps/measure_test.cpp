@@ -106,6 +106,26 @@ BOOST_AUTO_TEST_CASE(what_is_measured_and_what_is_predicted_is_said) {
   BOOST_TEST(shown.out.find("\nbatch 4,096, median of 1 run\n") != std::string::npos, shown.out);
 }
 
+BOOST_AUTO_TEST_CASE(hot_rows_run_on_ranks_that_are_threads) {
+  const SmallPlan small;
+  std::string text = slurp(small.plan);
+  const std::size_t shards = text.find("  \"per_device\"");
+  BOOST_REQUIRE(shards != std::string::npos);
+  text.insert(shards, "  \"hot_rows\": [{\"table\": 1, \"rows\": 5}],\n");
+  std::ofstream(small.plan) << text;
+  const Outcome outcome = small.measure({"--backend", "cpu", "--output", "-"});
+  BOOST_REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  const json::object report = json::parse(outcome.out).as_object();
+  BOOST_TEST(report.at("communication").as_string() == "measured");
+  BOOST_TEST(report.at("cost_ms").to_number<double>() > 0);
+  // Each of two ranks adds up half of the gradients of 5 rows of 8 columns, and gets the other
+  // half.
+  BOOST_TEST(json::serialize(report.at("reduced_bytes")) == "[160,160]");
+  BOOST_TEST(report.at("exchanged_bytes").as_array().size() == 2U);
+  const Outcome shown = small.measure({"--backend", "cpu"});
+  BOOST_TEST(shown.out.find("between ranks, a step: ") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(plans_of_trainers_are_measured_as_they_are) {
   const SmallPlan small;
   const auto measured = [&](const std::string& file) {

@@ -124,10 +124,9 @@ BOOST_AUTO_TEST_CASE(what_is_written_reads_back_and_is_stable) {
 
 BOOST_AUTO_TEST_CASE(what_was_counted_of_hot_rows_is_read_and_written) {
   const std::string zeros = ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]";
-  const std::string text = with_members(R"(, "reuse_histogram": [0.75, 0.25)" + zeros +
-                                        R"(, "hot_lookups": [1, 0.5)" + zeros +
-                                        R"(, "hot_bags": [1, 0.375)" + zeros +
-                                        R"(, "bag_lengths": "poisson")");
+  const std::string text =
+      with_members(R"(, "reuse_histogram": [0.75, 0.25)" + zeros + R"(, "hot_lookups": [1, 0.5)" +
+                   zeros + R"(, "hot_bags": [1, 0.375)" + zeros + R"(, "bag_lengths": "poisson")");
   const Workload workload = value_of(make_workload(value_of(parse(text)), "f"));
   const Table& table = workload.tables[0];
   BOOST_TEST(table.hot_coverage.lookups[1] == 0.5);
