@@ -96,7 +96,7 @@ class ExplainCommand final : public Command {
         "\ncost model " + describe(models) + other_cost_model(plan.input.plan, models) + "\n" +
         error_line(error) + exchange_text(document.exchange) + "\n" +
         explanation_table(console, workload, tables, cost_ms, error) + "\n" +
-        cheaper_text(workload, tables, cost_ms, error);
+        hot_gains_text(workload, tables, cost_ms) + cheaper_text(workload, tables, cost_ms, error);
     const std::int64_t left = std::ssize(workload.tables) - std::ssize(tables);
     if (tables_.empty() && left > 0) {
       text += "the " + std::to_string(tables.size()) + " dearest of " +

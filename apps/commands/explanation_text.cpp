@@ -36,6 +36,34 @@ std::string change_text(double cost_ms, double other_ms, const CostError& error)
   return no_saving ? change + ", within error" : change;
 }
 
+std::string percent_text(double share) { return general_decimals(100 * share, 3) + " %"; }
+
+/// "saves 0.31 ms" or "costs 0.02 ms more".
+std::string saving_text(double saved_ms, double cost_ms) {
+  if (saved_ms >= 0) return "saves " + milliseconds(saved_ms, cost_ms) + " ms";
+  return "costs " + milliseconds(-saved_ms, cost_ms) + " ms more";
+}
+
+void write_hot_gain(io::JsonWriter& json, const HotGain& gain) {
+  json.key("hot_rows").begin_object(io::JsonWriter::Layout::kLine);
+  json.key("rows").integer(gain.rows);
+  json.key("counted_share").number(gain.counted_share);
+  json.key("lookup_share").number(gain.lookup_share);
+  json.key("saved_ms").number(gain.saved_ms);
+  json.key("later").begin_array();
+  for (const HotGain::Later& later : gain.later) {
+    json.begin_object(io::JsonWriter::Layout::kLine);
+    json.key("kept").number(later.kept).key("saved_ms").number(later.saved_ms).end_object();
+  }
+  json.end_array().key("break_even");
+  if (gain.break_even) {
+    json.number(*gain.break_even);
+  } else {
+    json.null();
+  }
+  json.end_object();
+}
+
 void write_layout(io::JsonWriter& json, const TableLayout& shards) {
   json.key("shards").begin_array(io::JsonWriter::Layout::kLine);
   for (const Shard& shard : shards) {
@@ -93,6 +121,28 @@ std::string cheaper_text(const Workload& workload, std::span<const TableExplanat
          ": plan" + (replica ? " --data-parallel on" : "") + " may find such plans\n";
 }
 
+std::string hot_gains_text(const Workload& workload, std::span<const TableExplanation> tables,
+                           double cost_ms) {
+  std::string text;
+  for (const TableExplanation& own : tables) {
+    if (!own.hot_rows) continue;
+    const HotGain& gain = *own.hot_rows;
+    text += "table " + label_of(workload, own) + ": " + counted(gain.rows, "hot row") + ", " +
+            percent_text(gain.lookup_share) + " of the next batch's lookups (" +
+            percent_text(gain.counted_share) +
+            " of the counted one's): " + saving_text(gain.saved_ms, cost_ms);
+    for (const HotGain::Later& later : gain.later) {
+      text += ", when they keep " + percent_text(later.kept) + " of that " +
+              saving_text(later.saved_ms, cost_ms);
+    }
+    if (gain.break_even && *gain.break_even > 0) {
+      text += "; no more than without them from " + percent_text(*gain.break_even) + " on";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 std::string explanation_json(const Workload& workload, const io::PlanDocument& document,
                              const NamedCostModels& models,
                              std::span<const TableExplanation> tables) {
@@ -125,6 +175,7 @@ std::string explanation_json(const Workload& workload, const io::PlanDocument& d
     } else {
       json.null();
     }
+    if (own.hot_rows) write_hot_gain(json, *own.hot_rows);
     json.end_object();
   }
   json.end_array().end_object();

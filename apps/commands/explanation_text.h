@@ -22,6 +22,11 @@ std::string explanation_table(const Console& console, const Workload& workload,
 std::string cheaper_text(const Workload& workload, std::span<const TableExplanation> tables,
                          double cost_ms, const CostError& error);
 
+/// A line for each table with hot rows: what they save of the plan's cost, and what is left of that
+/// when other rows have become hot.
+std::string hot_gains_text(const Workload& workload, std::span<const TableExplanation> tables,
+                           double cost_ms);
+
 /// docs/FILE_FORMATS.md, "Explanation".
 std::string explanation_json(const Workload& workload, const io::PlanDocument& document,
                              const NamedCostModels& models,

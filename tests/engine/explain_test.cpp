@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
+#include "engine/core/reuse_histogram.h"
 #include "engine/core/rng.h"
 #include "engine/core/row_blocks.h"
 #include "engine/core/shard_bytes.h"
@@ -222,6 +224,58 @@ BOOST_AUTO_TEST_CASE(no_layout_keeps_what_the_table_does_not_allow) {
   BOOST_REQUIRE(told.ok());
   BOOST_REQUIRE(told->front().next_best);
   BOOST_TEST((told->front().next_best->shards == TableLayout{whole_table(workload, 0, 0)}));
+}
+
+BOOST_AUTO_TEST_CASE(hot_rows_save_less_when_others_become_hot) {
+  Workload workload;
+  for (int k = 0; k < 64; ++k) {
+    Table table;
+    table.name = "t" + std::to_string(k);
+    table.rows = 2'000'000;
+    table.dim = 64;
+    table.pooling_factor = 1;
+    table.reuse_histogram = expected_reuse(table.rows, 65536, 1.05).histogram;
+    workload.tables.push_back(std::move(table));
+  }
+  const CostModels models = load_cost_models("h100_sim")->models;
+  Plan plan{64, {}};
+  std::vector<HotRows> all;
+  const std::vector<HotLevel> levels = hot_levels(workload.tables[0], workload.batch_size);
+  for (std::int32_t k = 0; k < 64; ++k) {
+    plan.shards.push_back(whole_table(workload, k, k));
+    all.push_back({k, levels[levels.size() / 2].rows});
+  }
+  Plan with = plan;
+  BOOST_REQUIRE(give_hot_rows(all, with).ok());
+  const HotRows hot = all[3];
+  plan = with;
+  plan.shards[3].kernel.hot_rows = 0;
+  const double without = simulate(workload, plan, models, {.devices = 64}).value().cost_ms;
+  const double now = simulate(workload, with, models, {.devices = 64}).value().cost_ms;
+  BOOST_TEST(now < without);
+  const std::int64_t memory = std::int64_t{1} << 40;
+  const auto none = explain_plan(workload, plan, models, memory, {.tables = {3}});
+  BOOST_TEST_REQUIRE(none.ok());
+  BOOST_TEST(!none->front().hot_rows.has_value());
+  const auto told = explain_plan(workload, with, models, memory, {.tables = {3}});
+  BOOST_TEST_REQUIRE(told.ok());
+  BOOST_TEST_REQUIRE((*told)[0].hot_rows.has_value());
+  const HotGain& gain = *(*told)[0].hot_rows;
+  BOOST_TEST(gain.rows == hot.rows);
+  BOOST_TEST(gain.lookup_share < gain.counted_share);
+  BOOST_TEST(gain.saved_ms == without - now);
+  double before = gain.saved_ms;
+  for (const HotGain::Later& later : gain.later) {
+    BOOST_TEST(later.saved_ms <= before);
+    before = later.saved_ms;
+    Workload moved = workload;
+    moved.tables[3] = moved_on(workload.tables[3], later.kept, workload.batch_size);
+    const LookupParts parts = lookup_parts(moved.tables[3], hot.rows, workload.batch_size);
+    BOOST_TEST(parts.hot_share == later.kept * gain.lookup_share,
+               boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(later.saved_ms ==
+               without - simulate(moved, with, models, {.devices = 64}).value().cost_ms);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_explained_is_refused) {

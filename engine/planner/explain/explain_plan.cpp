@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/core/aligned_vector.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/cost_model/cost_evaluator.h"
@@ -35,6 +36,9 @@ class Explanation {
         alone_ms_(workload.tables.size()),
         targets_(idle_first(cost)) {
     search::give_kernels(plan_, space_);
+    for (const HotRows& hot : hot_rows(plan_)) {
+      space_.tables[static_cast<std::size_t>(hot.table)].kernel.hot_rows = hot.rows;
+    }
     const std::vector<ShardShape> shapes = shapes_of(plan_);
     for (std::size_t k = 0; k < plan_.shards.size(); ++k) {
       const auto table = static_cast<std::size_t>(plan_.shards[k].table);
@@ -168,6 +172,7 @@ Result<std::vector<TableExplanation>> explain_plan(const Workload& workload, con
       options.progress->update("explaining", std::ssize(all), std::ssize(tables), "tables");
     }
     TableExplanation told = explanation.of(table);
+    NEUROSHARD_ASSIGN_OR_RETURN(told.hot_rows, hot_gain(workload, plan, models, cluster, table));
     if (asked_to_stop(options.cancel)) {
       return cancelled("interrupted after " + std::to_string(all.size()) + " of " +
                        std::to_string(tables.size()) + " tables");

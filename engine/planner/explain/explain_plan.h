@@ -9,6 +9,7 @@
 #include "engine/core/status.h"
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
+#include "engine/planner/explain/hot_gain.h"
 #include "engine/planner/explain/other_layouts.h"
 
 namespace neuroshard {
@@ -30,6 +31,7 @@ struct TableExplanation {
   double adds_ms = 0;
   std::int64_t considered = 0;           ///< other layouts that fit the memory
   std::optional<OtherLayout> next_best;  ///< the cheapest of those
+  std::optional<HotGain> hot_rows{};     ///< of a table that has some
 };
 
 struct ExplainOptions {
