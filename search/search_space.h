@@ -13,13 +13,17 @@
 
 namespace neuroshard::search {
 
+/// Beside which shards of a table every device may hold its hottest rows.
+enum class HotRowsBeside { kNone, kWhole, kAnyShards };
+
 /// Which layouts a search may give one table.
 struct TableSpace {
   const Table* table = nullptr;
   AllowedSharding sharding{};
   DeviceSet devices{};   ///< that its shards may be on
   TableKernel kernel{};  ///< of its shards, but for replicas, which are fused
-  bool counted = true;   ///< as memory; if not, whoever searches has taken it off already
+  HotRowsBeside hot_rows = HotRowsBeside::kAnyShards;
+  bool counted = true;  ///< as memory; if not, whoever searches has taken it off already
   /// Whether its columns may be in pieces of any multiple of 4; if not, halving has to lead there.
   bool any_widths = false;
   /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a

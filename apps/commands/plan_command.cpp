@@ -24,6 +24,7 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/algorithm_name.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
@@ -104,7 +105,7 @@ class PlanCommand final : public Command {
                        kept ? "placements of later exports" : changed_by_hosts(export_.format));
     if (per_host == 0) note_usual_hosts(export_.format, cluster_.devices);
     note_unknown_bandwidths(flags, models);
-    search_.options.trainer = io::trainer_rules(trainer(), export_.options);
+    search_.options.trainer = rules();
     limit_host_memory(flags, models, host_memory_fault(), &cluster_);
     note_search_flags(flags, search_, {&search_.options.algorithm, 1}, models, export_.format);
     if (search_.options.hot_rows && !robust_.empty()) {
@@ -117,6 +118,14 @@ class PlanCommand final : public Command {
     find_bound(loaded.workload, models.models, best);
     std::vector<ComparedPlan> others;
     Result<std::string> text = written(loaded, models, best);
+    if (text.status().code() == StatusCode::kInvalidInput && !hot_rows(best.plan).empty()) {
+      print_note("--hot-rows on: " + trainer() + " does not run the plan found (" +
+                 text.status().message() + "), this one is without");
+      search_.options.hot_rows = false;
+      NEUROSHARD_ASSIGN_OR_RETURN(best, search(file, loaded.workload, models.models));
+      find_bound(loaded.workload, models.models, best);
+      text = written(loaded, models, best);
+    }
     if (text.status().code() == StatusCode::kInvalidInput && robust_.empty()) {
       if (flags.given("algorithm")) return with_way_out(text.status());
       const std::string wanted = best.algorithm;
@@ -143,6 +152,14 @@ class PlanCommand final : public Command {
   /// The format whose trainer runs the plan: by its rules searches go.
   [[nodiscard]] const std::string& trainer() const {
     return search_.target ? *search_.target : export_.format;
+  }
+
+  /// Of the trainer and, where that does not read the file, what the file has a place for.
+  [[nodiscard]] TrainerRules rules() const {
+    if (trainer() == export_.format) return io::trainer_rules(trainer(), export_.options);
+    TrainerRules rules = io::target_rules(trainer(), export_.options);
+    rules.hot_rows &= io::trainer_rules(export_.format, {}).hot_rows;
+    return rules;
   }
 
   /// A trainer's file is for no other one.
@@ -340,11 +357,10 @@ class PlanCommand final : public Command {
   Result<std::string> written(const LoadedWorkload& loaded, const NamedCostModels& models,
                               const PlanResult& best) {
     if (trainer() != export_.format) {
-      ExportFlags own = export_;
-      own.format = trainer();
-      NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(own.format, loaded.workload, best.plan));
-      NEUROSHARD_RETURN_IF_ERROR(
-          text_of(own, loaded, cluster_, models, best, search_.options.seed).status());
+      NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(trainer(), loaded.workload, best.plan));
+      NEUROSHARD_RETURN_IF_ERROR(io::check_runs(
+          trainer(), loaded.workload,
+          document_of(loaded, cluster_, models, best, search_.options.seed), export_.options));
     }
     return output_ ? plan_text(loaded, models, best, {}) : std::string();
   }

@@ -77,7 +77,8 @@ void declare_hot_rows(FlagSet& flags, SearchFlags* out) {
       "hot-rows", "NAME",
       "whether refine may have the rows of a table that are looked up most on every device "
       "beside the table's shards, off or on: their outputs are not exchanged, their "
-      "gradients are added up; no trainer's format has a place for such plans yet",
+      "gradients are added up; only json has a place for such plans. With --target torchrec of "
+      "tables alone that its split model gains by (docs/TORCHREC.md)",
       &out->hot_rows, {"off", "on"});
   flags
       .bytes("hot-memory", "memory of each device that hot rows may take",
@@ -199,7 +200,7 @@ void settle(SearchFlags* search) {
   search->options.row_splits = row_splits_of(search->row_splits);
   search->options.data_parallel = search->data_parallel == "on";
   search->options.hot_rows = search->hot_rows == "on";
-  if (search->target) search->options.trainer = io::trainer_rules(*search->target, {});
+  if (search->target) search->options.trainer = io::target_rules(*search->target, {});
   search->options.cancel = &cancel_token();
 }
 

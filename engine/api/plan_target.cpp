@@ -9,13 +9,14 @@
 namespace neuroshard::api {
 namespace {
 
-/// Why an export of the plan would be refused; `document` has what its file says beside shards.
+/// Why an export of the plan, or of its cold rows, would be refused; `document` has what its file
+/// says beside shards.
 Status export_refusal(const PlanTarget& target, const io::PlanExportOptions& options,
                       const Workload& tables, io::PlanDocument document, const PlanResult& result) {
   NEUROSHARD_RETURN_IF_ERROR(io::check_as_written(target.format, tables, result.plan));
   document.plan = result.plan;
   document.cost = result.cost;
-  return io::export_plan(target.format, tables, document, options).status();
+  return io::check_runs(target.format, tables, document, options);
 }
 
 /// The target's file of plans for the workload. All that it is made of has to outlive it.

@@ -51,7 +51,7 @@ Result<GivenSearch> read_search(const neuroshard_plan_options& given) {
   NEUROSHARD_ASSIGN_OR_RETURN(search.target.format, view_of(given.target, "options.target"));
   NEUROSHARD_RETURN_IF_ERROR(check_target(search.target));
   search.target.any_algorithm = algorithm.empty();
-  options.trainer = io::trainer_rules(search.target.format, {});
+  options.trainer = io::target_rules(search.target.format, {});
   options.trainer.equal_columns |= given.equal_columns != 0;
   search.whole_tables = given.whole_tables != 0;
   options.hot_rows = given.hot_rows != 0;

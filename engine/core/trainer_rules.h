@@ -20,6 +20,9 @@ struct TrainerRules {
   bool host_memory = true;
   /// Whether every device may hold the hottest rows of a table beside its shards.
   bool hot_rows = true;
+  /// Whether hot rows save some of what is sent for bags that are added up. TorchRec sends the sum
+  /// of every bag that may have more than one lookup, whatever rows are hot.
+  bool hot_bags = true;
   /// Whether plans say which columns of a table are on which device. HugeCTR's do not, so nobody
   /// could move some of them.
   bool names_columns = true;

@@ -10,4 +10,10 @@ PlanOptions as_trainer_runs(PlanOptions options) {
   return options;
 }
 
+search::HotRowsBeside hot_rows_beside(const TrainerRules& rules, const Table& table) {
+  if (rules.hot_bags || !table.pooled) return search::HotRowsBeside::kAnyShards;
+  return table.pooling_factor <= table.features ? search::HotRowsBeside::kWhole
+                                                : search::HotRowsBeside::kNone;
+}
+
 }  // namespace neuroshard

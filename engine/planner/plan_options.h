@@ -8,8 +8,10 @@
 #include "engine/core/plan.h"
 #include "engine/core/plan_sink.h"
 #include "engine/core/progress.h"
+#include "engine/core/table.h"
 #include "engine/core/trainer_rules.h"
 #include "engine/planner/algorithms.h"
+#include "search/search_space.h"
 
 namespace neuroshard::search {
 class PlacementPolicy;
@@ -56,8 +58,12 @@ struct PlanOptions {
   PlanSink* plans = nullptr;  ///< gets the plans that walks come by, where the algorithm has walks
 };
 
-/// The same with what the trainer cannot run taken back: row shards.
+/// The same with what the trainer cannot run taken back: row shards and hot rows.
 PlanOptions as_trainer_runs(PlanOptions options);
+
+/// Beside which shards of the table a trainer saves what is sent for hot rows. Where it does for
+/// lookups that are not pooled alone, one-hot tables are such with it, and cut by their rules.
+search::HotRowsBeside hot_rows_beside(const TrainerRules& rules, const Table& table);
 
 /// A feasible plan and what it costs.
 struct PlanResult {

@@ -69,11 +69,15 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
     return search_with_host_memory({problem, evaluator, models, equal}, *algorithm, own,
                                    on_devices);
   };
+  search::SearchSpace space = search::space_of(workload, cluster);
+  for (search::TableSpace& table : space.tables) {
+    table.hot_rows = hot_rows_beside(options.trainer, *table.table);
+  }
   search::SearchSpace any = search::space_of(workload);  // as more devices have it
   any.step = step_memory(workload, cluster);
   NEUROSHARD_ASSIGN_OR_RETURN(
-      PlanResult result, run_search({workload, cluster, search::space_of(workload, cluster), &any},
-                                    models, options, run, seconds));
+      PlanResult result,
+      run_search({workload, cluster, std::move(space), &any}, models, options, run, seconds));
   result.algorithm = options.algorithm;
   return result;
 }

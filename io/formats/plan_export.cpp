@@ -106,6 +106,19 @@ Result<std::string> export_plan(std::string_view format, const Workload& workloa
   return found->write(workload, complete.document, complete.options);
 }
 
+Status check_runs(std::string_view format, const Workload& workload, const PlanDocument& document,
+                  const PlanExportOptions& options) {
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr || found->of_cold_rows == nullptr || hot_rows(document.plan).empty()) {
+    return export_plan(format, workload, document, options).status();
+  }
+  Workload tables = workload;
+  PlanDocument cold = document;
+  PlanExportOptions own = options;
+  found->of_cold_rows(tables, cold, own);
+  return export_plan(format, tables, cold, own).status();
+}
+
 Status export_folder(std::string_view format, const Workload& workload,
                      const PlanDocument& document, const PlanExportOptions& options,
                      const FolderSink& sink) {

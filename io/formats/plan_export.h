@@ -39,6 +39,11 @@ Plan plan_as_written(std::string_view format, Plan plan);
 /// on one device that the format holds as one.
 Status check_as_written(std::string_view format, const Workload& workload, const Plan& plan);
 
+/// kInvalidInput where the trainer of that format does not run the plan, as export_plan() says why.
+/// Of hot rows it knows, where it has a model for them, though no file has a place for them.
+Status check_runs(std::string_view format, const Workload& workload, const PlanDocument& document,
+                  const PlanExportOptions& options);
+
 /// What of `document.places` a file in that format does not hold, for people: "modules, CPU
 /// placements"; "" when nothing is lost.
 std::string lost_places(std::string_view format, const PlanDocument& document);

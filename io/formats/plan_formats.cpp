@@ -38,6 +38,7 @@ constexpr std::array kFormats{
                .rules = kTorchRecRules,
                .names_places = true,
                .rules_on_cpu = kTorchRecRulesOnCpu,
+               .of_cold_rows = keep_cold_rows,
                .by_hosts = "placements"},
     PlanFormat{.name = kHugeCtrFormat,
                .summary = "HugeCTR's shard_matrix and shard_strategy as JSON",
@@ -119,6 +120,15 @@ TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& opt
   if (found == nullptr) return {};
   const bool on_cpu = found->names_places && options.trainer_device == "cpu";
   return on_cpu ? found->rules_on_cpu : found->rules;
+}
+
+TrainerRules target_rules(std::string_view format, const PlanExportOptions& options) {
+  TrainerRules rules = trainer_rules(format, options);
+  const PlanFormat* found = find_plan_format(format);
+  if (found == nullptr || found->of_cold_rows == nullptr) return rules;
+  rules.hot_rows = true;
+  rules.hot_bags = false;
+  return rules;
 }
 
 RowDeal row_deal(std::string_view format) {

@@ -42,6 +42,9 @@ struct PlanFormat {
   /// the rules where those are CPUs.
   bool names_places = false;
   TrainerRules rules_on_cpu{};
+  /// Makes of tables and a plan with hot rows those of the model that the trainer runs it by: one
+  /// that was changed, and whose files are of cold rows alone. Null: there is no such model.
+  void (*of_cold_rows)(Workload&, PlanDocument&, PlanExportOptions&) = nullptr;
   /// What of the file goes by how many devices a host has, for people; "": nothing.
   std::string_view by_hosts{};
   bool shows_costs = false;  ///< costs, the memory limit and the baselines beside the plan
@@ -80,6 +83,10 @@ bool is_for_trainers(std::string_view format);
 
 /// What the trainer of that format runs with these options; everything for an unknown one.
 TrainerRules trainer_rules(std::string_view format, const PlanExportOptions& options);
+
+/// The same for plans that the trainer runs, but that are not written in its format: hot rows, too,
+/// where it has a model for them, which may gain by them for single lookups alone.
+TrainerRules target_rules(std::string_view format, const PlanExportOptions& options);
 
 /// How the trainer of that format deals rows out; evenly for an unknown one.
 RowDeal row_deal(std::string_view format);

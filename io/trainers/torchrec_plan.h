@@ -97,6 +97,11 @@ Status check_torchrec_table(const TorchRecTable& written, std::int32_t devices);
 Result<std::string> format_torchrec_plan(const Workload& workload, const PlanDocument& document,
                                          const PlanExportOptions& options);
 
+/// Makes of tables and a plan with hot rows those of the model that neuroshard_engine.torchrec's
+/// split_hot_rows() leaves: pooled tables with hot rows are looked up as sequences, in a module for
+/// each dim, for cold rows.
+void keep_cold_rows(Workload& workload, PlanDocument& document, PlanExportOptions& options);
+
 /// Where the plan's placements are, for `devices` ranks; `modules` is left empty. Hosts have as
 /// many devices as the engine's own block says, else as many as the placements and the row types of
 /// one host allow: of several numbers, which give the same placements, the usual one, else the

@@ -53,7 +53,7 @@ def plan(tables: Tables, *, devices: int, device_memory: Size,
     equal_columns: look for column blocks of one width, and row blocks of as many rows or one fewer,
         as HugeCTR has them.
     target: the format that the plan will be exported in, such as "torchrec": the search keeps to
-        what its trainer runs.
+        what its trainer runs. A plan with `hot_rows` is not exported: torchrec.hot_rows_plan() runs it.
     devices_per_host: 8 where it is None, or all of them where 8 do not divide them.
     host_memory: bytes of each host for tables that are read from there (cost model "torchrec").
     buffers: lookups and outputs of a step that count as device memory: "off", "train_base",

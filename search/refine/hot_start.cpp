@@ -89,7 +89,8 @@ class HotStarts {
   /// on every device saves more.
   Gain gain_of(std::int32_t table, const PriceList& prices) {
     const TableSpace& own = problem_.space.of(table);
-    if (!may_be_replicated(own) || own.kernel.offloaded() || !has_pieces_beside_replicas(own)) {
+    if (!has_place_for_hot_rows(own) || !may_be_replicated(own) || own.kernel.offloaded() ||
+        !has_pieces_beside_replicas(own)) {
       return {};
     }
     const std::int64_t batch = problem_.workload.batch_size;
@@ -113,6 +114,12 @@ class HotStarts {
     if (replicas && all - everywhere(problem_.space.replica(table), prices) > best.saved_ms)
       return {};
     return best;
+  }
+
+  [[nodiscard]] bool has_place_for_hot_rows(const TableSpace& own) const {
+    if (own.hot_rows != HotRowsBeside::kWhole) return own.hot_rows == HotRowsBeside::kAnyShards;
+    return own.sharding.whole &&
+           table_bytes(*own.table, problem_.space.step) < problem_.cluster.memory_bytes;
   }
 
   bool has_pieces_beside_replicas(const TableSpace& own) const {
@@ -154,6 +161,7 @@ class HotStarts {
       TableSpace& own = with.space.tables[static_cast<std::size_t>(gain.hot.table)];
       own.kernel.hot_rows = gain.hot.rows;
       own.sharding.data_parallel = false;
+      if (own.hot_rows == HotRowsBeside::kWhole) own.sharding.columns = own.sharding.rows = false;
       with.cluster.memory_bytes -= gain.bytes;
       hot.push_back(gain.hot);
     }

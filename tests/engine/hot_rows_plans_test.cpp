@@ -88,6 +88,29 @@ BOOST_AUTO_TEST_CASE(bags_of_many_lookups_gain_little_and_lose_nothing) {
   BOOST_TEST(with.cost.cost_ms > 0.95 * without.cost.cost_ms);
 }
 
+BOOST_AUTO_TEST_CASE(trainers_that_send_all_bags_have_hot_rows_of_single_lookups_alone) {
+  Workload workload = skewed_tables(150, 1, 1.05);
+  for (std::size_t k = 0; k < 100; ++k) {
+    Table& table = workload.tables[k];
+    table.features = k < 60 ? 1 : 2;
+    table.pooling_factor = k < 60 ? 1.2 : 2;
+    table.pooled = k >= 10;
+  }
+  PlanOptions options;
+  options.evaluations = 5'000;
+  options.hot_rows = true;
+  const auto sums_with_hot_rows = [&] {
+    int sums = 0;
+    const Plan plan = make_plan(workload, kManyHosts, hundreds(), options).value().plan;
+    BOOST_TEST(hot_rows(plan).size() > 20U);
+    for (const HotRows& hot : hot_rows(plan)) sums += hot.table >= 10 && hot.table < 60 ? 1 : 0;
+    return sums;
+  };
+  BOOST_TEST(sums_with_hot_rows() > 0);
+  options.trainer.hot_bags = false;
+  BOOST_TEST(sums_with_hot_rows() == 0);
+}
+
 BOOST_AUTO_TEST_CASE(hot_rows_keep_to_their_memory) {
   const Workload workload = skewed_tables(150, 1, 1.05);
   PlanOptions options;

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "engine/core/hot_rows.h"
 #include "engine/core/rng.h"
 #include "io/plans/plan_import.h"
 #include "plans.h"
@@ -176,6 +177,26 @@ BOOST_AUTO_TEST_CASE(torchrec_has_fewer_types_of_what_is_not_pooled) {
              "table 2 'item': its lookups are not pooled, and shards of its module have 4 and 8 "
              "columns, TorchRec takes those of an EmbeddingCollection for equally wide");
   BOOST_TEST(exported(columns, {.table_modules = {"a", "a", "b"}}) == "");
+}
+
+BOOST_AUTO_TEST_CASE(trainers_run_hot_rows_where_they_have_a_model_for_them) {
+  const HotRows hot[] = {{0, 3}, {2, 2}};
+  PlanDocument whole =
+      document_of(4, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 16, 2}});
+  BOOST_REQUIRE(give_hot_rows(hot, whole.plan).ok());
+  check_refused(refused("torchrec", whole), {"table 0: found 3 hot rows"});
+  BOOST_TEST(check_runs("torchrec", three_tables(), whole, {}).ok());
+  BOOST_TEST(check_runs("torchrec", three_tables(), whole, {.module = "ebc"}).ok());
+  check_refused(check_runs("hugectr", three_tables(), whole, {}), {"table 0: found 3 hot rows"});
+  BOOST_TEST(target_rules("torchrec", {}).hot_rows);
+  BOOST_TEST(!target_rules("torchrec", {}).hot_bags);
+  BOOST_TEST(!target_rules("hugectr", {}).hot_rows);
+  // With hot rows a table is looked up as a sequence, whose columns are in equal parts.
+  PlanDocument parts = document_of(
+      4, {{0, 0, 10, 0, 8, 1}, {1, 0, 6, 0, 4, 0}, {2, 0, 12, 0, 4, 2}, {2, 0, 12, 4, 16, 3}});
+  BOOST_TEST(check_runs("torchrec", three_tables(), parts, {}).ok());
+  BOOST_REQUIRE(give_hot_rows(hot, parts.plan).ok());
+  check_refused(check_runs("torchrec", three_tables(), parts, {}), {"equally wide"});
 }
 
 BOOST_AUTO_TEST_CASE(hugectr_plans_are_its_two_lists) {

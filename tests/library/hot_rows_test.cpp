@@ -94,6 +94,16 @@ BOOST_AUTO_TEST_CASE(they_save_time_and_the_plan_says_which_they_are) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(trainers_have_those_that_their_models_run) {
+  const auto planned = [](const std::string& target) {
+    return must(planner_by("h100_sim")
+                    .plan(tables(), many_hosts(),
+                          {.evaluations = 2000, .threads = 1, .target = target, .hot_rows = true}));
+  };
+  BOOST_TEST(planned("torchrec").info().hot_table_count > 0u);
+  BOOST_TEST(planned("hugectr").info().hot_table_count == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(they_are_those_of_its_file_which_is_read_back) {
   const std::string json = must(hot_plan().export_as(tables()));
   std::size_t at = json.find("\"hot_rows\": [");
@@ -137,7 +147,7 @@ BOOST_AUTO_TEST_CASE(where_nothing_comes_of_them_a_warning_tells) {
   };
   const std::string nothing = "options.hot_rows: changes nothing, ";
   BOOST_TEST(warned("torchrec", {.hot_rows = true}) == nothing + "torchrec knows no hot rows");
-  BOOST_TEST(warned("h100_sim", {.target = "torchrec", .hot_rows = true}) ==
+  BOOST_TEST(warned("h100_sim", {.target = "hugectr", .hot_rows = true}) ==
              nothing + "the target has no place for such");
   BOOST_TEST(warned("h100_sim", {.algorithm = "neuroshard", .hot_rows = true}) ==
              nothing + "neuroshard finds none");
