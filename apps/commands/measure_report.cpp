@@ -82,7 +82,8 @@ std::string bytes_line(const PlanMeasurement& measurement) {
   if (measurement.exchanged_bytes.empty()) return "";
   return "between ranks, a step: " + format_bytes(sum_of(measurement.exchanged_bytes)) +
          " of sums and gradients of cold rows, " + format_bytes(sum_of(measurement.reduced_bytes)) +
-         " of gradients of hot rows\n";
+         " of gradients of hot rows\nhot rows run in plain code: their times are not to be held "
+         "against those of plans without\n";
 }
 
 void write_bytes(io::JsonWriter& json, const char* key, const std::vector<std::int64_t>& values) {
