@@ -11,6 +11,7 @@
 #include "tests/apps/json_output.h"
 #include "tests/apps/one_line.h"
 #include "tests/apps/process.h"
+#include "tests/support/sanitized.h"
 
 BOOST_AUTO_TEST_SUITE(policy)
 
@@ -19,6 +20,7 @@ namespace {
 namespace json = boost::json;
 using neuroshard::test::expect_one_line;
 using neuroshard::test::generated_pool;
+using neuroshard::test::kSanitized;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
 using neuroshard::test::parsed;
@@ -223,7 +225,9 @@ BOOST_AUTO_TEST_CASE(flags_of_joint_training_belong_together) {
   expect_one_line(joint("--joint c --profile H100-80G --plans 99"), 2, "--plans: found '99'");
 }
 
-BOOST_AUTO_TEST_CASE(a_policy_and_its_costs_come_of_measured_plans) {
+// Sanitizers take most of a minute for it; what it trains, they see in tests/policy.
+BOOST_AUTO_TEST_CASE(a_policy_and_its_costs_come_of_measured_plans,
+                     *boost::unit_test::enable_if<!kSanitized>()) {
   const TemporaryFolder folder;
   const std::string policy = folder.file("p.safetensors");
   const std::string costs = folder.file("c.safetensors");
