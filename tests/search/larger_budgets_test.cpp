@@ -10,7 +10,7 @@ BOOST_AUTO_TEST_SUITE(larger_budgets)
 
 BOOST_AUTO_TEST_CASE(a_larger_budget_never_makes_a_plan_costlier) {
   Rng rng(12);
-  for (int round = 0; round < test::unless_sanitized(6, 2); ++round) {
+  for (int round = 0; round < test::unless_sanitized(6, 1); ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 8));
     const Workload workload = test::many_tables(rng, 24);
     const Cluster cluster = test::cluster_with_room(workload, devices, 1.3);
