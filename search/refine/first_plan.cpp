@@ -190,14 +190,13 @@ Result<FirstPlan> first_plan(const Problem& problem, PlanEvaluator& evaluator,
   if (rivals_pay(problem, evaluator)) {
     rivals = rivals_of(std::move(plans.others), std::move(others), best->cost);
   }
-  if (on_hosts) {
-    best->evaluations += on_hosts->evaluations;
-    on_hosts->evaluations = best->evaluations;
-    if (on_hosts->cost < best->cost) std::swap(*on_hosts, *best);
-  }
+  plans.others.clear();
+  if (on_hosts) plans.add(*std::move(on_hosts));
+  Plan second;
+  if (!plans.others.empty()) second = std::move(plans.others.front().plan);
   const bool shortened = effort < 1 && !effort_splits(problem, effort);
   return FirstPlan{*std::move(best), shortened ? kNoBeam : std::string_view(), 0, std::move(rivals),
-                   on_hosts ? std::move(on_hosts->plan) : Plan()};
+                   std::move(second)};
 }
 
 }  // namespace neuroshard::search
