@@ -25,11 +25,11 @@ unpack_arm64() {
     cd "$lists"
     apt-get -q "${options[@]}" download "$@" > download.log 2>&1 || { cat download.log >&2; exit 1; }
   )
-  mkdir "$lists/root"
+  mkdir "$lists/unpacked"
   for package in "$lists"/*.deb; do
-    dpkg -x "$package" "$lists/root"
-    dpkg-deb --show --showformat='${Package} ${Version}\n' "$package" >> "$lists/root/packages"
+    dpkg -x "$package" "$lists/unpacked"
+    dpkg-deb --show --showformat='${Package} ${Version}\n' "$package" >> "$lists/unpacked/packages"
   done
-  mv "$lists/root" "$folder"
+  mv "$lists/unpacked" "$folder"
   rm -r "$lists"
 }
