@@ -28,13 +28,13 @@ NEWER = ("H100-80G", "H200-141G", "B200-180G", "B300-270G", "GB200-186G")
 
 
 class Constant:
-    """A number to fit: its first guess, and where it goes: (profiles, interconnects or None, key)."""
+    """A number to fit: its first guess, where it goes: (profiles, interconnects or None, key), and its range."""
 
-    def __init__(self, name, guess, places, share=False):
-        self.name, self.guess, self.places, self.share = name, guess, places, share
+    def __init__(self, name, guess, places, least=0.0, most=math.inf):
+        self.name, self.guess, self.places, self.least, self.most = name, guess, places, least, most
 
     def held_to_range(self, value):
-        return min(value, 1.0) if self.share else value
+        return min(max(value, self.least), self.most)
 
 
 def stages(profiles):
@@ -45,20 +45,26 @@ def stages(profiles):
     older = [name for name in profiles if name not in HOPPER]
     not_v100 = [name for name in older if name != "V100-32G"]
     lookups = [
-        Constant("forward_cycles_per_lookup", 1, [(older, None, "forward_cycles_per_lookup")]),
+        # A warp issues an instruction a lookup at least; without that, the fit says none.
+        Constant("forward_cycles_per_lookup", 1, [(older, None, "forward_cycles_per_lookup")], least=1),
         Constant("forward_cycles_per_bag", 60, [(older, None, "forward_cycles_per_bag")]),
         Constant("backward_cycles_per_lookup", 85, [(older, None, "backward_cycles_per_lookup")]),
         Constant("backward_cycles_per_row", 100, [(not_v100, None, "backward_cycles_per_row")]),
         Constant("backward_cycles_per_row of V100", 230, [(["V100-32G"], None, "backward_cycles_per_row")]),
         Constant("intra_host_gbps of V100", 70, [(["V100-32G"], nvlink, "intra_host_gbps")]),
         Constant("l2_gbps of A100", 2500, [(["A100-80G"], None, "l2_gbps")]),
-        Constant("l2_usable_share of A100", 0.36, [(["A100-80G"], None, "l2_usable_share")], True),
-        Constant("gather_share of A100", 0.86, [(["A100-80G"], None, "gather_share")], True),
+        Constant("l2_usable_share of A100", 0.36, [(["A100-80G"], None, "l2_usable_share")], most=1),
+        Constant("gather_share of A100", 0.86, [(["A100-80G"], None, "gather_share")], most=1),
     ]
-    measured = [Constant(key + " since Hopper", guess, [(list(HOPPER), None, key)]) for key, guess in (
-        ("forward_cycles_per_lookup", 12), ("forward_cycles_per_bag", 100), ("forward_cycles_per_sequence_row", 26),
-        ("backward_cycles_per_lookup", 52), ("backward_cycles_per_row", 34), ("lane_exponent", 0.67),
-        ("overlap_exponent", 1.5), ("launch_us", 5))]
+    measured = [Constant(key + " since Hopper", guess, [(list(HOPPER), None, key)],
+                         most=1 if key == "l2_usable_share" else math.inf)
+                for key, guess in (
+                    ("l2_usable_share", 0.3), ("forward_cycles_per_l1_lookup", 7), ("forward_cycles_per_lookup", 11),
+                    ("forward_cycles_per_miss", 21), ("forward_cycles_per_bag", 105),
+                    ("forward_cycles_per_sequence_row", 47), ("backward_cycles_per_lookup", 21),
+                    ("backward_cycles_per_row", 75), ("backward_cycles_per_long_row", 5000),
+                    ("backward_cycles_per_miss", 24), ("lane_exponent", 0.62), ("overlap_exponent", 2.2),
+                    ("launch_us", 4.7))]
     hopper = [Constant("intra_host_latency_us of NVLink since Hopper", 11,
                        [(list(NEWER), nvlink + ["nvl72"], "intra_host_latency_us")])]
     efa = [Constant("inter_host_latency_us of EFA", 100,
@@ -124,52 +130,76 @@ class Profiles:
             os.replace(path + ".tmp", path)
 
 
-def nelder_mead(loss, start, step, most):
-    """Minimum of loss(list) by the downhill simplex, from `start` with sides of `step`."""
-    count = len(start)
-    corners = [list(start)] + [[x + (step if i == k else 0) for i, x in enumerate(start)]
-                               for k in range(count)]
-    losses = [loss(corner) for corner in corners]
+def solve(matrix, right):
+    """x of matrix x = right, by elimination with the largest pivot. Small and well-conditioned."""
+    rows = [list(row) + [value] for row, value in zip(matrix, right)]
+    count = len(rows)
+    for k in range(count):
+        pivot = max(range(k, count), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(k + 1, count):
+            share = rows[i][k] / rows[k][k]
+            rows[i] = [a - share * b for a, b in zip(rows[i], rows[k])]
+    x = [0.0] * count
+    for k in reversed(range(count)):
+        x[k] = (rows[k][count] - sum(a * b for a, b in zip(rows[k][k + 1:count], x[k + 1:]))) / rows[k][k]
+    return x
+
+
+# Errors, as logarithms, up to which squares count, and beyond which a figure weighs no more than its error (Huber's
+# loss): a measurement that something disturbed moves nothing else.
+HUBER = 0.15
+
+
+def huber(error):
+    return error * error if abs(error) < HUBER else HUBER * (2 * abs(error) - HUBER)
+
+
+def levenberg_marquardt(residuals, weights, start, most=40):
+    """Minimum of the weighted sum of huber(), from `start`. Slopes are differences; figures beyond HUBER count less."""
+    x, damping, side = list(start), 0.01, 1e-3
+    now = residuals(x)
+
+    def loss(values):
+        return sum(weight * huber(value) for weight, value in zip(weights, values))
+
     for _ in range(most):
-        order = sorted(range(count + 1), key=losses.__getitem__)
-        corners, losses = [corners[i] for i in order], [losses[i] for i in order]
-        if losses[-1] - losses[0] < 1e-9:
-            break
-        center = [sum(corner[i] for corner in corners[:-1]) / count for i in range(count)]
-
-        def along(factor):
-            point = [c + factor * (w - c) for c, w in zip(center, corners[-1])]
-            return point, loss(point)
-
-        reflected = along(-1)
-        if reflected[1] < losses[0]:
-            expanded = along(-2)
-            corners[-1], losses[-1] = min(reflected, expanded, key=lambda pair: pair[1])
-        elif reflected[1] < losses[-2]:
-            corners[-1], losses[-1] = reflected
+        moved = [residuals([value + (side if i == k else 0) for i, value in enumerate(x)]) for k in range(len(x))]
+        slopes = [[(b - a) / side for a, b in zip(now, column)] for column in moved]
+        trust = [weight * min(1, HUBER / max(abs(value), 1e-12)) for weight, value in zip(weights, now)]
+        normal = [[sum(w * a * b for w, a, b in zip(trust, one, other)) for other in slopes] for one in slopes]
+        gradient = [sum(w * a * b for w, a, b in zip(trust, one, now)) for one in slopes]
+        for _ in range(8):
+            damped = [[value + (damping * (row[i] + 1e-6) if i == k else 0) for k, value in enumerate(row)]
+                      for i, row in enumerate(normal)]
+            step = [min(max(-value, -0.5), 0.5) for value in solve(damped, gradient)]
+            found = [a + b for a, b in zip(x, step)]
+            after = residuals(found)
+            if loss(after) < loss(now):
+                break
+            damping *= 4
         else:
-            inner = along(-0.5 if reflected[1] < losses[-1] else 0.5)
-            if inner[1] < min(reflected[1], losses[-1]):
-                corners[-1], losses[-1] = inner
-            else:
-                corners = [[(x + b) / 2 for x, b in zip(corner, corners[0])] for corner in corners]
-                losses = [losses[0]] + [loss(corner) for corner in corners[1:]]
-    best = min(range(count + 1), key=losses.__getitem__)
-    return corners[best]
+            return x
+        gain = loss(now) - loss(after)
+        x, now, damping = found, after, max(damping / 5, 1e-6)
+        if gain < 1e-7 * loss(now):
+            break
+    return x
 
 
 def fit_stage(constants, weights, profiles, published, folder):
-    """Sets the constants to what makes the weighted squares of the logarithms of simulated over published least,
-    over the figures that are for fitting."""
+    """Sets the constants to what makes huber() of the logarithms of simulated over published least, over the figures
+    that are for fitting."""
+    fitted = [figure.use == "fit" and figure.group in weights for figure in published.figures]
 
-    def loss(logarithms):
+    def residuals(logarithms):
         profiles.set(constants, map(math.exp, logarithms), weights)
         profiles.write(folder)
-        return sum(weights[figure.group] * math.log(ms / figure.value_ms) ** 2
-                   for figure, ms in zip(published.figures, published.simulate(folder))
-                   if figure.use == "fit" and figure.group in weights)
+        return [math.log(ms / figure.value_ms)
+                for figure, ms, taken in zip(published.figures, published.simulate(folder), fitted) if taken]
 
-    best = nelder_mead(loss, [math.log(one.guess) for one in constants], 0.1, 40 * len(constants))
+    of_each = [weights[figure.group] for figure, taken in zip(published.figures, fitted) if taken]
+    best = levenberg_marquardt(residuals, of_each, [math.log(one.guess) for one in constants])
     profiles.set(constants, map(math.exp, best), weights)
     return {one.name: float(format_value(one.held_to_range(math.exp(value))))
             for one, value in zip(constants, best)}

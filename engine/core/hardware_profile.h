@@ -42,6 +42,7 @@ struct HardwareProfile {
   SourcedValue l2_gbps;          ///< achieved from the L2 cache
   SourcedValue l2_mib;           ///< size of the L2 cache
   SourcedValue l2_usable_share;  ///< of the L2 that holds rows, (0, 1]
+  SourcedValue l1_kib;           ///< of a multiprocessor's L1, that holds rows; absent: 0
   SourcedValue sector_bytes;     ///< smallest piece of a row that memory delivers
 
   // Instruction issue and occupancy.
@@ -53,11 +54,20 @@ struct HardwareProfile {
   SourcedValue forward_cycles_per_bag;      ///< beside those of its lookups; absent: as of a lookup
   /// Beside those of its lookup, of one that is not pooled; absent: as of a bag.
   SourcedValue forward_cycles_per_sequence_row;
+  /// Of a lookup whose row is in the L1, and of one whose row no cache has, for which a warp waits
+  /// longer; absent: as of any lookup.
+  SourcedValue forward_cycles_per_l1_lookup;
+  SourcedValue forward_cycles_per_miss;
   SourcedValue backward_cycles_per_row;  ///< beside those of its lookups; absent: as of a lookup
-  SourcedValue bag_latency_us;           ///< of one dependent offset -> index -> row chain
+  /// The same of a row that is looked up so often that a block of threads adds its gradients up,
+  /// and not one warp; absent: as of any row.
+  SourcedValue backward_cycles_per_long_row;
+  /// More, of a lookup whose bag's gradient the L2 does not have; absent: 0.
+  SourcedValue backward_cycles_per_miss;
+  SourcedValue bag_latency_us;  ///< of one dependent offset -> index -> row chain
 
-  /// How much less a bag (forward), a lookup and a row (backward) take where fewer lanes of a warp
-  /// suffice, as no dim is above 32 or 64: cycles x (lanes / 32)^e. Absent: 0, no less.
+  /// How much less a bag and a miss (forward) and all of the backward kernel take where fewer lanes
+  /// of a warp suffice, as no dim is above 32 or 64: cycles x (lanes / 32)^e. Absent: 0, no less.
   SourcedValue lane_exponent;
 
   /// How far moving bytes and issuing instructions overlap: time = (move^e + issue^e)^(1/e).

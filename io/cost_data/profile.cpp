@@ -88,6 +88,7 @@ Status read_memory(JsonObject& root, HardwareProfile& profile) {
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "l2_gbps", kTiny, kHuge, profile.l2_gbps));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "l2_mib", 0, kHuge, profile.l2_mib));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "l2_usable_share", 0, 1, profile.l2_usable_share));
+  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "l1_kib", 0, kHuge, {}, profile.l1_kib));
   return read_whole(root, "sector_bytes", 1, 65536, profile.sector_bytes);
 }
 
@@ -104,24 +105,45 @@ Status read_dense_layers(JsonObject& root, HardwareProfile& profile) {
   return read_newer(root, "elementwise_share", kTiny, 1, {}, profile.elementwise_share);
 }
 
+/// Of what a lookup's kernels do; a newer constant is as an older one where it is absent.
+Status read_cycles(JsonObject& root, HardwareProfile& profile) {
+  NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "forward_cycles_per_lookup", 0, kHuge,
+                                           profile.forward_cycles_per_lookup));
+  NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "backward_cycles_per_lookup", 0, kHuge,
+                                           profile.backward_cycles_per_lookup));
+  struct Newer {
+    const char* key;
+    SourcedValue* constant;
+    const SourcedValue* absent;
+  };
+  const SourcedValue none;
+  for (const Newer& newer : {
+           Newer{"forward_cycles_per_l1_lookup", &profile.forward_cycles_per_l1_lookup,
+                 &profile.forward_cycles_per_lookup},
+           {"forward_cycles_per_miss", &profile.forward_cycles_per_miss,
+            &profile.forward_cycles_per_lookup},
+           {"forward_cycles_per_bag", &profile.forward_cycles_per_bag,
+            &profile.forward_cycles_per_lookup},
+           {"forward_cycles_per_sequence_row", &profile.forward_cycles_per_sequence_row,
+            &profile.forward_cycles_per_bag},
+           {"backward_cycles_per_row", &profile.backward_cycles_per_row,
+            &profile.backward_cycles_per_lookup},
+           {"backward_cycles_per_long_row", &profile.backward_cycles_per_long_row,
+            &profile.backward_cycles_per_row},
+           {"backward_cycles_per_miss", &profile.backward_cycles_per_miss, &none},
+       }) {
+    NEUROSHARD_RETURN_IF_ERROR(
+        read_newer(root, newer.key, 0, kHuge, *newer.absent, *newer.constant));
+  }
+  return {};
+}
+
 Status read_execution(JsonObject& root, HardwareProfile& profile) {
   NEUROSHARD_RETURN_IF_ERROR(read_whole(root, "multiprocessors", 1, 1e6, profile.multiprocessors));
   NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "clock_ghz", kTiny, 1e3, profile.clock_ghz));
   NEUROSHARD_RETURN_IF_ERROR(
       read_constant(root, "warps_per_multiprocessor", 1, 1e4, profile.warps_per_multiprocessor));
-  NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "forward_cycles_per_lookup", 0, kHuge,
-                                           profile.forward_cycles_per_lookup));
-  NEUROSHARD_RETURN_IF_ERROR(read_constant(root, "backward_cycles_per_lookup", 0, kHuge,
-                                           profile.backward_cycles_per_lookup));
-  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "forward_cycles_per_bag", 0, kHuge,
-                                        profile.forward_cycles_per_lookup,
-                                        profile.forward_cycles_per_bag));
-  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "forward_cycles_per_sequence_row", 0, kHuge,
-                                        profile.forward_cycles_per_bag,
-                                        profile.forward_cycles_per_sequence_row));
-  NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "backward_cycles_per_row", 0, kHuge,
-                                        profile.backward_cycles_per_lookup,
-                                        profile.backward_cycles_per_row));
+  NEUROSHARD_RETURN_IF_ERROR(read_cycles(root, profile));
   NEUROSHARD_RETURN_IF_ERROR(read_newer(root, "lane_exponent", 0, 10, {}, profile.lane_exponent));
   NEUROSHARD_RETURN_IF_ERROR(
       read_newer(root, "exchange_copies", 0, 100, {}, profile.exchange_copies));

@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(row_blocks_send_as_many_columns_as_whole_tables_on_one_host
                                             std::vector(4, 0.0), 65536);
   BOOST_TEST(cost.cost.per_device[0].backward_comm_ms == same.backward_ms[0]);
   // Which block is the hottest is not known: here it is the first.
-  BOOST_TEST(cost.compute[0].forward_ms > 1.1 * cost.compute[3].forward_ms);
+  // Its lookups find their rows in a cache more often, so that it is less dear than it is hot.
+  BOOST_TEST(cost.compute[0].forward_ms > 1.05 * cost.compute[3].forward_ms);
 }
 
 BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {

@@ -103,6 +103,11 @@ BOOST_AUTO_TEST_CASE(constants_that_older_files_lack_change_nothing) {
   BOOST_TEST(old.backward_cycles_per_row.value == old.backward_cycles_per_lookup.value);
   BOOST_TEST(old.forward_cycles_per_sequence_row.value == old.forward_cycles_per_bag.value);
   BOOST_TEST(old.lane_exponent.value == 0);
+  BOOST_TEST(old.l1_kib.value == 0);
+  BOOST_TEST(old.forward_cycles_per_l1_lookup.value == old.forward_cycles_per_lookup.value);
+  BOOST_TEST(old.forward_cycles_per_miss.value == old.forward_cycles_per_lookup.value);
+  BOOST_TEST(old.backward_cycles_per_long_row.value == old.backward_cycles_per_row.value);
+  BOOST_TEST(old.backward_cycles_per_miss.value == 0);
   BOOST_TEST(old.exchange_copies.value == 0);
   BOOST_TEST(old.published_error.source.empty());  // nobody has held it against anything
   const InterconnectProfile& cluster = old.interconnects.back();

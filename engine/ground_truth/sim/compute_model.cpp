@@ -25,15 +25,29 @@ double cycles_of_lanes(const HardwareProfile& profile, std::int32_t widest_dim) 
   return std::pow(lanes / 32, profile.lane_exponent.value);
 }
 
-/// Lookups that find their row in the L2 when the hottest `capacity` rows stay there: all of a
-/// row's lookups but the first. Rows that do not fit always miss.
-double cached_lookups(const ShardLoad& load, double capacity) {
+/// Lookups that find their row in a cache where the hottest `capacity` rows stay: all of a row's
+/// lookups but the first in each of so many `caches`. Rows that do not fit always miss.
+double cached_lookups(const ShardLoad& load, double capacity, double caches) {
   double hits = 0;
   for (std::size_t bin = load.use.rows.size(); bin-- > 0 && capacity > 0;) {
-    hits += std::min(load.use.rows[bin], capacity) * std::max(0.0, load.use.count[bin] - 1);
+    hits += std::min(load.use.rows[bin], capacity) * std::max(0.0, load.use.count[bin] - caches);
     capacity -= load.use.rows[bin];
   }
   return std::min(hits, std::max(0.0, load.lookups - load.distinct));
+}
+
+/// Rows that FBGEMM gives a block of threads each, as a warp adds up less than 32 gradients
+/// (embedding_backward_split_host_template.cpp, max_segment_length_per_warp). The rows of a bin
+/// have counts from `count` / sqrt(2) to `count` sqrt(2), as many in each part of that range.
+double long_rows(const RowUse& use) {
+  constexpr double kGradientsOfAWarp = 32;
+  double rows = 0;
+  for (std::size_t bin = 0; bin < use.rows.size(); ++bin) {
+    if (!(use.count[bin] > 0)) continue;
+    rows +=
+        use.rows[bin] * std::clamp(std::log2(use.count[bin] / kGradientsOfAWarp) + 0.5, 0.0, 1.0);
+  }
+  return rows;
 }
 
 /// Gradient rows read from memory: one row per bag, read in the order of the sorted lookups, which
@@ -121,7 +135,10 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
   ShardDemand demand;
   demand.lookups = load.lookups;
   demand.distinct = load.distinct;
-  const double hits = cached_lookups(load, capacity / weight_row);
+  const double hits = cached_lookups(load, capacity / weight_row, 1);
+  const double l1_rows = profile.l1_kib.value * 1024 / fused.concurrent_tables / weight_row;
+  const double l1_hits =
+      std::min(hits, cached_lookups(load, l1_rows, profile.multiprocessors.value));
   demand.hit_rate = demand.lookups > 0 ? hits / demand.lookups : 0;
 
   const double steps = std::ceil(dim / kWarpColumns);
@@ -129,20 +146,26 @@ ShardDemand shard_demand(const HardwareProfile& profile, const ShardLoad& load,
   demand.gather_bytes = (demand.lookups - hits) * weight_row;
   demand.stream_bytes =
       demand.lookups * load.lookup_bytes + load.bags * kIndexBytes + load.bags * dim * 4.0;
-  demand.l2_bytes = demand.lookups * weight_row + demand.stream_bytes;
+  demand.l2_bytes = (demand.lookups - l1_hits) * weight_row + demand.stream_bytes;
   const SourcedValue& per_bag =
       load.pooled ? profile.forward_cycles_per_bag : profile.forward_cycles_per_sequence_row;
-  demand.cycles = steps * (demand.lookups * profile.forward_cycles_per_lookup.value +
-                           load.bags * per_bag.value * lanes);
+  demand.cycles = steps * (l1_hits * profile.forward_cycles_per_l1_lookup.value +
+                           (hits - l1_hits) * profile.forward_cycles_per_lookup.value +
+                           ((demand.lookups - hits) * profile.forward_cycles_per_miss.value +
+                            load.bags * per_bag.value) *
+                               lanes);
 
   const double state = round_up(static_cast<double>(load.state_bytes), sector);
   const double updates = demand.distinct * 2 * (weight_row + state);
-  demand.backward_gather_bytes =
-      missed_gradients(demand.lookups, load.bags, capacity / gradient_row) * gradient_row + updates;
+  const double missed = missed_gradients(demand.lookups, load.bags, capacity / gradient_row);
+  const double of_blocks = long_rows(load.use);
+  demand.backward_gather_bytes = missed * gradient_row + updates;
   demand.backward_l2_bytes = demand.lookups * (gradient_row + kSortedBytes) + updates;
   demand.backward_cycles = steps * lanes *
                            (demand.lookups * profile.backward_cycles_per_lookup.value +
-                            demand.distinct * profile.backward_cycles_per_row.value);
+                            missed * profile.backward_cycles_per_miss.value +
+                            (demand.distinct - of_blocks) * profile.backward_cycles_per_row.value +
+                            of_blocks * profile.backward_cycles_per_long_row.value);
   return demand;
 }
 

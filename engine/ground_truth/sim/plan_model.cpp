@@ -120,8 +120,12 @@ bool is_calibrated(const HardwareProfile& profile) {
                                              &profile.l2_usable_share,
                                              &profile.forward_cycles_per_lookup,
                                              &profile.forward_cycles_per_bag,
+                                             &profile.forward_cycles_per_l1_lookup,
+                                             &profile.forward_cycles_per_miss,
                                              &profile.backward_cycles_per_lookup,
                                              &profile.backward_cycles_per_row,
+                                             &profile.backward_cycles_per_long_row,
+                                             &profile.backward_cycles_per_miss,
                                              &profile.forward_cycles_per_sequence_row,
                                              &profile.lane_exponent,
                                              &profile.overlap_exponent};
