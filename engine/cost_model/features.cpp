@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "engine/core/reuse_histogram.h"
 #include "engine/cost_model/pooled_lookup.h"
@@ -61,6 +62,13 @@ double lookup_share(const Quantities& q, int bin) {
   return mean_reuse(only) / mean;
 }
 
+// Distinct rows that are looked up more than 32 times: FBGEMM's backward pass gives each of them a
+// block of threads, and a warp where there are fewer gradients to add up.
+double long_rows(const Quantities& q) {
+  constexpr std::size_t kFirstBin = 6;  // 33 to 64 lookups
+  return q.distinct * std::accumulate(q.histogram.begin() + kFirstBin, q.histogram.end(), 0.0);
+}
+
 std::vector<KnownFeature> make_known() {
   using Q = Quantities;
   std::vector<KnownFeature> known = {
@@ -80,6 +88,7 @@ std::vector<KnownFeature> make_known() {
       {"log_batch_size", [](const Q& q, int) { return std::log(q.batch); }},
       {"log_lookups", [](const Q& q, int) { return std::log1p(q.lookups); }},
       {"log_distinct_rows", [](const Q& q, int) { return std::log1p(q.distinct); }},
+      {"log_long_rows", [](const Q& q, int) { return std::log1p(long_rows(q)); }},
       {"log_mean_reuse", [](const Q& q, int) { return std::log1p(mean_reuse(q.histogram)); }},
       {"log_lookup_bytes", [](const Q& q, int) { return std::log1p(lookup_bytes(q)); }},
       {"log_distinct_bytes", [](const Q& q, int) { return std::log1p(distinct_bytes(q)); }},
@@ -175,7 +184,7 @@ std::string paper_features() {
 
 std::string default_features() {
   return "log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes,"
-         "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size";
+         "lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size,log_long_rows";
 }
 
 }  // namespace neuroshard

@@ -25,9 +25,10 @@ struct FeatureInput {
 /// of the shard), distinct_rows (expected, from the histogram); lookup_bytes and distinct_bytes
 /// (these rows x dim x element), output_bytes (batch x dim, fp32); log_dim, log_rows and
 /// log_batch_size (natural); log(1 + x): log_pooling_factor, log_lookups, log_distinct_rows,
-/// log_mean_reuse, log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard);
-/// distinct_share (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of
-/// the lookups that go to rows of bin K).
+/// log_long_rows (distinct ones that are looked up more than 32 times), log_mean_reuse,
+/// log_lookup_bytes, log_distinct_bytes, log_output_bytes, log_bytes (whole shard); distinct_share
+/// (distinct / rows), reuse_bin_K (as in the histogram) and lookup_share_K (share of the lookups
+/// that go to rows of bin K).
 ///
 /// Where a feature changes with the batch size, tables of several features, lookups that are not
 /// pooled and replicas have the values of a pooled lookup of one feature that asks for the same

@@ -83,10 +83,21 @@ BOOST_AUTO_TEST_CASE(distinct_rows_follow_the_histogram_and_never_exceed_the_sha
   Table unused = table;
   unused.pooling_factor = 0;
   unused.reuse_histogram = {};
-  for (const char* name :
-       {"distinct_rows", "log_distinct_rows", "log_mean_reuse", "log_lookups", "lookup_share_3"}) {
+  for (const char* name : {"distinct_rows", "log_distinct_rows", "log_mean_reuse", "log_lookups",
+                           "log_long_rows", "lookup_share_3"}) {
     BOOST_TEST(value(name, unused, unused.rows, 64, 1000) == 0.0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(long_rows_are_those_with_more_than_32_lookups) {
+  Table table = example();
+  table.reuse_histogram = {};
+  table.reuse_histogram[5] = 0.75;  // 17 to 32
+  table.reuse_histogram[6] = 0.15;  // 33 to 64
+  table.reuse_histogram[16] = 0.1;
+  const double distinct = value("distinct_rows", table, table.rows, 64, 1000);
+  BOOST_TEST(std::fabs(value("log_long_rows", table, table.rows, 64, 1000) -
+                       std::log1p(0.25 * distinct)) < 1e-5);
 }
 
 BOOST_AUTO_TEST_CASE(lookup_shares_add_up_to_one) {
