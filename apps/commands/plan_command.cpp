@@ -24,7 +24,6 @@
 #include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/algorithm_name.h"
-#include "engine/core/hot_rows.h"
 #include "engine/core/offload.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
@@ -115,17 +114,13 @@ class PlanCommand final : public Command {
     policy_.note_other_training(models, cluster_.devices, tables, tables);
     const PlanFile file = file_for(loaded, models);
     NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best, search(file, loaded.workload, models.models));
+    if (!best.hot_rows_refused.empty()) {
+      print_note("--hot-rows on: " + trainer() + " does not run the plan found (" +
+                 best.hot_rows_refused + "), this one is without");
+    }
     find_bound(loaded.workload, models.models, best);
     std::vector<ComparedPlan> others;
     Result<std::string> text = written(loaded, models, best);
-    if (text.status().code() == StatusCode::kInvalidInput && !hot_rows(best.plan).empty()) {
-      print_note("--hot-rows on: " + trainer() + " does not run the plan found (" +
-                 text.status().message() + "), this one is without");
-      search_.options.hot_rows = false;
-      NEUROSHARD_ASSIGN_OR_RETURN(best, search(file, loaded.workload, models.models));
-      find_bound(loaded.workload, models.models, best);
-      text = written(loaded, models, best);
-    }
     if (text.status().code() == StatusCode::kInvalidInput && robust_.empty()) {
       if (flags.given("algorithm")) return with_way_out(text.status());
       const std::string wanted = best.algorithm;

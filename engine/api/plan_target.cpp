@@ -58,6 +58,10 @@ Result<PlanResult> plan_for_target(const PlanTarget& target, const neuroshard_wo
   NEUROSHARD_ASSIGN_OR_RETURN(const PlanFile file, file_of(target, workload, cluster, {}));
   NEUROSHARD_ASSIGN_OR_RETURN(PlanResult best,
                               make_plan_for(file, tables, cluster, models, options));
+  if (!best.hot_rows_refused.empty()) {
+    warn("options.hot_rows: " + target.format + " does not run the plan found (" +
+         best.hot_rows_refused + "), this one is without");
+  }
   const Status refused = file.refusal(best);
   if (refused.ok()) return best;
   if (refused.code() != StatusCode::kInvalidInput || !target.any_algorithm) return refused;

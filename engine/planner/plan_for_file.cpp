@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/core/bytes.h"
+#include "engine/core/hot_rows.h"
 #include "engine/core/plan_bytes.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/core/step_memory.h"
@@ -71,11 +72,10 @@ Status advised(const PlanFile& file, const Workload& workload, const Cluster& cl
   return with_tried_advice(refusal, {workload, cluster, trial, true});
 }
 
-}  // namespace
-
-Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
-                                 const Cluster& cluster, const CostModels& models,
-                                 const PlanOptions& options) {
+/// make_plan(), put as the file holds it.
+Result<PlanResult> plan_as_written(const PlanFile& file, const Workload& workload,
+                                   const Cluster& cluster, const CostModels& models,
+                                   const PlanOptions& options) {
   // Of plans with equal blocks, make_plan() does not know whether the file has a place for them.
   PlanOptions own = options;
   own.advise = options.advise && !options.trainer.equal_columns;
@@ -86,6 +86,38 @@ Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
   NEUROSHARD_RETURN_IF_ERROR(best.status());
   NEUROSHARD_RETURN_IF_ERROR(put_as_written(file, workload, cluster, models, *best));
   return best;
+}
+
+/// The options of a search for a plan in place of `hot`, whose hot rows are refused, in what that
+/// has left of the time.
+PlanOptions without_hot_rows(PlanOptions options, const PlanResult& hot) {
+  options.hot_rows = false;
+  options.advise = false;  // there is a plan to fall back on
+  if (options.time_limit_s > 0) {
+    options.time_limit_s = std::max(options.time_limit_s - hot.seconds, kLeastSeconds);
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
+                                 const Cluster& cluster, const CostModels& models,
+                                 const PlanOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(PlanResult hot,
+                              plan_as_written(file, workload, cluster, models, options));
+  if (hot_rows(hot.plan).empty() || asked_to_stop(options.cancel)) return hot;
+  const Status refused = file.refusal(hot);
+  if (refused.code() != StatusCode::kInvalidInput) return hot;
+  Result<PlanResult> cold =
+      plan_as_written(file, workload, cluster, models, without_hot_rows(options, hot));
+  if (there_is_none(cold.status())) return hot;
+  NEUROSHARD_RETURN_IF_ERROR(cold.status());
+  cold->evaluations += hot.evaluations;
+  cold->seconds += hot.seconds;
+  cold->stopped_early |= hot.stopped_early;
+  cold->hot_rows_refused = refused.message();
+  return cold;
 }
 
 Result<PlanInstead> plan_instead(const PlanFile& file, const Workload& workload,

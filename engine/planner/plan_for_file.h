@@ -21,7 +21,9 @@ struct PlanFile {
   std::function<Status(const PlanResult&)> refusal;
 };
 
-/// make_plan(), put as the file holds it, with the costs it has so.
+/// make_plan(), put as the file holds it, with the costs it has so. Of a plan with hot rows that
+/// the file has no place for, another one is searched without, in what is left of the time limit;
+/// an evaluation limit is that of each of the two. PlanResult::hot_rows_refused then says why.
 Result<PlanResult> make_plan_for(const PlanFile& file, const Workload& workload,
                                  const Cluster& cluster, const CostModels& models,
                                  const PlanOptions& options);

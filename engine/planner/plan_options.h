@@ -75,6 +75,9 @@ struct PlanResult {
   double seconds = 0;          ///< the search alone
   bool stopped_early = false;  ///< by time or the cancel token: another run may differ
   std::string skipped;         ///< what the time limit left no room for; empty: nothing
+  /// Why the file that the plan is for has no place for one with hot rows, where one was found:
+  /// this one is without. Empty elsewhere.
+  std::string hot_rows_refused;
   /// No plan costs less, where the search has found that out; cost_lower_bound() may say more.
   std::optional<double> lower_bound;
 };

@@ -78,7 +78,9 @@ typedef struct neuroshard_plan_options {
      (neuroshard_plan_get_hot_rows()). Networks alone know what that costs, and no trainer's format
      has a place for such plans: where it changes nothing, a warning tells. With "torchrec" as
      `target` they are of tables alone that neuroshard_engine.torchrec's hot_rows_plan() runs and
-     gains by: lookups that are not pooled, or one a sample and feature at most. */
+     gains by: lookups that are not pooled, or one a sample and feature at most. Where that does not
+     run the plan found, a warning says why, and the plan is one without, searched in what is left
+     of time_limit_s. */
   int32_t hot_rows;
   int32_t reserved_2; /* 0 */
   /* What those may take of each device's memory, with optimizer states and gradients; 0: what there
