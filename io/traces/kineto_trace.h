@@ -1,27 +1,13 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/core/status.h"
+#include "io/traces/kineto_steps.h"
 #include "io/traces/step_trace.h"
 
 namespace neuroshard::io {
-
-/// What one rank's trace by PyTorch's profiler says of its tables, a mean over its steps.
-struct KinetoRank {
-  RankStep step;
-  std::int64_t steps = 1;
-  std::optional<std::int64_t> rank{};        ///< where the trace says it
-  std::optional<std::int64_t> batch_size{};  ///< global
-  std::optional<Precision> forward{};        ///< of the exchanges
-  std::optional<Precision> backward{};
-  std::string hardware{};  ///< the GPU's name; "" of a trace of CPUs alone
-
-  friend bool operator==(const KinetoRank&, const KinetoRank&) = default;
-};
 
 /// Reads the JSON that torch.profiler's export_chrome_trace() writes. Steps are its ProfilerStep#N
 /// marks; a trace without is one step. It knows FBGEMM's fused lookups by their operators and their
