@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 #include "apps/console/console.h"
 #include "apps/console/output.h"
 #include "apps/console/text_table.h"
@@ -122,10 +124,10 @@ Result<LoadedWorkload> load_workload(const std::string& path,
   NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::read_tables(path, batch_size));
   LoadedWorkload loaded;
   loaded.sha256 = file.sha256;
-  loaded.modules = file.modules;
+  loaded.modules = std::move(file.modules);
   const std::string source = io::source_name(path);
   loaded.batch_note = io::other_batch_note(file, source);
-  NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload, io::make_workload(file, source));
+  NEUROSHARD_ASSIGN_OR_RETURN(loaded.workload, io::make_workload(std::move(file), source));
   return loaded;
 }
 

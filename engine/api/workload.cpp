@@ -28,12 +28,12 @@ Result<WorkloadHandle> parse(std::string_view bytes, const std::string& source,
                              std::int64_t batch_size) {
   std::optional<std::int64_t> batch;
   if (batch_size != 0) batch = batch_size;
-  NEUROSHARD_ASSIGN_OR_RETURN(const io::TableFile file, io::parse_tables(bytes, source, batch));
+  NEUROSHARD_ASSIGN_OR_RETURN(io::TableFile file, io::parse_tables(bytes, source, batch));
   auto handle = std::make_unique<neuroshard_workload>();
-  NEUROSHARD_ASSIGN_OR_RETURN(handle->workload, io::make_workload(file, source));
+  handle->modules = std::move(file.modules);
+  handle->sha256 = std::move(file.sha256);
+  NEUROSHARD_ASSIGN_OR_RETURN(handle->workload, io::make_workload(std::move(file), source));
   for (const Table& table : handle->workload.tables) handle->names.insert(table.name);
-  handle->modules = file.modules;
-  handle->sha256 = file.sha256;
   return handle;
 }
 

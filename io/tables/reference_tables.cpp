@@ -41,6 +41,7 @@ Result<Table> read_reference_table(const JsonValue& value, std::size_t index, bo
 Status read_reference_tables(const JsonArray& root, std::optional<std::int64_t> batch_size,
                              TableFile& file) {
   file.batch_size = batch_size;
+  file.tables.reserve(root.size());
   for (const JsonValue value : root) {
     if (file.tables.empty()) {
       NEUROSHARD_ASSIGN_OR_RETURN(JsonObject first, value.object());

@@ -42,7 +42,7 @@ std::string other_batch_note(const TableFile& file, const std::string& source);
 
 /// Tables and batch size (kDefaultBatchSize when absent) as a workload. Errors: kInvalidInput when
 /// the file has no dims, no tables, or too many bytes in all.
-Result<Workload> make_workload(const TableFile& file, const std::string& source);
+Result<Workload> make_workload(TableFile file, const std::string& source);
 
 /// `neuroshard-tables` version 1 text, histograms written out. `modules` is empty or has one for
 /// every table, as in TableFile. Deterministic.
