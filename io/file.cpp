@@ -32,10 +32,9 @@ Status cannot_write(const std::string& path) {
 /// What may be in a file.
 struct Content {
   std::int64_t most_bytes;
-  Status (*check_start)(std::string_view block, const std::string& source);  ///< null: anything
+  StartCheck check_start;  ///< null: anything
 };
 
-constexpr Content kAnything{kMaxFileBytes, nullptr};
 constexpr Content kText{kMaxTextBytes, check_start};
 constexpr Content kTensors{kMaxTensorFileBytes, check_safetensors_start};
 
@@ -176,7 +175,9 @@ std::string file_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
 
-Result<std::string> read_file(const std::string& path) { return read(path, kAnything); }
+Result<std::string> read_file(const std::string& path, StartCheck check_start) {
+  return read(path, {kMaxFileBytes, check_start});
+}
 
 Result<std::string> read_text_file(const std::string& path) { return read(path, kText); }
 

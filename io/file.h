@@ -22,13 +22,18 @@ std::string source_name(const std::string& path);
 /// A path without its folders, which concern nobody who gets a file.
 std::string file_name(const std::string& path);
 
+/// What a file may begin with: gets the first block, of which more may follow, and the name of the
+/// source. What it refuses is not read on, as it may come from a device that never ends.
+using StartCheck = Status (*)(std::string_view block, const std::string& source);
+
 /// The whole of a file, a pipe or, for "-", standard input. Errors name the path: kInvalidInput for
 /// a path that is missing, unreadable or a directory and for more than kMaxFileBytes, kIoError when
-/// reading fails midway. Thread-safe. Memory that runs out is std::bad_alloc, as everywhere.
-Result<std::string> read_file(const std::string& path);
+/// reading fails midway; those of `check_start`, where there is one. Thread-safe. Memory that runs
+/// out is std::bad_alloc, as everywhere.
+Result<std::string> read_file(const std::string& path, StartCheck check_start = nullptr);
 
 /// The same for text, at most kMaxTextBytes of it. What no text of ours begins with is refused
-/// after the first block: it may come from a device that never ends.
+/// after the first block.
 Result<std::string> read_text_file(const std::string& path);
 
 /// The same for tensors (io/safetensors.h), at most kMaxTensorFileBytes of them.

@@ -166,7 +166,7 @@ class TrainPolicyCommand final : public Command {
     std::optional<PolicyTrainingState> state;
     std::error_code unknown;
     if (!checkpoint_ || !std::filesystem::exists(*checkpoint_, unknown)) return state;
-    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_file(*checkpoint_));
+    NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, io::read_safetensors_file(*checkpoint_));
     NEUROSHARD_ASSIGN_OR_RETURN(state, parse_policy_checkpoint(bytes, *checkpoint_, settings));
     print_note("goes on from " + io::printable(*checkpoint_) + ", after " +
                with_commas(state->steps) + " of " +

@@ -153,6 +153,22 @@ Result<ChakraMetadata> read_metadata(ProtobufReader reader) {
   return metadata;
 }
 
+Status check_metadata_start(std::string_view block) {
+  // Names of all ranks' process groups may be there.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
+  ProtobufReader file(block);
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::uint64_t size, file.varint());
+  if (size == 0 || size > kMostBytes) {
+    return invalid_input("byte 0: found a first message of " + std::to_string(size) +
+                         " bytes, expected the metadata of a Chakra trace, 1 to " +
+                         std::to_string(kMostBytes));
+  }
+  const std::size_t begin = file.place();
+  const std::string_view metadata = block.substr(begin, size);
+  if (metadata.size() < size) return {};
+  return read_metadata(ProtobufReader(metadata, begin)).status();
+}
+
 Result<ChakraMetadata> read_messages(ProtobufReader& file, const ChakraSink& sink) {
   NEUROSHARD_ASSIGN_OR_RETURN(const std::string_view first, file.framed());
   NEUROSHARD_ASSIGN_OR_RETURN(ChakraMetadata metadata,
@@ -167,6 +183,11 @@ Result<ChakraMetadata> read_messages(ProtobufReader& file, const ChakraSink& sin
 }
 
 }  // namespace
+
+Status check_chakra_start(std::string_view block, const std::string& source) {
+  NEUROSHARD_RETURN_IF_ERROR(check_unpacked(block, source));
+  return check_metadata_start(block).with_context(source);
+}
 
 Result<ChakraMetadata> read_chakra(std::string_view bytes, const std::string& source,
                                    const ChakraSink& sink) {

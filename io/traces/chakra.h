@@ -61,6 +61,10 @@ class ChakraTrace {
   std::string bytes_;
 };
 
+/// kInvalidInput naming the source for the first block of a file that no trace begins with: one of
+/// gzip, or without metadata that other programs could read.
+Status check_chakra_start(std::string_view block, const std::string& source);
+
 /// Takes nodes in the order of a file. An error of it ends the reading.
 using ChakraSink = std::function<Status(const ChakraNode& node)>;
 

@@ -154,7 +154,7 @@ Result<RankStep> rank_step(const NodeSums& sums) {
 /// Adds what the next rank's file says.
 Status add_rank(const std::string& path, std::size_t files, StepTrace& trace,
                 ChakraClaims& claims) {
-  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path));
+  NEUROSHARD_ASSIGN_OR_RETURN(const std::string bytes, read_file(path, check_chakra_start));
   NodeSums sums;
   sums.forward.resize(files);
   sums.backward.resize(files);

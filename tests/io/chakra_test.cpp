@@ -1,10 +1,14 @@
 // Chakra traces read back, ours and what others and nobody would write.
 #include "io/traces/chakra.h"
 
+#include <sys/resource.h>
+
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "io/file.h"
 #include "io/traces/protobuf_wire.h"
 #include "tests/io/support.h"
 
@@ -95,6 +99,27 @@ BOOST_AUTO_TEST_CASE(what_is_no_trace_is_refused) {
   std::string many =
       std::string(1, '\0') + ProtobufMessage().bytes(5, std::string((1U << 20) + 1, '\1')).framed();
   check_refused(read_chakra_nodes(many).status(), {"found more than 1048576 dependencies"});
+}
+
+BOOST_AUTO_TEST_CASE(what_no_trace_begins_with_is_refused_after_a_block) {
+  rusage before{};
+  rusage after{};
+  ::getrusage(RUSAGE_SELF, &before);
+  check_refused(read_file("/dev/zero", check_chakra_start).status(),
+                {"/dev/zero: byte 0: found a first message of 0 bytes, expected the metadata"});
+  ::getrusage(RUSAGE_SELF, &after);
+  BOOST_TEST(after.ru_maxrss - before.ru_maxrss < 64 * 1024);
+  const std::string trace = written();
+  for (std::size_t size = 1; size <= trace.size(); ++size) {
+    BOOST_TEST(check_chakra_start(std::string_view(trace).substr(0, size), "f").ok(), size);
+  }
+  check_refused(check_chakra_start("\x1f\x8b", "f"), {"f: found gzip"});
+  check_refused(
+      check_chakra_start("{\"format\": \"neuroshard-plan\", \"version\": 1, \"devices\": 2, "
+                         "\"batch_size\": 65536, \"cost_model\": \"h200_sim\", \"algorithm\": "
+                         "\"refine\"}",
+                         "f"),
+      {"f: byte "});
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_ends_within_a_node_is_refused) {
