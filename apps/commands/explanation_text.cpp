@@ -10,6 +10,7 @@
 #include "engine/core/decimal.h"
 #include "engine/planner/explain/layout_text.h"
 #include "io/json/json_writer.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 #include "io/text.h"
 

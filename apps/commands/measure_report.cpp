@@ -13,6 +13,7 @@
 #include "engine/core/bytes.h"
 #include "engine/core/decimal.h"
 #include "io/json/json_writer.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 
 namespace neuroshard::apps {

@@ -7,6 +7,7 @@
 #include "engine/core/cluster.h"
 #include "engine/core/quoted_choices.h"
 #include "io/json/json.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 #include "io/text.h"
 

@@ -1,6 +1,7 @@
 #include "io/reports/compare_report.h"
 
 #include "io/json/json_writer.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 
 namespace neuroshard::io {

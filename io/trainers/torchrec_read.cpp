@@ -6,6 +6,7 @@
 
 #include "engine/core/cluster.h"
 #include "io/json/json.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 #include "io/tables/table_sharding.h"
 #include "io/text.h"

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "io/json/json_writer.h"
+#include "io/plans/plan_cost_json.h"
 #include "io/plans/plan_json.h"
 #include "io/plans/plan_tables.h"
 #include "io/trainers/torchrec_columns.h"
