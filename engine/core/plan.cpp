@@ -3,12 +3,29 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string>
 #include <tuple>
 
 #include "engine/core/row_blocks.h"
 
 namespace neuroshard {
+namespace {
+
+/// ShardShape::device_group of these devices, in ascending order: what divides every end of their
+/// runs. Of a device that is there twice, 1.
+std::int32_t group_of(std::span<const std::int32_t> devices) {
+  std::int32_t group = 0;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const bool goes_on = k > 0 && devices[k] == devices[k - 1] + 1;
+    const bool ends = k + 1 == devices.size() || devices[k + 1] != devices[k] + 1;
+    if (!goes_on) group = std::gcd(group, devices[k]);
+    if (ends) group = std::gcd(group, devices[k] + 1);
+  }
+  return group;
+}
+
+}  // namespace
 
 std::vector<std::int64_t> columns_of_devices(const Plan& plan) {
   std::vector<std::int64_t> columns(static_cast<std::size_t>(plan.devices));
@@ -30,6 +47,8 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
     std::int64_t all = 0;
     std::int32_t first_device = 0;
     bool in_order = true;
+    std::vector<std::int32_t> devices{};
+    std::int32_t group = 0;
   };
   std::vector<ShardShape> shapes;
   for (const Shard& shard : plan.shards) shapes.push_back(shape_of(shard));
@@ -44,6 +63,7 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
   for (const Shard& shard : plan.shards) {
     Rows& rows = rows_of(shard);
     ++rows.parts;
+    rows.devices.push_back(shard.device);
     if (shard.row_begin == 0) {
       rows.first = shard.rows();
       rows.first_device = shard.device;
@@ -56,8 +76,13 @@ std::vector<ShardShape> shapes_of(const Plan& plan) {
     rows.in_order = rows.in_order && rows.first_device % rows.parts == 0 &&
                     shard.device == rows.first_device + block;
   }
+  for (auto& [key, rows] : columns) {
+    std::sort(rows.devices.begin(), rows.devices.end());
+    rows.group = group_of(rows.devices);
+  }
   for (std::size_t k = 0; k < shapes.size(); ++k) {
     const Rows& rows = rows_of(plan.shards[k]);
+    if (rows.parts > 1) shapes[k].device_group = rows.group;
     const bool even = rows.first == block_rows(rows.all, rows.parts);
     if (rows.parts < 2 || !even) continue;
     shapes[k].row_blocks = rows.parts;

@@ -31,8 +31,8 @@ enum class RowSplits {
 /// The words of the command and the messages: "off", "even", "any".
 std::string_view to_string(RowSplits row_splits);
 
-/// Of each shard of the plan; row_blocks and in_order where the rows of its columns are in even
-/// blocks.
+/// Of each shard of the plan: device_group of parts of rows, row_blocks and in_order where the rows
+/// of its columns are in even blocks.
 std::vector<ShardShape> shapes_of(const Plan& plan);
 
 /// Columns of all shards on each device, replicas' too.

@@ -41,7 +41,15 @@ struct ShardShape {
   /// Of row_blocks, whether block after block is on device after device, from a multiple of as many
   /// on: what reduce_scattered() asks.
   bool in_order = false;
+  /// The devices with rows of its columns are whole groups [k n, (k + 1) n) of so many devices, one
+  /// block on each; the largest such n. Hosts of as many, or of a part of it that divides it, have
+  /// a block on each of their devices. 0: not known where the other rows are.
+  std::int32_t device_group = 0;
 
+  /// Whether each host with rows of its columns has a block on each of its devices.
+  [[nodiscard]] bool on_whole_hosts(std::int32_t devices_per_host) const {
+    return device_group > 0 && device_group % devices_per_host == 0;
+  }
   /// Whether its table's partial sums go by a reduce-scatter of their own: TorchRec runs one over
   /// all devices and one over those of each host.
   [[nodiscard]] bool reduce_scattered(std::int32_t devices, std::int32_t devices_per_host) const {
@@ -51,8 +59,14 @@ struct ShardShape {
 };
 
 inline ShardShape shape_of(const Shard& shard) {
-  return {shard.table,  shard.rows(), shard.dim(), 0, shard.device == kEveryDevice,
-          shard.kernel, false};
+  return {shard.table,
+          shard.rows(),
+          shard.dim(),
+          0,
+          shard.device == kEveryDevice,
+          shard.kernel,
+          false,
+          0};
 }
 
 /// The whole of table `index` as one shard on `device`, with that kernel.

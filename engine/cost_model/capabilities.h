@@ -20,7 +20,7 @@ struct Capabilities {
   /// only.
   std::int32_t row_parts = 1;
   /// Whether costs depend on which devices are on one of the cluster's hosts. Those of networks do
-  /// not: their exchanges are those of the hosts they were trained on, wherever a table's rows are.
+  /// not: they count with hosts like those that they were trained on, whatever the cluster's are.
   bool hosts = false;
   /// Devices of each of the hosts that networks have learned exchanges over: of even blocks of rows
   /// over as many they know what is added up there. 0: all were on one host, or nothing is known.

@@ -75,6 +75,7 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
     ShardShape seen = shapes[k];
     seen.row_blocks = 0;  // how rows were dealt out is no feature
     seen.in_order = false;
+    seen.device_group = 0;
     const auto [entry, is_new] = ids_.try_emplace(seen, next);
     ids[k] = entry->second;
     if (!is_new) continue;

@@ -58,8 +58,7 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   // Blocks on all devices of some hosts are added up there as much as those of a reduce-scatter.
   const bool scattered = shape.reduce_scattered(devices_, host_devices_);
   // These may be all devices where the last host is not full.
-  const bool on_whole_hosts = scattered || (shape.in_order && shape.row_blocks > 1 &&
-                                            shape.row_blocks % host_devices_ == 0);
+  const bool on_whole_hosts = scattered || shape.on_whole_hosts(host_devices_);
   const std::int64_t sent = on_whole_hosts ? std::llround(static_cast<double>(dims) * sum_share_)
                                            : added_up_on_hosts(dims, shape.rows, table.rows);
   return {sent,

@@ -18,6 +18,7 @@ TorchRecEvaluator::TorchRecEvaluator(const TorchRecCosts& costs, const Workload&
 search::ShapeId TorchRecEvaluator::intern(const ShardShape& shape) {
   ShardShape seen = shape;
   seen.in_order = false;  // costs nothing
+  seen.device_group = 0;
   const auto [place, is_new] =
       ids_.try_emplace(seen, static_cast<search::ShapeId>(addends_.size()));
   if (is_new) {

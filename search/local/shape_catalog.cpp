@@ -61,7 +61,7 @@ void ShapeCatalog::intern(PlanEvaluator& evaluator, std::size_t& begin) {
     const CatalogEntry& entry = entries_[k];
     const bool replicated = entry.spread == Spread::kReplicas;
     shapes.push_back({entry.table, entry.rows, entry.dim, entry.row_blocks, replicated,
-                      entry.kernel, entry.in_order});
+                      entry.kernel, entry.in_order, entry.device_group});
   }
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
   for (std::size_t k = 0; k < shapes.size(); ++k) {
@@ -104,7 +104,7 @@ EntryId ShapeCatalog::of(const ShardShape& shape) const {
   for (EntryId id = whole(shape.table); id < end_of(shape.table); ++id) {
     const CatalogEntry& own = entry(id);
     const bool fixed = own.spread == spread && own.row_blocks == shape.row_blocks &&
-                       own.in_order == shape.in_order;
+                       own.in_order == shape.in_order && own.device_group == shape.device_group;
     if (fixed && own.dim == shape.dim && own.rows == shape.rows) return id;
   }
   return kNoEntry;
@@ -143,7 +143,9 @@ EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spr
   entry.dim = shape.dim;
   entry.bytes = space.bytes(shape);
   entry.row_blocks = shape.row_blocks;
-  entry.in_order = shape.in_order || spread == Spread::kAll || spread == Spread::kHost;
+  const bool blocks = spread == Spread::kAll || spread == Spread::kHost;
+  entry.in_order = shape.in_order || blocks;
+  entry.device_group = blocks ? shape.row_blocks : shape.device_group;
   entry.kernel = shape.kernel;
   entry.spread = spread;
   entry.only_on = limit_;

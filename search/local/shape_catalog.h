@@ -36,6 +36,7 @@ struct CatalogEntry {
   std::int64_t bytes = 0;
   std::int32_t row_blocks = 0;  ///< as in ShardShape
   bool in_order = false;        ///< the same
+  std::int32_t device_group = 0;
   TableKernel kernel{};
   ShapeId shape = 0;
   Exchanged exchanged{};

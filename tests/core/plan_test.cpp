@@ -174,6 +174,57 @@ BOOST_AUTO_TEST_CASE(blocks_of_rows_are_told_whether_devices_follow_each_other) 
   BOOST_TEST(!blocks({1, 0}));
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_told_of_what_groups_of_devices_they_are_on) {
+  const auto group = [](const std::vector<std::int32_t>& on) {
+    Plan plan{64, {{1, 0, 40, 0, 8, 3}}};  // another table, which has all of its rows
+    std::int64_t row = 0;
+    for (const std::int32_t device : on) {
+      const std::int64_t rows = 1 + device % 3;  // as many as they like
+      plan.shards.push_back({0, row, row + rows, 0, 8, device});
+      row += rows;
+    }
+    const std::vector<ShardShape> shapes = shapes_of(plan);
+    BOOST_TEST(shapes[0].device_group == 0);
+    for (std::size_t k = 1; k < shapes.size(); ++k) {
+      BOOST_TEST(shapes[k].device_group == shapes[1].device_group);
+    }
+    return shapes[1].device_group;
+  };
+  BOOST_TEST(group({8, 9, 10, 11}) == 4);
+  BOOST_TEST(group({11, 9, 10, 8}) == 4);                // in any order
+  BOOST_TEST(group({4, 5, 6, 7, 16, 17, 18, 19}) == 4);  // far from each other
+  BOOST_TEST(group({4, 5, 6, 7, 8, 9, 10, 11}) == 4);
+  BOOST_TEST(group({2, 3, 4, 5}) == 2);
+  BOOST_TEST(group({0, 2}) == 1);
+  BOOST_TEST(group({6, 7, 7}) == 1);  // two parts on one device
+  // The largest of which each is there whole or not at all, by trial.
+  Rng rng(7);
+  for (int draw = 0; draw < 200; ++draw) {
+    const std::int64_t each = std::int64_t{1} << rng.below(4);
+    std::vector<bool> has(64);
+    for (std::int64_t first = 0; first < 64; first += each) {
+      const bool chosen = rng.below(3) == 0;
+      for (std::int64_t k = first; k < first + each; ++k) has[static_cast<std::size_t>(k)] = chosen;
+    }
+    std::vector<std::int32_t> on;
+    for (std::int32_t k = 0; k < 64; ++k) {
+      if (has[static_cast<std::size_t>(k)]) on.push_back(k);
+    }
+    if (on.size() < 2) continue;
+    std::int32_t largest = 1;
+    for (std::int32_t n = 2; n <= 64; ++n) {
+      bool whole = true;
+      for (const std::int32_t device : on) {
+        for (std::int32_t k = device / n * n; k < (device / n + 1) * n; ++k) {
+          whole = whole && k < 64 && has[static_cast<std::size_t>(k)];
+        }
+      }
+      if (whole) largest = n;
+    }
+    BOOST_TEST(group(on) == largest);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(blocks_of_a_modulo_are_told_in_order_too) {
   // 10 rows over 8 devices: two of the blocks have two.
   Plan plan{8, {}};

@@ -148,6 +148,13 @@ BOOST_AUTO_TEST_CASE(row_shards_send_what_hosts_leave_of_their_sums_whoever_has_
   BOOST_TEST(scattered.dims == dim / 8);
   BOOST_TEST(scattered.collectives.scatters == 1);
   BOOST_TEST(scattered.collectives.outputs == 0);
+  // Wherever a host has a block on each of its devices, each sends its part of the host's sums.
+  ShardShape block{0, rows / 2, dim};
+  block.device_group = 8;
+  BOOST_TEST(two_hosts.of(block).dims == dim / 8);
+  BOOST_TEST(two_hosts.of(block).collectives.scatters == 0);
+  block.device_group = 4;  // these may be four of its devices
+  BOOST_TEST(two_hosts.of(block).dims == dim);
   // Nothing leaves the only host.
   const ShardTraffic one_host(workload, 8, models, {});
   BOOST_TEST(sent(one_host, rows / 8, 0) == dim);

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "engine/core/reuse_histogram.h"
@@ -67,6 +68,22 @@ Plan in_row_blocks(const Workload& workload, std::int32_t devices, std::int32_t 
     }
   }
   canonicalize(plan);
+  return plan;
+}
+
+/// Every table in even blocks of its rows on all devices of `count` hosts of 8, which may be any.
+Plan in_row_blocks_on_hosts(const Workload& workload, std::int32_t devices, std::int32_t count,
+                            Rng& rng) {
+  Plan plan = in_row_blocks(workload, devices, 8 * count);
+  std::vector<std::int32_t> hosts(static_cast<std::size_t>(devices / 8));
+  std::iota(hosts.begin(), hosts.end(), 0);
+  for (std::size_t k = 0; k < plan.shards.size(); ++k) {
+    const auto block = static_cast<std::size_t>(k % static_cast<std::size_t>(8 * count));
+    for (std::size_t h = 0; block == 0 && h < hosts.size(); ++h) {
+      std::swap(hosts[h], hosts[h + rng.below(hosts.size() - h)]);
+    }
+    plan.shards[k].device = hosts[block / 8] * 8 + static_cast<std::int32_t>(block % 8);
+  }
   return plan;
 }
 
@@ -148,6 +165,16 @@ BOOST_AUTO_TEST_CASE(networks_cost_row_blocks_over_hosts_as_the_simulator_does) 
   const Workload workload = traffic_workload(64, 4);
   for (const std::int32_t blocks : {8, 16, 32}) {
     const Plan plan = in_row_blocks(workload, 32, blocks);
+    BOOST_TEST(std::abs(share_above_simulated(workload, plan, "cluster")) < 0.06);
+  }
+}
+
+/// Hosts that have a table's rows need not be neighbours.
+BOOST_AUTO_TEST_CASE(networks_cost_rows_over_some_hosts_as_the_simulator_does) {
+  Rng rng(8);
+  const Workload workload = traffic_workload(64, 4);
+  for (const std::int32_t hosts : {1, 2, 3}) {
+    const Plan plan = in_row_blocks_on_hosts(workload, 64, hosts, rng);
     BOOST_TEST(std::abs(share_above_simulated(workload, plan, "cluster")) < 0.06);
   }
 }
