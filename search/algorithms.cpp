@@ -5,6 +5,7 @@
 #include "search/anneal.h"
 #include "search/baselines.h"
 #include "search/exact.h"
+#include "search/hugectr/hugectr_sharder.h"
 #include "search/neuroshard.h"
 #include "search/policy/policy_sharder.h"
 #include "search/refine/refine.h"
@@ -22,8 +23,13 @@ constexpr std::array kAlgorithms{
               shard_size_lookup_greedy, true},
     Algorithm{"neuroshard", "the paper's search: beam over column splits, greedy grid placement",
               shard_neuroshard, true, false, false, true},
-    Algorithm{"refine", "local search on the cost itself, from the best of all of these",
-              shard_refine, false, true, true, true},
+    Algorithm{.name = "refine",
+              .summary = "local search on the cost itself, from the best of all of these",
+              .run = shard_refine,
+              .heeds_evaluations = true,
+              .makes_row_shards = true,
+              .splits_columns = true,
+              .holds_hot_rows = true},
     Algorithm{"anneal", "Metropolis search over placements of single tables, a yardstick",
               shard_anneal, false, true},
     Algorithm{"exact", "goes through all plans without splits, for a dozen tables", shard_exact,
@@ -35,6 +41,10 @@ constexpr std::array kAlgorithms{
         .heeds_evaluations = true,
         .heeds_policy = true,
         .same_on_every_machine = false},  // sums of exponentials
+    Algorithm{.name = "hugectr",
+              .summary = "HugeCTR's own planner as its DLRM sample runs it, a yardstick",
+              .run = shard_hugectr,
+              .makes_row_shards = true},
 };
 
 constexpr std::array kPolicyAlgorithms{

@@ -16,7 +16,8 @@ struct Algorithm {
   bool heeds_evaluations = false;  ///< SearchOptions::evaluations
   bool makes_row_shards = false;   ///< SearchOptions::row_splits
   bool splits_columns = false;
-  bool heeds_policy = false;  ///< SearchOptions::policy, where there is one
+  bool holds_hot_rows = false;  ///< SearchOptions::hot_rows
+  bool heeds_policy = false;    ///< SearchOptions::policy, where there is one
   /// Whether the same input gives the same plan on every machine. Not where it hangs on last digits
   /// of the C library's functions.
   bool same_on_every_machine = true;

@@ -63,6 +63,8 @@ struct SearchOptions {
   /// know them. Bytes that they may take of each device.
   bool hot_rows = false;
   std::int64_t hot_memory_bytes = std::numeric_limits<std::int64_t>::max();
+  /// Memory's rate beside the network's, which `hugectr` goes by; 0: those of its own samples.
+  double memory_network_ratio = 0;
   /// The widest that whoever runs the plan has a place for: what a refusal may propose.
   RowSplits possible_row_splits = RowSplits::kAny;
   /// Whether the cost models know what `replicate` would make: the same.

@@ -16,6 +16,8 @@ namespace {
 
 constexpr double kLongest = 1e6;  // seconds
 constexpr std::int64_t kMostEvaluations = std::int64_t{1} << 50;
+constexpr std::string_view kHugectr = "hugectr";
+constexpr double kLargestRatio = 1e6;  // of rates
 
 /// The algorithms that have a trait.
 std::vector<std::string> algorithms_that(bool AlgorithmInfo::*trait) {
@@ -109,8 +111,9 @@ void note_hot_rows(const FlagSet& flags, const SearchFlags& search,
     return;
   }
   std::string why;
-  if (!makes_row_shards(algorithms)) {
-    why = "only " + join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ") + " goes by it";
+  const std::vector<std::string> holding = algorithms_that(&AlgorithmInfo::holds_hot_rows);
+  if (!any_of(algorithms, holding)) {
+    why = "only " + join(holding, ", ") + " goes by it";
   } else if (!capabilities(models.models).hot_rows) {
     why = lacks_hot_rows(models.name);
   } else if (!search.options.trainer.hot_rows) {
@@ -138,6 +141,12 @@ void declare_search(FlagSet& flags, SearchFlags* out, const std::string& limit) 
                &out->options.evaluations, 1, kMostEvaluations)
       .default_text("no limit, but 20 for surco");
   declare_layouts(flags, out, limit);
+  flags
+      .number("memory-network-ratio", "RATIO",
+              "how many times faster devices read their memory than they send, which hugectr goes "
+              "by: its mem_comm_bw_ratio",
+              &out->options.memory_network_ratio, {0, kLargestRatio})
+      .default_text("7 on one host, 67 on several, as its configurations for H100 have it");
   declare_threads_and_seed(flags, &out->options, "of the algorithms that draw random numbers");
 }
 
@@ -217,9 +226,13 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   if (flags.given("evaluations") && !any_of(algorithms, heeding)) {
     print_note("--evaluations: changes nothing, only " + join(heeding, ", ") + " go by it");
   }
+  if (flags.given("memory-network-ratio") &&
+      std::ranges::find(algorithms, kHugectr) == algorithms.end()) {
+    print_note("--memory-network-ratio: changes nothing, only hugectr goes by it");
+  }
   const std::string makers = join(algorithms_that(&AlgorithmInfo::makes_row_shards), ", ");
   if (data_parallel && !makes_row_shards(algorithms)) {
-    print_note("--data-parallel on: changes nothing, only " + makers + " goes by it");
+    print_note("--data-parallel on: changes nothing, only " + makers + " go by it");
   } else if (data_parallel && !capabilities(models.models).replicas) {
     print_note("--data-parallel on: changes nothing, " + lacks_replicas(models.name));
   }
@@ -227,7 +240,7 @@ void note_search_flags(const FlagSet& flags, const SearchFlags& search,
   if (!flags.given("row-splits") || row_splits == "off") return;
   if (!makes_row_shards(algorithms)) {
     print_note("--row-splits " + row_splits + ": changes nothing, only " + makers +
-               " makes row shards");
+               " make row shards");
     return;
   }
   const RowSplits known = capabilities(models.models).row_splits;

@@ -65,7 +65,7 @@ void warn_of_hot_rows(const neuroshard_planner& planner, const PlanOptions& opti
   }
   const search::Algorithm* algorithm = search::find_algorithm(options.algorithm);
   std::string why;
-  if (algorithm != nullptr && !algorithm->makes_row_shards) {
+  if (algorithm != nullptr && !algorithm->holds_hot_rows) {
     why = options.algorithm + " finds none";
   } else if (!capabilities(planner.models->models).hot_rows) {
     why = lacks_hot_rows(planner.models->name);

@@ -13,7 +13,8 @@ std::span<const AlgorithmInfo> algorithms() {
     std::vector<AlgorithmInfo> list;
     for (const search::Algorithm& algorithm : search::algorithms()) {
       list.push_back({algorithm.name, algorithm.summary, algorithm.heeds_evaluations,
-                      algorithm.makes_row_shards, algorithm.heeds_policy});
+                      algorithm.makes_row_shards, algorithm.holds_hot_rows,
+                      algorithm.heeds_policy});
     }
     return list;
   }();

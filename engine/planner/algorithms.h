@@ -17,6 +17,7 @@ struct AlgorithmInfo {
   std::string_view summary;
   bool heeds_evaluations;  ///< PlanOptions::evaluations changes what it does
   bool makes_row_shards;   ///< PlanOptions::row_splits does
+  bool holds_hot_rows;     ///< PlanOptions::hot_rows does
   bool heeds_policy;       ///< PlanOptions::policy does
 };
 std::span<const AlgorithmInfo> algorithms();

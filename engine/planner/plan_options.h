@@ -43,6 +43,9 @@ struct PlanOptions {
   /// Tables that may not be on every device, or not on each of them, have none.
   bool hot_rows = false;
   std::int64_t hot_memory_bytes = std::numeric_limits<std::int64_t>::max();
+  /// How many times faster devices read their memory than they send, which "hugectr" goes by alone;
+  /// 0: 7 on one host, 67 on several, as HugeCTR's own configurations for H100 say.
+  double memory_network_ratio = 0;
   /// What whoever runs the plan can run: nothing else is made, whatever the rest of the options
   /// says, or told to make tables fit. Of equal column blocks that is a wish: algorithms that split
   /// columns look for such plans, but where they find none, what they return has others.

@@ -34,6 +34,11 @@ Status check_options(const PlanOptions& options) {
     return invalid_input("evaluations: found " + std::to_string(options.evaluations) +
                          ", expected 0 (no limit) or more");
   }
+  if (!(options.memory_network_ratio >= 0) || std::isinf(options.memory_network_ratio)) {
+    return invalid_input("memory-network ratio: found " +
+                         std::to_string(options.memory_network_ratio) +
+                         ", expected 0 (HugeCTR's own) or more");
+  }
   if (options.policy_samples < 0) {
     return invalid_input("policy samples: found " + std::to_string(options.policy_samples) +
                          ", expected 0 or more");
@@ -57,6 +62,7 @@ search::SearchOptions search_options(const PlanOptions& options, const CostModel
           .replicate = options.data_parallel && known.replicas,
           .hot_rows = options.hot_rows && known.hot_rows,
           .hot_memory_bytes = options.hot_memory_bytes,
+          .memory_network_ratio = options.memory_network_ratio,
           .possible_row_splits = std::min(options.trainer.row_splits, known.row_splits),
           .possible_replicas = known.replicas,
           .advise = options.advise,
