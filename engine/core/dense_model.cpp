@@ -42,6 +42,16 @@ std::string_view to_string(DenseOptimizer optimizer) {
   return "";
 }
 
+std::string_view to_string(StepSchedule schedule) {
+  switch (schedule) {
+    case StepSchedule::kTorchRec:
+      return "torchrec";
+    case StepSchedule::kHugectr:
+      return "hugectr";
+  }
+  return "";
+}
+
 std::span<const Interaction> interactions() {
   static constexpr std::array kAll{Interaction::kDcn, Interaction::kDot, Interaction::kCat};
   return kAll;
@@ -56,6 +66,11 @@ std::span<const DensePrecision> dense_precisions() {
 std::span<const DenseOptimizer> dense_optimizers() {
   static constexpr std::array kAll{DenseOptimizer::kSgd, DenseOptimizer::kAdagrad,
                                    DenseOptimizer::kAdam};
+  return kAll;
+}
+
+std::span<const StepSchedule> step_schedules() {
+  static constexpr std::array kAll{StepSchedule::kTorchRec, StepSchedule::kHugectr};
   return kAll;
 }
 

@@ -17,6 +17,17 @@ enum class Interaction {
 /// What dense layers compute in; embeddings and gradients travel between devices in it, too.
 enum class DensePrecision { kFp32, kTf32, kFp16, kBf16 };
 
+/// Which trainer's order a step's work is done in.
+enum class StepSchedule {
+  /// Gradients of dense layers are added up in buckets while the backward pass goes on. All lookups
+  /// of a device are one, and their backward pass sorts the rows.
+  kTorchRec,
+  /// All gradients are added up at once after the backward pass, those of tables on every device
+  /// among them, which are looked up beside the exchange; so rows are sorted, too
+  /// (HugeCTR/src/pybind/model_pipeline.cpp, grouped_all_reduce).
+  kHugectr,
+};
+
 /// How the weights of the dense layers are updated.
 enum class DenseOptimizer { kSgd, kAdagrad, kAdam };
 
@@ -24,9 +35,11 @@ enum class DenseOptimizer { kSgd, kAdagrad, kAdam };
 std::string_view to_string(Interaction kind);
 std::string_view to_string(DensePrecision precision);
 std::string_view to_string(DenseOptimizer optimizer);
+std::string_view to_string(StepSchedule schedule);
 std::span<const Interaction> interactions();
 std::span<const DensePrecision> dense_precisions();
 std::span<const DenseOptimizer> dense_optimizers();
+std::span<const StepSchedule> step_schedules();
 
 /// Bytes of a value that is stored or sent in it.
 double bytes_of(DensePrecision precision);
@@ -46,6 +59,7 @@ struct DenseModel {
   std::vector<std::int32_t> top;  ///< columns of each layer's output, at least one layer
   DensePrecision precision = DensePrecision::kFp32;
   DenseOptimizer optimizer = DenseOptimizer::kSgd;
+  StepSchedule schedule = StepSchedule::kTorchRec;
   double bucket_mb = 25;    ///< 10^6 bytes of gradients that one all-reduce takes at least
   bool cuda_graph = false;  ///< whether a step is launched as a whole, at no cost of the processor
 

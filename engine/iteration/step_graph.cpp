@@ -36,10 +36,13 @@ class GraphBuilder {
       last = add(one.name, phase, Stream::kCompute, {one.ms}, one.kernels, std::move(after));
       after = {last};
       bucket_ += one.gradient_bytes;
-      if (bucket_ >= model_.bucket_mb * 1e6) reduce_bucket(last);
+      if (!hugectr() && bucket_ >= model_.bucket_mb * 1e6) reduce_bucket(last);
     }
     return last;
   }
+
+  /// To the bucket.
+  void add_gradients(double bytes) { bucket_ += bytes; }
 
   /// What is left in the bucket, after that task; all buckets of the step.
   std::vector<std::int32_t> reduce_rest(std::int32_t after) {
@@ -47,6 +50,7 @@ class GraphBuilder {
     return buckets_;
   }
 
+  [[nodiscard]] bool hugectr() const { return model_.schedule == StepSchedule::kHugectr; }
   StepTask& task(std::int32_t number) { return graph_.tasks[static_cast<std::size_t>(number)]; }
   StepGraph take() { return std::move(graph_); }
 
@@ -92,6 +96,12 @@ StepGraph make_step_graph(const DenseModel& model, const DenseStep& dense,
   const std::int32_t outputs =
       builder.add("exchange", StepPhase::kExchangeForward, Stream::kCommunication,
                   {embedding.exchange_forward_ms}, 1, {lookup});
+  if (builder.hugectr()) {
+    builder.add("lookup, replicas", StepPhase::kLookupForward, Stream::kCompute,
+                embedding.replica_forward_ms, embedding.forward_kernels, {});
+    builder.add("sort of rows", StepPhase::kLookupBackward, Stream::kCompute, embedding.sort_ms, 0,
+                {});
+  }
   const std::int32_t bottom =
       builder.add_dense(dense.bottom_forward, StepPhase::kBottomForward, {});
   const std::int32_t together = builder.add_dense(
@@ -103,13 +113,17 @@ StepGraph make_step_graph(const DenseModel& model, const DenseStep& dense,
   std::vector<std::int32_t> gradients{
       builder.add("exchange of gradients", StepPhase::kExchangeBackward, Stream::kCommunication,
                   {embedding.exchange_backward_ms}, 1, {apart})};
-  if (embedding.replica_reduce_ms > 0) {
+  if (builder.hugectr()) {
+    builder.add("lookup backward, replicas", StepPhase::kLookupBackward, Stream::kCompute,
+                embedding.replica_backward_ms, embedding.backward_kernels, {apart});
+  } else if (embedding.replica_gradient_bytes > 0) {
     gradients.push_back(builder.add("all-reduce, tables", StepPhase::kAllReduce,
-                                    Stream::kCommunication, {embedding.replica_reduce_ms}, 1,
-                                    {apart}));
+                                    Stream::kCommunication,
+                                    {all_reduce_ms(embedding.replica_gradient_bytes)}, 1, {apart}));
   }
   const std::int32_t bottom_back =
       builder.add_dense(dense.bottom_backward, StepPhase::kBottomBackward, {apart});
+  if (builder.hugectr()) builder.add_gradients(embedding.replica_gradient_bytes);
   const std::vector<std::int32_t> buckets =
       builder.reduce_rest(bottom_back >= 0 ? bottom_back : apart);
   builder.add("lookup backward", StepPhase::kLookupBackward, Stream::kCompute,

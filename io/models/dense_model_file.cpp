@@ -92,7 +92,14 @@ Result<DenseModel> parse_dense_model(std::string_view bytes, const std::string& 
   NEUROSHARD_RETURN_IF_ERROR(read_networks(root, model));
   NEUROSHARD_RETURN_IF_ERROR(read_word(root, "precision", dense_precisions(), model.precision));
   NEUROSHARD_RETURN_IF_ERROR(read_word(root, "optimizer", dense_optimizers(), model.optimizer));
+  if (root.has("schedule")) {
+    NEUROSHARD_RETURN_IF_ERROR(read_word(root, "schedule", step_schedules(), model.schedule));
+  }
   if (root.has("bucket_mb")) {
+    NEUROSHARD_ASSIGN_OR_RETURN(const JsonValue bucket, root.at("bucket_mb"));
+    if (model.schedule == StepSchedule::kHugectr) {
+      return bucket.error("found buckets, expected none: hugectr adds all gradients up at once");
+    }
     NEUROSHARD_ASSIGN_OR_RETURN(model.bucket_mb, root.number("bucket_mb", 1, kMostBucketMb));
   }
   if (root.has("cuda_graph")) {
@@ -125,7 +132,11 @@ std::string format_dense_model(const DenseModel& model) {
   write_layers(writer, "top", model.top);
   writer.key("precision").text(to_string(model.precision));
   writer.key("optimizer").text(to_string(model.optimizer));
-  writer.key("bucket_mb").number(model.bucket_mb);
+  if (model.schedule == StepSchedule::kTorchRec) {
+    writer.key("bucket_mb").number(model.bucket_mb);
+  } else {
+    writer.key("schedule").text(to_string(model.schedule));
+  }
   writer.key("cuda_graph").boolean(model.cuda_graph);
   writer.end_object();
   return writer.take();

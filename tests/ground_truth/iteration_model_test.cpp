@@ -78,6 +78,50 @@ BOOST_AUTO_TEST_CASE(a_slower_part_makes_a_longer_step) {
   BOOST_TEST(step_ms(hopper(), workload, one_sided, dcnv2()) > usual);
 }
 
+BOOST_AUTO_TEST_CASE(hugectrs_order_has_the_same_lookups_in_other_places) {
+  const Workload workload = tables_of(16, 128);
+  Plan plan = dealt_out(workload, 8);
+  for (std::size_t i = 0; i < 8; ++i) plan.shards[i].device = kEveryDevice;
+  DenseModel model = dcnv2();
+  const IterationCost torchrec = simulate_iteration(hopper(), workload, plan, model).value();
+  model.schedule = StepSchedule::kHugectr;
+  const IterationCost hugectr = simulate_iteration(hopper(), workload, plan, model).value();
+  const auto ms = [](const IterationCost& cost, StepPhase phase) {
+    return cost.phases[static_cast<std::size_t>(phase)].ms;
+  };
+  // Two lookups a device do not overlap as tables of one do: a little more of them in all.
+  for (const StepPhase phase : {StepPhase::kLookupForward, StepPhase::kLookupBackward}) {
+    BOOST_TEST(ms(hugectr, phase) > ms(torchrec, phase));
+    BOOST_TEST(ms(hugectr, phase) < 1.2 * ms(torchrec, phase));
+  }
+  BOOST_TEST(ms(hugectr, StepPhase::kAllReduce) < ms(torchrec, StepPhase::kAllReduce));
+  BOOST_TEST(hugectr.iteration_ms < torchrec.iteration_ms);
+}
+
+BOOST_AUTO_TEST_CASE(tables_of_one_host_are_exchanged_in_steps_and_those_over_all_devices_are_not) {
+  const Workload workload = tables_of(2, 128);
+  ChosenProfile hardware = hopper("cluster");
+  hardware.interconnect.devices_per_host.value = 4;
+  const auto exchange_ms = [&](std::int32_t blocks) {
+    Plan plan{8, {}};
+    for (std::int32_t table = 0; table < 2; ++table) {
+      for (std::int32_t block = 0; block < blocks; ++block) {
+        Shard shard = whole_table(workload, table, block + (blocks == 4 ? 4 * table : 0));
+        shard.row_begin = 1000 / blocks * block;
+        shard.row_end = 1000 / blocks * (block + 1);
+        plan.shards.push_back(shard);
+      }
+    }
+    const IterationCost cost = simulate_iteration(hardware, workload, plan, dcnv2()).value();
+    return cost.phases[static_cast<std::size_t>(StepPhase::kExchangeBackward)].ms;
+  };
+  const double in_steps = exchange_ms(4);
+  const double together = exchange_ms(8);
+  hardware.interconnect.intra_host_latency_us.value += 1000;
+  BOOST_TEST(exchange_ms(4) == in_steps + 1, boost::test_tools::tolerance(1e-6));
+  BOOST_TEST(exchange_ms(8) == together);
+}
+
 BOOST_AUTO_TEST_CASE(hosts_have_the_latency_of_a_step) {
   const Workload workload = tables_of(16, 128);
   const Plan plan = dealt_out(workload, 16);

@@ -1,4 +1,5 @@
 // Simulated exchanges in other numbers than fp32: bytes on the links, and codecs beside them.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <vector>
@@ -86,6 +87,42 @@ BOOST_AUTO_TEST_CASE(others_wait_for_the_device_that_has_most_to_encode) {
   // Backward each encodes its samples' gradients, and the owner alone decodes.
   BOOST_TEST(time.backward_ms[0] == decode + link + encode, tolerance(1e-9));
   BOOST_TEST(time.backward_ms[1] == decode + link, tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(in_steps_hosts_add_up_before_they_send) {
+  ChosenProfile on = choose_profile("H100-80G+cluster").value();
+  on.profile.exchange_copies.value = 0;
+  on.interconnect.devices_per_host.value = 2;
+  InterconnectProfile& link = on.interconnect;
+  link.inter_host_latency_us.value = 50;
+  const std::vector<double> sums{64, 64, 0, 0};  // of the first host, added up there
+  ExchangeValues values{kNone, sums, {64, 64, 0, 0}};
+  const CommTime together = exchanged(on, values, "fp32");
+  values.in_steps = true;
+  const CommTime apart = exchanged(on, values, "fp32");
+  // A device sends the other of its host what it has for two samples of four, then two devices of
+  // the other host have sums, each of a fourth.
+  const double inside = 64.0 * 65536 / 2 * 4 / link.intra_host_gbps.value * 1e-6;
+  const double between = 64.0 * 65536 / 4 * 4 / link.inter_host_gbps.value * 1e-6;
+  BOOST_TEST(together.forward_ms[0] == std::max(inside, between) + 0.05, tolerance(1e-9));
+  const double latencies = 0.05 + 1e-3 * link.intra_host_latency_us.value;
+  for (std::size_t d = 0; d < 4; ++d) {
+    BOOST_TEST(apart.forward_ms[d] == inside + between + latencies, tolerance(1e-9));
+    BOOST_TEST(apart.backward_ms[d] == inside + between + latencies, tolerance(1e-9));
+  }
+  values.whole = {0, 0, 0, 1024};  // go on beside: what is longer decides
+  const CommTime beside = exchanged(on, values, "fp32");
+  BOOST_TEST(beside.forward_ms[0] > apart.forward_ms[0]);
+}
+
+BOOST_AUTO_TEST_CASE(one_host_has_no_steps) {
+  const ChosenProfile on = profile_without_copies();
+  ExchangeValues values{std::vector<double>(4, 16), std::vector<double>(4, 64)};
+  const CommTime usual = exchanged(on, values, "fp32");
+  values.in_steps = true;
+  const CommTime stepped = exchanged(on, values, "fp32");
+  BOOST_TEST(stepped.forward_ms[0] == usual.forward_ms[0]);
+  BOOST_TEST(stepped.backward_ms[0] == usual.backward_ms[0]);
 }
 
 BOOST_AUTO_TEST_CASE(one_device_codes_nothing) {

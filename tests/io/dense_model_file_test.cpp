@@ -53,6 +53,9 @@ BOOST_AUTO_TEST_CASE(what_is_written_is_read) {
   cat.precision = DensePrecision::kTf32;
   cat.bucket_mb = 12.5;
   BOOST_TEST((parse_dense_model(format_dense_model(cat), "m").value() == cat));
+  cat.schedule = StepSchedule::kHugectr;
+  cat.bucket_mb = 25;
+  BOOST_TEST((parse_dense_model(format_dense_model(cat), "m").value() == cat));
 }
 
 BOOST_AUTO_TEST_CASE(buckets_and_graphs_have_defaults) {
@@ -61,6 +64,22 @@ BOOST_AUTO_TEST_CASE(buckets_and_graphs_have_defaults) {
   const DenseModel model = parse_dense_model(text, "m").value();
   BOOST_TEST(model.bucket_mb == 25);
   BOOST_TEST(!model.cuda_graph);
+}
+
+BOOST_AUTO_TEST_CASE(hugectr_has_no_buckets) {
+  const auto with = parse_dense_model(
+      with_other("\"bucket_mb\": 25", "\"schedule\": \"hugectr\",\n  \"bucket_mb\": 25"), "m");
+  BOOST_TEST(with.status().message().find(
+                 "found buckets, expected none: hugectr adds all gradients up at once") !=
+                 std::string::npos,
+             with.status().message());
+  const auto without =
+      parse_dense_model(with_other("\"bucket_mb\": 25", "\"schedule\": \"hugectr\""), "m");
+  BOOST_REQUIRE(without.ok());
+  BOOST_TEST((without->schedule == StepSchedule::kHugectr));
+  const auto other =
+      parse_dense_model(with_other("\"bucket_mb\": 25", "\"schedule\": \"horovod\""), "m");
+  BOOST_TEST(other.status().message().find("$.schedule") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(bad_models_are_refused_in_one_line_that_names_the_place) {

@@ -117,6 +117,35 @@ BOOST_AUTO_TEST_CASE(gradients_go_in_buckets_from_the_top_down) {
   BOOST_TEST(reduced == 2 * 16'044'545.0);
 }
 
+BOOST_AUTO_TEST_CASE(hugectr_sends_the_exchange_first_and_adds_all_gradients_up_at_once) {
+  DenseModel model = dcnv2();
+  model.schedule = StepSchedule::kHugectr;
+  EmbeddingStep embedding = embedding_of({0.4, 0.4});
+  embedding.replica_forward_ms = embedding.replica_backward_ms = embedding.sort_ms = {0.05, 0.05};
+  embedding.replica_gradient_bytes = 1e6;
+  double reduced = 0;
+  const StepGraph graph = graph_of(embedding, model, [&](double bytes) {
+    reduced += bytes;
+    return 0.3;
+  });
+  BOOST_TEST(tasks_of(graph, StepPhase::kAllReduce) == 1);
+  BOOST_TEST(reduced == 2 * 16'044'545.0 + 1e6);
+  const IterationCost cost = iteration_cost(graph);
+  // 0.15 ms of the exchange run beside replicas, the sort and more of the bottom network.
+  BOOST_TEST(exposed(cost, StepPhase::kExchangeForward) < 0.1);
+  const auto end_of_task = [&](const std::string& name) {
+    const auto at = std::find_if(cost.timeline.begin(), cost.timeline.end(),
+                                 [&](const TimelineEntry& one) { return one.name == name; });
+    BOOST_TEST_REQUIRE((at != cost.timeline.end()));
+    return *at;
+  };
+  const TimelineEntry exchange = end_of_task("exchange of gradients");
+  const TimelineEntry reduce = end_of_task("all-reduce, bucket 1");
+  const TimelineEntry lookup = end_of_task("lookup backward");
+  BOOST_TEST(reduce.start_ms == exchange.end_ms, tools::tolerance(1e-9));
+  BOOST_TEST(lookup.start_ms == exchange.end_ms, tools::tolerance(1e-9));
+}
+
 BOOST_AUTO_TEST_CASE(one_device_adds_nothing_up) {
   const StepGraph graph = graph_of(embedding_of({1}), dcnv2());
   BOOST_TEST(tasks_of(graph, StepPhase::kAllReduce) == 0);

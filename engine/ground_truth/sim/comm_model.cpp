@@ -25,6 +25,9 @@ std::size_t place_of(const InterconnectProfile& link, std::size_t device) {
   return per_host == 0 ? device : device % per_host;
 }
 
+/// Of an exchange in steps: all but the partial sums that wait for others, or those.
+enum class Part { kAll, kFirst, kSecond };
+
 /// One exchange: bytes(q, r) go from device q to device r.
 struct Exchange {
   const InterconnectProfile& link;
@@ -33,11 +36,16 @@ struct Exchange {
   std::vector<double> samples_of_place;  ///< that all devices with one number on their host keep
   ExchangeFormat format;
   bool backward = false;
+  Part part = Part::kAll;
 
   /// Forward: q's columns of r's samples. Backward: the gradients of r's columns of q's samples.
   [[nodiscard]] double bytes(std::size_t from, std::size_t to) const {
-    return exchange_bytes(whole(from, to), whole_precision()) +
-           exchange_bytes(partial(from, to), partial_precision());
+    double all = 0;
+    if (part != Part::kSecond) all += exchange_bytes(whole(from, to), whole_precision());
+    if (part == Part::kAll || part == part_of_sums(from, to)) {
+      all += exchange_bytes(partial(from, to), partial_precision());
+    }
+    return all;
   }
 
   /// That a codec on `device` reads and writes of all that it sends, to itself too: fp32 values and
@@ -55,6 +63,11 @@ struct Exchange {
   }
 
  private:
+  /// Forward those inside a host go first, backward those between hosts.
+  [[nodiscard]] Part part_of_sums(std::size_t from, std::size_t to) const {
+    const bool near = host_of(link, from) == host_of(link, to);
+    return near != backward ? Part::kFirst : Part::kSecond;
+  }
   /// Nothing where what travels is what there is.
   [[nodiscard]] static double both_sides(double count, Precision precision) {
     if (precision == Precision::kFp32) return 0;
@@ -120,20 +133,46 @@ double device_end(const Exchange& exchange, std::span<const double> starts_ms,
       {starts_ms[device], out_near.end_ms, in_near.end_ms, out_far.end_ms, in_far.end_ms});
 }
 
-/// When the whole exchange is over.
-double exchange_end(const Exchange& exchange, std::span<const double> starts_ms) {
-  const std::size_t devices = starts_ms.size();
-  std::vector<std::size_t> by_start(devices);
+/// When each device is done with its part.
+std::vector<double> device_ends(const Exchange& exchange, std::span<const double> starts_ms) {
+  std::vector<std::size_t> by_start(starts_ms.size());
   std::iota(by_start.begin(), by_start.end(), std::size_t{0});
   std::stable_sort(by_start.begin(), by_start.end(),
                    [&](std::size_t a, std::size_t b) { return starts_ms[a] > starts_ms[b]; });
-  double end = 0;
-  for (std::size_t device = 0; device < devices; ++device) {
-    end = std::max(end, device_end(exchange, starts_ms, by_start, device));
+  std::vector<double> ends;
+  for (std::size_t device = 0; device < starts_ms.size(); ++device) {
+    ends.push_back(device_end(exchange, starts_ms, by_start, device));
   }
-  if (devices == 1) return end;
-  return end + exchange.values.collectives *
-                   latency_ms(exchange.link, static_cast<std::int32_t>(devices));
+  return ends;
+}
+
+/// Every device waits for the others of its host.
+void meet_on_hosts(const InterconnectProfile& link, std::vector<double>& ends_ms) {
+  std::vector<double> last(ends_ms.size());
+  for (std::size_t device = 0; device < ends_ms.size(); ++device) {
+    double& own = last[host_of(link, device)];
+    own = std::max(own, ends_ms[device]);
+  }
+  for (std::size_t device = 0; device < ends_ms.size(); ++device) {
+    ends_ms[device] = last[host_of(link, device)];
+  }
+}
+
+/// When the whole exchange is over.
+double exchange_end(Exchange exchange, std::span<const double> starts_ms) {
+  const auto devices = static_cast<std::int32_t>(starts_ms.size());
+  const InterconnectProfile& link = exchange.link;
+  const bool in_steps = exchange.values.in_steps && hosts_of(link, devices) > 1;
+  if (in_steps) exchange.part = Part::kFirst;
+  std::vector<double> ends = device_ends(exchange, starts_ms);
+  double latencies = devices > 1 ? exchange.values.collectives * latency_ms(link, devices) : 0;
+  if (in_steps) {
+    meet_on_hosts(link, ends);
+    exchange.part = Part::kSecond;
+    ends = device_ends(exchange, std::vector<double>(ends));
+    latencies += 1e-3 * link.intra_host_latency_us.value;
+  }
+  return *std::max_element(ends.begin(), ends.end()) + latencies;
 }
 
 /// Of what one device keeps, read and written.

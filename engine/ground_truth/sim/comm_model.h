@@ -29,13 +29,18 @@ struct ExchangeValues {
   std::vector<double> whole;
   std::vector<double> partial;
   std::vector<double> added_up{};
+  /// Whether partial sums are added up inside hosts before any go on between hosts, and backward
+  /// return inside hosts after all have arrived: two collectives, as TorchRec's table_row_wise and
+  /// HugeCTR's hierarchical exchange have it. If not, both go on together, as in a reduce-scatter.
+  bool in_steps = false;
   int collectives = 1;  ///< one after the other: 2 where partial sums wait for a reduce-scatter
 };
 
 /// The same of both kinds, over `link`. Partial sums go inside a host to the device that has the
 /// peer's place in it, then between equal places of the hosts (backward: the other way round): what
 /// HugeCTR's hierarchical exchange and TorchRec's reduce-scatter do. On one host that sends what an
-/// all-to-all of as many columns does. Each collective has a latency. `profile` says how often
+/// all-to-all of as many columns does. Each collective has a latency, and one of steps has that of
+/// messages inside hosts, too. `profile` says how often
 /// devices copy what they exchange of whole outputs, at the rate of their memory; one device copies
 /// nothing. Of a `format` other than fp32, bytes are exchange_bytes(), partial sums in
 /// summed_forward() and summed_backward(); at the rate of its memory a device also reads and writes

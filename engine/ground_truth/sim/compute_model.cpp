@@ -202,4 +202,16 @@ ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& wor
   return simulate_compute(profile, loads, workload.batch_size);
 }
 
+double simulate_sort_ms(const HardwareProfile& profile, std::span<const ShardLoad> loads) {
+  double lookups = 0;
+  double distinct = 0;
+  double rows = 0;
+  for (const ShardLoad& load : loads) {
+    lookups += load.lookups;
+    distinct += load.distinct;
+    rows += static_cast<double>(load.rows);
+  }
+  return 1e3 * sort_seconds(profile, lookups, distinct, rows);
+}
+
 }  // namespace neuroshard

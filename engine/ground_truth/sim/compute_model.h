@@ -57,4 +57,8 @@ ComputeTime simulate_compute(const HardwareProfile& profile, std::span<const Sha
 ComputeTime simulate_compute(const HardwareProfile& profile, const Workload& workload,
                              std::span<const Shard> shards);
 
+/// Milliseconds of such a lookup's backward pass that sort the rows: no gradient is needed for
+/// that.
+double simulate_sort_ms(const HardwareProfile& profile, std::span<const ShardLoad> loads);
+
 }  // namespace neuroshard

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,25 +71,47 @@ double input_copy_ms(const HardwareProfile& profile, const Workload& workload,
   return samples * bytes / (profile.host_gbps.value * 1e6);
 }
 
+void add_lookups(const ComputeTime& time, double sort_ms, EmbeddingStep& step) {
+  step.lookup_forward_ms.push_back(time.forward_ms);
+  step.lookup_backward_ms.push_back(time.backward_ms - sort_ms);
+}
+
+/// Replicas on their own, and what sorts rows.
+void add_lookups_apart(const HardwareProfile& profile, std::vector<ShardLoad> lookups,
+                       std::int64_t batch_size, EmbeddingStep& step) {
+  const auto middle = std::stable_partition(lookups.begin(), lookups.end(),
+                                            [](const ShardLoad& load) { return !load.replica; });
+  const std::span<const ShardLoad> shards(lookups.begin(), middle);
+  const std::span<const ShardLoad> replicas(middle, lookups.end());
+  const double sort_ms = simulate_sort_ms(profile, shards);
+  const double replica_sort_ms = simulate_sort_ms(profile, replicas);
+  add_lookups(simulate_compute(profile, shards, batch_size), sort_ms, step);
+  const ComputeTime own = simulate_compute(profile, replicas, batch_size);
+  step.replica_forward_ms.push_back(own.forward_ms);
+  step.replica_backward_ms.push_back(own.backward_ms - replica_sort_ms);
+  step.sort_ms.push_back(sort_ms + replica_sort_ms);
+}
+
 EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& workload,
                              const PlanLoads& loads, const DenseModel& model, double samples) {
   const HardwareProfile& profile = hardware.profile;
-  const auto devices = static_cast<std::int32_t>(loads.lookups.size());
   EmbeddingStep step;
   for (const std::vector<ShardLoad>& lookups : loads.lookups) {
-    const ComputeTime time = simulate_compute(profile, lookups, workload.batch_size);
-    step.lookup_forward_ms.push_back(time.forward_ms);
-    step.lookup_backward_ms.push_back(time.backward_ms);
+    if (model.schedule == StepSchedule::kHugectr) {
+      add_lookups_apart(profile, lookups, workload.batch_size, step);
+    } else {
+      add_lookups(simulate_compute(profile, lookups, workload.batch_size), 0, step);
+    }
   }
   const double bytes = bytes_of(model.precision);
   const std::vector<double> together(loads.lookups.size(), 0.0);
+  ExchangeValues values = in_bytes(loads.exchange, bytes);
+  values.in_steps = loads.host_sums;
   const CommTime exchange =
-      simulate_exchange(profile, hardware.interconnect, in_bytes(loads.exchange, bytes), together,
-                        workload.batch_size);
+      simulate_exchange(profile, hardware.interconnect, values, together, workload.batch_size);
   step.exchange_forward_ms = together_ms(exchange.forward_ms);
   step.exchange_backward_ms = together_ms(exchange.backward_ms);
-  step.replica_reduce_ms =
-      all_reduce_ms(hardware.interconnect, devices, loads.reduced_bytes * bytes / kSimulatedBytes);
+  step.replica_gradient_bytes = loads.reduced_bytes * bytes / kSimulatedBytes;
   step.input_exchange_ms =
       input_exchange_ms(hardware, rows_of_devices(loads, workload.batch_size), workload.batch_size);
   step.input_copy_ms = input_copy_ms(profile, workload, model, samples);
@@ -145,6 +168,7 @@ EmbeddingStep even_step(const ChosenProfile& hardware, const Workload& workload,
   EmbeddingStep step = embedding_step(hardware, workload, loads, model, samples);
   step.lookup_forward_ms.front() /= devices;
   step.lookup_backward_ms.front() /= devices;
+  if (!step.sort_ms.empty()) step.sort_ms.front() /= devices;
   const double rows = rows_of_devices(loads, workload.batch_size).front() / devices;
   step.input_exchange_ms = input_exchange_ms(
       hardware, std::vector<double>(static_cast<std::size_t>(devices), rows), workload.batch_size);
@@ -171,8 +195,9 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   NEUROSHARD_ASSIGN_OR_RETURN(const StepHardware step,
                               step_hardware(chosen, workload, devices, model));
   EmbeddingStep embedding = even_step(step.hardware, workload, devices, model, step.samples);
-  const double lookup_ms =
-      embedding.lookup_forward_ms.front() + embedding.lookup_backward_ms.front();
+  const double lookup_ms = embedding.lookup_forward_ms.front() +
+                           embedding.lookup_backward_ms.front() +
+                           (embedding.sort_ms.empty() ? 0 : embedding.sort_ms.front());
   const std::int32_t shown = std::min(devices, 2);  // all do the same
   const StepGraph graph = step_graph(step, model, embedding, shown, devices);
   StepSimulator simulator(graph);

@@ -74,8 +74,10 @@ double values_of(const ShardLoad& load, double samples) { return load.dim * load
 
 void add_replica(const Workload& workload, const Plan& plan, const Shard& shard, PlanLoads& loads) {
   for (std::int32_t device = 0; device < plan.devices; ++device) {
-    loads.lookups[static_cast<std::size_t>(device)].push_back(replica_load(
-        workload, shard.table, samples_of_device(workload.batch_size, plan.devices, device)));
+    ShardLoad load = replica_load(workload, shard.table,
+                                  samples_of_device(workload.batch_size, plan.devices, device));
+    load.replica = true;
+    loads.lookups[static_cast<std::size_t>(device)].push_back(load);
   }
   loads.reduced_bytes += static_cast<double>(shard.rows()) * shard.dim() * kGradientBytes;
 }
@@ -99,9 +101,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
   PlanLoads loads{std::vector<std::vector<ShardLoad>>(devices),
                   {.whole = std::vector<double>(devices),
                    .partial = std::vector<double>(devices),
-                   .added_up = std::vector<double>(devices)},
-                  0,
-                  0};
+                   .added_up = std::vector<double>(devices)}};
   const std::vector<ShardShape> shapes = shapes_of(plan);
   RowSkews skews(workload);
   HostSums sums(devices_per_host);
@@ -122,6 +122,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const bool reduced = partial && shapes[i].reduce_scattered(plan.devices, devices_per_host);
     (reduced ? reduces : exchanges) = true;
     (partial ? loads.exchange.partial : loads.exchange.whole)[device] += values;
+    loads.host_sums = loads.host_sums || (partial && shapes[i].row_blocks < plan.devices);
     if (partial) sums.add(shard, values, loads.exchange.added_up);
     loads.lookups[device].push_back(load);
   }

@@ -13,6 +13,9 @@ namespace neuroshard {
 struct PlanLoads {
   std::vector<std::vector<ShardLoad>> lookups;  ///< of each device's shards and all replicas
   ExchangeValues exchange;                      ///< forward; backward the same values return
+  /// Whether hosts add up partial sums of tables that not all devices have rows of, which is a
+  /// collective of its own.
+  bool host_sums = false;
   double reduced_bytes = 0;  ///< fp32 gradients of what every device holds, as an all-reduce's
   /// Sums of hot rows, a sample, that a device adds to those of cold ones which arrive.
   double merged_values = 0;

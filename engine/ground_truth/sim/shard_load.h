@@ -23,6 +23,7 @@ struct ShardLoad {
   std::int64_t row_bytes = 0;     ///< of the weights of a row
   std::int32_t lookup_bytes = 8;  ///< of a lookup: its row, its weight where it has one
   std::int64_t state_bytes = 0;   ///< that the optimizer keeps beside a row
+  bool replica = false;           ///< of what every device holds, for its own samples
   bool pooled = true;             ///< whether lookups of a bag are summed
   double bags = 0;                ///< outputs: of pooled lookups one a sample and feature
   double lookups = 0;
