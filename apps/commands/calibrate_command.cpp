@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "apps/commands/data_origin.h"
+#include "apps/commands/interruptible_training.h"
 #include "apps/commands/known_data.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
-#include "apps/console/progress_bar.h"
 #include "apps/console/text_table.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
-#include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/core/decimal.h"
 #include "engine/cost_model/cost_model_file.h"
@@ -73,7 +72,7 @@ class CalibrateCommand : public Command {
                            "', expected trained cost models: a formula learns nothing");
     }
     NEUROSHARD_ASSIGN_OR_RETURN(NamedCostModels base, load_cost_models(base_));
-    const Status status = calibrate_with_progress(base, origin);
+    const Status status = train_interruptibly(control_, [&] { return calibrate(base, origin); });
     NEUROSHARD_RETURN_IF_ERROR(status);
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(base.models)));
     const std::string poor = poor_order(base.models);
@@ -120,15 +119,6 @@ class CalibrateCommand : public Command {
   std::int64_t samples_ = 0;
 
  private:
-  Status calibrate_with_progress(NamedCostModels& base, const ModelOrigin& origin) {
-    ProgressBar progress;
-    control_.progress = &progress;
-    control_.cancel = &cancel_token();
-    const Status status = calibrate(base, origin);
-    return status.code() == StatusCode::kCancelled ? cancelled("interrupted, no model written")
-                                                   : status;
-  }
-
   std::string base_;
   std::string output_;
   std::optional<std::string> hardware_;

@@ -7,14 +7,13 @@
 #include <vector>
 
 #include "apps/commands/data_origin.h"
+#include "apps/commands/interruptible_training.h"
 #include "apps/commands/training_text.h"
 #include "apps/console/console.h"
 #include "apps/console/output.h"
-#include "apps/console/progress_bar.h"
 #include "apps/console/words.h"
 #include "apps/flags/common_flags.h"
 #include "apps/flags/fit_flags.h"
-#include "apps/interrupt.h"
 #include "apps/make_commands.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/cost_model/comm_features.h"
@@ -63,7 +62,8 @@ class TrainCommand : public Command {
       models = std::move(base.models);
     }
     control_.gpu = backend_ == "cuda";
-    NEUROSHARD_RETURN_IF_ERROR(train_with_progress(models, origin));
+    NEUROSHARD_RETURN_IF_ERROR(
+        train_interruptibly(control_, [&] { return train(models, origin); }));
     NEUROSHARD_RETURN_IF_ERROR(deliver(output_, format_cost_models(models)));
     if (report_) NEUROSHARD_RETURN_IF_ERROR(deliver(*report_, format_training(reports(), origin)));
     if (output_ == "-" || report_ == "-") {
@@ -111,15 +111,6 @@ class TrainCommand : public Command {
   TrainControl control_{.threads = 0};
 
  private:
-  Status train_with_progress(CostModels& models, const ModelOrigin& origin) {
-    ProgressBar progress;
-    control_.progress = &progress;
-    control_.cancel = &cancel_token();
-    const Status status = train(models, origin);
-    return status.code() == StatusCode::kCancelled ? cancelled("interrupted, no model written")
-                                                   : status;
-  }
-
   /// A file is never called good whose order is none to plan by.
   [[nodiscard]] std::string verdict(const CostModels& models) const {
     const std::string poor = poor_order(models);
