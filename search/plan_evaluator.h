@@ -24,6 +24,7 @@ struct Collectives {
   std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
   std::int64_t partial_sent = 0;   ///< what those are of Exchanged::dims
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
+  std::int64_t in_steps = 0;       ///< shards of those that hosts add up before they send them on
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
   /// Columns of hot rows, whose sums are added to those that arrive of the cold rows.
   std::int64_t merged_dims = 0;
@@ -33,6 +34,7 @@ struct Collectives {
     partial_dims += other.partial_dims;
     partial_sent += other.partial_sent;
     scatters += other.scatters;
+    in_steps += other.in_steps;
     reduced_bytes += other.reduced_bytes;
     merged_dims += other.merged_dims;
     return *this;
@@ -42,6 +44,7 @@ struct Collectives {
     partial_dims -= other.partial_dims;
     partial_sent -= other.partial_sent;
     scatters -= other.scatters;
+    in_steps -= other.in_steps;
     reduced_bytes -= other.reduced_bytes;
     merged_dims -= other.merged_dims;
     return *this;

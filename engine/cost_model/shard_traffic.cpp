@@ -65,7 +65,8 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
           {.outputs = scattered ? 0 : 1,
            .partial_dims = dims,
            .partial_sent = sent,
-           .scatters = scattered ? 1 : 0}};
+           .scatters = scattered ? 1 : 0,
+           .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0}};
 }
 
 /// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
@@ -78,19 +79,26 @@ std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t row
   return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
-/// How much longer the ports inside hosts are busy than those between them, if all devices have
-/// the same. Networks have learned outputs, of which there are never so many inside.
-double ShardTraffic::inside_hosts_ms(const search::Collectives& collectives,
-                                     std::span<const std::int64_t> dim_sums) const {
-  if (!(outputs_.between > 0) || collectives.partial_dims == 0) return 0;
+/// How much longer an exchange takes than its bytes between hosts, if all devices have the same.
+/// Networks have learned outputs, of which there are never so many inside hosts.
+ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collectives,
+                                               std::span<const std::int64_t> dim_sums) const {
+  if (!(outputs_.between > 0) || collectives.partial_dims == 0) return {};
   const auto all =
       static_cast<double>(std::accumulate(dim_sums.begin(), dim_sums.end(), std::int64_t{0}));
   const double whole = all - static_cast<double>(collectives.partial_sent);
-  const double inside =
-      whole * outputs_.inside + static_cast<double>(collectives.partial_dims) * sums_.inside;
-  const double between = all * outputs_.between;
-  const double values = static_cast<double>(workload_.batch_size) / devices_;
-  return std::max(0.0, inside - between) * values * kValueBytes;
+  const double near_whole = whole * outputs_.inside;
+  const double near_sums = static_cast<double>(collectives.partial_dims) * sums_.inside;
+  const double far = all * outputs_.between;
+  const double ms = static_cast<double>(workload_.batch_size) / devices_ * kValueBytes;
+  if (collectives.in_steps == 0) {
+    const double longer = std::max(0.0, near_whole + near_sums - far) * ms;
+    return {static_cast<float>(longer), static_cast<float>(longer)};
+  }
+  // Sums are sent between hosts after all else, and come back inside them after all else.
+  const double far_whole = whole * outputs_.between;
+  return {static_cast<float>(std::max(0.0, near_whole + near_sums - far_whole) * ms),
+          static_cast<float>((near_sums + std::max(0.0, near_whole - far)) * ms)};
 }
 
 ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& collectives,
@@ -98,13 +106,15 @@ ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& c
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
-  const double inside = inside_hosts_ms(collectives, dim_sums);
+  const Times inside = inside_hosts(collectives, dim_sums);
+  const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
   const double reduce = all_reduce_ms(*links_, devices_, replicas);
   const double merge = merge_ms_per_dim_ * static_cast<double>(collectives.merged_dims) / devices_;
-  return {static_cast<float>(second + inside * exchange_.forward.dims + merge),
-          static_cast<float>(second + inside * exchange_.backward.dims + reduce)};
+  return {
+      static_cast<float>(second + step + inside.forward_ms * exchange_.forward.dims + merge),
+      static_cast<float>(second + step + inside.backward_ms * exchange_.backward.dims + reduce)};
 }
 
 }  // namespace neuroshard

@@ -38,15 +38,15 @@ class ShardTraffic {
   /// What a plan takes beside the all-to-all that networks know: the all-reduce of replicas' and
   /// hot rows' gradients, and adding sums of hot rows to those of cold ones; the latency of a
   /// reduce-scatter where there is an all-to-all, too; and partial sums inside hosts where that is
-  /// what takes long. `dim_sums`: of the plan's devices.
+  /// what takes long, or a step before they are sent on. `dim_sums`: of the plan's devices.
   [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
                                         std::span<const std::int64_t> dim_sums) const;
 
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
                                                std::int64_t all_rows) const;
-  [[nodiscard]] double inside_hosts_ms(const search::Collectives& collectives,
-                                       std::span<const std::int64_t> dim_sums) const;
+  [[nodiscard]] Times inside_hosts(const search::Collectives& collectives,
+                                   std::span<const std::int64_t> dim_sums) const;
 
   const Workload& workload_;
   const std::int32_t devices_;

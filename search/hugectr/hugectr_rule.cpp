@@ -55,11 +55,43 @@ class Rounds {
 
   /// Empty: there is none.
   RuledPlan take() {
-    for (std::vector<std::int32_t>& groups : best_) std::sort(groups.begin(), groups.end());
+    const std::vector<std::int32_t> places = places_of_groups();
+    for (std::vector<std::int32_t>& groups : best_) {
+      for (std::int32_t& group : groups) group = places[static_cast<std::size_t>(group)];
+      std::sort(groups.begin(), groups.end());
+    }
     return std::move(best_);
   }
 
  private:
+  /// Groups are alike: those that share the tables of most parts come first, so that the parts of
+  /// such tables are on groups that follow each other.
+  [[nodiscard]] std::vector<std::int32_t> places_of_groups() const {
+    const auto count = static_cast<std::size_t>(groups_.groups);
+    std::vector<std::size_t> tables(best_.size());
+    std::iota(tables.begin(), tables.end(), std::size_t{0});
+    std::stable_sort(tables.begin(), tables.end(), [&](std::size_t a, std::size_t b) {
+      return best_[a].size() > best_[b].size();
+    });
+    std::vector<std::vector<std::size_t>> ranks(count);
+    for (std::size_t rank = 0; rank < tables.size(); ++rank) {
+      for (const std::int32_t group : best_[tables[rank]]) {
+        ranks[static_cast<std::size_t>(group)].push_back(rank);
+      }
+    }
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      if (ranks[a].empty() || ranks[b].empty()) return ranks[a].size() > ranks[b].size();
+      return ranks[a] < ranks[b];
+    });
+    std::vector<std::int32_t> places(count);
+    for (std::size_t place = 0; place < count; ++place) {
+      places[order[place]] = static_cast<std::int32_t>(place);
+    }
+    return places;
+  }
+
   [[nodiscard]] double part_cost(std::size_t table, std::int32_t parts) const {
     return tables_[table].work / parts + price_ * tables_[table].columns;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/core/bytes.h"
@@ -109,17 +110,16 @@ Status check_memory(const Problem& problem, const Plan& plan) {
 
 }  // namespace
 
-Result<SearchResult> shard_hugectr(const Problem& problem, PlanEvaluator&,
-                                   const SearchOptions& options) {
+Result<Plan> hugectr_plan(const Problem& problem, const SearchOptions& options) {
   const Grouping grouping = grouping_of(problem, options);
   const double given = options.memory_network_ratio;
   const double ratio = given > 0 ? given : grouping.of_hosts() ? kRatioBetween : kRatioInside;
-  SearchResult result{.plan = {problem.cluster.devices, {}}};
-  const std::vector<std::int32_t> divided = add_replicas(problem, options, grouping, result.plan);
+  Plan made{problem.cluster.devices, {}};
+  const std::vector<std::int32_t> divided = add_replicas(problem, options, grouping, made);
   std::vector<RuledTable> tables;
   for (const std::int32_t table : divided) tables.push_back(ruled_table(problem, table));
   double memory = static_cast<double>(problem.cluster.memory_bytes);
-  for (const Shard& replica : result.plan.shards) {
+  for (const Shard& replica : made.shards) {
     memory -= static_cast<double>(problem.space.whole_bytes(replica.table));
   }
   const RuledGroups groups{grouping.groups, memory * grouping.devices_each, divides_rows(options)};
@@ -129,11 +129,17 @@ Result<SearchResult> shard_hugectr(const Problem& problem, PlanEvaluator&,
     return no_arrangement(problem);
   }
   for (std::size_t i = 0; i < divided.size(); ++i) {
-    add_blocks(problem, divided[i], (*plan)[i], grouping, result.plan);
+    add_blocks(problem, divided[i], (*plan)[i], grouping, made);
   }
-  NEUROSHARD_RETURN_IF_ERROR(check_allowed(problem, result.plan));
-  NEUROSHARD_RETURN_IF_ERROR(check_memory(problem, result.plan));
-  return result;
+  NEUROSHARD_RETURN_IF_ERROR(check_allowed(problem, made));
+  NEUROSHARD_RETURN_IF_ERROR(check_memory(problem, made));
+  return made;
+}
+
+Result<SearchResult> shard_hugectr(const Problem& problem, PlanEvaluator&,
+                                   const SearchOptions& options) {
+  NEUROSHARD_ASSIGN_OR_RETURN(Plan plan, hugectr_plan(problem, options));
+  return SearchResult{std::move(plan), 0, false};
 }
 
 }  // namespace neuroshard::search

@@ -12,6 +12,9 @@ namespace neuroshard::search {
 /// tables are whole on single devices, as in the rule's first round. Looks at no costs. A
 /// yardstick: what HugeCTR's users run without another planner. Errors: kInfeasible where tables do
 /// not fit; kInvalidInput where a table does not allow its shards.
+Result<Plan> hugectr_plan(const Problem& problem, const SearchOptions& options);
+
+/// The same as a Sharder.
 Result<SearchResult> shard_hugectr(const Problem& problem, PlanEvaluator& evaluator,
                                    const SearchOptions& options);
 

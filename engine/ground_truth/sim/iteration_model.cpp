@@ -105,10 +105,9 @@ EmbeddingStep embedding_step(const ChosenProfile& hardware, const Workload& work
   }
   const double bytes = bytes_of(model.precision);
   const std::vector<double> together(loads.lookups.size(), 0.0);
-  ExchangeValues values = in_bytes(loads.exchange, bytes);
-  values.in_steps = loads.host_sums;
   const CommTime exchange =
-      simulate_exchange(profile, hardware.interconnect, values, together, workload.batch_size);
+      simulate_exchange(profile, hardware.interconnect, in_bytes(loads.exchange, bytes), together,
+                        workload.batch_size);
   step.exchange_forward_ms = together_ms(exchange.forward_ms);
   step.exchange_backward_ms = together_ms(exchange.backward_ms);
   step.replica_gradient_bytes = loads.reduced_bytes * bytes / kSimulatedBytes;

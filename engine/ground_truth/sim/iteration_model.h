@@ -14,9 +14,7 @@ namespace neuroshard {
 
 /// What a whole training step of the plan and the dense part beside it takes on the chosen
 /// hardware, all of it simulated: lookups, exchanges and replicas as simulate_plan() has them, what
-/// travels in the model's precision, dense layers of as many samples as the first device has. Where
-/// hosts add up partial sums of tables that not all devices have rows of, that is a step of the
-/// exchange before hosts send on what is added up, which simulate_plan() has at the same time.
+/// travels in the model's precision, dense layers of as many samples as the first device has.
 /// Deterministic. Errors: those of simulate_plan(), and kInvalidInput where the profile knows
 /// nothing of dense layers or the model's interaction does not fit the tables.
 Result<IterationCost> simulate_iteration(const ChosenProfile& chosen, const Workload& workload,

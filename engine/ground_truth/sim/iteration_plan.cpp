@@ -13,8 +13,10 @@
 #include "engine/ground_truth/sim/comm_model.h"
 #include "engine/ground_truth/sim/compute_model.h"
 #include "engine/ground_truth/sim/iteration_model.h"
+#include "engine/ground_truth/sim/plan_model.h"
 #include "engine/iteration/spread_plan.h"
 #include "engine/planner/planner.h"
+#include "search/hugectr/hugectr_sharder.h"
 
 namespace neuroshard {
 namespace {
@@ -85,6 +87,22 @@ void offer(const ChosenProfile& hardware, const Workload& workload, const DenseM
   best.iteration_ms = cost->iteration_ms;
 }
 
+/// What HugeCTR's own planner makes, with small tables on every device and without. What the
+/// devices have no room for, or tables do not allow, is no candidate.
+void offer_hugectr(const ChosenProfile& hardware, const Workload& workload, const Cluster& cluster,
+                   const DenseModel& model, Best& best) {
+  const search::Problem problem(workload, cluster);
+  for (const bool replicate : {true, false}) {
+    Result<Plan> plan = search::hugectr_plan(
+        problem, {.row_splits = RowSplits::kAny,
+                  .devices_per_host = devices_on_a_host(hardware, cluster.devices),
+                  .replicate = replicate});
+    if (!plan.ok()) continue;
+    canonicalize(*plan);
+    offer(hardware, workload, model, {*std::move(plan), "the rule of HugeCTR's planner"}, best);
+  }
+}
+
 }  // namespace
 
 Result<IterationPlan> plan_iteration(const ChosenProfile& hardware, const Workload& workload,
@@ -101,6 +119,7 @@ Result<IterationPlan> plan_iteration(const ChosenProfile& hardware, const Worklo
     if (!fits(workload, plan, cluster)) continue;
     offer(hardware, workload, model, {std::move(plan), "spread"}, best);
   }
+  offer_hugectr(hardware, workload, cluster, model, best);
   PlanOptions options;
   options.evaluations = kEvaluations;
   Status refusal;

@@ -18,9 +18,9 @@ struct IterationPlan {
 };
 
 /// The plan with the shortest simulated iteration among several: make_spread_plan() by every rule,
-/// and what a short search under TorchRec's formula finds, with and without tables on every device.
-/// This is no search under the iteration's time. Deterministic. Errors: those of make_plan() where
-/// no plan fits the cluster, those of simulate_iteration().
+/// HugeCTR's, and what a short search under TorchRec's formula finds, with and without tables on
+/// every device. This is no search under the iteration's time. Deterministic. Errors: those of
+/// make_plan() where no plan fits the cluster, those of simulate_iteration().
 Result<IterationPlan> plan_iteration(const ChosenProfile& hardware, const Workload& workload,
                                      const Cluster& cluster, const DenseModel& model);
 

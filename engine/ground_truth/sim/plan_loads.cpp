@@ -122,7 +122,7 @@ PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t de
     const bool reduced = partial && shapes[i].reduce_scattered(plan.devices, devices_per_host);
     (reduced ? reduces : exchanges) = true;
     (partial ? loads.exchange.partial : loads.exchange.whole)[device] += values;
-    loads.host_sums = loads.host_sums || (partial && shapes[i].row_blocks < plan.devices);
+    if (partial && shapes[i].row_blocks < plan.devices) loads.exchange.in_steps = true;
     if (partial) sums.add(shard, values, loads.exchange.added_up);
     loads.lookups[device].push_back(load);
   }

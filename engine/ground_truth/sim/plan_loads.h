@@ -13,9 +13,6 @@ namespace neuroshard {
 struct PlanLoads {
   std::vector<std::vector<ShardLoad>> lookups;  ///< of each device's shards and all replicas
   ExchangeValues exchange;                      ///< forward; backward the same values return
-  /// Whether hosts add up partial sums of tables that not all devices have rows of, which is a
-  /// collective of its own.
-  bool host_sums = false;
   double reduced_bytes = 0;  ///< fp32 gradients of what every device holds, as an all-reduce's
   /// Sums of hot rows, a sample, that a device adds to those of cold ones which arrive.
   double merged_values = 0;
@@ -25,8 +22,9 @@ struct PlanLoads {
 /// known: the order begins at another one for every table, so that the hottest do not all meet on
 /// one device. Row shards of pooled tables give partial sums, which each host adds up and
 /// sends on once. Those of tables that have a block on each device, or on each of one host, in the
-/// devices' order go by a collective of their own. REQUIRES a plan that is valid for
-/// the workload. devices_per_host: all devices where there is one host.
+/// devices' order go by a collective of their own. Where not all devices have rows of a table,
+/// hosts add up before they send on. REQUIRES a plan that is valid for the workload.
+/// devices_per_host: all devices where there is one host.
 PlanLoads plan_loads(const Workload& workload, const Plan& plan, std::int32_t devices_per_host);
 
 /// Whether every device holds the shard's table whole.
