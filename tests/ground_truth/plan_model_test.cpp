@@ -104,6 +104,14 @@ BOOST_AUTO_TEST_CASE(row_blocks_send_as_many_columns_as_whole_tables_on_one_host
   BOOST_TEST(cost.compute[0].forward_ms > 1.05 * cost.compute[3].forward_ms);
 }
 
+BOOST_AUTO_TEST_CASE(the_last_host_may_have_fewer_devices) {
+  // Six devices with rows, the last two of ten alone on their host.
+  const Workload workload = one_table(1'000'000, 64, 20);
+  const PlanLoads loads = plan_loads(workload, row_blocks(workload, 10, 4, 6), 8);
+  BOOST_TEST(loads.exchange.added_up == std::vector<double>(10, 64),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(partial_sums_are_added_up_on_a_host_before_they_leave_it) {
   // Half of the rows on a device, quarters on one of the same host and on one of another.
   const auto uneven_rows = [](const Workload& of) {

@@ -49,10 +49,10 @@ class HostSums {
   void add(const Shard& shard, double values, std::vector<double>& added_up) {
     const std::int32_t host = shard.device / devices_per_host_;
     if (!known_.insert({host, shard.table, shard.column_begin, shard.column_end}).second) return;
-    const std::int32_t first = host * devices_per_host_;
-    for (std::int32_t device = first; device < first + devices_per_host_; ++device) {
-      added_up[static_cast<std::size_t>(device)] += values;
-    }
+    const auto each = static_cast<std::size_t>(devices_per_host_);
+    const std::size_t first = static_cast<std::size_t>(host) * each;
+    const std::size_t end = std::min(first + each, added_up.size());  // the last may have fewer
+    for (std::size_t device = first; device < end; ++device) added_up[device] += values;
   }
 
  private:
