@@ -95,10 +95,13 @@ ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collec
     const double longer = std::max(0.0, near_whole + near_sums - far) * ms;
     return {static_cast<float>(longer), static_cast<float>(longer)};
   }
-  // Sums are sent between hosts after all else, and come back inside them after all else.
+  // Sums are sent between hosts after all else, and come back inside them after all else. Hosts
+  // with more of them than others are waited for: as much more as they send of everything.
+  const double most = static_cast<double>(*std::max_element(dim_sums.begin(), dim_sums.end()));
+  const double busiest = all > 0 ? most * static_cast<double>(dim_sums.size()) / all : 1;
   const double far_whole = whole * outputs_.between;
-  return {static_cast<float>(std::max(0.0, near_whole + near_sums - far_whole) * ms),
-          static_cast<float>((near_sums + std::max(0.0, near_whole - far)) * ms)};
+  return {static_cast<float>(std::max(0.0, near_whole + near_sums - far_whole) * busiest * ms),
+          static_cast<float>((near_sums + std::max(0.0, near_whole - far)) * busiest * ms)};
 }
 
 ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& collectives,
