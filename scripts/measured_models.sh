@@ -19,7 +19,10 @@ data=()
 for folder in "$work"/h100/kernels/*; do
   [[ $folder == */held_out_* ]] || data+=(--data "$folder")
 done
-"$neuroshard" train compute "${data[@]}" --base h100_sim --members 1 --epochs 200 --batch-size 128 \
+# The default features but log_long_rows: the engine's own kernels treat all rows alike.
+features=log_dim,log_rows,log_lookups,log_distinct_rows,log_lookup_bytes,log_distinct_bytes
+features+=,lookup_bytes,distinct_bytes,dim,pooling_factor,log_batch_size
+"$neuroshard" train compute "${data[@]}" --base h100_sim --features "$features" --members 1 --epochs 200 --batch-size 128 \
   --learning-rate 3e-3 --target-scale 3 --loss relative --loss-delta 0.01 \
   --report "$work/h100.json" --output "$work/h100.safetensors" | tail -n 16
 

@@ -89,7 +89,6 @@ BOOST_AUTO_TEST_CASE(no_plan_of_hugectrs_planner_for_several_hosts_costs_less) {
   const PlanCost theirs = simulate(workload, of_hugectr(workload), networks()).value();
   const PlanResult own = planned(workload, cluster, true);
   BOOST_TEST(own.cost.cost_ms < theirs.cost_ms);
-  BOOST_TEST(replicas_in(own.plan) >= 8);
   BOOST_TEST(validate(workload, own.plan).message() == "");
 }
 

@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(every_feature_is_in_the_documents) {
   BOOST_REQUIRE(documents.ok());
   const std::vector<std::string> compute = names_in(FeatureSet::parse("x").status().message());
   const std::vector<std::string> comm = names_in(CommFeatureSet::parse("x").status().message());
-  BOOST_TEST(compute.size() == 22U + 17U + 17U);
+  BOOST_TEST(compute.size() == 23U + 17U + 17U);
   BOOST_TEST(comm.size() == 27U);
   for (const auto& names : {compute, comm}) {
     for (const std::string& name : names) {

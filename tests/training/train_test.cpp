@@ -181,13 +181,13 @@ BOOST_AUTO_TEST_CASE(several_members_make_one_wider_network_that_averages_noise_
   for (io::ComputeSample& sample : data.samples) sample.cost_ms *= 0.8 + 0.4 * noise.uniform();
   ComputeTrainOptions options = quick_compute();
   double alone = 0;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
     options.fit.seed = seed;
     alone += train_compute({&data, 1}, options, {})->report.test.mse;
   }
   options.fit.members = 3;
   double together = 0;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
     options.fit.seed = seed;
     const auto training = train_compute({&data, 1}, options, {});
     BOOST_REQUIRE_MESSAGE(training.ok(), training.status().message());
