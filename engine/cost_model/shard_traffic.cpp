@@ -79,8 +79,9 @@ std::int64_t ShardTraffic::added_up_on_hosts(std::int64_t dims, std::int64_t row
   return share < 1 ? static_cast<std::int64_t>(std::ceil(static_cast<double>(dims) * share)) : dims;
 }
 
-/// How much longer an exchange takes than its bytes between hosts, if all devices have the same.
-/// Networks have learned outputs, of which there are never so many inside hosts.
+/// How much longer an exchange takes than its bytes between hosts: where it is in steps, on the
+/// busiest device, else if all devices have the same. Networks have learned outputs, of which there
+/// are never so many inside hosts.
 ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collectives,
                                                std::span<const std::int64_t> dim_sums) const {
   if (!(outputs_.between > 0) || collectives.partial_dims == 0) return {};
