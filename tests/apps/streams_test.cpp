@@ -105,11 +105,12 @@ BOOST_AUTO_TEST_CASE(a_pipe_that_does_not_block_gets_everything) {
 }
 
 BOOST_AUTO_TEST_CASE(a_terminal_gets_colours_and_utf8_unless_told_otherwise) {
-  const auto shown = [](const std::string& term, const std::string& locale,
-                        const std::string& no_color) {
+  std::vector<std::string> quick = example_plan_arguments();
+  quick.back() = "2000";  // evaluations: progress is shown after two seconds, and has codes
+  const auto shown = [&](const std::string& term, const std::string& locale,
+                         const std::string& no_color) {
     return on_terminal(
-               example_plan_arguments(),
-               {.environment = {{"TERM", term}, {"LC_ALL", locale}, {"NO_COLOR", no_color}}})
+               quick, {.environment = {{"TERM", term}, {"LC_ALL", locale}, {"NO_COLOR", no_color}}})
         .out;
   };
   const std::string rich = shown("xterm", "C.UTF-8", "");

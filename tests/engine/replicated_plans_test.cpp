@@ -40,7 +40,7 @@ const CostModels& networks() {
 
 PlanResult planned(const Workload& workload, const Cluster& cluster, bool data_parallel) {
   PlanOptions options;
-  options.evaluations = test::unless_sanitized(30'000, 3000);
+  options.evaluations = test::unless_sanitized(30'000, 10'000);
   options.data_parallel = data_parallel;
   return make_plan(workload, cluster, networks(), options).value();
 }

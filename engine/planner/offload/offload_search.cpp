@@ -269,9 +269,11 @@ class OffloadSearch {
     return *std::max_element(bytes.begin(), bytes.end()) > hosts_.memory_bytes;
   }
 
-  /// Baselines are quick themselves; what others are run on, refine finds out.
+  /// What ends by itself and asks no policy is quick itself; what others are run on, refine finds
+  /// out.
   [[nodiscard]] const search::Algorithm& quick_algorithm() const {
-    return algorithm_.baseline ? algorithm_ : *search::find_algorithm(default_algorithm());
+    const bool quick = !algorithm_.heeds_evaluations && !algorithm_.heeds_policy;
+    return quick ? algorithm_ : *search::find_algorithm(default_algorithm());
   }
 
   const Workload& workload_;
