@@ -263,7 +263,7 @@ class PlanTest(unittest.TestCase):
         plan = few()
         changed = [dict(FEW[0], pooling_factor=3), dict(FEW[1], pooling_factor=90), FEW[2]]
         same = plan.replan(changed, batch_size=65536, move_limit=0, evaluations=2000)
-        self.assertEqual(same.shards, plan.shards)
+        self.assertEqual(plan.moved_bytes(same), 0)  # blocks that are on one device may be joined there
         near = plan.replan(changed, batch_size=65536, move_limit="20MB", evaluations=2000)
         self.assertLessEqual(plan.moved_bytes(near), 20_000_000)
         self.assertLessEqual(near.cost_ms, same.cost_ms)
