@@ -29,6 +29,9 @@ struct TableSpace {
   /// In how many equal pieces of columns a table that is not pooled is when it is not whole, a
   /// power of two: see sequence_columns(). 0: halves, until a search decides.
   std::int32_t sequence_parts = 0;
+  /// Its columns are in at most so many blocks of one width, each on a device of its own: see
+  /// equal_columns.h. 0: in any pieces.
+  std::int32_t most_blocks = 0;
 };
 
 /// What a search may choose: a layout for each table of a workload, which must outlive it. Whoever

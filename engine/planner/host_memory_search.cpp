@@ -9,10 +9,11 @@
 #include "engine/core/offload.h"
 #include "engine/cost_model/capabilities.h"
 #include "engine/planner/algorithms.h"
-#include "engine/planner/fused_search.h"
+#include "engine/planner/device_search.h"
 #include "engine/planner/offload/offload_search.h"
 #include "engine/planner/search_budget.h"
 #include "search/algorithms.h"
+#include "search/equal_columns.h"
 #include "search/feasibility.h"
 #include "search/piece_sizes.h"
 #include "search/refine/usual_limit.h"
@@ -34,11 +35,10 @@ constexpr std::size_t kFewTables = 100;
 class HostMemorySearch {
  public:
   HostMemorySearch(const HostMemoryProblem& problem, const search::Algorithm& algorithm,
-                   const search::SearchOptions& options, const DeviceSearch& on_devices)
+                   const search::SearchOptions& options)
       : problem_(problem),
         algorithm_(algorithm),
         given_(options),
-        on_devices_(on_devices),
         evaluations_(options.evaluations) {
     refines_ = algorithm.name == default_algorithm();
     if (refines_) given_ = search::with_usual_limit(given_);
@@ -46,9 +46,11 @@ class HostMemorySearch {
   }
 
   Result<search::SearchResult> run() {
-    const bool both =
-        !problem_.devices_first && (!all_fused_ || (refines_ && (tight() || needs_rows())));
-    Result<search::SearchResult> fused = on_devices_(both ? half_of(given_) : given_);
+    const bool both = !all_fused_ || (refines_ && (tight() || needs_rows()));
+    search::SearchOptions own = both ? half_of(given_) : given_;
+    own.advise = own.bound_within_memory = false;
+    Result<search::SearchResult> fused =
+        search_on_devices(problem_.problem, problem_.evaluator, algorithm_, own);
     // A bound of tables on the devices holds for all plans where no other kernel is faster.
     const bool bounds_all = capabilities(problem_.models).fused_is_fastest;
     if (fused.ok() && !bounds_all) fused->lower_bound.reset();
@@ -129,8 +131,16 @@ class HostMemorySearch {
 
   Result<search::SearchResult> offload(const search::Algorithm& algorithm,
                                        const search::SearchOptions& options) const {
-    return search_offloaded({problem_.problem, problem_.models}, problem_.evaluator, algorithm,
-                            options);
+    const search::Problem& problem = problem_.problem;
+    Result<search::SearchResult> found =
+        search_offloaded({problem, problem_.models}, problem_.evaluator, algorithm, options);
+    if (!found.ok() || !search::has_equal_blocks(problem.space)) return found;
+    std::optional<Plan> equal =
+        search::laid_in_blocks(problem.space, problem.workload, found->plan);
+    if (!equal)
+      return infeasible("found no way to have the columns of all tables in blocks of one width");
+    found->plan = *std::move(equal);
+    return found;
   }
 
   Status ask_baselines() {
@@ -168,7 +178,6 @@ class HostMemorySearch {
   const HostMemoryProblem& problem_;
   const search::Algorithm& algorithm_;
   search::SearchOptions given_;
-  const DeviceSearch& on_devices_;
   bool refines_ = false;
   bool all_fused_ = true;
   bool found_on_devices_ = false;
@@ -184,9 +193,8 @@ class HostMemorySearch {
 
 Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
                                                      const search::Algorithm& algorithm,
-                                                     const search::SearchOptions& options,
-                                                     const DeviceSearch& on_devices) {
-  return HostMemorySearch(problem, algorithm, options, on_devices).run();
+                                                     const search::SearchOptions& options) {
+  return HostMemorySearch(problem, algorithm, options).run();
 }
 
 }  // namespace neuroshard

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-
 #include "engine/core/status.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/cost_models.h"
@@ -15,14 +12,9 @@ struct HostMemoryProblem {
   const search::Problem& problem;
   CostEvaluator& evaluator;  ///< of the workload, under `models`
   const CostModels& models;
-  /// Whether a plan on the devices stands, as that search has wishes that no other one knows.
-  bool devices_first = false;
 };
 
-/// The search with all tables on the devices.
-using DeviceSearch = std::function<Result<search::SearchResult>(const search::SearchOptions&)>;
-
-/// The plan of `on_devices` where there is one, else one with tables in host memory
+/// The plan of search_on_devices() where there is one, else one with tables in host memory
 /// (search_offloaded()). Of both the cheaper where a table may not be fused, so that on devices it
 /// could only be on every one, and, with `refine`, where tables take more than half of the devices'
 /// memory: each search gets half of the time or evaluations then. `refine` also takes what a
@@ -30,7 +22,6 @@ using DeviceSearch = std::function<Result<search::SearchResult>(const search::Se
 /// for it. Errors: as the searches.
 Result<search::SearchResult> search_with_host_memory(const HostMemoryProblem& problem,
                                                      const search::Algorithm& algorithm,
-                                                     const search::SearchOptions& options,
-                                                     const DeviceSearch& on_devices);
+                                                     const search::SearchOptions& options);
 
 }  // namespace neuroshard

@@ -6,6 +6,9 @@ namespace neuroshard {
 
 PlanOptions as_trainer_runs(PlanOptions options) {
   options.row_splits = std::min(options.row_splits, options.trainer.row_splits);
+  if (options.trainer.equal_columns) {
+    options.row_splits = std::min(options.row_splits, RowSplits::kEven);  // halves are none
+  }
   options.hot_rows = options.hot_rows && options.trainer.hot_rows;
   return options;
 }

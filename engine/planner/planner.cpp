@@ -21,14 +21,14 @@
 #include "engine/cost_model/check_plan.h"
 #include "engine/cost_model/cost_evaluator.h"
 #include "engine/cost_model/make_evaluator.h"
-#include "engine/planner/equal_columns/equal_column_search.h"
-#include "engine/planner/fused_search.h"
+#include "engine/planner/device_search.h"
 #include "engine/planner/host_memory_search.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/search_budget.h"
 #include "engine/planner/search_run.h"
 #include "engine/planner/tried_advice.h"
 #include "search/algorithms.h"
+#include "search/equal_columns.h"
 #include "search/replan/feasible_start.h"
 #include "search/replan/replan.h"
 #include "search/row_shapes.h"
@@ -45,6 +45,20 @@ Result<const search::Algorithm*> algorithm_of(const std::string& name) {
   return invalid_input("algorithm: found '" + name + "', expected one of " + known);
 }
 
+/// What a search may choose: what the tables allow on the cluster, and the trainer runs.
+search::SearchSpace layouts(const Workload& workload, const Cluster& cluster,
+                            const search::Algorithm& algorithm, const TrainerRules& trainer,
+                            const search::SearchOptions& options) {
+  search::SearchSpace space = search::space_of(workload, cluster);
+  for (search::TableSpace& table : space.tables) {
+    table.hot_rows = hot_rows_beside(trainer, *table.table);
+  }
+  const bool equal = trainer.equal_columns && algorithm.splits_columns && cluster.devices > 1;
+  if (!equal) return space;
+  return search::with_equal_blocks(std::move(space), cluster.devices,
+                                   search::row_shapes(options, cluster.devices));
+}
+
 Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
                                const CostModels& models, const PlanOptions& given,
                                double& seconds) {
@@ -52,27 +66,13 @@ Result<PlanResult> search_plan(const Workload& workload, const Cluster& cluster,
   NEUROSHARD_ASSIGN_OR_RETURN(const search::Algorithm* algorithm, algorithm_of(options.algorithm));
   const bool offload = cluster.host_memory_bytes > 0 && options.trainer.host_memory &&
                        capabilities(models).host_memory;
-  const bool equal =
-      options.trainer.equal_columns && algorithm->splits_columns && cluster.devices > 1;
   const Search run = [&](const search::Problem& problem, CostEvaluator& evaluator,
                          const search::SearchOptions& own) -> Result<search::SearchResult> {
-    const DeviceSearch on_devices = [&](search::SearchOptions fused) {
-      fused.advise = fused.advise && !offload;
-      fused.bound_within_memory = !offload;
-      if (equal) fused.plans = nullptr;  // whose plans are of other tables
-      return search_fused(problem, fused, [&](const search::Problem& tables) {
-        return equal ? search_equal_columns({tables, models}, evaluator, *algorithm, fused)
-                     : algorithm->run(tables, evaluator, fused);
-      });
-    };
-    if (!offload) return on_devices(own);
-    return search_with_host_memory({problem, evaluator, models, equal}, *algorithm, own,
-                                   on_devices);
+    return offload ? search_with_host_memory({problem, evaluator, models}, *algorithm, own)
+                   : search_on_devices(problem, evaluator, *algorithm, own);
   };
-  search::SearchSpace space = search::space_of(workload, cluster);
-  for (search::TableSpace& table : space.tables) {
-    table.hot_rows = hot_rows_beside(options.trainer, *table.table);
-  }
+  search::SearchSpace space = layouts(workload, cluster, *algorithm, options.trainer,
+                                      search_options(options, models, cluster));
   search::SearchSpace any = search::space_of(workload);  // as more devices have it
   any.step = step_memory(workload, cluster);
   NEUROSHARD_ASSIGN_OR_RETURN(

@@ -31,6 +31,18 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       dim_sums_(compute_ms_.size()),
       compute_with_(compute_ms_.size()) {}
 
+bool LoadPlacer::goes_apart(const CatalogEntry& entry, std::int32_t place) const {
+  return !entry.apart || entry.table != apart_table_ ||
+         std::find(apart_places_.begin(), apart_places_.end(), place) == apart_places_.end();
+}
+
+void LoadPlacer::note_place(const CatalogEntry& entry, std::int32_t place) {
+  if (!entry.apart) return;
+  if (entry.table != apart_table_) apart_places_.clear();
+  apart_table_ = entry.table;
+  apart_places_.push_back(place);
+}
+
 /// The rank of the device with the least load after taking the piece; order_.size(): none.
 std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   std::size_t best = order_.size();
@@ -42,6 +54,7 @@ std::size_t LoadPlacer::best_rank(const CatalogEntry& entry, const Dims& rule) {
   for (std::size_t rank = 0; rank < order_.size() && (few || tried < kTried); ++rank) {
     const DeviceLoad& device = order_[rank];
     if (device.bytes > memory_bytes_ - entry.bytes || !entry.goes_on(device.device)) continue;
+    if (!goes_apart(entry, device.device)) continue;
     const auto dims = static_cast<double>(device.dims + entry.exchanged.dims);
     const double beyond = std::max(0.0, dims - rule.cap) * rule.ms_per_dim_beyond;
     if (beyond > 0 && best != order_.size() && device.load + beyond >= least) continue;
@@ -93,6 +106,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
 void LoadPlacer::list(std::span<const EntryId> pieces, Spread spread, double ms_per_dim,
                       std::int64_t bulky) {
   items_.clear();
+  apart_table_ = -1;
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
     const CatalogEntry& entry = catalog_.entry(pieces[piece]);
     if (entry.spread != spread) continue;
@@ -113,7 +127,8 @@ std::size_t LoadPlacer::host_for(EntryId id, bool beside_expected) const {
   const std::int64_t memory = memory_bytes_ - catalog_.entry(id).bytes;
   const auto takes = [&](const DeviceLoad& host) {
     const std::int64_t not_there = beside_expected ? 0 : expected_on(host).bytes;
-    return host.bytes - not_there <= memory && catalog_.goes_on_host(id, host.device);
+    return host.bytes - not_there <= memory && catalog_.goes_on_host(id, host.device) &&
+           goes_apart(catalog_.entry(id), host.device);
   };
   std::size_t rank = 0;
   while (rank < hosts_.size() && !takes(hosts_[rank])) ++rank;
@@ -127,6 +142,7 @@ bool LoadPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim
   // What is expected may in the end be split, or go to others of its devices.
   if (rank == hosts_.size()) rank = host_for(id, false);
   if (rank == hosts_.size()) return false;
+  note_place(entry, hosts_[rank].device);
   const std::int32_t first = hosts_[rank].device * host_devices_;
   for (std::int32_t device = first; device < first + host_devices_; ++device) {
     const auto index = static_cast<std::size_t>(device);
@@ -211,6 +227,7 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     const std::size_t rank = best_rank(entry, dims);
     if (rank == order_.size()) return false;
     const std::int32_t device = order_[rank].device;
+    note_place(entry, device);
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;

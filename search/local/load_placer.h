@@ -61,6 +61,9 @@ class LoadPlacer {
   }
   bool place_on_host(std::int32_t piece, EntryId id, double ms_per_dim);
   [[nodiscard]] std::size_t best_rank(const CatalogEntry& entry, const Dims& rule);
+  /// Whether a piece goes to that device or host as far as the others of its table are concerned.
+  [[nodiscard]] bool goes_apart(const CatalogEntry& entry, std::int32_t place) const;
+  void note_place(const CatalogEntry& entry, std::int32_t place);
 
   const PlanEvaluator& evaluator_;
   const ShapeCatalog& catalog_;
@@ -79,6 +82,10 @@ class LoadPlacer {
   std::vector<std::int64_t> dim_sums_;
   Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
+  // Of the table placed last, if its pieces have to be apart: these are alike, and so come one
+  // after the other.
+  std::int32_t apart_table_ = -1;
+  std::vector<std::int32_t> apart_places_;
 };
 
 }  // namespace neuroshard::search

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -80,6 +81,12 @@ class LocalPlan {
   }
   [[nodiscard]] std::span<const std::int32_t> pieces_of(std::int32_t table) const {
     return of_table_[static_cast<std::size_t>(table)];
+  }
+  /// Whether a piece of the table is on the device.
+  [[nodiscard]] bool has_part(std::int32_t table, std::int32_t device) const {
+    const std::span<const std::int32_t> pieces = pieces_of(table);
+    return std::any_of(pieces.begin(), pieces.end(),
+                       [&](std::int32_t piece) { return placed(piece).device == device; });
   }
   /// Tables in more than one piece.
   [[nodiscard]] std::span<const std::int32_t> split_tables() const { return split_tables_; }

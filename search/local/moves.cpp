@@ -129,6 +129,8 @@ std::pair<EntryId, EntryId> any_parts_of(const ShapeCatalog& catalog, const Cata
 /// may be in any widths, `uneven` of them are not halved.
 std::pair<EntryId, EntryId> parts_of(const ShapeCatalog& catalog, const CatalogEntry& entry,
                                      double uneven, Rng& rng) {
+  const bool all_blocks = entry.apart && entry.dim < catalog.entry(catalog.whole(entry.table)).dim;
+  if (all_blocks) return {kNoEntry, kNoEntry};  // of a table are as wide as this one
   const bool rows = entry.upper != kNoEntry && (entry.first == kNoEntry || one_in_two(rng));
   if (rows) return {entry.upper, entry.lower};
   const bool any = entry.first != kNoEntry && uneven > 0 && catalog.any_widths(entry.table) &&
@@ -208,6 +210,15 @@ bool may_change_places(const LocalPlan& plan, std::int32_t a, std::int32_t b) {
   return all_go(a, b) && all_go(b, a);
 }
 
+/// Whether another piece of the table stays on the device.
+bool meets(const LocalPlan& plan, std::int32_t table, const DeviceChange& change) {
+  const std::span<const std::int32_t> pieces = plan.pieces_of(table);
+  return std::any_of(pieces.begin(), pieces.end(), [&](std::int32_t piece) {
+    return plan.placed(piece).device == change.device && piece != change.without[0] &&
+           piece != change.without[1];
+  });
+}
+
 /// Fills in the dims, and tells whether both devices have the memory and may have the pieces.
 bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
   for (std::size_t k = 0; k < 2; ++k) {
@@ -224,6 +235,7 @@ bool fits(const LocalPlan& plan, std::int64_t memory_bytes, Move& move) {
       if (entry == kNoEntry) continue;
       const CatalogEntry& comes = plan.catalog().entry(entry);
       if (!comes.goes_on(change.device)) return false;
+      if (comes.apart && meets(plan, comes.table, change)) return false;
       dims += comes.exchanged.dims;
       bytes += comes.bytes;
     }

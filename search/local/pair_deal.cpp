@@ -18,6 +18,12 @@ constexpr std::size_t kMostPieces = 256;  // of both devices, cut: a move must n
 constexpr std::array kMostColumns{std::numeric_limits<std::int32_t>::max(), kColumnsOfSixteenLanes,
                                   kColumnsOfEightLanes};
 
+/// Whether a piece stays where it is: it does not move, or another of its table may not join it.
+bool stays(const LocalPlan& plan, std::int32_t piece, std::int32_t other_device) {
+  const CatalogEntry& entry = plan.entry_of(piece);
+  return !entry.moves() || (entry.apart && plan.has_part(entry.table, other_device));
+}
+
 }  // namespace
 
 /// The pieces that move, those of more than `most_columns` first, the costliest of these before the
@@ -31,7 +37,7 @@ bool PairDealer::collect(const LocalPlan& plan, std::int32_t most_columns) {
   for (const std::int32_t device : {wide_, narrow_}) {
     for (const std::int32_t piece : plan.pieces_on(device)) {
       const CatalogEntry& entry = plan.entry_of(piece);
-      if (!entry.moves()) continue;
+      if (stays(plan, piece, device == wide_ ? narrow_ : wide_)) continue;
       if (!entry.goes_on(wide_) || !entry.goes_on(narrow_)) return false;
       Dealt dealt{plan.placed(piece).entry,
                   piece,
@@ -60,7 +66,7 @@ PairDealer::Load PairDealer::begin(const LocalPlan& plan, std::int32_t device) {
   evaluator_.clear(state_.data());
   Load load{evaluator_.empty_cost(), 0, 0};
   for (const std::int32_t piece : plan.pieces_on(device)) {
-    if (!plan.entry_of(piece).moves()) add(plan.entry_of(piece), load);
+    if (stays(plan, piece, device == wide_ ? narrow_ : wide_)) add(plan.entry_of(piece), load);
   }
   return load;
 }

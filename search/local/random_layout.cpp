@@ -56,9 +56,18 @@ class Filling {
     fits_ = fits_ && used <= memory_bytes_;
     pieces_.push_back(piece);
   }
-  /// Where there is room for it, if some draws find any.
-  void add(EntryId piece, const ShapeCatalog& catalog, Rng& rng) {
-    add(piece, random_place_with_room(catalog, piece, bytes_, memory_bytes_, rng), catalog);
+  /// Those of one table where there is room for them, if some draws find any.
+  void add(std::span<const EntryId> pieces, const ShapeCatalog& catalog, Rng& rng) {
+    std::vector<std::int32_t> taken;
+    for (const EntryId piece : pieces) {
+      const std::int32_t drawn = random_place_with_room(catalog, piece, bytes_, memory_bytes_, rng);
+      const std::int32_t place =
+          place_apart(catalog, piece, drawn, static_cast<std::int32_t>(bytes_.size()), taken);
+      fits_ = fits_ && place != kNoDevice;
+      if (place == kNoDevice) return;
+      taken.push_back(place);
+      add(piece, place, catalog);
+    }
   }
   /// On all devices that hold it at once, from `first` on.
   void add(EntryId piece, std::int32_t first, const ShapeCatalog& catalog) {
@@ -105,6 +114,11 @@ std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t t
   const bool draw_hosts = on_hosts != kNoEntry && (rng.below(2) == 0 || !moves);
   const EntryId whole = draw_hosts ? on_hosts : catalog.whole(table);
   const CatalogEntry& entry = catalog.entry(whole);
+  if (entry.apart) {
+    const std::vector<EntryId> blocks = catalog.equal_blocks(table, entry.spread);
+    const EntryId block = blocks[rng.below(blocks.size())];
+    return std::vector<EntryId>(static_cast<std::size_t>(catalog.blocks_of(block)), block);
+  }
   auto halvings = static_cast<int>(rng.below(kMostHalvings + 1));
   bool rows = entry.upper != kNoEntry && rng.below(2) == 0;
   if (entry.only_parts) {
@@ -134,6 +148,23 @@ std::int32_t random_place(const ShapeCatalog& catalog, EntryId piece, std::int32
            (entry.spread == Spread::kHost && !catalog.goes_on_host(piece, device / holders));
   });
   return places[rng.below(places.size())];
+}
+
+std::int32_t place_apart(const ShapeCatalog& catalog, EntryId piece, std::int32_t place,
+                         std::int32_t devices, std::span<const std::int32_t> taken) {
+  const CatalogEntry& entry = catalog.entry(piece);
+  if (!entry.apart) return place;
+  const std::int32_t holders = catalog.holders(piece);
+  const auto free = [&](std::int32_t first) {
+    const bool may = entry.spread == Spread::kHost ? catalog.goes_on_host(piece, first / holders)
+                                                   : entry.goes_on(first);
+    return may && std::find(taken.begin(), taken.end(), first) == taken.end();
+  };
+  for (std::int32_t tried = 0; tried < devices; tried += holders) {
+    const std::int32_t first = (place + tried) % devices;
+    if (free(first)) return first;
+  }
+  return kNoDevice;
 }
 
 std::int32_t random_place_with_room(const ShapeCatalog& catalog, EntryId piece,
@@ -175,7 +206,7 @@ Assignment with_random_relayout(const Assignment& assignment, const Problem& pro
     } else {
       const std::vector<EntryId> pieces = random_division(catalog, table, rng);
       if (pieces.empty()) continue;
-      for (const EntryId piece : pieces) relaid.add(piece, catalog, rng);
+      relaid.add(pieces, catalog, rng);
     }
     if (relaid.fits()) return std::move(relaid).take();
   }

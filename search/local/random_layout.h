@@ -14,7 +14,14 @@ namespace neuroshard::search {
 /// A random way to have a table, or its block over a host: as it is, or in two, four or eight
 /// pieces, all as likely; fewer where it cannot be split that often. Of its columns or its rows
 /// where the catalog has both. Nothing when the table may only be on all devices.
+/// A table in equal blocks is in any number of them, all as likely.
 std::vector<EntryId> random_division(const ShapeCatalog& catalog, std::int32_t table, Rng& rng);
+
+/// Where a piece goes that was to go to `place`: there or, if its table's have to be apart, to the
+/// next place that it may be and that is not among `taken`, the devices with others; kNoDevice:
+/// there is none.
+std::int32_t place_apart(const ShapeCatalog& catalog, EntryId piece, std::int32_t place,
+                         std::int32_t devices, std::span<const std::int32_t> taken);
 
 /// The first of the devices that hold a piece at once, of a cluster of so many, all as likely that
 /// may.

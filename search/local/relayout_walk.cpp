@@ -98,12 +98,18 @@ std::vector<EntryId> RelayoutWalk::draw_pieces(std::int32_t table, Rng& rng) con
   return random_division(catalog, table, rng);
 }
 
-/// Each once, in random order.
-std::vector<std::int32_t> RelayoutWalk::devices_of(std::int32_t table, Rng& rng) const {
+/// Of each piece.
+std::vector<std::int32_t> RelayoutWalk::devices_with(std::int32_t table) const {
   std::vector<std::int32_t> devices;
   for (const std::int32_t piece : plan_.pieces_of(table)) {
     devices.push_back(plan_.placed(piece).device);
   }
+  return devices;
+}
+
+/// Each once, in random order.
+std::vector<std::int32_t> RelayoutWalk::devices_of(std::int32_t table, Rng& rng) const {
+  std::vector<std::int32_t> devices = devices_with(table);
   std::sort(devices.begin(), devices.end());
   devices.erase(std::unique(devices.begin(), devices.end()), devices.end());
   for (std::size_t k = devices.size(); k > 1; --k) std::swap(devices[k - 1], devices[rng.below(k)]);
@@ -119,6 +125,7 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
     apply({plan_.pieces_of(table).back(), {kNoEntry, kNoDevice}, {}});
   }
   const bool with_room = rng.below(kWithRoom) == 0;
+  std::vector<std::int32_t> taken;
   for (const EntryId piece : pieces) {
     const std::int32_t holders = plan_.catalog().holders(piece);
     std::int32_t first = kNoDevice;
@@ -127,6 +134,12 @@ void RelayoutWalk::relayout(std::int32_t table, bool deals, Rng& rng) {
       before.pop_back();
     }
     if (first == kNoDevice) first = draw_place(piece, with_room, deals, rng);
+    first = place_apart(plan_.catalog(), piece, first, plan_.devices(), taken);
+    if (first == kNoDevice) {
+      complete_ = false;
+      return;
+    }
+    taken.push_back(first);
     for (std::int32_t device = first; device < first + holders; ++device) {
       apply({plan_.next_piece(), {piece, device}, {}});
     }
@@ -151,6 +164,10 @@ void RelayoutWalk::deal_out_others(std::int32_t table, Rng& rng) {
                    [this](EntryId a, EntryId b) { return weight_of(a) > weight_of(b); });
   for (const EntryId piece : dealt_) {
     const std::int32_t device = least_loaded_with(piece, rng);
+    if (device == kNoDevice) {
+      complete_ = false;
+      return;
+    }
     apply({plan_.next_piece(), {piece, device}, {}});
   }
 }
@@ -175,6 +192,7 @@ std::int32_t RelayoutWalk::least_loaded_with(EntryId piece, Rng& rng) const {
         all ? k : static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(devices)));
     const auto index = static_cast<std::size_t>(device);
     if (!entry.goes_on(device) || plan_.bytes()[index] > memory_bytes_ - entry.bytes) continue;
+    if (entry.apart && plan_.has_part(entry.table, device)) continue;
     const std::int64_t dims = plan_.dim_sums()[index] + entry.exchanged.dims;
     const double load =
         plan_.cost_with({device, {kNoPiece, kNoPiece}, {piece, kNoEntry}}) +
@@ -184,7 +202,9 @@ std::int32_t RelayoutWalk::least_loaded_with(EntryId piece, Rng& rng) const {
     best = device;
     least = load;
   }
-  return best == kNoDevice ? random_place(plan_.catalog(), piece, devices, rng) : best;
+  if (best != kNoDevice) return best;
+  return place_apart(plan_.catalog(), piece, random_place(plan_.catalog(), piece, devices, rng),
+                     devices, devices_with(entry.table));
 }
 
 WalkResult RelayoutWalk::run(const Assignment& start, std::int64_t budget, Rng rng,
@@ -232,8 +252,10 @@ WalkResult RelayoutWalk::walk(const Assignment& start, std::int64_t budget, cons
       now = cost(false);
     }
     undo_.clear();
+    complete_ = true;
     relayout(static_cast<std::int32_t>(rng.below(tables)), mode.deals, rng);
-    const double found = fits() ? cost(softened) : std::numeric_limits<double>::infinity();
+    const double found =
+        complete_ && fits() ? cost(softened) : std::numeric_limits<double>::infinity();
     const double objective = softened && std::isfinite(found) ? softened_objective() : found;
     if (!Allowance(temperature, rng).lets(objective, now)) {
       take_back();

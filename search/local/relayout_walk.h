@@ -44,6 +44,7 @@ class RelayoutWalk {
                   const WalkProgress& progress);
   void relayout(std::int32_t table, bool deals, Rng& rng);
   [[nodiscard]] std::vector<EntryId> draw_pieces(std::int32_t table, Rng& rng) const;
+  [[nodiscard]] std::vector<std::int32_t> devices_with(std::int32_t table) const;
   [[nodiscard]] std::vector<std::int32_t> devices_of(std::int32_t table, Rng& rng) const;
   [[nodiscard]] std::int32_t draw_place(EntryId piece, bool with_room, bool by_load,
                                         Rng& rng) const;
@@ -65,6 +66,7 @@ class RelayoutWalk {
   CostEstimate estimate_{{}, 0};
   std::vector<Edit> undo_;
   std::vector<EntryId> dealt_;  // what deal_out_others() takes off
+  bool complete_ = true;        // whether relayout() found a place for every piece
 };
 
 }  // namespace neuroshard::search

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "search/equal_columns.h"
 #include "search/piece_sizes.h"
 
 namespace neuroshard::search {
@@ -38,7 +39,8 @@ ShapeCatalog::ShapeCatalog(const SearchSpace& space, PlanEvaluator& evaluator,
     const ShardShape whole = space.whole(table);
     table_begin_.push_back(static_cast<EntryId>(entries_.size()));
     limit_ = own.devices.all() ? nullptr : &limits_.emplace_back(own.devices);
-    const EntryId id = add_columns(space, whole);
+    const EntryId id = own.most_blocks > 0 ? add_equal_blocks(space, whole, own.most_blocks)
+                                           : add_columns(space, whole);
     entries_[static_cast<std::size_t>(id)].only_parts = !own.sharding.whole;
     if (own.any_widths) add_widths(space, whole);
     if (rows.halves > 1 && own.sharding.rows) add_rows(space, whole, rows.halves);
@@ -149,7 +151,9 @@ EntryId ShapeCatalog::add(const SearchSpace& space, const ShardShape& shape, Spr
   entry.kernel = shape.kernel;
   entry.spread = spread;
   entry.only_on = limit_;
-  entry.equal_columns = !space.of(shape.table).table->pooled;
+  const TableSpace& own = space.of(shape.table);
+  entry.apart = own.most_blocks > 0;
+  entry.equal_columns = entry.apart || !own.table->pooled;
   return id;
 }
 
@@ -170,6 +174,36 @@ EntryId ShapeCatalog::add_columns(const SearchSpace& space, const ShardShape& sh
   own.rest = rest;
   own.only_parts = own.equal_columns && shape.dim < space.of(shape.table).table->dim;
   return id;
+}
+
+/// All columns, and each block of those that may be in at most so many; one is split into two if
+/// there are such.
+EntryId ShapeCatalog::add_equal_blocks(const SearchSpace& space, const ShardShape& all,
+                                       std::int32_t most, Spread spread) {
+  const EntryId id = add(space, all, spread);
+  for (const std::int32_t count : equal_parts(space.of(all.table), most)) {
+    if (count == 1) continue;
+    ShardShape block = all;
+    block.dim = all.dim / count;
+    const EntryId part = add(space, block, spread);
+    for (EntryId wide = id; wide < part; ++wide) {
+      CatalogEntry& wider = entries_[static_cast<std::size_t>(wide)];
+      if (wider.dim == 2 * block.dim) wider.first = wider.rest = part;
+    }
+  }
+  return id;
+}
+
+std::vector<EntryId> ShapeCatalog::equal_blocks(std::int32_t table, Spread spread) const {
+  std::vector<EntryId> blocks;
+  const EntryId all = spread == Spread::kHost ? host_block(table) : whole(table);
+  if (all == kNoEntry) return blocks;
+  for (EntryId id = all; id < end_of(table); ++id) {
+    const CatalogEntry& own = entry(id);
+    if (own.spread == spread && own.rows == entry(all).rows && !own.only_parts)
+      blocks.push_back(id);
+  }
+  return blocks;
 }
 
 /// The pieces of any widths: multiples of 4 columns, and what they leave of the table.
@@ -233,7 +267,11 @@ void ShapeCatalog::add_spread(const SearchSpace& space, std::int32_t table) {
   if (rows_.host > 1) {
     const std::int64_t rows = even_block_of_host(own, rows_.host);
     const ShardShape block = space.shape(table, rows, dim, rows_.host);
-    host_blocks_.push_back(rows == 0 ? kNoEntry : add_columns(space, block, Spread::kHost));
+    const std::int32_t most = own.most_blocks / rows_.host;
+    host_blocks_.push_back(rows == 0 ? kNoEntry
+                           : own.most_blocks == 0
+                               ? add_columns(space, block, Spread::kHost)
+                               : add_equal_blocks(space, block, std::max(1, most), Spread::kHost));
   }
   if (rows_.replicas > 1) {
     const ShardShape each{table, own.table->rows, dim};

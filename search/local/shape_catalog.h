@@ -49,7 +49,8 @@ struct CatalogEntry {
   /// wider than its pieces.
   bool only_parts = false;
   bool equal_columns =
-      false;  ///< pieces of its table are equally wide, and joined to the whole alone
+      false;           ///< pieces of its table are equally wide, and joined to the whole alone
+  bool apart = false;  ///< no two pieces of its table are on one device
   const DeviceSet* only_on = nullptr;  ///< where it may be; null: anywhere
 
   /// By itself, from one device to another.
@@ -98,7 +99,16 @@ class ShapeCatalog {
   /// Whether a table may be in pieces that move: whole, in columns or in halves of its rows.
   [[nodiscard]] bool movable(std::int32_t table) const {
     const CatalogEntry& all = entry(whole(table));
-    return !all.only_parts || all.first != kNoEntry || all.upper != kNoEntry;
+    return !all.only_parts || all.first != kNoEntry || all.upper != kNoEntry ||
+           (all.apart && !equal_blocks(table).empty());
+  }
+  /// Of a table in equal blocks: what its block may be, the widest first; the whole of its columns
+  /// among them where it may be in one. With Spread::kHost those of its blocks over a host.
+  [[nodiscard]] std::vector<EntryId> equal_blocks(std::int32_t table,
+                                                  Spread spread = Spread::kNone) const;
+  /// How many of that block a table in equal blocks has.
+  [[nodiscard]] std::int32_t blocks_of(EntryId block) const {
+    return entry(whole(entry(block).table)).dim / entry(block).dim;
   }
   /// Whether its columns may be in any widths.
   [[nodiscard]] bool any_widths(std::int32_t table) const {
@@ -169,6 +179,8 @@ class ShapeCatalog {
   EntryId add(const SearchSpace& space, const ShardShape& shape, Spread spread = Spread::kNone);
   EntryId add_columns(const SearchSpace& space, const ShardShape& shape,
                       Spread spread = Spread::kNone);
+  EntryId add_equal_blocks(const SearchSpace& space, const ShardShape& all, std::int32_t most,
+                           Spread spread = Spread::kNone);
   void add_widths(const SearchSpace& space, const ShardShape& whole);
   EntryId add_rows(const SearchSpace& space, const ShardShape& shape, std::int32_t parts);
   void add_spread(const SearchSpace& space, std::int32_t table);

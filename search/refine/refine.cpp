@@ -10,12 +10,15 @@
 #include "engine/core/elapsed.h"
 #include "engine/core/hot_rows.h"
 #include "search/bounds/lower_bound.h"
+#include "search/equal_columns.h"
 #include "search/feasibility.h"
 #include "search/local/plan_pieces.h"
 #include "search/local/shape_catalog.h"
 #include "search/packing/what_would_do.h"
 #include "search/plan_cost.h"
 #include "search/refine/any_widths.h"
+#include "search/refine/equal_start.h"
+#include "search/refine/fast_start.h"
 #include "search/refine/first_plan.h"
 #include "search/refine/hot_start.h"
 #include "search/refine/joined_columns.h"
@@ -37,6 +40,9 @@ constexpr double kLeastForBound = 0.3;
 constexpr double kLeastForQuick = 0.9;
 constexpr std::int64_t kPlansForQuick = 20'000;
 constexpr double kAnyCost = std::numeric_limits<double>::infinity();
+// Of the time or the evaluations, or this much if there is, for a first plan in equal blocks.
+constexpr double kEqualShare = 0.05;
+constexpr double kEqualSeconds = 0.02;
 
 BoundEffort effort_for(const SearchOptions& options, double seconds_left) {
   const bool more = options.evaluations > 0 ? options.evaluations >= kPlansForQuick
@@ -219,12 +225,32 @@ SearchResult walked_from(const Problem& problem, PlanEvaluator& evaluator,
   return walked_in_widths(problem, evaluator, catalog, rows, options, began, std::move(start));
 }
 
+/// A first plan, or where there is none for want of memory or time, one with rows split, if those
+/// may be.
+Result<FirstPlan> or_in_rows(Result<FirstPlan> first, const Problem& problem,
+                             PlanEvaluator& evaluator, const ShapeCatalog& catalog,
+                             const SearchOptions& options, const RowShapes& rows,
+                             std::chrono::steady_clock::time_point began) {
+  const StatusCode code = first.status().code();
+  const bool none = code == StatusCode::kInfeasible ||
+                    (code == StatusCode::kCancelled && !StopCheck(options).cancelled());
+  if (!none) return first;
+  // Tables that may only be on every device are not for the packing of columns, either, nor those
+  // that fit no other way: a device has its own part of the buffers of a replica alone.
+  const bool only_replicas =
+      !check_pieces(problem).ok() || (rows.replicas > 1 && !check_finest_pieces(problem).ok());
+  if (!rows.splits_rows() && !only_replicas) return first;
+  SearchOptions left = options;
+  if (options.time_limit_s > 0) {
+    left.time_limit_s = std::max(kLeastTimeLimit, options.time_limit_s - seconds_since(began));
+  }
+  return row_start(problem, evaluator, catalog, rows, left, first.status());
+}
+
 /// Of a problem that no shortage is known of, in pieces of its space.
 Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evaluator,
                                    const SearchOptions& own, const RowShapes& rows,
                                    std::chrono::steady_clock::time_point began) {
-  const StopCheck stop(own);
-  const bool timed = own.time_limit_s > 0;
   const SearchOptions early = in_steps(own);
   const ShapeCatalog catalog(problem.space, evaluator, rows, own.cancel);
   if (problem.cluster.devices == 1 || !catalog.complete()) {
@@ -250,22 +276,75 @@ Result<SearchResult> search_pieces(const Problem& problem, PlanEvaluator& evalua
         cut, evaluator, pieces, rows, own, began,
         {std::move(finer->plan), first.ok() ? first->skipped : "", seconds_since(entered)});
   }
-  const bool none = first.status().code() == StatusCode::kInfeasible ||
-                    (first.status().code() == StatusCode::kCancelled && !stop.cancelled());
-  // Tables that may only be on every device are not for the packing of columns, either, nor those
-  // that fit no other way: a device has its own part of the buffers of a replica alone.
-  const bool only_replicas =
-      !check_pieces(problem).ok() || (rows.replicas > 1 && !check_finest_pieces(problem).ok());
-  if (none && (rows.splits_rows() || only_replicas)) {
-    SearchOptions left = own;
-    if (timed)
-      left.time_limit_s = std::max(kLeastTimeLimit, own.time_limit_s - seconds_since(began));
-    first = row_start(problem, evaluator, catalog, rows, left, first.status());
-  }
+  first = or_in_rows(std::move(first), problem, evaluator, catalog, own, rows, began);
   NEUROSHARD_ASSIGN_OR_RETURN(FirstPlan start, std::move(first));
   start.plan.evaluations += evaluations;
   start.seconds = seconds_since(entered);
   return walked_from(problem, evaluator, catalog, rows, own, began, std::move(start));
+}
+
+/// Why no plan can fit, whatever its pieces are.
+std::optional<Shortage> shortage_of(const Problem& problem, const RowShapes& rows) {
+  const Problem finest = with_finest_pieces(problem);
+  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
+    std::optional<Shortage> shortage = find_shortage(finest, rows);
+    if (shortage) return shortage;
+  }
+  return std::nullopt;
+}
+
+/// In any pieces, where tables are to be in equal blocks and those are not found.
+Result<SearchResult> search_any_blocks(const Problem& problem, PlanEvaluator& evaluator,
+                                       const SearchOptions& own, const RowShapes& rows,
+                                       std::chrono::steady_clock::time_point began) {
+  if (const auto shortage = shortage_of(problem, rows)) {
+    return what_would_do(problem, own, *shortage);
+  }
+  return search_pieces(
+      {problem.workload, problem.cluster, with_any_blocks(problem.space), problem.on_more_devices},
+      evaluator, own, rows, began);
+}
+
+/// The first plan, and the others that it could have been.
+std::vector<Plan> plans_of(const FirstPlan& first) {
+  std::vector<Plan> plans{first.plan.plan};
+  plans.insert(plans.end(), first.rivals.begin(), first.rivals.end());
+  if (!first.other.shards.empty()) plans.push_back(first.other);
+  return plans;
+}
+
+/// In equal blocks, from a plan like a first one in any pieces. That there is none in any pieces of
+/// the usual sizes proves nothing of thirds.
+Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& evaluator,
+                                         const SearchOptions& own, const RowShapes& rows,
+                                         std::chrono::steady_clock::time_point began) {
+  const Problem any(problem.workload, problem.cluster, with_any_blocks(problem.space),
+                    problem.on_more_devices);
+  const ShapeCatalog pieces(any.space, evaluator, rows, own.cancel);
+  const ShapeCatalog blocks(problem.space, evaluator, rows, own.cancel);
+  if (!pieces.complete() || !blocks.complete()) return stopped_before_plan();
+  const auto entered = std::chrono::steady_clock::now();
+  SearchOptions early = in_steps(own);
+  early.advise = false;
+  Result<FirstPlan> first = infeasible("");
+  if (!shortage_of(problem, rows)) {
+    first = or_in_rows(first_plan(any, evaluator, pieces, early, began), any, evaluator, pieces,
+                       early, rows, began);
+  }
+  const std::int64_t spent = first.ok() ? first->plan.evaluations : 0;
+  const std::int64_t budget = budget_share(early, kEqualShare);
+  std::optional<FirstPlan> equal =
+      equal_start(problem, evaluator, blocks, first.ok() ? plans_of(*first) : std::vector<Plan>(),
+                  share_of_time(own, began, kEqualShare, kEqualSeconds), budget, own.seed);
+  if (!equal) return search_any_blocks(problem, evaluator, own, rows, began);
+  equal->plan.evaluations += spent;
+  if (first.ok()) equal->skipped = first->skipped;
+  equal->seconds = seconds_since(entered);
+  if (too_late_to_walk(own, began, *equal)) {
+    equal->plan.stopped_early = true;
+    return result_of(*std::move(equal));
+  }
+  return walked(problem, evaluator, blocks, own, began, *std::move(equal));
 }
 
 Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evaluator,
@@ -274,22 +353,24 @@ Result<SearchResult> search_within(const Problem& problem, PlanEvaluator& evalua
   const SearchOptions own = with_usual_limit(options);
   const RowShapes rows = row_shapes(own, problem.cluster.devices);
   NEUROSHARD_RETURN_IF_ERROR(check_pieces(problem, rows));
-  const Problem finest = with_finest_pieces(problem);
-  for (const auto find_shortage : {shortage_in_all, shortage_for_a_piece, shortage_on_devices}) {
-    const std::optional<Shortage> shortage = find_shortage(finest, rows);
-    if (shortage) return what_would_do(problem, own, *shortage);
+  const bool equal = has_equal_blocks(problem.space);
+  const auto search = equal ? search_equal_blocks : search_pieces;
+  if (!equal) {
+    if (const auto shortage = shortage_of(problem, rows)) {
+      return what_would_do(problem, own, *shortage);
+    }
   }
   if (const auto light = with_light_tables_whole(problem, evaluator, rows, own)) {
     SearchOptions first = own;
     first.advise = false;
-    Result<SearchResult> found = search_pieces(*light, evaluator, first, rows, began);
+    Result<SearchResult> found = search(*light, evaluator, first, rows, began);
     if (found.ok()) {
       found->lower_bound.reset();  // that of all layouts may be lower
       return found;
     }
     if (StopCheck(own).cancelled()) return found;
   }
-  return search_pieces(problem, evaluator, own, rows, began);
+  return search(problem, evaluator, own, rows, began);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // Plans whose tables are in blocks of columns of one width, as HugeCTR has them.
+#include "search/equal_columns.h"
+
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,11 +10,13 @@
 #include "engine/core/plan_check.h"
 #include "engine/core/rng.h"
 #include "engine/core/shard_bytes.h"
+#include "engine/cost_model/make_evaluator.h"
 #include "engine/cost_model/shipped_models.h"
-#include "engine/planner/equal_columns/column_parts.h"
 #include "engine/planner/memory_limits.h"
 #include "engine/planner/planner.h"
 #include "io/plans/plan_tables.h"
+#include "search/local/load_placer.h"
+#include "search/local/plan_pieces.h"
 #include "tests/support/offload_example.h"
 #include "tests/support/sanitized.h"
 
@@ -70,52 +73,73 @@ Cluster small_cluster(const Workload& workload, std::int32_t devices) {
 
 BOOST_AUTO_TEST_CASE(tables_may_be_in_as_many_blocks_as_divide_them_and_have_devices) {
   Table table = table_of(96);
-  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3, 4, 6, 8}));
-  BOOST_TEST((possible_parts(search::space_of(table), 1, false) == Counts{1}));
-  table.devices = DeviceSet({1, 4, 6});
-  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3}));
-  table.devices = {};
+  const auto parts = [&](std::int32_t devices) {
+    return search::equal_parts(search::space_of(table), devices);
+  };
+  BOOST_TEST((parts(8) == Counts{1, 2, 3, 4, 6, 8}));
+  BOOST_TEST((parts(1) == Counts{1}));
+  BOOST_TEST((parts(3) == Counts{1, 2, 3}));
   table.sharding.min_columns = 32;
-  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{1, 2, 3}));
+  BOOST_TEST((parts(8) == Counts{1, 2, 3}));
   table.sharding.whole = false;
-  BOOST_TEST((possible_parts(search::space_of(table), 8, false) == Counts{2, 3}));
-  BOOST_TEST((possible_parts(search::space_of(table), 8, true) == Counts{1, 2, 3}));
+  BOOST_TEST((parts(8) == Counts{2, 3}));
   table.sharding.columns = false;
-  BOOST_TEST(possible_parts(search::space_of(table), 8, false).empty());
-  Table sequences = table_of(96);
-  sequences.pooled = false;
-  BOOST_TEST((possible_parts(search::space_of(sequences), 8, false) == Counts{1, 2}));
-  BOOST_TEST((possible_parts(search::space_of(table_of(6)), 8, false) == Counts{1}));
+  BOOST_TEST(parts(8).empty());
+  table = table_of(96);
+  table.pooled = false;
+  BOOST_TEST((parts(8) == Counts{1, 2}));
+  table = table_of(6);
+  BOOST_TEST((parts(8) == Counts{1}));
 }
 
-BOOST_AUTO_TEST_CASE(blocks_that_take_turns_never_meet_and_are_the_whole_table) {
+BOOST_AUTO_TEST_CASE(spaces_have_as_many_blocks_as_tables_have_devices) {
+  Workload workload;
+  workload.tables = {table_of(96), table_of(96), table_of(20), table_of(20)};
+  workload.tables[1].devices = DeviceSet({1, 4, 6});
+  for (const std::size_t table : {2, 3}) {  // 20 columns are 12 and 8
+    workload.tables[table].sharding.whole = workload.tables[table].sharding.data_parallel = false;
+    workload.tables[table].sharding.min_columns = 8;
+  }
+  workload.tables[3].sharding.rows = false;
+  const search::SearchSpace space =
+      search::with_equal_blocks(search::space_of(workload), 8, {.blocks = 8});
+  const auto most = [&](std::int32_t table) { return space.of(table).most_blocks; };
+  BOOST_TEST(most(0) == 8);
+  BOOST_TEST(most(1) == 3);
+  BOOST_TEST(most(2) == 8);
+  BOOST_TEST(most(3) == 0);
+  BOOST_TEST(search::has_equal_blocks(space));
+  BOOST_TEST(!search::has_equal_blocks(search::with_any_blocks(space)));
+}
+
+BOOST_AUTO_TEST_CASE(blocks_never_meet_and_are_the_whole_table) {
+  const CostModels models = load_cost_models("h200_sim")->models;
   Rng rng(1);
   for (int trial = 0; trial < 200; ++trial) {
     Workload workload;
-    workload.tables = {table_of(96), table_of(24)};
+    workload.batch_size = 4096;
+    workload.tables = {table_of(96), table_of(24), table_of(32), table_of(32)};
     if (rng.below(2) == 0) workload.tables[1].devices = DeviceSet({0, 2, 3, 7});
-    Counts parts;
-    Counts turns;
-    for (const Table& table : workload.tables) {
-      const Counts counts = possible_parts(search::space_of(table), 8, false);
-      parts.push_back(counts[rng.below(counts.size())]);
-      turns.push_back(static_cast<std::int32_t>(rng.below(8)));
+    const Cluster cluster{8, std::int64_t{1} << 30};
+    const auto evaluator = make_evaluator(models, workload, 8, 0, {});
+    BOOST_REQUIRE(evaluator.ok());
+    const search::Problem problem(workload, cluster,
+                                  search::with_equal_blocks(search::space_of(workload), 8, {}));
+    const search::ShapeCatalog catalog(problem.space, **evaluator);
+    std::vector<search::EntryId> pieces;
+    std::size_t shards = 0;
+    for (std::int32_t table = 0; table < catalog.tables(); ++table) {
+      const std::vector<search::EntryId> blocks = catalog.equal_blocks(table);
+      const search::EntryId block = blocks[rng.below(blocks.size())];
+      pieces.insert(pieces.end(), static_cast<std::size_t>(catalog.blocks_of(block)), block);
+      shards = pieces.size();
     }
-    const PartedWorkload parted = in_parts({workload, Cluster{8, 1}}, parts, turns);
-    Plan plan{8, {}};
-    for (std::size_t k = 0; k < parted.workload.tables.size(); ++k) {
-      const auto index = static_cast<std::int32_t>(k);
-      std::int32_t device = 0;
-      do {
-        device = static_cast<std::int32_t>(rng.below(8));
-      } while (!parted.workload.tables[k].devices.has(device));
-      plan.shards.push_back(whole_table(parted.workload, index, device));
-    }
-    const EqualColumnsPlan equal =
-        with_equal_columns(workload, plan_of_blocks(workload, parted, plan));
-    BOOST_TEST(equal.unequal.empty());
-    check_equal(workload, equal.plan);
-    BOOST_TEST(std::ssize(equal.plan.shards) == std::accumulate(parts.begin(), parts.end(), 0));
+    search::LoadPlacer placer(problem, **evaluator, catalog);
+    BOOST_REQUIRE(placer.place(pieces, {}));
+    const Plan plan = search::plan_of(placer.assignment(), workload, catalog, 8);
+    check_equal(workload, plan);
+    BOOST_TEST(plan.shards.size() == shards);
+    BOOST_TEST(search::with_equal_columns(workload, plan).unequal.empty());
   }
 }
 
@@ -129,14 +153,14 @@ BOOST_AUTO_TEST_CASE(blocks_on_a_device_count_as_one_wherever_their_columns_are)
                       {0, 0, 1000, 12, 16, 1},
                       {1, 0, 1000, 0, 8, 1},
                       {1, 0, 1000, 8, 12, 0}}};
-  const EqualColumnsPlan equal = with_equal_columns(workload, crossed);
+  const search::EqualColumnsPlan equal = search::with_equal_columns(workload, crossed);
   BOOST_TEST((equal.unequal == Counts{1}));
   const Plan laid{2, {{0, 0, 1000, 0, 8, 0}, {0, 0, 1000, 8, 16, 1}}};
   BOOST_TEST((equal.plan == laid));
   // What may not be whole is not.
   const Plan whole{2, {{0, 0, 1000, 0, 16, 0}, {1, 0, 1000, 0, 12, 0}}};
   workload.tables[1].sharding.whole = false;
-  BOOST_TEST((with_equal_columns(workload, whole).unequal == Counts{1}));
+  BOOST_TEST((search::with_equal_columns(workload, whole).unequal == Counts{1}));
 }
 
 BOOST_AUTO_TEST_CASE(even_rows_become_those_of_a_modulo_on_the_same_devices) {
@@ -146,7 +170,7 @@ BOOST_AUTO_TEST_CASE(even_rows_become_those_of_a_modulo_on_the_same_devices) {
   const auto unequal = [&](std::vector<Shard> shards) {
     shards.push_back({1, 0, 10, 0, 16, 0});
     shards.push_back({2, 0, 1000, 0, 12, 0});
-    return with_equal_columns(workload, {8, std::move(shards)}).unequal;
+    return search::with_equal_columns(workload, {8, std::move(shards)}).unequal;
   };
   // Over four devices, and over two of either host, whose columns are laid out anew.
   const Plan even{8,
@@ -171,10 +195,10 @@ BOOST_AUTO_TEST_CASE(even_rows_become_those_of_a_modulo_on_the_same_devices) {
                {1, 5, 10, 8, 16, 7},
                {2, 0, 1000, 0, 12, 0}}};
   canonicalize(modulo);
-  const EqualColumnsPlan equal = with_equal_columns(workload, even);
+  const search::EqualColumnsPlan equal = search::with_equal_columns(workload, even);
   BOOST_TEST(equal.unequal.empty());
   BOOST_TEST((equal.plan == modulo));
-  BOOST_TEST((with_equal_columns(workload, modulo).plan == modulo));
+  BOOST_TEST((search::with_equal_columns(workload, modulo).plan == modulo));
   BOOST_TEST((unequal({{0, 0, 5, 0, 16, 3}, {0, 5, 10, 0, 16, 1}}) == Counts{0}));  // order
   BOOST_TEST((unequal({{0, 0, 4, 0, 16, 1}, {0, 4, 10, 0, 16, 3}}) == Counts{0}));  // sizes
   BOOST_TEST((unequal({{0, 0, 5, 0, 16, 1}, {0, 5, 10, 0, 16, 1}}) == Counts{0}));  // one device
@@ -199,7 +223,7 @@ BOOST_AUTO_TEST_CASE(rows_are_dealt_out_where_that_is_cheaper) {
     const Result<PlanResult> dealt = make_plan(workload, cluster, models, options);
     BOOST_REQUIRE_MESSAGE(dealt.ok(), dealt.status().message());
     check_equal(workload, dealt->plan);
-    BOOST_TEST((with_equal_columns(workload, dealt->plan).plan == dealt->plan));
+    BOOST_TEST((search::with_equal_columns(workload, dealt->plan).plan == dealt->plan));
     BOOST_TEST(check_memory(workload, dealt->plan, cluster.memory_bytes).message() == "");
     BOOST_TEST(simulate(workload, dealt->plan, models)->cost_ms == dealt->cost.cost_ms);
     options.row_splits = RowSplits::kOff;
@@ -221,7 +245,7 @@ BOOST_AUTO_TEST_CASE(plans_are_equal_where_the_best_are_not_and_cost_little_more
     check_equal(workload, equal->plan);
     BOOST_TEST(check_memory(workload, equal->plan, cluster.memory_bytes).message() == "");
     ratios += equal->cost.cost_ms / any->cost.cost_ms;
-    unequal += with_equal_columns(workload, any->plan).unequal.empty() ? 0 : 1;
+    unequal += search::with_equal_columns(workload, any->plan).unequal.empty() ? 0 : 1;
   }
   BOOST_TEST(unequal > 0);
   BOOST_TEST(ratios / kTrials < 1.05);
@@ -287,9 +311,9 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_equal_is_planned_as_it_can_be) {
     BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
     return found->plan;
   };
-  BOOST_TEST((with_equal_columns(workload, planned()).unequal == Counts{0}));
+  BOOST_TEST((search::with_equal_columns(workload, planned()).unequal == Counts{0}));
   workload.tables[0].sharding.rows = true;
-  BOOST_TEST(with_equal_columns(workload, planned()).unequal.empty());
+  BOOST_TEST(search::with_equal_columns(workload, planned()).unequal.empty());
 }
 
 BOOST_AUTO_TEST_CASE(thirds_that_fit_where_no_halves_do_are_found) {
