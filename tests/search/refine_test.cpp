@@ -1,5 +1,5 @@
-// Local search on the cost itself: never worse than what it starts from, near the optimum where
-// that is known, and the same plan from any number of threads.
+// Local search on the cost itself: never worse than what it starts from, and near the optimum where
+// that is known.
 #include "search/refine/refine.h"
 
 #include <algorithm>
@@ -13,30 +13,12 @@
 #include "search/local/local_walk.h"
 #include "search/local/plan_pieces.h"
 #include "tests/search/fused_evaluator.h"
+#include "tests/search/nearly_full.h"
 #include "tests/support/sanitized.h"
 
 namespace neuroshard::search {
-namespace {
 
-/// A workload on devices whose memory it nearly fills.
-struct Task {
-  Workload workload;
-  Cluster cluster;
-
-  Task(Rng& rng, std::int64_t tables, std::int32_t devices, double memory_slack)
-      : workload(test::many_tables(rng, tables)),
-        cluster(test::cluster_with_room(workload, devices, memory_slack)) {}
-};
-
-Result<SearchResult> refined(const Task& task, PlanEvaluator& evaluator, std::int64_t evaluations,
-                             ThreadPool* pool = nullptr) {
-  SearchOptions options;
-  options.evaluations = evaluations;
-  options.pool = pool;
-  return shard_refine({task.workload, task.cluster}, evaluator, options);
-}
-
-}  // namespace
+using test::NearlyFull;
 
 BOOST_AUTO_TEST_SUITE(refine)
 
@@ -44,9 +26,9 @@ BOOST_AUTO_TEST_CASE(plans_fit_and_are_below_every_baseline) {
   Rng rng(1);
   int better = 0;
   for (int round = 0; round < 12; ++round) {
-    const Task task(rng, 25, static_cast<std::int32_t>(rng.between(2, 6)), 1.15);
+    const NearlyFull task(rng, 25, static_cast<std::int32_t>(rng.between(2, 6)), 1.15);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
-    const auto found = refined(task, evaluator, 20000);
+    const auto found = test::refined(task, evaluator, 20000);
     BOOST_REQUIRE_MESSAGE(found.ok(), found.status().message());
     BOOST_TEST(!found->stopped_early);
     BOOST_TEST(validate(task.workload, found->plan).ok());
@@ -73,9 +55,10 @@ BOOST_AUTO_TEST_CASE(few_tables_a_device_in_little_memory_are_no_dearer_than_ann
   constexpr int kRounds = test::unless_sanitized(36, 3);
   for (int round = 0; round < kRounds; ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(8, 24));
-    const Task task(rng, rng.between(devices, 3 * devices), devices, 1.05 + 0.3 * rng.uniform());
+    const NearlyFull task(rng, rng.between(devices, 3 * devices), devices,
+                          1.05 + 0.3 * rng.uniform());
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
-    const auto found = refined(task, evaluator, 40000);
+    const auto found = test::refined(task, evaluator, 40000);
     SearchOptions options;
     options.evaluations = 8000;  // whole plans: no less work
     const auto annealed =
@@ -98,7 +81,7 @@ BOOST_AUTO_TEST_CASE(however_short_the_time_no_whole_table_baseline_is_cheaper) 
   options.time_limit_s = 1e-6;
   for (int round = 0; round < test::unless_sanitized(40, 10); ++round) {
     const auto devices = static_cast<std::int32_t>(rng.between(2, 12));
-    const Task task(rng, rng.between(1, 30), devices, 1.3 + 2 * rng.uniform());
+    const NearlyFull task(rng, rng.between(1, 30), devices, 1.3 + 2 * rng.uniform());
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, devices);
     const Problem problem{task.workload, task.cluster};
     const auto found = shard_refine(problem, evaluator, options);
@@ -117,10 +100,10 @@ BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
   double gaps = 0;
   constexpr int kTasks = test::unless_sanitized(25, 8);
   for (int round = 0; round < kTasks; ++round) {
-    const Task task(rng, 8, 3, 1.4);
+    const NearlyFull task(rng, 8, 3, 1.4);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 3);
     const auto best = shard_exact({task.workload, task.cluster}, evaluator, {});
-    const auto found = refined(task, evaluator, 30000);
+    const auto found = test::refined(task, evaluator, 30000);
     BOOST_REQUIRE(found.ok());
     if (!best.ok()) continue;  // only with splits
     const double optimum = test::canonical_cost(best->plan, evaluator);
@@ -129,102 +112,11 @@ BOOST_AUTO_TEST_CASE(small_tasks_end_near_the_optimum) {
   BOOST_TEST(gaps / kTasks <= 0.002);
 }
 
-BOOST_AUTO_TEST_CASE(threads_do_not_change_plans_of_a_budget) {
-  Rng rng(3);
-  for (const int tables : {20, 20, 8}) {  // of few, in more and shorter walks
-    const Task task(rng, tables, 4, 1.3);
-    test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
-    const auto alone = refined(task, evaluator, 20000);
-    BOOST_REQUIRE(alone.ok());
-    BOOST_TEST(alone->evaluations <= 25000);
-    for (const int threads : {2, 3, 8}) {
-      ThreadPool pool(threads);
-      const auto together = refined(task, evaluator, 20000, &pool);
-      BOOST_REQUIRE(together.ok());
-      BOOST_TEST((together->plan == alone->plan));
-      BOOST_TEST(together->evaluations == alone->evaluations);
-    }
-  }
-}
-
-BOOST_AUTO_TEST_CASE(a_time_limit_that_is_not_reached_does_not_change_plans_of_a_budget) {
-  Rng rng(9);
-  const Task task(rng, 20, 4, 1.3);
-  test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
-  const auto expected = refined(task, evaluator, 20000);
-  for (const int threads : {1, 2, 3, 7}) {
-    ThreadPool pool(threads);
-    SearchOptions options;
-    options.evaluations = 20000;
-    options.time_limit_s = 1e6;
-    options.pool = &pool;
-    const auto found = shard_refine({task.workload, task.cluster}, evaluator, options);
-    BOOST_REQUIRE(found.ok());
-    BOOST_TEST((found->plan == expected->plan));
-    BOOST_TEST(found->evaluations == expected->evaluations);
-    BOOST_TEST(!found->stopped_early);
-  }
-  // A budget that no time would do for ends with the limit.
-  SearchOptions large;
-  large.evaluations = std::int64_t{1} << 60;
-  large.time_limit_s = 0.05;
-  const auto stopped = shard_refine({task.workload, task.cluster}, evaluator, large);
-  BOOST_REQUIRE(stopped.ok());
-  BOOST_TEST(stopped->stopped_early);
-}
-
-BOOST_AUTO_TEST_CASE(limits_end_it) {
-  Rng rng(4);
-  const Task task(rng, 20, 4, 1.3);
-  test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
-  constexpr int kMany = test::unless_sanitized(200000, 40000);
-  const auto more = refined(task, evaluator, kMany);
-  BOOST_TEST(more->evaluations >= kMany - 1000);
-  // Fewer than the start takes: the start.
-  const auto start = refined(task, evaluator, 1);
-  BOOST_REQUIRE(start.ok());
-  BOOST_TEST(start->evaluations <= 100);
-  SearchOptions timed;
-  timed.time_limit_s = 0.01;
-  const auto stopped = shard_refine({task.workload, task.cluster}, evaluator, timed);
-  BOOST_REQUIRE(stopped.ok());
-  BOOST_TEST(stopped->stopped_early);
-  CancelToken cancel;
-  cancel.cancel();
-  timed.time_limit_s = 1e9;
-  timed.cancel = &cancel;
-  const auto cancelled = shard_refine({task.workload, task.cluster}, evaluator, timed);
-  BOOST_REQUIRE(cancelled.ok());  // the baselines have a plan at once
-  BOOST_TEST(cancelled->stopped_early);
-}
-
-BOOST_AUTO_TEST_CASE(a_budget_is_kept_whatever_its_size) {
-  Rng rng(12);
-  for (const std::int64_t tables : {1, 5, 30, 120}) {
-    for (const double slack : {1.05, 3.0}) {
-      const Task task(rng, tables, 8, slack);
-      test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 8);
-      const bool rows = slack > 2;
-      for (const std::int64_t budget :
-           {1, 100, 1000, 3000, 10'000, test::unless_sanitized(100'000, 20'000)}) {
-        SearchOptions options;
-        options.evaluations = budget;
-        options.row_splits = rows ? RowSplits::kAny : RowSplits::kOff;
-        options.row_parts = 16;
-        const auto found = shard_refine({task.workload, task.cluster}, evaluator, options);
-        if (!found.ok()) break;
-        BOOST_TEST(found->evaluations <= budget + budget / 100 + 100);
-        BOOST_TEST(found->evaluations >= budget - budget / 100 - 100);
-      }
-    }
-  }
-}
-
 BOOST_AUTO_TEST_CASE(what_no_algorithm_can_place_is_refused) {
   Rng rng(5);
-  const Task task(rng, 20, 4, 0.9);
+  const NearlyFull task(rng, 20, 4, 0.9);
   test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
-  const auto found = refined(task, evaluator, 1000);
+  const auto found = test::refined(task, evaluator, 1000);
   BOOST_TEST((found.status().code() == StatusCode::kInfeasible));
 }
 
@@ -320,7 +212,7 @@ BOOST_AUTO_TEST_CASE(rows_are_split_where_that_is_allowed_and_helps) {
 BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
   Rng rng(12);
   for (int round = 0; round < test::unless_sanitized(10, 4); ++round) {
-    const Task task(rng, 20, static_cast<std::int32_t>(rng.between(2, 6)), 1.1);
+    const NearlyFull task(rng, 20, static_cast<std::int32_t>(rng.between(2, 6)), 1.1);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, task.cluster.devices);
     SearchOptions options;
     options.evaluations = 10000;
@@ -344,7 +236,7 @@ BOOST_AUTO_TEST_CASE(row_splits_keep_to_the_memory_and_below_every_baseline) {
 BOOST_AUTO_TEST_CASE(a_walk_says_what_its_best_plan_costs) {
   Rng rng(6);
   for (int round = 0; round < test::unless_sanitized(6, 2); ++round) {
-    const Task task(rng, 24, 4, 1.2);
+    const NearlyFull task(rng, 24, 4, 1.2);
     test::FusedEvaluator evaluator = test::random_fused(rng, task.workload, 4);
     const auto start =
         find_algorithm("neuroshard")->run({task.workload, task.cluster}, evaluator, {});
