@@ -14,8 +14,10 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   }
   const std::vector<ShardShape> shapes = shapes_of(plan);
   const std::vector<ShapeId> ids = evaluator.intern_all(shapes);
-  PlacedPlan placed{
-      std::vector<float>(devices, evaluator.empty_cost()), std::vector<std::int64_t>(devices), {}};
+  PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
+                    std::vector<std::int64_t>(devices),
+                    {},
+                    std::vector<OtherTravel>(devices)};
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const bool replicated = shapes[k].replicated;
     const Exchanged exchanged = evaluator.exchanged(shapes[k]);
@@ -23,6 +25,7 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
     for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
       placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
       placed.dim_sums[device] += exchanged.dims;
+      placed.other[device] += exchanged.other;
       placed.collectives += exchanged.collectives;
     }
   }
@@ -33,8 +36,9 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
   const PlacedPlan placed = place(plan, evaluator);
   double cost = 0;
   Scratch scratch;
-  evaluator.plan_costs({1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}},
-                       {&cost, 1}, scratch);
+  evaluator.plan_costs(
+      {1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}, placed.other}, {&cost, 1},
+      scratch);
   return cost;
 }
 

@@ -20,12 +20,20 @@ using Scratch = AlignedVector<float>;
 /// What decides which collectives a step has, counted over the shards of all devices: sums of what
 /// each shard brings.
 struct Collectives {
-  std::int64_t outputs = 0;        ///< shards whose outputs go by the all-to-all
-  std::int64_t partial_dims = 0;   ///< columns whose partial sums hosts add up
-  std::int64_t partial_sent = 0;   ///< what those are of Exchanged::dims
+  std::int64_t outputs = 0;       ///< shards whose outputs go by the all-to-all
+  std::int64_t partial_dims = 0;  ///< columns whose partial sums hosts add up
+  std::int64_t partial_sent = 0;  ///< what those are of Exchanged::dims
+  /// Of those what no device has more of than others, as hosts share out what they add up: beside
+  /// Exchanged::dims. And the shards that it is of, and the columns that they send inside hosts.
+  std::int64_t spread_sent = 0;
+  std::int64_t spread_shards = 0;
+  std::int64_t spread_dims = 0;
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
   std::int64_t in_steps = 0;       ///< shards of those that hosts add up before they send them on
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
+  /// Of replicas that are looked up by themselves, nanoseconds before and after what outputs meet.
+  std::int64_t forward_ns = 0;
+  std::int64_t backward_ns = 0;
   /// Columns of hot rows, whose sums are added to those that arrive of the cold rows.
   std::int64_t merged_dims = 0;
 
@@ -33,9 +41,14 @@ struct Collectives {
     outputs += other.outputs;
     partial_dims += other.partial_dims;
     partial_sent += other.partial_sent;
+    spread_sent += other.spread_sent;
+    spread_shards += other.spread_shards;
+    spread_dims += other.spread_dims;
     scatters += other.scatters;
     in_steps += other.in_steps;
     reduced_bytes += other.reduced_bytes;
+    forward_ns += other.forward_ns;
+    backward_ns += other.backward_ns;
     merged_dims += other.merged_dims;
     return *this;
   }
@@ -43,10 +56,32 @@ struct Collectives {
     outputs -= other.outputs;
     partial_dims -= other.partial_dims;
     partial_sent -= other.partial_sent;
+    spread_sent -= other.spread_sent;
+    spread_shards -= other.spread_shards;
+    spread_dims -= other.spread_dims;
     scatters -= other.scatters;
     in_steps -= other.in_steps;
     reduced_bytes -= other.reduced_bytes;
+    forward_ns -= other.forward_ns;
+    backward_ns -= other.backward_ns;
     merged_dims -= other.merged_dims;
+    return *this;
+  }
+};
+
+/// What a device has travel beside its dims, added up over its shards.
+struct OtherTravel {
+  std::int64_t sum_dims = 0;  ///< of the dims, which hosts add up before they send them on
+  std::int64_t lookups = 0;   ///< of rows, a sample, in thousandths
+
+  OtherTravel& operator+=(const OtherTravel& other) {
+    sum_dims += other.sum_dims;
+    lookups += other.lookups;
+    return *this;
+  }
+  OtherTravel& operator-=(const OtherTravel& other) {
+    sum_dims -= other.sum_dims;
+    lookups -= other.lookups;
     return *this;
   }
 };
@@ -56,6 +91,7 @@ struct Exchanged {
   /// Columns of one output a sample that are as many values as those its device sends.
   std::int64_t dims = 0;
   Collectives collectives{};
+  OtherTravel other{};
 };
 
 /// Complete plans of one device count, to be costed together.
@@ -66,6 +102,8 @@ struct PlanBatch {
   std::span<const float> compute_ms;
   std::span<const std::int64_t> dim_sums;      ///< [plans, devices], of Exchanged::dims
   std::span<const Collectives> collectives{};  ///< [plans]; empty: not known, and not counted
+  /// [plans, devices], of Exchanged::other; empty: not known, and taken to be nothing.
+  std::span<const OtherTravel> other{};
 };
 
 /// Where plan_details() puts what it finds, [plans, devices] each, milliseconds.

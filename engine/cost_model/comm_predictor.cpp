@@ -11,7 +11,8 @@ namespace {
 /// Dims of all devices of all plans, as networks see them.
 void fill_dims(const CommBatch& batch, double scale, float* dims) {
   for (std::int64_t k = 0; k < batch.plans * batch.devices; ++k) {
-    dims[k] = static_cast<float>(static_cast<double>(batch.dim_sums[k]) * scale);
+    const double more = batch.more_dims == nullptr ? 0 : batch.more_dims[k / batch.devices];
+    dims[k] = static_cast<float>((static_cast<double>(batch.dim_sums[k]) + more) * scale);
   }
 }
 
@@ -131,11 +132,15 @@ void CommPredictor::predict(const CommBatch& batch, float* scratch) const {
   } else {
     pooled_backward(batch, dims, work);
   }
-  if (exchange_.has_codecs()) {
-    add_codecs(exchange_.backward, batch, batch.backward_ms);
+  if (exchange_.has_codecs()) add_codecs(exchange_.backward, batch, batch.backward_ms);
+  if (exchange_.forward.dims != exchange_.backward.dims) {
     fill_dims(batch, exchange_.forward.dims, dims);
   }
   for (std::int64_t plan = 0; plan < batch.plans; ++plan) {
+    if (batch.together) {
+      std::fill_n(starts + plan * batch.devices, batch.devices, 0.0f);
+      continue;
+    }
     fill_starts(batch, plan * batch.devices, codec_of_own_ms(exchange_.forward, 1, batch_size_),
                 starts);
   }

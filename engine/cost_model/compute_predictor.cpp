@@ -32,24 +32,33 @@ double dot(std::span<const float> a, const float* b) {
 
 }  // namespace
 
+double lookups_of_shape(const Workload& workload, const ShardShape& shape) {
+  const Table& table = workload.tables[static_cast<std::size_t>(shape.table)];
+  return table.pooling_factor * static_cast<double>(shape.rows) / static_cast<double>(table.rows);
+}
+
 ComputePredictor::ComputePredictor(const ComputeModel& model, const Workload& workload,
-                                   std::int32_t devices, const nn::InferenceKernels& kernels)
+                                   std::int32_t devices, const nn::InferenceKernels& kernels,
+                                   const BesideCosts& beside)
     : kernels_(kernels),
       workload_(workload),
       devices_(devices),
       features_(model.features),
       scaling_(model.scaling),
       target_(model.target),
+      beside_(beside),
       encoder_(model.table, kernels),
       lift_(first_layer(model.head), kernels),
       output_bias_(model.head.bias(1)[0]) {
-  const auto width = static_cast<std::size_t>(lift_.output_stride());
+  // What is kept behind the first layer has no weight.
+  const std::size_t width = lift_stride() + (beside.lookups ? nn::kInferenceLanes : 0);
   bias_.assign(width, 0.0f);
   output_weight_.assign(width, 0.0f);
   std::copy(model.head.bias(0).begin(), model.head.bias(0).end(), bias_.begin());
   std::copy(model.head.weight(1).begin(), model.head.weight(1).end(), output_weight_.begin());
   inputs_.resize(kTogether * static_cast<std::size_t>(features_.size()));
   encodings_.resize(kTogether * static_cast<std::size_t>(encoder_.output_stride()));
+  lifted_.resize(kTogether * lift_stride());
   scratch_.resize(std::max(encoder_.scratch_size(kTogether), lift_.scratch_size(kTogether)));
   state_.resize(width);
   ids_.reserve(workload_.tables.size());
@@ -69,9 +78,9 @@ void ComputePredictor::hold(std::span<const ShardShape> shapes) {
 
 void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<std::int32_t> ids) {
   const auto features = static_cast<std::size_t>(features_.size());
-  std::size_t fresh = 0;  // shapes that wait for encode()
+  fresh_.clear();  // shapes that wait for encode()
   for (std::size_t k = 0; k < shapes.size(); ++k) {
-    const auto next = static_cast<std::int32_t>(shape_costs_.size() + fresh);
+    const auto next = static_cast<std::int32_t>(shape_costs_.size() + fresh_.size());
     ShardShape seen = shapes[k];
     seen.row_blocks = 0;  // how rows were dealt out is no feature
     seen.in_order = false;
@@ -79,12 +88,13 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
     const auto [entry, is_new] = ids_.try_emplace(seen, next);
     ids[k] = entry->second;
     if (!is_new) continue;
-    write_inputs(shapes[k], inputs_.data() + fresh * features);
-    if (++fresh < kTogether) continue;
-    encode(fresh);
-    fresh = 0;
+    write_inputs(shapes[k], inputs_.data() + fresh_.size() * features);
+    fresh_.push_back(shapes[k]);
+    if (fresh_.size() < kTogether) continue;
+    encode(fresh_);
+    fresh_.clear();
   }
-  if (fresh > 0) encode(fresh);
+  if (!fresh_.empty()) encode(fresh_);
 }
 
 void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) const {
@@ -96,21 +106,33 @@ void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) cons
   }
 }
 
-/// The shapes in inputs_, `count` of them, get the next numbers.
-void ComputePredictor::encode(std::size_t count) {
+/// The shapes whose inputs are in inputs_ get the next numbers.
+void ComputePredictor::encode(std::span<const ShardShape> shapes) {
   const std::size_t width = bias_.size();
-  const auto rows = static_cast<std::int64_t>(count);
+  const auto rows = static_cast<std::int64_t>(shapes.size());
   const std::size_t before = contributions_.size();
-  contributions_.resize(before + count * width);
+  contributions_.resize(before + shapes.size() * width);
   encoder_.forward(rows, inputs_.data(), encoder_.inputs(), scratch_.data(), encodings_.data());
-  lift_.forward(rows, encodings_.data(), encoder_.output_stride(), scratch_.data(),
-                contributions_.data() + before);
-  for (std::size_t k = 0; k < count; ++k) {
+  lift_.forward(rows, encodings_.data(), encoder_.output_stride(), scratch_.data(), lifted_.data());
+  for (std::size_t k = 0; k < shapes.size(); ++k) {
+    float* const contribution = contributions_.data() + before + k * width;
+    std::copy_n(lifted_.data() + k * lift_stride(), lift_stride(), contribution);
+    add_beside(shapes[k], contribution);
     const auto shape = static_cast<std::int32_t>(shape_costs_.size());
     offsets_.push_back(static_cast<float>(dot(output_weight_, addend(shape)) + output_bias_));
     state_ = bias_;
     shape_costs_.push_back(place(shape, state_.data()));
   }
+}
+
+void ComputePredictor::add_beside(const ShardShape& shape, float* contribution) const {
+  if (beside_.replicas_apart && shape.replicated && shape.kernel.hot_rows == 0) {
+    std::fill_n(contribution, lift_stride(), 0.0f);
+  }
+  if (!beside_.lookups) return;
+  std::fill_n(contribution + lift_stride(), bias_.size() - lift_stride(), 0.0f);
+  if (shape.replicated) return;  // every device has its own samples
+  contribution[lookups_at()] = static_cast<float>(lookups_of_shape(workload_, shape));
 }
 
 void ComputePredictor::costs_with(std::int32_t shape, std::span<const float> states,

@@ -14,6 +14,15 @@
 
 namespace neuroshard {
 
+/// Rows that a sample looks up of a shard.
+double lookups_of_shape(const Workload& workload, const ShardShape& shape);
+
+/// What a step has of shapes beside their costs.
+struct BesideCosts {
+  bool replicas_apart = false;  ///< tables on every device add nothing: others look them up
+  bool lookups = false;         ///< states also keep what a sample looks up of the device's shards
+};
+
 /// The compute model, evaluated incrementally. A device's cost is head(sum of its shards'
 /// encodings), and the head's first layer is linear before its ReLU, so what is kept per device is
 /// that layer's pre-activation A = W1 sum(e) + b1, and per shape its contribution P = W1 e: adding
@@ -25,7 +34,7 @@ class ComputePredictor {
  public:
   /// For plans on `devices` devices, of which replicas know. REQUIRES validate(model).ok().
   ComputePredictor(const ComputeModel& model, const Workload& workload, std::int32_t devices,
-                   const nn::InferenceKernels& kernels);
+                   const nn::InferenceKernels& kernels, const BesideCosts& beside = {});
 
   /// Numbers of the shapes, from 0 in the order of first sight; new ones are encoded together. A
   /// shape's costs do not depend on the shapes beside it.
@@ -62,13 +71,19 @@ class ComputePredictor {
   /// not touched. What place() returns but for rounding: at most 2^-24 state_size() times the sum
   /// of |w2| (|state| + |contribution|) apart, before the logarithm is undone.
   void costs_with(std::int32_t shape, std::span<const float> states, std::span<float> costs) const;
+  /// Where a state or an addend has its lookups of a sample. REQUIRES that states keep them.
+  [[nodiscard]] std::size_t lookups_at() const { return lift_stride(); }
   /// Milliseconds of that device; of one without shards head(0).
   [[nodiscard]] float empty_cost() const { return empty_cost_; }
 
  private:
   [[nodiscard]] float to_ms(float output) const { return milliseconds_of(output, target_); }
+  [[nodiscard]] std::size_t lift_stride() const {
+    return static_cast<std::size_t>(lift_.output_stride());
+  }
+  void add_beside(const ShardShape& shape, float* contribution) const;
   void write_inputs(const ShardShape& shape, float* inputs) const;
-  void encode(std::size_t count);
+  void encode(std::span<const ShardShape> shapes);
 
   const nn::InferenceKernels& kernels_;
   const Workload& workload_;
@@ -76,6 +91,7 @@ class ComputePredictor {
   const FeatureSet features_;
   const Scaling scaling_;
   const CostTarget target_;
+  const BesideCosts beside_;
   const nn::PackedMlp encoder_;         // features -> encoding
   const nn::PackedMlp lift_;            // encoding -> contribution: W1, without bias and ReLU
   AlignedVector<float> bias_;           // b1, padded
@@ -91,6 +107,8 @@ class ComputePredictor {
   // Work space of intern_all(), for as many new shapes as are encoded at once.
   AlignedVector<float> inputs_;
   AlignedVector<float> encodings_;
+  AlignedVector<float> lifted_;
+  std::vector<ShardShape> fresh_;
   AlignedVector<float> scratch_;
   AlignedVector<float> state_;
 };

@@ -6,30 +6,9 @@
 #include "engine/core/cost_error.h"
 #include "engine/core/status.h"
 #include "engine/core/table.h"
+#include "engine/cost_model/step_time.h"
 
 namespace neuroshard {
-
-/// What a training step takes beside lookups and exchanges, on every device alike, milliseconds.
-/// Outputs travel while the bottom network runs, and their gradients while its backward pass does:
-/// an exchange that is over before those saves nothing.
-struct DenseTime {
-  double beside_forward_ms = 0;   ///< runs while outputs travel
-  double beside_backward_ms = 0;  ///< runs while their gradients travel
-  double rest_ms = 0;             ///< nothing of the embedding part runs beside it
-
-  /// What the dense part adds to a step whose exchanges take so long.
-  [[nodiscard]] double added_ms(double forward_ms, double backward_ms) const {
-    return beyond(beside_forward_ms, forward_ms) + before_outputs_ms(backward_ms);
-  }
-  /// That without what runs while outputs travel.
-  [[nodiscard]] double before_outputs_ms(double backward_ms) const {
-    return beyond(beside_backward_ms, backward_ms) + rest_ms;
-  }
-  /// What is left of `dense_ms` beside an exchange of `exchange_ms`.
-  static double beyond(double dense_ms, double exchange_ms) {
-    return dense_ms > exchange_ms ? dense_ms - exchange_ms : 0;
-  }
-};
 
 /// What a dense part is of.
 struct DenseOrigin {

@@ -7,17 +7,21 @@ namespace {
 
 constexpr double kMsPerByte = 1e-6;  // at 1 GB/s
 
-ExchangeCosts::Way way_of(Precision precision, double device_gbps) {
-  if (precision == Precision::kFp32) return {};
-  const double plain = exchange_bytes(1, Precision::kFp32);
+/// The exact format is that of the values.
+ExchangeCosts::Way way_of(Precision precision, Precision values, double device_gbps) {
+  const double learned = exchange_bytes(1, Precision::kFp32);
+  const double plain = exchange_bytes(1, values);
+  if (precision == Precision::kFp32 || precision == values) return {plain / learned, 0};
   const double coded = exchange_bytes(1, precision);
-  return {coded / plain, (plain + coded) / device_gbps * kMsPerByte};
+  return {coded / learned, (plain + coded) / device_gbps * kMsPerByte};
 }
 
 }  // namespace
 
-ExchangeCosts ExchangeCosts::of(const ExchangeFormat& format, double device_gbps) {
-  return {way_of(format.forward, device_gbps), way_of(format.backward, device_gbps)};
+ExchangeCosts ExchangeCosts::of(const ExchangeFormat& format, double device_gbps,
+                                Precision values) {
+  return {way_of(format.forward, values, device_gbps),
+          way_of(format.backward, values, device_gbps)};
 }
 
 double codec_of_kept_ms(const ExchangeCosts::Way& way, std::span<const std::int64_t> dims,

@@ -20,9 +20,11 @@ struct ExchangeCosts {
   Way forward;
   Way backward;
 
-  /// Of devices that copy at `device_gbps`, 10^9 bytes a second read and written.
-  /// REQUIRES device_gbps > 0, or an exact format.
-  static ExchangeCosts of(const ExchangeFormat& format, double device_gbps);
+  /// Of devices that copy at `device_gbps`, 10^9 bytes a second read and written, and compute
+  /// outputs in `values`: what travels so needs no codec. REQUIRES device_gbps > 0, or an exact
+  /// format.
+  static ExchangeCosts of(const ExchangeFormat& format, double device_gbps,
+                          Precision values = Precision::kFp32);
 
   [[nodiscard]] bool has_codecs() const {
     return forward.ms_per_value > 0 || backward.ms_per_value > 0;

@@ -12,10 +12,9 @@
 namespace neuroshard {
 namespace {
 
-/// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
-double total(float compute, float backward, float forward, double dense) {
-  const double sum = static_cast<double>(compute) + backward + forward + dense;
-  return sum == sum ? sum : std::numeric_limits<double>::infinity();
+BesideCosts beside_of(const std::optional<DenseTime>& dense) {
+  if (!dense) return {};
+  return {!dense->replicas.empty(), dense->links && dense->links->input_ms_per_lookup > 0};
 }
 
 Status check(const CostModels& models, const Workload& workload, std::int32_t devices) {
@@ -49,7 +48,9 @@ Result<std::unique_ptr<MlpEvaluator>> MlpEvaluator::create(const CostModels& mod
   }
   return std::unique_ptr<MlpEvaluator>(
       new MlpEvaluator(models, workload, devices, isa,
-                       ExchangeCosts::of(exchange, models.device_gbps.value_or(0)), dense));
+                       ExchangeCosts::of(exchange, models.device_gbps.value_or(0),
+                                         dense ? dense->values : Precision::kFp32),
+                       dense));
 }
 
 MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, std::int32_t devices,
@@ -57,10 +58,11 @@ MlpEvaluator::MlpEvaluator(const CostModels& models, const Workload& workload, s
                            const std::optional<DenseTime>& dense)
     : workload_(workload),
       devices_(devices),
-      traffic_(workload, devices, models, exchange),
-      compute_(*models.compute, workload, devices, nn::inference_kernels(isa)),
-      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange),
-      dense_(dense) {}
+      dense_(dense),
+      keeps_lookups_(beside_of(dense).lookups),
+      traffic_(workload, devices, models, exchange, dense),
+      compute_(*models.compute, workload, devices, nn::inference_kernels(isa), beside_of(dense)),
+      comm_(*models.comm, workload.batch_size, nn::inference_kernels(isa), exchange) {}
 
 void MlpEvaluator::hold(std::span<const HotRows> hot) {
   if (std::equal(hot.begin(), hot.end(), hot_.begin(), hot_.end())) return;
@@ -76,20 +78,57 @@ void MlpEvaluator::hold(std::span<const HotRows> hot) {
   compute_.hold(shapes);
 }
 
+float MlpEvaluator::cost_of_sum(std::span<const float* const> parts) const {
+  const float ms = compute_.cost_of_sum(parts);
+  if (!keeps_lookups_) return ms;
+  float lookups = 0;
+  for (const float* const part : parts) lookups += part[compute_.lookups_at()];
+  return with_input(ms, lookups);
+}
+
+void MlpEvaluator::costs_with(search::ShapeId shape, std::span<const float> states,
+                              std::span<float> costs) const {
+  compute_.costs_with(shape, states, costs);
+  if (!keeps_lookups_) return;
+  const float* lookups = states.data() + compute_.lookups_at();
+  const float own = compute_.addend(shape)[compute_.lookups_at()];
+  for (float& cost : costs) {
+    cost = with_input(cost, *lookups + own);
+    lookups += state_size();
+  }
+}
+
 /// The outputs live at the front of the scratch memory, the predictor works behind them.
 CommBatch MlpEvaluator::predict_comm(const search::PlanBatch& batch,
                                      search::Scratch& scratch) const {
   const std::size_t values = batch.compute_ms.size();
-  const std::size_t front = (2 * values + 15) / 16 * 16;
-  CommBatch comm{batch.plans,           devices_, batch.compute_ms.data(),
-                 batch.dim_sums.data(), nullptr,  nullptr};
+  const auto plans = static_cast<std::size_t>(batch.plans);
+  const std::size_t front = (2 * values + plans + 15) / 16 * 16;
+  CommBatch comm{batch.plans, devices_, batch.compute_ms.data(), batch.dim_sums.data(), nullptr,
+                 nullptr,     nullptr,  dense_.has_value()};
   const std::size_t size = front + comm_.scratch_size(comm);
   if (scratch.size() < size) scratch.resize(size);
   comm.backward_ms = scratch.data();
   comm.forward_ms = scratch.data() + values;
+  if (dense_ && !batch.collectives.empty()) {
+    float* const more = scratch.data() + 2 * values;
+    for (std::size_t plan = 0; plan < plans; ++plan) {
+      more[plan] =
+          static_cast<float>(batch.collectives[plan].spread_sent) / static_cast<float>(devices_);
+    }
+    comm.more_dims = more;
+  }
   comm_.predict(comm, scratch.data() + front);
   add_other_collectives(batch, comm);
   return comm;
+}
+
+search::Collectives MlpEvaluator::collectives_of(const search::PlanBatch& batch,
+                                                 std::size_t plan) const {
+  if (batch.collectives.empty()) return {};
+  search::Collectives all = batch.collectives[plan];
+  all += held_;
+  return all;
 }
 
 /// All devices leave these together: nobody waits longer for the others after them.
@@ -97,10 +136,9 @@ void MlpEvaluator::add_other_collectives(const search::PlanBatch& batch,
                                          const CommBatch& comm) const {
   const auto devices = static_cast<std::size_t>(devices_);
   for (std::size_t plan = 0; plan < batch.collectives.size(); ++plan) {
-    search::Collectives all = batch.collectives[plan];
-    all += held_;
-    const ShardTraffic::Times more =
-        traffic_.beside_all_to_all(all, batch.dim_sums.subspan(plan * devices, devices));
+    const ShardTraffic::Times more = traffic_.beside_all_to_all(
+        collectives_of(batch, plan), batch.dim_sums.subspan(plan * devices, devices),
+        batch.other.empty() ? batch.other : batch.other.subspan(plan * devices, devices));
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
       comm.forward_ms[at] += more.forward_ms;
       comm.backward_ms[at] += more.backward_ms;
@@ -113,12 +151,12 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
   const CommBatch comm = predict_comm(batch, scratch);
   const auto devices = static_cast<std::size_t>(devices_);
   for (std::size_t plan = 0; plan < costs.size(); ++plan) {
+    const StepLoad load = common_load(batch, plan);
     double cost = -std::numeric_limits<double>::infinity();
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-      const float backward = comm.backward_ms[at];
-      const float forward = comm.forward_ms[at];
-      cost = std::max(cost,
-                      total(batch.compute_ms[at], backward, forward, dense_ms(backward, forward)));
+      cost = std::max(
+          cost,
+          time_of(load, batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]).total_ms);
     }
     costs[plan] = cost;
   }
@@ -127,29 +165,40 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
 void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::PlanDetails& details,
                                 search::Scratch& scratch) const {
   const CommBatch comm = predict_comm(batch, scratch);
-  for (std::size_t at = 0; at < batch.compute_ms.size(); ++at) {
-    const float compute = batch.compute_ms[at];
-    const float backward = comm.backward_ms[at];
-    const float forward = comm.forward_ms[at];
-    const double before = dense_ ? dense_->before_outputs_ms(backward) : 0;
-    details.ready_ms[at] = total(compute, backward, 0.0f, before);
-    details.total_ms[at] = total(compute, backward, forward, dense_ms(backward, forward));
+  const auto devices = static_cast<std::size_t>(devices_);
+  for (std::size_t plan = 0; plan * devices < batch.compute_ms.size(); ++plan) {
+    const StepLoad load = common_load(batch, plan);
+    for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
+      const StepTime time =
+          time_of(load, batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]);
+      details.ready_ms[at] = time.ready_ms;
+      details.total_ms[at] = time.total_ms;
+    }
   }
 }
 
 PlanCost MlpEvaluator::evaluate(const Plan& plan) {
-  const auto [compute, dims, collectives] = search::place(plan, *this);
+  const auto [compute, dims, collectives, others] = search::place(plan, *this);
   search::Scratch scratch;
-  const CommBatch comm = predict_comm({1, compute, dims, {&collectives, 1}}, scratch);
+  const search::PlanBatch batch{1, compute, dims, {&collectives, 1}, others};
+  const CommBatch comm = predict_comm(batch, scratch);
+  const StepLoad load = common_load(batch, 0);
   const std::vector<std::int64_t> columns = columns_of_devices(plan);
   PlanCost cost;
   cost.cost_ms = -std::numeric_limits<double>::infinity();
   for (std::size_t d = 0; d < compute.size(); ++d) {
     const float forward = comm.forward_ms[d];
     const float backward = comm.backward_ms[d];
-    const double dense = dense_ms(backward, forward);
-    cost.per_device.push_back({compute[d], forward, backward, 0, columns[d], 0, dense});
-    cost.cost_ms = std::max(cost.cost_ms, total(compute[d], backward, forward, dense));
+    const double total = time_of(load, compute[d], backward, forward).total_ms;
+    DeviceCost own{compute[d], forward, backward, 0, columns[d], 0, 0};
+    if (dense_) {
+      // What hides behind the dense part is not counted twice.
+      own.compute_ms = std::clamp(own.compute_ms - dense_->launches_saved_ms, 0.0,
+                                  std::max(0.0, total - forward - backward));
+      own.dense_ms = total - own.compute_ms - forward - backward;
+    }
+    cost.per_device.push_back(own);
+    cost.cost_ms = std::max(cost.cost_ms, total);
   }
   return cost;
 }

@@ -46,28 +46,23 @@ class MlpEvaluator final : public CostEvaluator {
     return ids;
   }
   void hold(std::span<const HotRows> hot) override;
-  [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override {
-    return traffic_.of(shape);
-  }
+  [[nodiscard]] search::Exchanged exchanged(const ShardShape& shape) const override;
   [[nodiscard]] double shape_cost(search::ShapeId shape) const override {
     return compute_.shape_cost(shape);
   }
   [[nodiscard]] std::size_t state_size() const override { return compute_.state_size(); }
   void clear(float* state) const override { compute_.clear(state); }
   float place(search::ShapeId shape, float* state) const override {
-    return compute_.place(shape, state);
+    const float ms = compute_.place(shape, state);
+    return keeps_lookups_ ? with_input(ms, state[compute_.lookups_at()]) : ms;
   }
   [[nodiscard]] float empty_cost() const override { return compute_.empty_cost(); }
   [[nodiscard]] const float* addend(search::ShapeId shape) const override {
     return compute_.addend(shape);
   }
-  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override {
-    return compute_.cost_of_sum(parts);
-  }
+  [[nodiscard]] float cost_of_sum(std::span<const float* const> parts) const override;
   void costs_with(search::ShapeId shape, std::span<const float> states,
-                  std::span<float> costs) const override {
-    compute_.costs_with(shape, states, costs);
-  }
+                  std::span<float> costs) const override;
   [[nodiscard]] bool devices_alike() const override { return comm_.devices_alike(); }
   void plan_costs(const search::PlanBatch& batch, std::span<double> costs,
                   search::Scratch& scratch) const override;
@@ -83,18 +78,21 @@ class MlpEvaluator final : public CostEvaluator {
   [[nodiscard]] CommBatch predict_comm(const search::PlanBatch& batch,
                                        search::Scratch& scratch) const;
   void add_other_collectives(const search::PlanBatch& batch, const CommBatch& comm) const;
-  [[nodiscard]] double dense_ms(float backward, float forward) const {
-    return dense_ ? dense_->added_ms(forward, backward) : 0;
-  }
+  [[nodiscard]] search::Collectives collectives_of(const search::PlanBatch& batch,
+                                                   std::size_t plan) const;
+  [[nodiscard]] float with_input(float compute_ms, float lookups) const;
+  [[nodiscard]] StepLoad common_load(const search::PlanBatch& batch, std::size_t plan) const;
+  [[nodiscard]] StepTime time_of(StepLoad load, float compute, float backward, float forward) const;
 
   const Workload& workload_;
   const std::int32_t devices_;
+  const std::optional<DenseTime> dense_;
+  const bool keeps_lookups_;
   const ShardTraffic traffic_;
   std::vector<HotRows> hot_;  // on every device
   search::Collectives held_;  // theirs, on all devices together
   ComputePredictor compute_;
   CommPredictor comm_;
-  const std::optional<DenseTime> dense_;
 };
 
 }  // namespace neuroshard

@@ -19,9 +19,10 @@ std::int64_t columns(double values, double share) {
 }  // namespace
 
 ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices, const CostModels& models,
-                           const ExchangeCosts& exchange)
+                           const ExchangeCosts& exchange, const std::optional<DenseTime>& step)
     : workload_(workload),
       devices_(devices),
+      in_step_(step.has_value()),
       links_(models.links),
       exchange_(exchange),
       merge_ms_per_dim_(
@@ -30,6 +31,11 @@ ShardTraffic::ShardTraffic(const Workload& workload, std::int32_t devices, const
               : 0),
       host_devices_(devices) {
   if (!links_) return;
+  if (step && step->links && devices > 1) {
+    const double outside = latency_ms(*links_, devices);
+    links_->inter_host_latency_us = step->links->links.inter_host_latency_us;
+    saved_ms_ = outside - latency_ms(*links_, devices);
+  }
   host_devices_ = devices_of_host(*links_, devices);
   outputs_ = output_times(*links_, devices);
   sums_ = partial_sum_times(*links_, devices);
@@ -59,14 +65,19 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   const bool scattered = shape.reduce_scattered(devices_, host_devices_);
   // These may be all devices where the last host is not full.
   const bool on_whole_hosts = scattered || shape.on_whole_hosts(host_devices_);
+  const bool spread = in_step_ && !on_whole_hosts && outputs_.between > 0;
   const std::int64_t sent = on_whole_hosts ? std::llround(static_cast<double>(dims) * sum_share_)
                                            : added_up_on_hosts(dims, shape.rows, table.rows);
-  return {sent,
+  return {spread ? 0 : sent,
           {.outputs = scattered ? 0 : 1,
            .partial_dims = dims,
            .partial_sent = sent,
+           .spread_sent = spread ? sent : 0,
+           .spread_shards = spread ? 1 : 0,
+           .spread_dims = spread ? dims : 0,
            .scatters = scattered ? 1 : 0,
-           .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0}};
+           .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
+          {.sum_dims = spread || !(outputs_.between > 0) ? 0 : sent}};
 }
 
 /// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
@@ -105,20 +116,62 @@ ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collec
           static_cast<float>((near_sums + std::max(0.0, near_whole - far)) * busiest * ms)};
 }
 
-ShardTraffic::Times ShardTraffic::beside_all_to_all(const search::Collectives& collectives,
-                                                    std::span<const std::int64_t> dim_sums) const {
+/// The same of an exchange in steps, device by device. Outputs go first, with the sums that stay
+/// inside hosts; then what hosts have added up goes on, to devices that are done with all of that.
+/// Backward, everything comes between hosts first, and sums inside them after it.
+ShardTraffic::Times ShardTraffic::in_steps(const search::Collectives& collectives,
+                                           std::span<const std::int64_t> dim_sums,
+                                           std::span<const search::OtherTravel> other) const {
+  const auto count = static_cast<double>(dim_sums.size());
+  // Hosts share out what they add up of shards wherever these are. Some device has as many of
+  // those as all have in the mean, rounded up.
+  const double spread_far = static_cast<double>(collectives.spread_sent) / count;
+  double spread_near = 0;
+  if (collectives.spread_shards > 0) {
+    const auto shards = static_cast<double>(collectives.spread_shards);
+    spread_near = std::ceil(shards / count) * static_cast<double>(collectives.spread_dims) / shards;
+  }
+  double longest_first = 0;
+  double all_sums = 0;
+  double known = 0;
+  double forward = 0;
+  double backward = 0;
+  for (std::size_t d = 0; d < dim_sums.size(); ++d) {
+    const double own = other.empty() ? 0 : static_cast<double>(other[d].sum_dims);
+    const double whole = static_cast<double>(dim_sums[d]) - own;
+    const double near_sums = (own / sum_share_ + spread_near) * sums_.inside;
+    const double far_sums = (own + spread_far) * outputs_.between;
+    const double far_whole = whole * outputs_.between;
+    const double near_whole = whole * outputs_.inside;
+    const double first = std::max(far_whole, near_whole + near_sums);
+    longest_first = std::max(longest_first, first);
+    all_sums += far_sums;
+    known = std::max(known, far_whole + far_sums);
+    forward = std::max(forward, first + far_sums);
+    backward = std::max(backward, std::max(far_whole + far_sums, near_whole) + near_sums);
+  }
+  forward = std::max(forward, longest_first + all_sums / count);
+  const double ms = static_cast<double>(workload_.batch_size) * kValueBytes;
+  return {static_cast<float>((forward - known) * ms), static_cast<float>((backward - known) * ms)};
+}
+
+ShardTraffic::Times ShardTraffic::beside_all_to_all(
+    const search::Collectives& collectives, std::span<const std::int64_t> dim_sums,
+    std::span<const search::OtherTravel> other) const {
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
-  const Times inside = inside_hosts(collectives, dim_sums);
+  const bool by_device = in_step_ && collectives.in_steps > 0;
+  const Times inside =
+      by_device ? in_steps(collectives, dim_sums, other) : inside_hosts(collectives, dim_sums);
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;
-  const double reduce = all_reduce_ms(*links_, devices_, replicas);
+  const double reduce = in_step_ ? 0 : all_reduce_ms(*links_, devices_, replicas);
   const double merge = merge_ms_per_dim_ * static_cast<double>(collectives.merged_dims) / devices_;
-  return {
-      static_cast<float>(second + step + inside.forward_ms * exchange_.forward.dims + merge),
-      static_cast<float>(second + step + inside.backward_ms * exchange_.backward.dims + reduce)};
+  const double both_ways = second + step - saved_ms_;
+  return {static_cast<float>(both_ways + inside.forward_ms * exchange_.forward.dims + merge),
+          static_cast<float>(both_ways + inside.backward_ms * exchange_.backward.dims + reduce)};
 }
 
 }  // namespace neuroshard

@@ -10,6 +10,7 @@
 #include "engine/core/table.h"
 #include "engine/cost_model/cost_models.h"
 #include "engine/cost_model/exchange_costs.h"
+#include "engine/cost_model/step_time.h"
 #include "search/plan_evaluator.h"
 
 namespace neuroshard {
@@ -25,9 +26,10 @@ class ShardTraffic {
   };
 
   /// The workload must outlive it. Where `models` know no links, all devices are taken to be on one
-  /// host and nothing is known beside the all-to-all. REQUIRES devices >= 1.
+  /// host and nothing is known beside the all-to-all. In a `step`, collectives have its latency,
+  /// and its all-reduces are not counted. REQUIRES devices >= 1.
   ShardTraffic(const Workload& workload, std::int32_t devices, const CostModels& models,
-               const ExchangeCosts& exchange);
+               const ExchangeCosts& exchange, const std::optional<DenseTime>& step = {});
 
   /// Of a table on every device, gradients alone. Of others, the values of an output a sample and
   /// feature, or of each lookup where they are not pooled; of partial sums of row shards what hosts
@@ -35,24 +37,32 @@ class ShardTraffic {
   /// rounded up to a column, so that many narrow pieces do not seem to send nothing.
   [[nodiscard]] search::Exchanged of(const ShardShape& shape) const;
 
-  /// What a plan takes beside the all-to-all that networks know: the all-reduce of replicas' and
-  /// hot rows' gradients, and adding sums of hot rows to those of cold ones; the latency of a
-  /// reduce-scatter where there is an all-to-all, too; and partial sums inside hosts where that is
-  /// what takes long, or a step before they are sent on. `dim_sums`: of the plan's devices.
+  /// What a plan takes beside the all-to-all that networks know, in a step, where its latency is
+  /// less, less than that: the all-reduce of replicas' and hot rows' gradients, and adding sums of
+  /// hot rows to those of cold ones; the latency of a reduce-scatter where there is an all-to-all,
+  /// too; and partial sums inside hosts where that is what takes long, or a step before they are
+  /// sent on. `dim_sums`: of the plan's devices; `other`: what else these have travel, empty where
+  /// that is not known.
   [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
-                                        std::span<const std::int64_t> dim_sums) const;
+                                        std::span<const std::int64_t> dim_sums,
+                                        std::span<const search::OtherTravel> other = {}) const;
 
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
                                                std::int64_t all_rows) const;
   [[nodiscard]] Times inside_hosts(const search::Collectives& collectives,
                                    std::span<const std::int64_t> dim_sums) const;
+  [[nodiscard]] Times in_steps(const search::Collectives& collectives,
+                               std::span<const std::int64_t> dim_sums,
+                               std::span<const search::OtherTravel> other) const;
 
   const Workload& workload_;
   const std::int32_t devices_;
-  const std::optional<InterconnectProfile> links_;
+  const bool in_step_;
+  std::optional<InterconnectProfile> links_;
   const ExchangeCosts exchange_;
   const double merge_ms_per_dim_;  // of a device's own samples
+  double saved_ms_ = 0;            // of a collective's latency, in a step
   std::int32_t host_devices_ = 0;
   PortTimes outputs_;
   PortTimes sums_;

@@ -54,8 +54,9 @@ bool RelayoutWalk::fits() const {
 double RelayoutWalk::cost(bool in_detail) {
   if (in_detail) return coster_.cost(plan_);
   double cost = 0;
-  evaluator_.plan_costs({1, plan_.compute_ms(), plan_.dim_sums(), {&plan_.collectives(), 1}},
-                        {&cost, 1}, scratch_);
+  evaluator_.plan_costs(
+      {1, plan_.compute_ms(), plan_.dim_sums(), {&plan_.collectives(), 1}, plan_.other_travel()},
+      {&cost, 1}, scratch_);
   return cost;
 }
 

@@ -1,0 +1,81 @@
+// What devices' costs are in a step: one after the other or, with a dense part, beside it.
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "engine/cost_model/mlp_evaluator.h"
+
+namespace neuroshard {
+namespace {
+
+constexpr double kMsPerNs = 1e-6;
+constexpr double kNsPerMs = 1e6;
+constexpr double kLookupParts = 1000;  // of OtherTravel
+
+/// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
+double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double>::infinity(); }
+
+}  // namespace
+
+search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
+  search::Exchanged all = traffic_.of(shape);
+  if (!shape.replicated) {
+    all.other.lookups = std::llround(kLookupParts * lookups_of_shape(workload_, shape));
+  }
+  const bool apart = shape.replicated && shape.kernel.hot_rows == 0;
+  if (!apart || !dense_ || dense_->replicas.empty()) return all;
+  const ReplicaLookup& own = dense_->replicas[static_cast<std::size_t>(shape.table)];
+  all.collectives.forward_ns = std::llround(own.forward_ms * kNsPerMs);
+  all.collectives.backward_ns = std::llround(own.backward_ms * kNsPerMs);
+  return all;
+}
+
+/// What a device takes as long as, in steps, that waits for the next batch's rows, all of which
+/// were sent after the last gradients: the device with the most lookups gets the most of them.
+float MlpEvaluator::with_input(float compute_ms, float lookups) const {
+  const double late = dense_->input_ms(lookups) - dense_->optimizer_ms;
+  const double hidden = 1 - dense_->shares.sort;
+  const double after = dense_->shares.forward;
+  double least = (dense_->reduce_after_exchange_ms + late) / hidden;
+  if (after > 0) least = std::min(least, late / after);
+  least += dense_->launches_saved_ms;
+  return std::max(compute_ms, static_cast<float>(least));
+}
+
+/// What all devices of a plan have in common of their steps.
+StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t plan) const {
+  StepLoad load;
+  if (!dense_) return load;
+  const search::Collectives all = collectives_of(batch, plan);
+  const double each = 1.0 / devices_;  // all devices' are counted
+  load.replicas = {kMsPerNs * static_cast<double>(all.forward_ns) * each,
+                   kMsPerNs * static_cast<double>(all.backward_ns) * each};
+  load.reduced_bytes = static_cast<double>(all.reduced_bytes) * each;
+  if (batch.other.empty()) return load;
+  std::int64_t lookups = 0;
+  const auto devices = static_cast<std::size_t>(devices_);
+  for (const search::OtherTravel& own : batch.other.subspan(plan * devices, devices)) {
+    lookups = std::max(lookups, own.lookups);
+  }
+  load.input_ms = dense_->input_ms(static_cast<double>(lookups) / kLookupParts);
+  return load;
+}
+
+/// Of one device's costs; without a dense part they follow one another.
+StepTime MlpEvaluator::time_of(StepLoad load, float compute, float backward, float forward) const {
+  if (!dense_) {
+    const double ready = static_cast<double>(compute) + backward;
+    return {comparable(ready), comparable(ready + forward)};
+  }
+  const double lookups = std::max(0.0, compute - dense_->launches_saved_ms);
+  load.lookup_forward_ms = lookups * dense_->shares.forward;
+  load.sort_ms = lookups * dense_->shares.sort;
+  load.lookup_backward_ms = lookups - load.lookup_forward_ms - load.sort_ms;
+  load.exchange_forward_ms = forward;
+  load.exchange_backward_ms = backward;
+  const StepTime time = step_time(*dense_, load);
+  return {comparable(time.ready_ms), comparable(time.total_ms)};
+}
+
+}  // namespace neuroshard
