@@ -1,7 +1,9 @@
 #include "search/refine/joined_columns.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,9 +18,16 @@ namespace {
 constexpr std::int64_t kMostJoinedTables = 50;
 constexpr std::size_t kMostShards = 10'000;
 
+/// Whether halving a table leads to that many columns.
+bool is_of_halves(std::int32_t columns, const Table& table) {
+  return table.dim % columns == 0 &&
+         std::has_single_bit(static_cast<std::uint32_t>(table.dim / columns));
+}
+
 /// What devices hold of a table's columns, one block each; those of no multiple of 4 columns last.
-/// Empty where that is what they hold already, or the table may not be so.
-std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own) {
+/// Empty where that is what they hold already, the table may not be so, or, `of_halves`, halving it
+/// does not lead to them.
+std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own, bool of_halves) {
   const Table& table = *own.table;
   std::vector<Shard> blocks;
   for (const Shard& shard : shards) {
@@ -34,6 +43,8 @@ std::vector<Shard> joined(std::span<const Shard> shards, const TableSpace& own) 
   const bool whole = blocks.size() == 1;
   const bool allowed = whole ? own.sharding.whole : table.pooled;
   if (blocks.size() == shards.size() || !allowed) return {};
+  const auto unknown = [&](const Shard& block) { return !is_of_halves(block.dim(), table); };
+  if (of_halves && std::any_of(blocks.begin(), blocks.end(), unknown)) return {};
   std::stable_partition(blocks.begin(), blocks.end(),
                         [](const Shard& block) { return block.dim() % kLeastColumns == 0; });
   std::int32_t column = 0;
@@ -51,13 +62,13 @@ struct Joint {
   std::vector<Shard> blocks;
 };
 
-std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space) {
+std::vector<Joint> joints_of(const Plan& plan, const SearchSpace& space, bool of_halves) {
   std::vector<Joint> joints;
   std::size_t end = 0;
   for (const std::span<const Shard> shards : shards_by_table(plan)) {
     const std::size_t begin = std::exchange(end, end + shards.size());
     if (shards.size() < 2) continue;
-    std::vector<Shard> blocks = joined(shards, space.of(shards.front().table));
+    std::vector<Shard> blocks = joined(shards, space.of(shards.front().table), of_halves);
     if (!blocks.empty()) joints.push_back({begin, end, std::move(blocks)});
   }
   return joints;
@@ -86,7 +97,7 @@ Plan with(const Plan& plan, const std::vector<Joint>& joints, const std::vector<
 Plan with_joined_columns(Plan plan, const Problem& problem, PlanEvaluator& evaluator,
                          std::int64_t& evaluations) {
   canonicalize(plan);
-  const std::vector<Joint> joints = joints_of(plan, problem.space);
+  const std::vector<Joint> joints = joints_of(plan, problem.space, !evaluator.additive());
   if (joints.empty()) return plan;
   double cost = plan_cost(plan, evaluator);
   std::vector<bool> taken(joints.size(), true);
