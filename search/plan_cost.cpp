@@ -17,7 +17,7 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
   PlacedPlan placed{std::vector<float>(devices, evaluator.empty_cost()),
                     std::vector<std::int64_t>(devices),
                     {},
-                    std::vector<OtherTravel>(devices)};
+                    std::vector<DeviceWork>(devices)};
   for (std::size_t k = 0; k < ids.size(); ++k) {
     const bool replicated = shapes[k].replicated;
     const Exchanged exchanged = evaluator.exchanged(shapes[k]);
@@ -25,7 +25,7 @@ PlacedPlan place(const Plan& plan, PlanEvaluator& evaluator) {
     for (std::size_t device = first; device < (replicated ? devices : first + 1); ++device) {
       placed.compute_ms[device] = evaluator.place(ids[k], states.data() + device * size);
       placed.dim_sums[device] += exchanged.dims;
-      placed.other[device] += exchanged.other;
+      placed.work[device] += exchanged.work;
       placed.collectives += exchanged.collectives;
     }
   }
@@ -37,7 +37,7 @@ double plan_cost(const Plan& plan, PlanEvaluator& evaluator) {
   double cost = 0;
   Scratch scratch;
   evaluator.plan_costs(
-      {1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}, placed.other}, {&cost, 1},
+      {1, placed.compute_ms, placed.dim_sums, {&placed.collectives, 1}, placed.work}, {&cost, 1},
       scratch);
   return cost;
 }

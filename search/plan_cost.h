@@ -13,7 +13,7 @@ struct PlacedPlan {
   std::vector<float> compute_ms;
   std::vector<std::int64_t> dim_sums;  ///< of Exchanged::dims
   Collectives collectives;
-  std::vector<OtherTravel> other;
+  std::vector<DeviceWork> work;
 };
 
 /// Places the plan's shards in their order, which counts: sums in another differ by rounding.

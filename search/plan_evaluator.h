@@ -24,10 +24,10 @@ struct Collectives {
   std::int64_t partial_dims = 0;  ///< columns whose partial sums hosts add up
   std::int64_t partial_sent = 0;  ///< what those are of Exchanged::dims
   /// Of those what no device has more of than others, as hosts share out what they add up: beside
-  /// Exchanged::dims. And the shards that it is of, and the columns that they send inside hosts.
+  /// Exchanged::dims.
   std::int64_t spread_sent = 0;
-  std::int64_t spread_shards = 0;
-  std::int64_t spread_dims = 0;
+  std::int64_t uneven_dims = 0;    ///< beyond the mean that some host sends of each of ..
+  std::int64_t uneven_shards = 0;  ///< .. these
   std::int64_t scatters = 0;       ///< shards of those that go by a reduce-scatter
   std::int64_t in_steps = 0;       ///< shards of those that hosts add up before they send them on
   std::int64_t reduced_bytes = 0;  ///< of gradients of replicas, which an all-reduce adds up
@@ -42,8 +42,8 @@ struct Collectives {
     partial_dims += other.partial_dims;
     partial_sent += other.partial_sent;
     spread_sent += other.spread_sent;
-    spread_shards += other.spread_shards;
-    spread_dims += other.spread_dims;
+    uneven_dims += other.uneven_dims;
+    uneven_shards += other.uneven_shards;
     scatters += other.scatters;
     in_steps += other.in_steps;
     reduced_bytes += other.reduced_bytes;
@@ -57,8 +57,8 @@ struct Collectives {
     partial_dims -= other.partial_dims;
     partial_sent -= other.partial_sent;
     spread_sent -= other.spread_sent;
-    spread_shards -= other.spread_shards;
-    spread_dims -= other.spread_dims;
+    uneven_dims -= other.uneven_dims;
+    uneven_shards -= other.uneven_shards;
     scatters -= other.scatters;
     in_steps -= other.in_steps;
     reduced_bytes -= other.reduced_bytes;
@@ -69,19 +69,33 @@ struct Collectives {
   }
 };
 
-/// What a device has travel beside its dims, added up over its shards.
-struct OtherTravel {
-  std::int64_t sum_dims = 0;  ///< of the dims, which hosts add up before they send them on
-  std::int64_t lookups = 0;   ///< of rows, a sample, in thousandths
+/// What a device does in a step beside what its compute and its dims say, added up over its shards.
+struct DeviceWork {
+  std::int64_t sum_dims = 0;   ///< of the dims, which hosts add up before they send them on
+  std::int64_t near_dims = 0;  ///< columns of such sums, whatever of them leaves the host
+  std::int64_t lookups = 0;    ///< of rows, a sample, in thousandths
+  /// Nanoseconds of lookups of each shard by itself, and what of them is before outputs travel, and
+  /// while they do: shares of the device's compute.
+  std::int64_t all_ns = 0;
+  std::int64_t forward_ns = 0;
+  std::int64_t sort_ns = 0;
 
-  OtherTravel& operator+=(const OtherTravel& other) {
+  DeviceWork& operator+=(const DeviceWork& other) {
     sum_dims += other.sum_dims;
+    near_dims += other.near_dims;
     lookups += other.lookups;
+    all_ns += other.all_ns;
+    forward_ns += other.forward_ns;
+    sort_ns += other.sort_ns;
     return *this;
   }
-  OtherTravel& operator-=(const OtherTravel& other) {
+  DeviceWork& operator-=(const DeviceWork& other) {
     sum_dims -= other.sum_dims;
+    near_dims -= other.near_dims;
     lookups -= other.lookups;
+    all_ns -= other.all_ns;
+    forward_ns -= other.forward_ns;
+    sort_ns -= other.sort_ns;
     return *this;
   }
 };
@@ -91,7 +105,7 @@ struct Exchanged {
   /// Columns of one output a sample that are as many values as those its device sends.
   std::int64_t dims = 0;
   Collectives collectives{};
-  OtherTravel other{};
+  DeviceWork work{};
 };
 
 /// Complete plans of one device count, to be costed together.
@@ -102,8 +116,8 @@ struct PlanBatch {
   std::span<const float> compute_ms;
   std::span<const std::int64_t> dim_sums;      ///< [plans, devices], of Exchanged::dims
   std::span<const Collectives> collectives{};  ///< [plans]; empty: not known, and not counted
-  /// [plans, devices], of Exchanged::other; empty: not known, and taken to be nothing.
-  std::span<const OtherTravel> other{};
+  /// [plans, devices], of Exchanged::work; empty: not known, and taken to be nothing.
+  std::span<const DeviceWork> work{};
 };
 
 /// Where plan_details() puts what it finds, [plans, devices] each, milliseconds.

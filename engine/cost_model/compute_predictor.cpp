@@ -97,6 +97,14 @@ void ComputePredictor::intern_all(std::span<const ShardShape> shapes, std::span<
   if (!fresh_.empty()) encode(fresh_);
 }
 
+double ComputePredictor::cost_if_known(ShardShape shape) const {
+  shape.row_blocks = 0;
+  shape.in_order = false;
+  shape.device_group = 0;
+  const auto entry = ids_.find(shape);
+  return entry == ids_.end() ? 0 : shape_cost(entry->second);
+}
+
 void ComputePredictor::write_inputs(const ShardShape& shape, float* inputs) const {
   const Table& table = workload_.tables[static_cast<std::size_t>(shape.table)];
   const auto count = static_cast<std::size_t>(features_.size());

@@ -44,6 +44,9 @@ class ComputePredictor {
     return shape_costs_[static_cast<std::size_t>(shape)];
   }
 
+  /// The same of one that may not be interned: 0 then.
+  [[nodiscard]] double cost_if_known(ShardShape shape) const;
+
   /// Floats of a device's state, a multiple of 8.
   [[nodiscard]] std::size_t state_size() const { return bias_.size(); }
   /// Has `state`s begin with these shapes, from the next clear() on. Needs the object to itself.

@@ -12,6 +12,10 @@
 namespace neuroshard {
 namespace {
 
+search::DeviceWork work_of(const search::PlanBatch& batch, std::size_t device) {
+  return batch.work.empty() ? search::DeviceWork() : batch.work[device];
+}
+
 BesideCosts beside_of(const std::optional<DenseTime>& dense) {
   if (!dense) return {};
   return {!dense->replicas.empty(), dense->links && dense->links->input_ms_per_lookup > 0};
@@ -138,7 +142,7 @@ void MlpEvaluator::add_other_collectives(const search::PlanBatch& batch,
   for (std::size_t plan = 0; plan < batch.collectives.size(); ++plan) {
     const ShardTraffic::Times more = traffic_.beside_all_to_all(
         collectives_of(batch, plan), batch.dim_sums.subspan(plan * devices, devices),
-        batch.other.empty() ? batch.other : batch.other.subspan(plan * devices, devices));
+        batch.work.empty() ? batch.work : batch.work.subspan(plan * devices, devices));
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
       comm.forward_ms[at] += more.forward_ms;
       comm.backward_ms[at] += more.backward_ms;
@@ -154,9 +158,9 @@ void MlpEvaluator::plan_costs(const search::PlanBatch& batch, std::span<double> 
     const StepLoad load = common_load(batch, plan);
     double cost = -std::numeric_limits<double>::infinity();
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-      cost = std::max(
-          cost,
-          time_of(load, batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]).total_ms);
+      cost = std::max(cost, time_of(load, work_of(batch, at), batch.compute_ms[at],
+                                    comm.backward_ms[at], comm.forward_ms[at])
+                                .total_ms);
     }
     costs[plan] = cost;
   }
@@ -169,8 +173,8 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
   for (std::size_t plan = 0; plan * devices < batch.compute_ms.size(); ++plan) {
     const StepLoad load = common_load(batch, plan);
     for (std::size_t at = plan * devices; at < (plan + 1) * devices; ++at) {
-      const StepTime time =
-          time_of(load, batch.compute_ms[at], comm.backward_ms[at], comm.forward_ms[at]);
+      const StepTime time = time_of(load, work_of(batch, at), batch.compute_ms[at],
+                                    comm.backward_ms[at], comm.forward_ms[at]);
       details.ready_ms[at] = time.ready_ms;
       details.total_ms[at] = time.total_ms;
     }
@@ -178,9 +182,9 @@ void MlpEvaluator::plan_details(const search::PlanBatch& batch, const search::Pl
 }
 
 PlanCost MlpEvaluator::evaluate(const Plan& plan) {
-  const auto [compute, dims, collectives, others] = search::place(plan, *this);
+  const auto [compute, dims, collectives, work] = search::place(plan, *this);
   search::Scratch scratch;
-  const search::PlanBatch batch{1, compute, dims, {&collectives, 1}, others};
+  const search::PlanBatch batch{1, compute, dims, {&collectives, 1}, work};
   const CommBatch comm = predict_comm(batch, scratch);
   const StepLoad load = common_load(batch, 0);
   const std::vector<std::int64_t> columns = columns_of_devices(plan);
@@ -189,7 +193,7 @@ PlanCost MlpEvaluator::evaluate(const Plan& plan) {
   for (std::size_t d = 0; d < compute.size(); ++d) {
     const float forward = comm.forward_ms[d];
     const float backward = comm.backward_ms[d];
-    const double total = time_of(load, compute[d], backward, forward).total_ms;
+    const double total = time_of(load, work[d], compute[d], backward, forward).total_ms;
     DeviceCost own{compute[d], forward, backward, 0, columns[d], 0, 0};
     if (dense_) {
       // What hides behind the dense part is not counted twice.

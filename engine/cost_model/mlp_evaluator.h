@@ -82,7 +82,8 @@ class MlpEvaluator final : public CostEvaluator {
                                                    std::size_t plan) const;
   [[nodiscard]] float with_input(float compute_ms, float lookups) const;
   [[nodiscard]] StepLoad common_load(const search::PlanBatch& batch, std::size_t plan) const;
-  [[nodiscard]] StepTime time_of(StepLoad load, float compute, float backward, float forward) const;
+  [[nodiscard]] StepTime time_of(StepLoad load, const search::DeviceWork& work, float compute,
+                                 float backward, float forward) const;
 
   const Workload& workload_;
   const std::int32_t devices_;

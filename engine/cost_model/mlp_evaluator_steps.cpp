@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kMsPerNs = 1e-6;
 constexpr double kNsPerMs = 1e6;
-constexpr double kLookupParts = 1000;  // of OtherTravel
+constexpr double kMostMs = 1e6;        // of a shard: networks that overflow say more
+constexpr double kLookupParts = 1000;  // of DeviceWork
 
 /// Never NaN, so that plans can be compared: infinities of opposite signs are an infinite cost.
 double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double>::infinity(); }
@@ -20,14 +21,26 @@ double comparable(double ms) { return ms == ms ? ms : std::numeric_limits<double
 
 search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
   search::Exchanged all = traffic_.of(shape);
-  if (!shape.replicated) {
-    all.other.lookups = std::llround(kLookupParts * lookups_of_shape(workload_, shape));
+  if (!dense_) return all;
+  const auto ns = [](double ms) { return std::llround(ms * kNsPerMs); };
+  const auto table = static_cast<std::size_t>(shape.table);
+  const bool replica = shape.replicated && shape.kernel.hot_rows == 0;
+  if (replica && !dense_->replicas.empty()) {
+    const ReplicaLookup& own = dense_->replicas[table];
+    all.collectives.forward_ns = ns(own.forward_ms);
+    all.collectives.backward_ns = ns(own.backward_ms);
+    return all;
   }
-  const bool apart = shape.replicated && shape.kernel.hot_rows == 0;
-  if (!apart || !dense_ || dense_->replicas.empty()) return all;
-  const ReplicaLookup& own = dense_->replicas[static_cast<std::size_t>(shape.table)];
-  all.collectives.forward_ns = std::llround(own.forward_ms * kNsPerMs);
-  all.collectives.backward_ns = std::llround(own.backward_ms * kNsPerMs);
+  if (!shape.replicated) {
+    all.work.lookups = std::llround(kLookupParts * lookups_of_shape(workload_, shape));
+  }
+  if (dense_->shares.empty()) return all;
+  const double launches =
+      dense_->launch_forward_ms + dense_->launch_backward_ms + dense_->launches_saved_ms;
+  const double ms = std::clamp(compute_.cost_if_known(shape) - launches, 0.0, kMostMs);
+  all.work.all_ns = ns(ms);
+  all.work.forward_ns = ns(ms * dense_->shares[table].forward);
+  all.work.sort_ns = ns(ms * dense_->shares[table].sort);
   return all;
 }
 
@@ -35,11 +48,7 @@ search::Exchanged MlpEvaluator::exchanged(const ShardShape& shape) const {
 /// were sent after the last gradients: the device with the most lookups gets the most of them.
 float MlpEvaluator::with_input(float compute_ms, float lookups) const {
   const double late = dense_->input_ms(lookups) - dense_->optimizer_ms;
-  const double hidden = 1 - dense_->shares.sort;
-  const double after = dense_->shares.forward;
-  double least = (dense_->reduce_after_exchange_ms + late) / hidden;
-  if (after > 0) least = std::min(least, late / after);
-  least += dense_->launches_saved_ms;
+  const double least = dense_->reduce_after_exchange_ms + late + dense_->launches_saved_ms;
   return std::max(compute_ms, static_cast<float>(least));
 }
 
@@ -52,10 +61,10 @@ StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t p
   load.replicas = {kMsPerNs * static_cast<double>(all.forward_ns) * each,
                    kMsPerNs * static_cast<double>(all.backward_ns) * each};
   load.reduced_bytes = static_cast<double>(all.reduced_bytes) * each;
-  if (batch.other.empty()) return load;
+  if (batch.work.empty()) return load;
   std::int64_t lookups = 0;
   const auto devices = static_cast<std::size_t>(devices_);
-  for (const search::OtherTravel& own : batch.other.subspan(plan * devices, devices)) {
+  for (const search::DeviceWork& own : batch.work.subspan(plan * devices, devices)) {
     lookups = std::max(lookups, own.lookups);
   }
   load.input_ms = dense_->input_ms(static_cast<double>(lookups) / kLookupParts);
@@ -63,14 +72,21 @@ StepLoad MlpEvaluator::common_load(const search::PlanBatch& batch, std::size_t p
 }
 
 /// Of one device's costs; without a dense part they follow one another.
-StepTime MlpEvaluator::time_of(StepLoad load, float compute, float backward, float forward) const {
+StepTime MlpEvaluator::time_of(StepLoad load, const search::DeviceWork& work, float compute,
+                               float backward, float forward) const {
   if (!dense_) {
     const double ready = static_cast<double>(compute) + backward;
     return {comparable(ready), comparable(ready + forward)};
   }
   const double lookups = std::max(0.0, compute - dense_->launches_saved_ms);
-  load.lookup_forward_ms = lookups * dense_->shares.forward;
-  load.sort_ms = lookups * dense_->shares.sort;
+  const double launches = dense_->launch_forward_ms + dense_->launch_backward_ms;
+  const double own = std::max(0.0, lookups - launches);
+  if (work.all_ns > 0) {
+    const double each = own / static_cast<double>(work.all_ns);
+    load.lookup_forward_ms =
+        std::min(lookups, dense_->launch_forward_ms) + each * static_cast<double>(work.forward_ns);
+    load.sort_ms = each * static_cast<double>(work.sort_ns);
+  }
   load.lookup_backward_ms = lookups - load.lookup_forward_ms - load.sort_ms;
   load.exchange_forward_ms = forward;
   load.exchange_backward_ms = backward;

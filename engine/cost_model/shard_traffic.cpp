@@ -65,19 +65,25 @@ search::Exchanged ShardTraffic::of(const ShardShape& shape) const {
   const bool scattered = shape.reduce_scattered(devices_, host_devices_);
   // These may be all devices where the last host is not full.
   const bool on_whole_hosts = scattered || shape.on_whole_hosts(host_devices_);
+  const std::int64_t part = std::llround(static_cast<double>(dims) * sum_share_);
+  const std::int64_t sent = on_whole_hosts ? part : added_up_on_hosts(dims, shape.rows, table.rows);
   const bool spread = in_step_ && !on_whole_hosts && outputs_.between > 0;
-  const std::int64_t sent = on_whole_hosts ? std::llround(static_cast<double>(dims) * sum_share_)
-                                           : added_up_on_hosts(dims, shape.rows, table.rows);
-  return {spread ? 0 : sent,
-          {.outputs = scattered ? 0 : 1,
-           .partial_dims = dims,
-           .partial_sent = sent,
-           .spread_sent = spread ? sent : 0,
-           .spread_shards = spread ? 1 : 0,
-           .spread_dims = spread ? dims : 0,
-           .scatters = scattered ? 1 : 0,
-           .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
-          {.sum_dims = spread || !(outputs_.between > 0) ? 0 : sent}};
+  const std::int64_t own = spread ? 0 : sent;
+  // Of fewer shards than hosts, some hosts have nothing, and some more than the mean.
+  const double shards = static_cast<double>(table.rows) / static_cast<double>(shape.rows);
+  const double hosts = static_cast<double>(devices_) / host_devices_;
+  const bool uneven = spread && shards < hosts;
+  return {
+      own,
+      {.outputs = scattered ? 0 : 1,
+       .partial_dims = dims,
+       .partial_sent = sent,
+       .spread_sent = sent - own,
+       .uneven_dims = uneven ? std::llround(static_cast<double>(part) * (1 - shards / hosts)) : 0,
+       .uneven_shards = uneven ? 1 : 0,
+       .scatters = scattered ? 1 : 0,
+       .in_steps = outputs_.between > 0 && shape.row_blocks < devices_ ? 1 : 0},
+      {.sum_dims = outputs_.between > 0 ? own : 0, .near_dims = outputs_.between > 0 ? dims : 0}};
 }
 
 /// Hosts add up what they have of a table's columns, and send that once. So of a shard with that
@@ -121,49 +127,51 @@ ShardTraffic::Times ShardTraffic::inside_hosts(const search::Collectives& collec
 /// Backward, everything comes between hosts first, and sums inside them after it.
 ShardTraffic::Times ShardTraffic::in_steps(const search::Collectives& collectives,
                                            std::span<const std::int64_t> dim_sums,
-                                           std::span<const search::OtherTravel> other) const {
+                                           std::span<const search::DeviceWork> work) const {
   const auto count = static_cast<double>(dim_sums.size());
-  // Hosts share out what they add up of shards wherever these are. Some device has as many of
-  // those as all have in the mean, rounded up.
-  const double spread_far = static_cast<double>(collectives.spread_sent) / count;
-  double spread_near = 0;
-  if (collectives.spread_shards > 0) {
-    const auto shards = static_cast<double>(collectives.spread_shards);
-    spread_near = std::ceil(shards / count) * static_cast<double>(collectives.spread_dims) / shards;
+  // Hosts share out what they add up of shards wherever these are; one of them has more of one.
+  double spread_far = static_cast<double>(collectives.spread_sent) / count;
+  if (collectives.uneven_shards > 0) {
+    spread_far += static_cast<double>(collectives.uneven_dims) /
+                  static_cast<double>(collectives.uneven_shards);
   }
   double longest_first = 0;
   double all_sums = 0;
+  double longest_near = 0;
   double known = 0;
   double forward = 0;
   double backward = 0;
   for (std::size_t d = 0; d < dim_sums.size(); ++d) {
-    const double own = other.empty() ? 0 : static_cast<double>(other[d].sum_dims);
-    const double whole = static_cast<double>(dim_sums[d]) - own;
-    const double near_sums = (own / sum_share_ + spread_near) * sums_.inside;
-    const double far_sums = (own + spread_far) * outputs_.between;
+    const search::DeviceWork own = work.empty() ? search::DeviceWork() : work[d];
+    const double whole = static_cast<double>(dim_sums[d] - own.sum_dims);
+    const double near_sums = static_cast<double>(own.near_dims) * sums_.inside;
+    const double far_sums = (static_cast<double>(own.sum_dims) + spread_far) * outputs_.between;
     const double far_whole = whole * outputs_.between;
     const double near_whole = whole * outputs_.inside;
     const double first = std::max(far_whole, near_whole + near_sums);
     longest_first = std::max(longest_first, first);
     all_sums += far_sums;
-    known = std::max(known, far_whole + far_sums);
+    known = std::max(known, far_whole + static_cast<double>(own.sum_dims) * outputs_.between);
     forward = std::max(forward, first + far_sums);
-    backward = std::max(backward, std::max(far_whole + far_sums, near_whole) + near_sums);
+    longest_near = std::max(longest_near, near_sums);
+    backward = std::max({backward, far_whole + far_sums, near_whole});
   }
   forward = std::max(forward, longest_first + all_sums / count);
+  backward += longest_near;
+  known += static_cast<double>(collectives.spread_sent) / count * outputs_.between;
   const double ms = static_cast<double>(workload_.batch_size) * kValueBytes;
   return {static_cast<float>((forward - known) * ms), static_cast<float>((backward - known) * ms)};
 }
 
 ShardTraffic::Times ShardTraffic::beside_all_to_all(
     const search::Collectives& collectives, std::span<const std::int64_t> dim_sums,
-    std::span<const search::OtherTravel> other) const {
+    std::span<const search::DeviceWork> work) const {
   if (!links_ || devices_ < 2) return {};
   const bool both = collectives.outputs > 0 && collectives.scatters > 0;
   const double second = both ? latency_ms(*links_, devices_) : 0;
   const bool by_device = in_step_ && collectives.in_steps > 0;
   const Times inside =
-      by_device ? in_steps(collectives, dim_sums, other) : inside_hosts(collectives, dim_sums);
+      by_device ? in_steps(collectives, dim_sums, work) : inside_hosts(collectives, dim_sums);
   const double step = collectives.in_steps > 0 ? 1e-3 * links_->intra_host_latency_us.value : 0;
   // Each device holds every replica, and all of them are counted.
   const double replicas = static_cast<double>(collectives.reduced_bytes) / devices_;

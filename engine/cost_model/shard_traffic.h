@@ -41,11 +41,11 @@ class ShardTraffic {
   /// less, less than that: the all-reduce of replicas' and hot rows' gradients, and adding sums of
   /// hot rows to those of cold ones; the latency of a reduce-scatter where there is an all-to-all,
   /// too; and partial sums inside hosts where that is what takes long, or a step before they are
-  /// sent on. `dim_sums`: of the plan's devices; `other`: what else these have travel, empty where
+  /// sent on. `dim_sums`: of the plan's devices; `work`: theirs, empty where
   /// that is not known.
   [[nodiscard]] Times beside_all_to_all(const search::Collectives& collectives,
                                         std::span<const std::int64_t> dim_sums,
-                                        std::span<const search::OtherTravel> other = {}) const;
+                                        std::span<const search::DeviceWork> work = {}) const;
 
  private:
   [[nodiscard]] std::int64_t added_up_on_hosts(std::int64_t dims, std::int64_t rows,
@@ -54,7 +54,7 @@ class ShardTraffic {
                                    std::span<const std::int64_t> dim_sums) const;
   [[nodiscard]] Times in_steps(const search::Collectives& collectives,
                                std::span<const std::int64_t> dim_sums,
-                               std::span<const search::OtherTravel> other) const;
+                               std::span<const search::DeviceWork> work) const;
 
   const Workload& workload_;
   const std::int32_t devices_;

@@ -9,7 +9,7 @@
 
 namespace neuroshard {
 
-/// When a device's lookups are done, shares of all that they take. What is left is done from the
+/// When a table's lookups are done, shares of all that they take. What is left is done from the
 /// gradients' arrival on.
 struct LookupShares {
   double forward = 0;  ///< before outputs travel
@@ -44,8 +44,11 @@ struct DenseTime {
   /// That these are, after the gradients of outputs have arrived, and after what ran beside that.
   double reduce_after_exchange_ms = 0;
   double reduce_after_dense_ms = 0;
-  double least_ms = 0;  ///< of the whole step: the processor's, or copies'
-  LookupShares shares{};
+  double least_ms = 0;                 ///< of the whole step: the processor's, or copies'
+  std::vector<LookupShares> shares{};  ///< of each table's; empty: all is of the backward pass
+  /// Launches and the like of lookups' passes, which are no part of those.
+  double launch_forward_ms = 0;
+  double launch_backward_ms = 0;
   /// What all lookups of a device take less than on their own, as kernels are launched together.
   double launches_saved_ms = 0;
   Precision values = Precision::kFp32;  ///< that outputs and all gradients are computed in

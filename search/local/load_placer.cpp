@@ -29,7 +29,7 @@ LoadPlacer::LoadPlacer(const Problem& problem, const PlanEvaluator& evaluator,
       states_(static_cast<std::size_t>(problem.cluster.devices) * state_size_),
       compute_ms_(static_cast<std::size_t>(problem.cluster.devices)),
       dim_sums_(compute_ms_.size()),
-      other_travel_(compute_ms_.size()),
+      work_(compute_ms_.size()),
       compute_with_(compute_ms_.size()) {}
 
 bool LoadPlacer::goes_apart(const CatalogEntry& entry, std::int32_t place) const {
@@ -78,7 +78,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
   evaluator_.clear(state);
   float compute = evaluator_.empty_cost();
   each_ = {};
-  OtherTravel others;
+  DeviceWork everywhere;
   collectives_ = {};
   assignment_.assign(pieces.size(), {});
   for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
@@ -87,7 +87,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
     compute = evaluator_.place(entry.shape, state);
     each_.bytes += entry.bytes;
     each_.dims += entry.exchanged.dims;
-    others += entry.exchanged.other;
+    everywhere += entry.exchanged.work;
     each_.load = compute + ms_per_dim * static_cast<double>(each_.dims);
     assignment_[piece] = {pieces[piece], 0};
     collectives_ += entry.exchanged.collectives;
@@ -101,7 +101,7 @@ bool LoadPlacer::place_blocks(std::span<const EntryId> pieces, double ms_per_dim
   }
   std::fill(compute_ms_.begin(), compute_ms_.end(), compute);
   std::fill(dim_sums_.begin(), dim_sums_.end(), each_.dims);
-  std::fill(other_travel_.begin(), other_travel_.end(), others);
+  std::fill(work_.begin(), work_.end(), everywhere);
   order_.reset(devices, each_);
   return each_.bytes <= memory_bytes_;
 }
@@ -152,7 +152,7 @@ bool LoadPlacer::place_on_host(std::int32_t piece, EntryId id, double ms_per_dim
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;
-    other_travel_[index] += entry.exchanged.other;
+    work_[index] += entry.exchanged.work;
     collectives_ += entry.exchanged.collectives;
     if (device > first) assignment_.push_back({id, device});
   }
@@ -236,7 +236,7 @@ bool LoadPlacer::place(std::span<const EntryId> pieces, const Dims& dims, std::i
     const auto index = static_cast<std::size_t>(device);
     compute_ms_[index] = evaluator_.place(entry.shape, states_.data() + index * state_size_);
     dim_sums_[index] += entry.exchanged.dims;
-    other_travel_[index] += entry.exchanged.other;
+    work_[index] += entry.exchanged.work;
     collectives_ += entry.exchanged.collectives;
     assignment_[static_cast<std::size_t>(item.piece)] = {id, device};
     const double load =

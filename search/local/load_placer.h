@@ -41,7 +41,7 @@ class LoadPlacer {
   [[nodiscard]] const Assignment& assignment() const { return assignment_; }
   [[nodiscard]] std::span<const float> compute_ms() const { return compute_ms_; }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
-  [[nodiscard]] std::span<const OtherTravel> other_travel() const { return other_travel_; }
+  [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
 
  private:
@@ -81,7 +81,7 @@ class LoadPlacer {
   Assignment assignment_;
   std::vector<float> compute_ms_;
   std::vector<std::int64_t> dim_sums_;
-  std::vector<OtherTravel> other_travel_;
+  std::vector<DeviceWork> work_;
   Collectives collectives_;
   std::vector<float> compute_with_;  // the piece in question, of each device
   // Of the table placed last, if its pieces have to be apart: these are alike, and so come one

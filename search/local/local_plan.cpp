@@ -21,7 +21,7 @@ LocalPlan::LocalPlan(const Problem& problem, const PlanEvaluator& evaluator,
   compute_ms_.resize(devices);
   is_stale_.resize(devices);
   dim_sums_.resize(devices);
-  other_travel_.resize(devices);
+  work_.resize(devices);
   bytes_.resize(devices);
 }
 
@@ -31,7 +31,7 @@ void LocalPlan::assign(std::span<const Placed> pieces) {
   for (std::vector<std::int32_t>& list : of_table_) list.clear();
   std::fill(split_rank_.begin(), split_rank_.end(), -1);
   std::fill(dim_sums_.begin(), dim_sums_.end(), 0);
-  std::fill(other_travel_.begin(), other_travel_.end(), OtherTravel{});
+  std::fill(work_.begin(), work_.end(), DeviceWork{});
   collectives_ = {};
   std::fill(bytes_.begin(), bytes_.end(), 0);
   split_tables_.clear();
@@ -105,7 +105,7 @@ void LocalPlan::attach(std::int32_t piece, const Placed& to) {
   siblings.push_back(piece);
   note_split(entry.table);
   dim_sums_[device] += entry.exchanged.dims;
-  other_travel_[device] += entry.exchanged.other;
+  work_[device] += entry.exchanged.work;
   collectives_ += entry.exchanged.collectives;
   bytes_[device] += entry.bytes;
   has_changed(to.device);
@@ -130,7 +130,7 @@ void LocalPlan::detach(std::int32_t piece) {
   siblings.pop_back();
   note_split(entry.table);
   dim_sums_[device] -= entry.exchanged.dims;
-  other_travel_[device] -= entry.exchanged.other;
+  work_[device] -= entry.exchanged.work;
   collectives_ -= entry.exchanged.collectives;
   bytes_[device] -= entry.bytes;
   has_changed(leaving.device);
@@ -161,7 +161,7 @@ void LocalPlan::exchange(std::int32_t one, std::int32_t other) {
   std::swap(sums_[a], sums_[b]);
   std::swap(compute_ms_[a], compute_ms_[b]);
   std::swap(dim_sums_[a], dim_sums_[b]);
-  std::swap(other_travel_[a], other_travel_[b]);
+  std::swap(work_[a], work_[b]);
   std::swap(bytes_[a], bytes_[b]);
   for (const std::int32_t piece : on_device_[a]) {
     pieces_[static_cast<std::size_t>(piece)].device = one;

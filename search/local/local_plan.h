@@ -66,7 +66,7 @@ class LocalPlan {
     return compute_ms_;
   }
   [[nodiscard]] std::span<const std::int64_t> dim_sums() const { return dim_sums_; }
-  [[nodiscard]] std::span<const OtherTravel> other_travel() const { return other_travel_; }
+  [[nodiscard]] std::span<const DeviceWork> work() const { return work_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
   [[nodiscard]] std::span<const std::int64_t> bytes() const { return bytes_; }
 
@@ -139,7 +139,7 @@ class LocalPlan {
   mutable std::vector<std::int32_t> stale_;  // devices whose compute_ms_ is of before, each once
   mutable std::vector<char> is_stale_;       // of each device
   std::vector<std::int64_t> dim_sums_;
-  std::vector<OtherTravel> other_travel_;
+  std::vector<DeviceWork> work_;
   Collectives collectives_;
   std::vector<std::int64_t> bytes_;
 };

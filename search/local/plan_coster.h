@@ -24,7 +24,7 @@ class PlanCoster {
   template <typename PlacedPieces>
   double cost(const PlacedPieces& plan) {
     evaluator_.plan_details(
-        {1, plan.compute_ms(), plan.dim_sums(), {&plan.collectives(), 1}, plan.other_travel()},
+        {1, plan.compute_ms(), plan.dim_sums(), {&plan.collectives(), 1}, plan.work()},
         {ready_ms_, total_ms_}, scratch_);
     return *std::max_element(total_ms_.begin(), total_ms_.end());
   }

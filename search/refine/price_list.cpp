@@ -60,11 +60,11 @@ void PriceList::price_travel(const LocalPlan& plan) {
   const std::int64_t more = std::max<std::int64_t>(1, mean / kTenth);
   std::vector<float> compute;
   std::vector<std::int64_t> dims;
-  std::vector<OtherTravel> others;
+  std::vector<DeviceWork> work;
   for (const std::int64_t added : {std::int64_t{0}, more, std::int64_t{0}}) {
     compute.insert(compute.end(), plan.compute_ms().begin(), plan.compute_ms().end());
     for (const std::int64_t one : own) dims.push_back(one + added);
-    others.insert(others.end(), plan.other_travel().begin(), plan.other_travel().end());
+    work.insert(work.end(), plan.work().begin(), plan.work().end());
   }
   std::array<Collectives, 3> collectives;
   collectives.fill(plan.collectives());
@@ -72,7 +72,7 @@ void PriceList::price_travel(const LocalPlan& plan) {
   collectives.back().reduced_bytes += kMoreBytes * evaluator_.devices();
   std::array<double, 3> costs{};
   Scratch scratch;
-  evaluator_.plan_costs({3, compute, dims, collectives, others}, costs, scratch);
+  evaluator_.plan_costs({3, compute, dims, collectives, work}, costs, scratch);
   of_dim_ = (costs[1] - costs[0]) / static_cast<double>(more);
   of_byte_ = (costs[2] - costs[0]) / static_cast<double>(kMoreBytes);
 }

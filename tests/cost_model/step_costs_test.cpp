@@ -96,8 +96,8 @@ BOOST_AUTO_TEST_CASE(searches_see_the_same_steps) {
     const Plan plan = test::random_plan(workload, devices, rng);
     const auto evaluator = MlpEvaluator::create(steps, workload, devices, nn::Isa::kScalar).value();
     const double expected = evaluator->evaluate(plan).cost_ms;
-    const auto [compute, dims, collectives, others] = search::place(plan, *evaluator);
-    const search::PlanBatch batch{1, compute, dims, {&collectives, 1}, others};
+    const auto [compute, dims, collectives, work] = search::place(plan, *evaluator);
+    const search::PlanBatch batch{1, compute, dims, {&collectives, 1}, work};
     search::Scratch scratch;
     double cost = 0;
     evaluator->plan_costs(batch, {&cost, 1}, scratch);

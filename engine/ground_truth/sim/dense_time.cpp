@@ -113,16 +113,26 @@ StepLinks step_links(const StepHardware& step, const Workload& workload, std::in
   return links;
 }
 
-/// Of all tables in one lookup.
-LookupShares shares_of(const StepHardware& step, const Workload& workload, bool sorts_apart) {
-  std::vector<ShardLoad> loads;
+/// Of next to nothing: launches and latencies.
+ComputeTime least_lookup(const HardwareProfile& profile, const Workload& workload) {
+  const ShardLoad nothing;
+  return simulate_compute(profile, {&nothing, 1}, workload.batch_size);
+}
+
+/// Of each table whole, beside the least lookup.
+std::vector<LookupShares> shares_of(const HardwareProfile& profile, const Workload& workload,
+                                    bool sorts_apart) {
+  const ComputeTime least = least_lookup(profile, workload);
+  std::vector<LookupShares> shares;
   for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
-    loads.push_back(shard_load(workload, whole_table(workload, table, 0)));
+    const ShardLoad load = shard_load(workload, whole_table(workload, table, 0));
+    const ComputeTime time = simulate_compute(profile, {&load, 1}, workload.batch_size);
+    const double all = time.total_ms - least.total_ms;
+    const double sort = sorts_apart ? simulate_sort_ms(profile, {&load, 1}) : 0;
+    shares.push_back({});
+    if (all > 0) shares.back() = {(time.forward_ms - least.forward_ms) / all, sort / all};
   }
-  const HardwareProfile& profile = step.hardware.profile;
-  const ComputeTime time = simulate_compute(profile, loads, workload.batch_size);
-  const double sort = sorts_apart ? simulate_sort_ms(profile, loads) : 0;
-  return {time.forward_ms / time.total_ms, sort / time.total_ms};
+  return shares;
 }
 
 double launches_ms(const HardwareProfile& profile) {
@@ -134,8 +144,7 @@ double launches_ms(const HardwareProfile& profile) {
 std::vector<ReplicaLookup> replica_lookups(const StepHardware& step, const Workload& workload) {
   const HardwareProfile& profile = step.hardware.profile;
   const auto samples = static_cast<std::int64_t>(step.samples);
-  const ShardLoad nothing;
-  const ComputeTime least = simulate_compute(profile, {&nothing, 1}, workload.batch_size);
+  const ComputeTime least = least_lookup(profile, workload);
   std::vector<ReplicaLookup> all;
   for (std::int32_t table = 0; table < std::ssize(workload.tables); ++table) {
     const ShardLoad load = replica_load(workload, table, samples);
@@ -158,7 +167,10 @@ Result<DenseTime> simulate_dense_time(const ChosenProfile& chosen, const Workloa
   const HardwareProfile& profile = step.hardware.profile;
   DenseTime time = dense_parts(probe);
   time.least_ms = std::max(probe.issue_ms(), input_copy_ms(profile, workload, model, step.samples));
-  time.shares = shares_of(step, workload, hugectr);
+  time.shares = shares_of(profile, workload, hugectr);
+  const ComputeTime least = least_lookup(profile, workload);
+  time.launch_forward_ms = least.forward_ms;
+  time.launch_backward_ms = least.backward_ms;
   time.launches_saved_ms = launches_ms(chosen.profile) - launches_ms(profile);
   time.values = values_of(model.precision);
   if (devices > 1) time.links = step_links(step, workload, devices, hugectr);
