@@ -27,7 +27,8 @@ void DenseModelFlags::declare(FlagSet& flags) {
   flags
       .text("model", "FILE",
             "what the model computes beside its tables, as `iteration` takes it: costs are then of "
-            "whole training steps, in which exchanges hide behind dense layers",
+            "whole training steps, in which exchanges hide behind dense layers, and travel in what "
+            "the model computes in where --exchange says nothing else",
             &model)
       .reads();
   flags

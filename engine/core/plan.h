@@ -57,7 +57,8 @@ struct DeviceCost {
   std::int64_t memory_bytes = 0;
   std::int64_t dim_sum = 0;
   std::int64_t host_bytes = 0;  ///< of its shards in the host's memory
-  /// Where costs are of whole training steps: what the dense part takes that no exchange hides.
+  /// Where costs are of whole training steps: what the dense part, and what waits for it, takes
+  /// that nothing of the others hides.
   double dense_ms = 0;
 
   [[nodiscard]] double total_ms() const {
