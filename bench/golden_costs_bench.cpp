@@ -16,6 +16,7 @@
 #include "bench/golden_costs/mean_cost.h"
 #include "bench/golden_costs/settings.h"
 #include "bench/support/flags.h"
+#include "bench/support/instruction_set.h"
 #include "bench/support/timing.h"
 #include "io/file.h"
 

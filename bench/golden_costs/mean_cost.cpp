@@ -1,13 +1,11 @@
 #include "bench/golden_costs/mean_cost.h"
 
 #include <cmath>
-#include <cstdlib>
 #include <string>
 
 #include "engine/core/rng.h"
 #include "engine/core/shard_bytes.h"
 #include "engine/planner/planner.h"
-#include "nn/isa.h"
 
 namespace neuroshard::bench {
 namespace {
@@ -73,14 +71,6 @@ Result<double> mean_cost(const GoldenSetting& setting, const GoldenInputs& input
     sum += result->cost.cost_ms;
   }
   return sum / static_cast<double>(inputs.workloads.size());
-}
-
-void use_one_instruction_set() {
-  for (const nn::IsaInfo& info : nn::isa_list()) {
-    if (info.isa == nn::Isa::kAvx2 && info.supported()) {
-      setenv("NEUROSHARD_BACKEND", std::string(info.name).c_str(), 0);
-    }
-  }
 }
 
 }  // namespace neuroshard::bench

@@ -11,8 +11,4 @@ namespace neuroshard::bench {
 /// plan is one.
 Result<double> mean_cost(const GoldenSetting& setting, const GoldenInputs& inputs);
 
-/// Networks' sums depend on the instruction set, and searches on their last bits: the same one,
-/// AVX2, wherever there is one, unless NEUROSHARD_BACKEND names another.
-void use_one_instruction_set();
-
 }  // namespace neuroshard::bench
