@@ -17,7 +17,6 @@ constexpr std::uint64_t kAnyOther = 4;     // one change in so many is no step
 BlockChoices::BlockChoices(const Problem& problem, const PlanEvaluator& evaluator,
                            const ShapeCatalog& catalog, std::uint64_t seed)
     : problem_(problem), catalog_(catalog), rng_(seed) {
-  double sum = 0;
   for (std::int32_t table = 0; table < catalog.tables(); ++table) {
     const EntryId whole = catalog.whole(table);
     std::vector<EntryId>& own = blocks_.emplace_back();
@@ -31,8 +30,8 @@ BlockChoices::BlockChoices(const Problem& problem, const PlanEvaluator& evaluato
     } else {
       own = {whole};
     }
-    sum += std::max(1e-9, static_cast<double>(evaluator.shape_cost(catalog.entry(whole).shape)));
-    ms_up_to_.push_back(sum);
+    const double ms = evaluator.shape_cost(catalog.entry(whole).shape);
+    tables_.add(std::max(1e-9, ms));
   }
 }
 
@@ -70,24 +69,17 @@ BlockChoices::Choice BlockChoices::like(const Plan& plan, bool finer) const {
 EntryId BlockChoices::block_like(std::span<const Shard> shards, std::int32_t devices,
                                  bool finer) const {
   const std::int32_t table = shards[0].table;
-  const Table& whole = *problem_.space.of(table).table;
-  const bool all_rows = shards[0].rows() == whole.rows;
-  const auto has = [&](EntryId id) {
-    return id != kNoEntry && std::find(of(table).begin(), of(table).end(), id) != of(table).end();
-  };
-  if (shards[0].device == kEveryDevice && has(catalog_.replica(table))) {
+  const CatalogEntry& whole = catalog_.entry(catalog_.whole(table));
+  if (!whole.apart) return catalog_.whole(table);
+  if (shards[0].device == kEveryDevice && catalog_.replica(table) != kNoEntry) {
     return catalog_.replica(table);
   }
-  if (!all_rows && std::ssize(shards) == devices && shards[0].dim() == whole.dim &&
-      has(catalog_.block(table))) {
-    return catalog_.block(table);
-  }
-  const Spread spread = all_rows ? Spread::kNone : Spread::kHost;
-  std::vector<EntryId> blocks;
-  for (const EntryId block : of(table)) {
-    if (catalog_.entry(block).spread == spread) blocks.push_back(block);
-  }
-  if (blocks.empty()) return of(table).back();
+  const bool all_rows = shards[0].rows() == whole.rows;
+  const bool everywhere = std::ssize(shards) == devices && shards[0].dim() == whole.dim;
+  if (!all_rows && everywhere && catalog_.block(table) != kNoEntry) return catalog_.block(table);
+  const std::vector<EntryId> blocks =
+      catalog_.equal_blocks(table, all_rows ? Spread::kNone : Spread::kHost);
+  if (blocks.empty()) return blocks_[static_cast<std::size_t>(table)].back();
   std::map<std::int32_t, std::int32_t> widths;  // by device
   for (const Shard& shard : shards) widths[shard.device] += shard.dim();
   std::int32_t widest = 0;
@@ -116,9 +108,7 @@ BlockChoices::Choice BlockChoices::with_rows(Choice choice, std::int32_t tables)
 
 BlockChoices::Choice BlockChoices::neighbour(Choice choice) {
   for (std::uint64_t left = 1 + rng_.below(kMostChanges); left > 0; --left) {
-    const double drawn = rng_.uniform() * ms_up_to_.back();
-    const auto table = static_cast<std::size_t>(
-        std::upper_bound(ms_up_to_.begin(), ms_up_to_.end() - 1, drawn) - ms_up_to_.begin());
+    const std::size_t table = tables_.draw(rng_);
     const std::vector<EntryId>& blocks = blocks_[table];
     if (blocks.size() < 2) continue;
     if (rng_.below(kAnyOther) == 0) {

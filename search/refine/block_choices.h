@@ -6,6 +6,7 @@
 
 #include "engine/core/plan.h"
 #include "engine/core/rng.h"
+#include "engine/core/weighted_draw.h"
 #include "search/local/shape_catalog.h"
 #include "search/plan_evaluator.h"
 #include "search/problem.h"
@@ -39,17 +40,14 @@ class BlockChoices {
  private:
   [[nodiscard]] EntryId block_like(std::span<const Shard> shards, std::int32_t devices,
                                    bool finer) const;
-  [[nodiscard]] const std::vector<EntryId>& of(std::int32_t table) const {
-    return blocks_[static_cast<std::size_t>(table)];
-  }
   void add_halves(EntryId id, Pieces& pieces) const;
 
   const Problem& problem_;
   const ShapeCatalog& catalog_;
   Rng rng_;
   std::vector<std::vector<EntryId>>
-      blocks_;                    ///< of each table: columns, the widest first, then rows
-  std::vector<double> ms_up_to_;  ///< of whole tables, added up
+      blocks_;           ///< of each table: columns, the widest first, then rows
+  WeightedDraw tables_;  ///< by milliseconds of whole ones
 };
 
 }  // namespace neuroshard::search

@@ -156,7 +156,6 @@ std::optional<Plan> in_equal_blocks(const Problem& problem, PlanEvaluator& evalu
                                     const SearchOptions& options, const Plan& plan,
                                     std::int64_t& evaluations) {
   if (std::optional<Plan> laid = laid_in_blocks(problem.space, problem.workload, plan)) return laid;
-  if (!has_equal_blocks(problem.space)) return std::nullopt;
   const ShapeCatalog blocks(problem.space, evaluator, row_shapes(options, problem.cluster.devices),
                             options.cancel);
   if (!blocks.complete()) return std::nullopt;

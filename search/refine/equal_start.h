@@ -26,7 +26,8 @@ std::optional<FirstPlan> equal_start(const Problem& problem, PlanEvaluator& eval
                                      std::uint64_t seed);
 
 /// A plan of any columns in equal blocks, for algorithms that know nothing of those: the plan
-/// itself where it happens to be, or else equal_start() like it. Adds to `evaluations`.
+/// itself where it happens to be, or else equal_start() like it. Adds to `evaluations`. REQUIRES
+/// has_equal_blocks().
 std::optional<Plan> in_equal_blocks(const Problem& problem, PlanEvaluator& evaluator,
                                     const SearchOptions& options, const Plan& plan,
                                     std::int64_t& evaluations);

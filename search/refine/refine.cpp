@@ -293,18 +293,6 @@ std::optional<Shortage> shortage_of(const Problem& problem, const RowShapes& row
   return std::nullopt;
 }
 
-/// In any pieces, where tables are to be in equal blocks and those are not found.
-Result<SearchResult> search_any_blocks(const Problem& problem, PlanEvaluator& evaluator,
-                                       const SearchOptions& own, const RowShapes& rows,
-                                       std::chrono::steady_clock::time_point began) {
-  if (const auto shortage = shortage_of(problem, rows)) {
-    return what_would_do(problem, own, *shortage);
-  }
-  return search_pieces(
-      {problem.workload, problem.cluster, with_any_blocks(problem.space), problem.on_more_devices},
-      evaluator, own, rows, began);
-}
-
 /// The first plan, and the others that it could have been.
 std::vector<Plan> plans_of(const FirstPlan& first) {
   std::vector<Plan> plans{first.plan.plan};
@@ -318,27 +306,34 @@ std::vector<Plan> plans_of(const FirstPlan& first) {
 Result<SearchResult> search_equal_blocks(const Problem& problem, PlanEvaluator& evaluator,
                                          const SearchOptions& own, const RowShapes& rows,
                                          std::chrono::steady_clock::time_point began) {
+  const ShapeCatalog blocks(problem.space, evaluator, rows, own.cancel);
+  if (!blocks.complete()) return stopped_before_plan();
   const Problem any(problem.workload, problem.cluster, with_any_blocks(problem.space),
                     problem.on_more_devices);
-  const ShapeCatalog pieces(any.space, evaluator, rows, own.cancel);
-  const ShapeCatalog blocks(problem.space, evaluator, rows, own.cancel);
-  if (!pieces.complete() || !blocks.complete()) return stopped_before_plan();
-  const auto entered = std::chrono::steady_clock::now();
+  const std::optional<Shortage> shortage = shortage_of(problem, rows);
   SearchOptions early = in_steps(own);
   early.advise = false;
-  Result<FirstPlan> first = infeasible("");
-  if (!shortage_of(problem, rows)) {
-    first = or_in_rows(first_plan(any, evaluator, pieces, early, began), any, evaluator, pieces,
-                       early, rows, began);
+  const auto entered = std::chrono::steady_clock::now();
+  std::optional<FirstPlan> first;
+  if (!shortage) {
+    const ShapeCatalog pieces(any.space, evaluator, rows, own.cancel);
+    if (!pieces.complete()) return stopped_before_plan();
+    Result<FirstPlan> found = or_in_rows(first_plan(any, evaluator, pieces, early, began), any,
+                                         evaluator, pieces, early, rows, began);
+    if (found.ok()) first = *std::move(found);
   }
-  const std::int64_t spent = first.ok() ? first->plan.evaluations : 0;
-  const std::int64_t budget = budget_share(early, kEqualShare);
   std::optional<FirstPlan> equal =
-      equal_start(problem, evaluator, blocks, first.ok() ? plans_of(*first) : std::vector<Plan>(),
-                  share_of_time(own, began, kEqualShare, kEqualSeconds), budget, own.seed);
-  if (!equal) return search_any_blocks(problem, evaluator, own, rows, began);
-  equal->plan.evaluations += spent;
-  if (first.ok()) equal->skipped = first->skipped;
+      equal_start(problem, evaluator, blocks, first ? plans_of(*first) : std::vector<Plan>(),
+                  share_of_time(own, began, kEqualShare, kEqualSeconds),
+                  budget_share(early, kEqualShare), own.seed);
+  if (!equal) {
+    return shortage ? what_would_do(problem, own, *shortage)
+                    : search_pieces(any, evaluator, own, rows, began);
+  }
+  if (first) {
+    equal->plan.evaluations += first->plan.evaluations;
+    equal->skipped = first->skipped;
+  }
   equal->seconds = seconds_since(entered);
   if (too_late_to_walk(own, began, *equal)) {
     equal->plan.stopped_early = true;

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "engine/core/rng.h"
+#include "engine/core/weighted_draw.h"
 #include "engine/planner/offload/kernel_costs.h"
 
 namespace neuroshard {
@@ -19,12 +19,11 @@ class KernelNeighbours {
   OffloadChoice next(OffloadChoice choice);
 
  private:
-  std::size_t draw_table();
   std::size_t draw_kernel(std::size_t table, std::size_t now);
 
   const KernelCosts& costs_;
   Rng rng_;
-  std::vector<double> bytes_up_to_;  ///< of all tables up to each
+  WeightedDraw tables_;  ///< by bytes
 };
 
 }  // namespace neuroshard
