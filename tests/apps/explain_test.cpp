@@ -12,6 +12,7 @@ BOOST_AUTO_TEST_SUITE(explain)
 
 namespace {
 
+using neuroshard::test::contains;
 using neuroshard::test::expect_one_line;
 using neuroshard::test::Keys;
 using neuroshard::test::keys_of;
@@ -41,10 +42,6 @@ Outcome explained(const std::string& plan, const std::vector<std::string>& more 
                                      plan,      "--device-memory", "80GB"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_command(arguments);
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

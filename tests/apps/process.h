@@ -74,6 +74,7 @@ std::vector<std::string> split_words(const std::string& text);
 std::vector<std::string> command_names();
 /// Plans the example's 26 tables by a budget that gives the same plan on every machine.
 std::vector<std::string> example_plan_arguments(const std::vector<std::string>& more = {});
+bool contains(const std::string& text, const std::string& part);
 /// Lines of a text, the last one included when it does not end in '\n'.
 std::vector<std::string> lines_of(const std::string& text);
 

@@ -14,6 +14,7 @@
 
 namespace {
 
+using neuroshard::test::contains;
 using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::Outcome;
@@ -27,10 +28,6 @@ using neuroshard::test::TemporaryFolder;
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(signals)
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 /// Until the process has a handler for the signal: its search is about to begin.
 void wait_until_caught(const Process& process, int signal_number) {

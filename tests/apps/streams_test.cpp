@@ -14,6 +14,7 @@
 
 namespace {
 
+using neuroshard::test::contains;
 using neuroshard::test::example_plan_arguments;
 using neuroshard::test::lines_of;
 using neuroshard::test::on_terminal;
@@ -24,10 +25,6 @@ using neuroshard::test::shell;
 using neuroshard::test::slurp;
 using neuroshard::test::source_file;
 using neuroshard::test::TemporaryFolder;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 
 namespace {
 
+using neuroshard::test::contains;
 using neuroshard::test::Outcome;
 using neuroshard::test::run_command;
 using neuroshard::test::source_file;
@@ -39,10 +40,6 @@ class ExamplePlans {
   TemporaryFolder folder_;
   std::string plan_ = folder_.file("plan.json");
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 BOOST_AUTO_TEST_CASE(a_plan_for_anyone_is_refused_by_trainers_with_a_way_out_that_works) {
   const ExamplePlans plans;
